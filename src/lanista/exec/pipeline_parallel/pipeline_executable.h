@@ -9,15 +9,17 @@
 
 namespace lanista::runtime {
 
-/// A machine whose steps are done at several places, one of which may be lost at any time (nn::RankLost). The step
-/// under way is then done again, by a machine for the places that are left, down to one; where no such machine has
-/// room, by the same, whose lost place is another's by then. Once all lanes were empty, it has all places again. States
-/// are as they were after their last whole step, so nobody sees it but by the time it takes. A place that is lost too
-/// often without a step ends in what it threw.
+/// An executable with steps on several ranks, of which one may be lost at any time (nn::RankLost).
+///
+/// After a loss the step is repeated by an executable for the remaining ranks, down to one. If that does not fit in
+/// memory, the same executable repeats it with a replacement for the lost rank. When all lanes are empty again, it
+/// returns to all ranks. States are those after their last whole step, so only the time differs. After too many losses
+/// without a finished step, the lane fails with the last exception.
 class PipelineExecutable final : public nn::Executable {
  public:
-  /// The same program for so many places, to the same bits.
+  /// Compiles the same program for a number of ranks, with the same bits.
   using Compile = std::function<Result<std::unique_ptr<nn::Executable>>(std::int64_t ranks)>;
+  /// `machine` runs on `ranks` ranks; `make` compiles the replacements.
   PipelineExecutable(std::unique_ptr<nn::Executable> machine, std::int64_t ranks, Compile make);
 
   std::int64_t bytes() const override { return executable_->bytes(); }
@@ -39,7 +41,9 @@ class PipelineExecutable final : public nn::Executable {
   void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override {
     executable_->commit(lane, gradients, hyper);
   }
-  void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override { executable_->renew_buffers(lane, from); }
+  void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override {
+    executable_->renew_buffers(lane, from);
+  }
   double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
                          const nn::LaneHyper& hyper) const override {
     return executable_->squared_gradient_norm(lane, gradients, hyper);
@@ -68,8 +72,8 @@ class PipelineExecutable final : public nn::Executable {
   const std::int64_t num_wanted_ranks_;
   std::int64_t ranks_;
   Compile compile_;
-  int num_losses_ = 0;                    // since the last step that was done
-  std::vector<std::size_t> order_;  // of the present machine's numbers of a lane among those that callers know
+  int num_losses_ = 0;              // since the last finished step
+  std::vector<std::size_t> order_;  // indices of the current executable's lane attributes among those of the callers
   // Of a step:
   std::vector<std::uint8_t> active_;
   std::vector<nn::LaneResult> results_;

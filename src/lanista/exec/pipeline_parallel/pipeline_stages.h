@@ -12,50 +12,55 @@
 #include "lanista/plan/pipeline/timed_step.h"
 #include "lanista/model/autodiff/training_step.h"
 
-// From what room `pipeline` plans to what room `nn` runs.
+// Conversions from plans of plan/pipeline to the stages that programs run.
 namespace lanista::runtime {
 
-/// A training step as a planner sees it, and the model's node of each of its operators.
+/// A training step as the planner sees it, and the model node of each of its operators.
 struct PlannedModel {
   pipeline::Model model;
   std::vector<graph::NodeId> nodes;  ///< in dependency order
 };
 
-/// An operator for each node of the model that computes something. Its forward and backward pass cost what their nodes
-/// of the step do, counted in operations and bytes, at these prices; nothing is measured: whoever has measured puts the
-/// times in. Bytes are those of float32 values. `copies` are numbers held for every parameter. `ops` is
-/// step::training_ops(...). Errors: those of pipeline::check.
+/// Returns the planner's model of a training step, with one operator for each model node that computes something.
+///
+/// The times of an operator's forward and backward passes are predicted from the operations and bytes of its step nodes
+/// at `prices`. A caller with measured times overwrites them. Bytes are those of float32 values. `copies` is the number
+/// of stored values a parameter, `ops` is step::training_ops. Errors: those of pipeline::check.
 Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                                   double copies, const graph::CostPrices& prices = {});
 
-/// As many devices of one speed as can be told apart (pipeline::kMaxDeviceClasses), each a class of its own: so no plan
-/// gives a stage two of them, which would sum gradients in another order. A transfer takes `seconds` and its bytes.
+/// Returns min(count, pipeline::kMaxDeviceClasses) devices of equal speed, each in a class of its own.
+///
+/// So no plan gives two devices to one stage, which would change the order of gradient sums. A transfer needs `seconds`
+/// plus the time for its bytes.
 pipeline::Devices single_devices(std::int64_t count, double seconds, double memory_bytes = 1e18);
 
-/// The same, each on a machine of its own that has a link to the first one's alone: others hear of each other by that.
+/// Returns devices on separate machines, each with a link to the first machine only. Transfers between two others pass
+/// through the first.
 pipeline::Devices star_devices(std::int64_t count, const pipeline::Link& link, double memory_bytes = 1e18);
 
-/// A plan with its schedule, and what a step takes by simulation.
+/// A plan with its schedule and the simulated time of a step.
 struct ChosenPlan {
   pipeline::PipelinePlan plan;
   pipeline::Schedule schedule;
   double seconds = 0;
 };
-/// The planner's plan for micro-batches of this size, or the same with its stages unfolded where that is faster by
-/// simulation: what does not read other stages, and what reads other ones of them, are then stages apart that take
-/// turns at their place, so a branch need not wait for the others that its join reads; with split backward passes in
-/// turns, or all forward and then all backward ones. Errors: those of pipeline::make_plan.
+/// Returns the fastest of several plans for micro-batches of this size, by simulation.
+///
+/// The candidates are the planner's plan, and the same with its stages split into independent branches, which take
+/// turns on their rank. Schedules with split backward passes, and with all forward passes first, are tried too. Errors:
+/// those of pipeline::make_plan.
 Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t micro_batch);
 
-/// A plan with its schedule (without transfers) as threads of one process run it, a place a thread, and when passes
-/// would begin and end by simulation. What is given is checked, and proved to end, before anything is made of it.
-/// Errors: those of pipeline::check and pipeline::prove; kUnimplemented where several devices share the micro-batches
-/// of a stage.
+/// Converts a plan and its schedule (without transfers) to the stages that one process runs, one thread a rank.
+///
+/// The result holds the simulated times of all passes. The input is checked, and proved to end. Errors: those of
+/// pipeline::check and pipeline::prove; kUnimplemented if several devices share the micro-batches of a stage.
 Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
                              const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes);
 
-/// A step as it was beside what was expected of it, which is all that is told of it elsewhere. None where nothing was
-/// expected, or a record has no room for it (pipeline::fits_record).
+/// Returns the measured and expected times of a step as the study records them. Nothing if no times were expected, or
+/// if the record would be too large (pipeline::fits_record).
 std::optional<pipeline::TimedStep> timed_step_of(const nn::StepTimes& times);
 
 }  // namespace lanista::runtime

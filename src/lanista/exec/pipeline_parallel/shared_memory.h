@@ -10,25 +10,28 @@
 
 namespace lanista::runtime {
 
-/// Memory that processes share as long as one of them has it; nothing of it is left behind. Its size is sealed, so no
-/// process that has it can make it smaller under another one. Move-only.
+/// Anonymous memory that several processes map. It exists as long as one of them has it. Its size is sealed, so no
+/// process can shrink it under another one. Move-only.
 class SharedMemory {
  public:
   SharedMemory() = default;
-  /// Zeros. Errors: kResourceExhausted.
+  /// Creates zeroed memory. Errors: kResourceExhausted.
   static Result<SharedMemory> create(std::int64_t bytes);
-  /// Memory that process `owner_process` has made; `path` is what path() gives there. Errors: kInvalidArgument (another form of
-  /// path, or of another process), kNotFound, kFailedPrecondition (another owner, or no sealed memory), kDataLoss
-  /// (another size), kResourceExhausted.
+  /// Maps memory that process `owner_process` created, by the value of its path().
+  ///
+  /// Errors: kInvalidArgument (`path` has another form or names another process), kNotFound, kFailedPrecondition
+  /// (another owner, or memory without seal), kDataLoss (another size), kResourceExhausted.
   static Result<SharedMemory> open(const std::string& path, std::int64_t bytes, pid_t owner_process);
-  /// Zeros that no other process sees. What is never touched takes nothing. Errors: kResourceExhausted.
+  /// Creates zeroed memory for this process only. Pages that are never touched use no memory.
+  ///
+  /// Errors: kResourceExhausted.
   static Result<SharedMemory> create_private(std::int64_t bytes);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();
 
-  std::byte* data() const { return data_; }  ///< null: there is none
-  /// By which other processes of this user find it, as long as this one lives.
+  std::byte* data() const { return data_; }  ///< null if there is no memory
+  /// The path by which other processes of this user map it, as long as this process lives.
   std::string path() const;
 
  private:

@@ -19,40 +19,45 @@
 
 namespace lanista::runtime {
 
-/// One place's end of the channels between places that do not see each other's memory. All of them go to the first
-/// place, which hands on what is for others: so everybody hears things in the order in which they came about, and no
-/// place has to be reached by another one than who began it. A thread of its own listens, and keeps the place's memory
-/// up to date; whoever computes speaks. Two threads: that of the place, and its own.
+/// One rank's end of the channels between ranks with separate memory.
+///
+/// All channels lead to rank 0, which forwards messages for other ranks. So every rank receives messages in one order,
+/// and no rank needs a connection to another one than rank 0. A thread of its own receives messages and applies them to
+/// the rank's memory. The rank's thread sends. Two threads: that of the rank, and its own.
 class StageChannelTransport final : public nn::StageTransport {
  public:
-  /// `channels` are those of places 1, 2, ... at place 0; at another place that of place 0 alone. They, and the memory, are
-  /// not to be touched meanwhile. An end of place 0 that is silent for `heartbeat_timeout_s` is at fault. Throws
-  /// std::system_error.
-  StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own, std::vector<engine::Channel*> channels,
-            double heartbeat_timeout_s = kHeartbeatTimeoutSeconds);
+  /// `channels` are those to ranks 1, 2, ... on rank 0; on another rank only that to rank 0.
+  ///
+  /// The caller must not use the channels or the memory until end(). On rank 0, a channel that is silent for
+  /// `heartbeat_timeout_s` has failed. Throws std::system_error.
+  StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own,
+                        std::vector<engine::Channel*> channels, double heartbeat_timeout_s = kHeartbeatTimeoutSeconds);
   StageChannelTransport(const StageChannelTransport&) = delete;
   StageChannelTransport& operator=(const StageChannelTransport&) = delete;
   ~StageChannelTransport() override;
 
   void send(const nn::StageSignal& signal) override;
-  /// Waits while more is on its way than is kept.
+  /// Sends bytes. Waits while more than kMaxUnsentBytes are unsent.
   void write(std::uint32_t rank, std::int64_t at, std::span<const std::byte> bytes) override;
 
-  /// Neither listens nor speaks any longer; the ends are the caller's again. Once.
+  /// Stops sending and receiving, and returns the channels to the caller. Call it once.
   void end();
 
+  /// A channel that has failed.
   struct Fault {
-    std::size_t end = 0;
-    std::string why;  ///< empty: it is gone
+    std::size_t end = 0;  ///< index of the channel
+    std::string why;      ///< empty: it is closed
   };
-  /// The first end that is gone, or has said what it must not.
+  /// Returns the first channel that is closed, silent or has broken the protocol.
   std::optional<Fault> fault();
-  /// At another place than 0: what came that is not for this; the thread has ended then.
+  /// Whether a message of another protocol has arrived, on a rank other than 0. The thread has then ended.
   bool has_unread();
+  /// Removes and returns the message of has_unread().
   std::optional<engine::Message> take_unread();
 
   static constexpr double kHeartbeatTimeoutSeconds = 30;  ///< seconds
-  /// Bytes that an end has not taken yet. Strings that grow take some times as much (nn::Stages::rank_bytes knows it).
+  /// Most unsent bytes of a channel. Buffers that grow use a small multiple of it, which nn::Stages::rank_bytes
+  /// includes.
   static constexpr std::size_t kMaxUnsentBytes = std::size_t{1} << 20;
 
  private:
@@ -71,16 +76,16 @@ class StageChannelTransport final : public nn::StageTransport {
   std::byte* const memory_;
   const std::uint32_t own_rank_;
   const std::chrono::duration<double> heartbeat_timeout_;
-  nn::StageInbox inbox_;  // of the thread
+  nn::StageInbox inbox_;  // for the thread
   std::vector<engine::Channel*> channels_;
-  int wake_descriptor_ = -1;  // a descriptor that can be read when there is more to write
+  int wake_descriptor_ = -1;  // readable when there is more to send
 
-  std::mutex mutex_;  // of all channels, and of what follows
+  std::mutex mutex_;  // protects the channels and the following fields
   std::condition_variable bytes_sent_;
   std::vector<std::chrono::steady_clock::time_point> last_received_;
-  std::vector<std::optional<std::string>> faults_;  // of each end
+  std::vector<std::optional<std::string>> faults_;  // of each channel
   std::optional<engine::Message> unread_;
-  std::jthread thread_;  // last
+  std::jthread thread_;  // must be the last member
 };
 
 }  // namespace lanista::runtime

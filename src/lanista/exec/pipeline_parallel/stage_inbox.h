@@ -10,37 +10,39 @@
 #include "lanista/base/result.h"
 #include "lanista/exec/pipeline_parallel/stage_progress.h"
 
-// Places that do not see each other's memory have each the same memory, of which they tell each other what changes.
+// Memory of ranks with separate memory: each has a copy, and they send each other the bytes that change.
 namespace lanista::nn {
 
-/// Bytes of the memory that one place tells another one.
+/// A range of the memory that one rank may send to another, in bytes.
 struct MemoryRoute {
   std::uint32_t from = 0, to = 0;
   std::int64_t begin = 0, end = 0;
 };
 
-/// The memory that the places of a program wait at and write to.
+/// The memory that the ranks of a program share or copy, and its owners.
 struct StageMemoryMap {
   std::int64_t bytes = 0;
-  Digest program;                       ///< equal for programs that may be places of each other's steps
-  std::vector<std::uint32_t> rank_of;  ///< of each stage
+  Digest program;                      ///< equal for programs that may be ranks of the same steps
+  std::vector<std::uint32_t> rank_of;  ///< rank of each stage
   std::uint32_t ranks = 1;
-  std::int64_t pieces = 1;         ///< of a batch
-  std::vector<MemoryRoute> routes;  ///< of places that do not see each other's
+  std::int64_t pieces = 1;          ///< pieces of a batch
+  std::vector<MemoryRoute> routes;  ///< allowed transfers between ranks with separate memory
 };
 
-/// Applies what other places say to a place's own memory: nothing else than what the program has them say. One thread
-/// at a time; another one may be at work in that memory, as in memory that is shared.
+/// Applies the messages of other ranks to a rank's own memory. It accepts only what the program's routes allow.
+///
+/// One thread at a time. Another thread may use the memory meanwhile, as with shared memory.
 class StageInbox {
  public:
-  /// `memory` is of the map's size, and outlives this as the map does.
+  /// `memory` has the size of the map. Both must outlive this.
   StageInbox(const StageMemoryMap& map, std::byte* memory, std::uint32_t own);
 
-  /// Whether `from` may tell `to` these bytes. Errors: kInvalidArgument, naming places, bytes and what is allowed.
+  /// Checks that rank `from` may send these bytes to rank `to`. Errors: kInvalidArgument, naming ranks, bytes and the
+  /// allowed ranges.
   Result<void> check(std::uint32_t from, std::uint32_t to, std::int64_t at, std::int64_t bytes) const;
-  /// Bytes for this place. Errors: those of `check`.
+  /// Writes received bytes to this rank's memory. Errors: those of `check`.
   Result<void> write(std::uint32_t from, std::int64_t at, std::span<const char> bytes);
-  /// Errors: kInvalidArgument (a word that is not this place's to say, or says what cannot be).
+  /// Applies a received signal. Errors: kInvalidArgument (a signal that rank `from` may not send, or invalid numbers).
   Result<void> receive(std::uint32_t from, const StageSignal& signal);
 
  private:
@@ -48,7 +50,7 @@ class StageInbox {
   std::byte* memory_;
   std::uint32_t own_;
   StageProgress board_;
-  std::vector<bool> ended_;  // each place, of the step under way
+  std::vector<bool> ended_;  // whether each rank has ended the current step
 };
 
 }  // namespace lanista::nn

@@ -5,9 +5,10 @@
 
 namespace lanista::runtime {
 
-/// The life of a process at a place of another one's pipelines (StageProcessPool): hears what the program is, makes it anew,
-/// and does its part of every step, until it hears of another one, or the other process is gone. Errors: kDataLoss
-/// (what it heard is no task).
+/// Serves one rank of another process's pipelines (StageProcessPool), until the connection ends.
+///
+/// It receives a task, compiles its program, and runs the rank's passes of every step until the next task. Errors:
+/// kDataLoss (the message is not a valid task).
 Result<void> serve_stages(engine::Channel channel);
 
 }  // namespace lanista::runtime

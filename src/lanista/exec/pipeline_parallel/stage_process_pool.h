@@ -20,42 +20,44 @@
 
 namespace lanista::runtime {
 
-/// A process that was at a place of a pipeline and is gone.
+/// A process that served a rank of a pipeline and is gone.
 struct LostRank {
   pid_t process = 0;
-  std::string reason;     ///< "was killed by signal 9 (Killed)"
-  std::string host = {};  ///< where it was, if that is not here
+  std::string reason;     ///< e.g. "was killed by signal 9 (Killed)"
+  std::string host = {};  ///< empty: this host
 };
 
-/// What begins a place's process, and where.
+/// A host with the function that starts a rank's process on it.
 struct StageHost {
   engine::LaunchWorker launch;
-  std::string host = {};  ///< empty: here
+  std::string host = {};  ///< empty: this host
 };
+/// The hosts on which a pool starts processes.
 struct StageHosts {
-  std::vector<StageHost> hosts;  ///< to which places are dealt in turn; at least one
-  bool has_separate_memory = false;            ///< places there do not see each other's memory
-  double heartbeat_timeout_s = 30;          ///< seconds that such a place may be silent
+  std::vector<StageHost> hosts;      ///< Hosts for ranks in turn, at least one.
+  bool has_separate_memory = false;  ///< Whether ranks there do not share memory with rank 0.
+  double heartbeat_timeout_s = 30;   ///< Seconds that a rank with separate memory may be silent.
 };
-/// On this machine, as `PROGRAM stage`, begun as workers are; `program` is a path, or empty for the program that runs
-/// now.
+/// This host: ranks start as `PROGRAM stage`. `program` is a path; empty means the running program.
 StageHosts local_stage_hosts(std::string program = {});
-/// Wherever those words begin it; no words: here.
+/// The hosts of some launchers; a launcher without arguments means this host. Ranks have separate memory.
 StageHosts remote_stage_hosts(const std::vector<engine::RemoteLauncher>& ranks);
 
-/// Processes for the places of pipelines. A crew is those of one step; there are as many as steps were ever under way
-/// at a time, begun when they are first wanted. Programs take turns at them: one that comes back to a crew that has
-/// done steps of another since has it make its program anew. Who is lost is replaced when another program wants the
-/// place. Thread-safe; outlives all that it gave out.
+/// A pool of processes for the ranks of pipelines except rank 0.
+///
+/// It has one group of processes for each step that runs at the same time. Groups start when they are first needed.
+/// Programs take turns with a group; after another program has used it, a program compiles again there. A lost process
+/// is replaced when a program next needs its rank. Thread-safe. Must outlive all that ranks() returned.
 class StageProcessPool {
  public:
-  /// `on_loss` hears of losses, from whatever thread finds them.
+  /// `on_loss` is called for each lost process, from the thread that finds the loss.
   explicit StageProcessPool(StageHosts hosts, std::function<void(const LostRank&)> on_loss = {});
   ~StageProcessPool();
 
-  /// The places but the first of a program with this task, which has none yet. Nothing is begun before its first step.
+  /// Returns the ranks of a program except rank 0. `task` needs no rank, memory or digest. No process starts before the
+  /// first step.
   std::shared_ptr<nn::RemoteRanks> ranks(StageTask task);
-  /// What the stages of such a task must say of their places (nn::Stages::apart).
+  /// The value for nn::Stages::has_separate_memory of such a task.
   bool have_separate_memory() const { return hosts_.has_separate_memory; }
 
  private:
@@ -67,7 +69,7 @@ class StageProcessPool {
 
   const StageHosts hosts_;
   std::function<void(const LostRank&)> on_loss_;
-  std::mutex mutex_;  // of who has which crew
+  std::mutex mutex_;  // protects the assignment of groups to programs
   std::uint64_t programs_ = 0;
   std::list<std::unique_ptr<ProcessGroup>> crews_;
 };

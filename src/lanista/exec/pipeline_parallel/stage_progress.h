@@ -12,67 +12,77 @@
 
 namespace lanista::nn {
 
-/// What a place tells others of a step.
+/// A message between the ranks of a step.
 struct StageSignal {
+  /// The event: progress of a stage, begin or end of a step, or stop after a failure.
   enum class Kind : std::uint8_t { kProgress, kBegin, kEnd, kStop };
   Kind kind = Kind::kProgress;
-  bool is_forward = true;
-  std::uint32_t stage = 0;
-  std::int64_t pieces = 0;
-  std::string reason = {};  ///< of a stop
+  bool is_forward = true;    ///< kProgress: forward or backward
+  std::uint32_t stage = 0;   ///< kProgress: the stage
+  std::int64_t pieces = 0;   ///< kProgress: pieces of the batch that are done
+  std::string reason = {};   ///< kStop: the failure
   bool operator==(const StageSignal&) const = default;
 };
 
-/// To places that do not see this one's memory. Whoever hears a word has all that its speaker had said or heard before,
-/// as far as it is for that place.
+/// The channel from a rank to ranks with separate memory. Messages arrive in order: a receiver of a signal has all
+/// earlier bytes and signals that are for it.
 class StageTransport {
  public:
   virtual ~StageTransport() = default;
-  /// To all that it is of use to.
+  /// Sends a signal to all ranks that need it.
   virtual void send(const StageSignal& progress_counter) = 0;
-  /// The memory of that place has these bytes from `at` on.
+  /// Sends bytes to a rank, to offset `at` of its memory.
   virtual void write(std::uint32_t rank, std::int64_t at, std::span<const std::byte> bytes) = 0;
 };
 
-/// How far each stage of a step is, told and waited for in memory that all places see, be they threads of a process or
-/// processes; with a line, places that do not see it are told too. Zeros are a good beginning. A view: the memory is
-/// the caller's, of `bytes`, aligned to 64.
+/// The progress of all stages of a step, in memory that all ranks share, threads or processes.
+///
+/// Ranks publish their progress and wait for that of others. With a transport, ranks with separate memory are informed
+/// too. Zeroed memory is a valid beginning. A view: the caller owns the memory, of bytes(), aligned to 64.
 class StageProgress {
  public:
-  struct Stopped {};  ///< another place has failed, or is gone
+  /// Exception of a wait: another rank has failed or is lost.
+  struct Stopped {};
 
   StageProgress() = default;
   StageProgress(std::byte* at, std::size_t stages, StageTransport* transport = nullptr);
+  /// Bytes of the memory for a number of stages.
   static std::int64_t bytes(std::size_t stages);
 
-  /// All stages stand at the beginning. Nobody is at work.
+  /// Sets all stages to the beginning of a step. No rank may be running.
   void reset();
-  /// Processes wait for the next step; `should_stop` is asked now and then. False: it left.
+  /// Waits until the step counter differs from `seen`, and stores it there. Returns false if `should_stop`, which is
+  /// called regularly, returns true.
   bool wait_for_step(std::uint32_t& seen, const std::function<bool()>& should_stop) const;
+  /// Starts a step: wakes the ranks that wait for it.
   void begin_step() const;
-  /// A place has ended its list, or has left it.
+  /// Counts a rank as done with its list of passes, finished or failed.
   void end_rank() const;
+  /// Waits until `ranks` ranks are done with the step. `watch` is called regularly and may throw.
   void wait_for_ranks(std::uint32_t ranks, const std::function<void()>& watch) const;
 
-  /// A stage has done so many pieces of the batch, forth or back.
+  /// Publishes that a stage has done the first `pieces` pieces of the batch, forward or backward.
   void publish(bool is_forward, std::uint32_t stage, std::int64_t pieces) const;
+  /// Whether a stage has done at least `pieces` pieces.
   bool has_reached(bool is_forward, std::uint32_t stage, std::int64_t pieces) const {
     return progress_counter(is_forward, stage).load(std::memory_order_acquire) >= pieces;
   }
-  /// Until `ready` holds; `watch`, which may be none and may throw, is called now and then. Throws Stopped.
+  /// Waits until `ready` returns true. `watch`, if set, is called regularly and may throw. Throws Stopped.
   template <class Ready>
   void wait_for(const Ready& ready, const std::function<void()>& watch) const {
     wait_until([&] { return head_->stopped.load() != 0 || ready(); }, watch);
     if (head_->stopped.load() != 0) throw Stopped{};
   }
 
-  /// Nobody waits any longer in this step. Only the first one's reason is kept.
+  /// Stops the step: all waits throw Stopped. Only the first reason is kept.
   void stop(const std::string& why) const;
+  /// Whether the step was stopped.
   bool is_stopped() const { return head_->stopped.load() != 0; }
+  /// The reason of the stop; empty without one. At most 255 bytes.
   std::string reason() const;
 
  private:
-  static constexpr int kSpinIterations = 400;  // some ten microseconds: longer than neighbours lag behind
+  static constexpr int kSpinIterations = 400;  // some 10 microseconds: longer than ranks usually wait for each other
   static constexpr auto kFutexTimeout = std::chrono::milliseconds(2);
   static constexpr std::size_t kMaxReasonBytes = 256;
   struct alignas(64) Head {
@@ -106,7 +116,7 @@ class StageProgress {
   }
 
   Head* head_ = nullptr;
-  Progress* progress_ = nullptr;  // of each stage
+  Progress* progress_ = nullptr;  // one a stage
   std::size_t stages_ = 0;
   StageTransport* transport_ = nullptr;
 };

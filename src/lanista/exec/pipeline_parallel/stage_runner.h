@@ -22,57 +22,63 @@
 
 namespace lanista::nn {
 
-/// The compute section of a step in stages, each pass of which is a list of prepared calls, and the threads or
-/// processes that go through their lists. What a micro-batch leaves behind from its forward to its backward pass lies
-/// in a slot of the stage; there are as many as the plan says. A stage copies what it reads of others into its own slot
-/// as its forward pass begins, and its gradients into theirs as its backward pass ends: both slots are held then,
-/// whatever else is under way, since nobody passes backward before all who wait for it have.
+/// The compute section of a step in stages, and the threads or processes that run the ranks' lists of passes.
+///
+/// Each pass is a list of prepared calls. A slot of a stage holds the values of one micro-batch from its forward to its
+/// backward pass. At the begin of its forward pass a stage copies what it reads from other stages into its slot. At the
+/// end of its backward pass it copies gradients into the slots of the stages that made those values. Both slots are in
+/// use then, because a stage runs its backward pass after all its successors.
 template <class T>
 class StageRunner {
  public:
+  /// The inputs of plan().
   struct Inputs {
     const Stages& stages;
     const StagePartition& cut;
     const step::TrainingStep& train;
     const LoweredGraph& lowered;
     const StateLayout& layout;
-    SectionInputs<T> section;                          ///< as for a whole program; its max_batch is the program's
-    std::int64_t input_stride = 0, target_stride = 0;  ///< bytes of a sample of what a batch brings
+    SectionInputs<T> section;  ///< inputs for the whole program, with the program's max_batch
+    std::int64_t input_stride = 0, target_stride = 0;  ///< bytes of a sample in the batch
   };
-  /// Errors: kUnimplemented (what cannot go from stage to stage), kResourceExhausted (Stages::rank_bytes).
+  /// Plans memory and calls of all stages. Errors: kUnimplemented (a value that cannot cross stages),
+  /// kResourceExhausted (Stages::rank_bytes).
   static Result<std::unique_ptr<StageRunner>> plan(const Inputs& inputs);
 
-  /// Of slots and scratch; where places are processes, of those at the first place and of what all of them read.
+  /// Bytes of slots and scratch memory. With processes: those of rank 0 and of the shared memory.
   std::int64_t bytes() const { return local_bytes_; }
-  /// The memory that all places see, and what those that do not see it tell each other.
+  /// The memory that all ranks share, and the routes between ranks with separate memory.
   const StageMemoryMap& map() const { return memory_map_; }
-  /// Asks for its memory and begins its threads. Throws std::bad_alloc, std::system_error.
+  /// Allocates the memory and starts the threads. Throws std::bad_alloc, std::system_error.
   void start();
-  /// One of the places of another process's steps, whose memory that is, until `should_stop`, which is asked now and then.
+  /// Runs the passes of `rank` for another process's steps, in its memory, until `should_stop` returns true. It is
+  /// called regularly while waiting. `transport` is null if the memory is shared.
   void serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop, StageTransport* transport);
 
-  /// All of it that is not calls: lines in the order of `profile_step`, numbers of a lane, whether masks are drawn.
+  /// The properties of the section without its calls: plan lines, lane attributes and whether masks are random.
   const Section<T>& properties() const { return properties_; }
 
-  /// Gradients of the batch that `run` was fed, summed in micro-batch order: written to `out`, or added to it; `scratch_gradients`
-  /// has the same size. New buffers go where `run` says. The sum of losses. What a call throws reaches the caller, from
-  /// another process its words alone. Throws RankLost.
+  /// Runs a step for the batch in `run` and returns the sum of losses.
+  ///
+  /// Gradients are summed in the order of micro-batches, and written or added to `out`. `scratch_gradients` has the
+  /// same size. New buffers are written as `run` directs. An exception of a call is rethrown; from another process only
+  /// its text arrives. Throws RankLost.
   double sum_gradients(const RunContext<T>& run, T* out, T* scratch_gradients, bool add);
-  /// A step as it was, once some of them have been timed; not again.
+  /// Measured times of a step, once enough steps have been timed. Returned once.
   std::optional<StepTimes> take_step_times() { return timer_.take_step_times(); }
   /// Losses of the samples of the last micro-batch.
   const T* losses() const;
-  /// The first micro-batch, all stages in order, with a call of `done` after every line.
+  /// Runs the first micro-batch through all stages in order, with a call of `done` after every line of the plan.
   void profile_step(const RunContext<T>& run, T* out, const std::function<void()>& done);
 
  private:
-  // What is copied with a micro-batch: from the maker's slot to the reader's.
+  // A copy of a value or gradient with a micro-batch, from the slot of its maker to that of its reader.
   struct EdgeCopy {
-    std::uint32_t other = 0;
+    std::uint32_t other = 0;  // stage
     Address from, to;
     std::int64_t sample_bytes = 0;
   };
-  // What places that do not see this memory are told behind a forward pass.
+  // A value that is sent after a forward pass to ranks with separate memory.
   struct RemoteValue {
     Address from;
     std::int64_t sample_bytes = 0;
@@ -82,19 +88,19 @@ class StageRunner {
     std::uint32_t rank = 0;
     std::vector<RemoteValue> remote_values;
     std::array<std::vector<Run<T>>, 3> passes;
-    std::array<std::vector<Range>, 3> gradients;  // that the pass gives
+    std::array<std::vector<Range>, 3> gradients;  // that each pass computes
     std::vector<Range> renewed;
     std::vector<EdgeCopy> incoming, outgoing;
     std::vector<std::uint32_t> predecessors, successors;
-    std::int64_t pieces = 1;  // of a micro-batch
+    std::int64_t pieces = 1;  // of the batch in a micro-batch
     std::int64_t slots = 1, slot_bytes = 0, edge_offset = 0, offset = 0;
     std::int64_t scratch_offset = 0;
     std::size_t first_lane_attr = 0, lane_attrs = 0;
-    // Of the step under way.
+    // Of the current step.
     LaneHyper hyper;
     std::int64_t held = 0;
   };
-  // Neighbouring samples of the batch under way.
+  // Neighbouring samples of the current batch.
   struct Samples {
     std::int64_t begin = 0, end = 0;
   };
@@ -119,7 +125,7 @@ class StageRunner {
   void copy_inputs(std::uint32_t stage, std::int64_t micro);
   void return_gradients(std::uint32_t stage, std::int64_t micro);
   void copy_edge(const EdgeCopy& transfer, bool gradient, std::uint32_t from, std::int64_t sender, std::uint32_t to,
-            std::int64_t receiver);
+                 std::int64_t receiver);
   std::int64_t pieces_end(std::uint32_t stage, std::int64_t micro) const;
   Samples samples(std::uint32_t stage, std::int64_t micro) const;
   std::byte* slot(std::uint32_t stage, std::int64_t micro) const;
@@ -131,7 +137,7 @@ class StageRunner {
   StageObserver* observer_ = nullptr;
   const kernels::Kernels<T>* kernels_ = nullptr;
   std::vector<StageState> stages_;
-  std::uint32_t loss_stage_ = 0;  // that has the loss
+  std::uint32_t loss_stage_ = 0;  // that computes the loss
   Address loss_;
   Section<T> properties_;
   std::int64_t buffers_ = 0;  // elements
@@ -139,22 +145,22 @@ class StageRunner {
   std::int64_t input_stride_ = 0, target_stride_ = 0;
   std::int64_t local_bytes_ = 0;
   StageMemoryMap memory_map_;
-  std::shared_ptr<RemoteRanks> remote_ranks_;  // null: places are threads
-  SharedStepMemory<T> shared_step_;                     // where they are not
+  std::shared_ptr<RemoteRanks> remote_ranks_;  // null: ranks are threads
+  SharedStepMemory<T> shared_step_;            // if ranks are processes
   StepTimer timer_;
-  std::vector<typename SharedStepMemory<T>::RankReads> rank_reads_;  // of each place
+  std::vector<typename SharedStepMemory<T>::RankReads> rank_reads_;  // of each rank
   std::int64_t loss_offset_ = 0, timer_offset_ = 0, shared_step_offset_ = 0;
-  std::int64_t samples_ = 0;    // of a batch, at most
+  std::int64_t samples_ = 0;    // most samples of a batch
   AlignedBytes memory_;         // of threads
-  std::vector<T> last_losses_;  // of what others' memory held
+  std::vector<T> last_losses_;  // copied from memory of others
   std::unique_ptr<ThreadPool> thread_pool_;
 
   StageStep<T> step_;
-  std::byte* block_ = nullptr;        // the memory that all places of the step see
-  StageProgress progress_;                  // at its beginning
-  StageTransport* transport_ = nullptr;         // to places that do not see it
-  std::vector<std::int64_t> bounds_;  // samples before each piece, and all
-  std::int64_t num_used_pieces_ = 0;             // pieces that have samples
+  std::byte* block_ = nullptr;           // the memory that all ranks of the step share
+  StageProgress progress_;               // at the begin of that memory
+  StageTransport* transport_ = nullptr;  // to ranks with separate memory
+  std::vector<std::int64_t> bounds_;     // first sample of each piece, and the number of samples
+  std::int64_t num_used_pieces_ = 0;     // pieces that have samples
   std::mutex mutex_;
   std::exception_ptr failure_;  // under the mutex
 };

@@ -10,49 +10,54 @@
 
 namespace lanista::nn {
 
-/// When the passes of a program's step in stages began and ended. A few whole steps behind the first ones are timed,
-/// each place reading the clock of the machine, which threads and processes share; the one in the middle by what it
-/// took is told, once. Steps that are not timed cost a look at a flag. Each place writes its own row in memory that all
-/// see; whoever begins steps reads them. Asks for no memory during steps.
+/// A timer for the passes of a program's steps in stages.
+///
+/// After 2 whole steps it times 5 whole steps. It returns the one with the median duration, once. Every rank reads the
+/// monotonic clock of the machine, which threads and processes share, and writes its own row of the shared memory. Rank
+/// 0 reads the rows. A step that is not timed reads one flag. Allocates no memory during steps.
 class StepTimer {
  public:
   StepTimer() = default;
-  /// Of a program whose batches have at most so many samples.
+  /// A timer for batches of at most `batch` samples.
   StepTimer(const Stages& stages, std::int64_t batch);
 
-  /// Of the memory, aligned to 8.
+  /// Bytes of the memory, which must be aligned to 8.
   std::int64_t bytes() const;
 
-  /// A place's row in the step under way.
+  /// The row of one rank in the current step.
   class Row {
    public:
     explicit Row(std::int64_t* at) : at_(at) {}
+    /// Records the begin of pass `pass` in the rank's list.
     void record_begin(std::size_t pass) const { note(2 * pass); }
+    /// Records the end of pass `pass` in the rank's list.
     void record_end(std::size_t pass) const { note(2 * pass + 1); }
 
    private:
     void note(std::size_t at) const;
     std::int64_t* at_;  // nanoseconds; null: the step is not timed
   };
+  /// Returns the row of a rank in the memory `at`.
   Row row(std::byte* at, std::size_t rank) const;
 
-  // Of whoever begins steps.
-  /// Before places begin. A step that is not whole, or that nobody ends, is not timed, or for nothing.
+  // For rank 0:
+
+  /// Called before the ranks begin a step. Only whole steps are timed; a step without end() does not count.
   void begin(std::byte* at, bool is_whole);
-  /// When all places have ended.
+  /// Called when all ranks have ended the step.
   void end(const std::byte* at);
-  /// Once there is something to tell.
+  /// Returns the times, once, after all timed steps.
   std::optional<StepTimes> take_step_times();
 
  private:
-  static constexpr std::int64_t kWarmUp = 2;  // steps
-  static constexpr std::size_t kTimedSteps = 5;    // steps
+  static constexpr std::int64_t kWarmUp = 2;     // steps
+  static constexpr std::size_t kTimedSteps = 5;  // steps
 
   Stages stages_;
   std::int64_t batch_ = 0;
-  std::vector<std::size_t> first_pass_of_rank_;  // of each place's passes among those of all, and how many there are
-  std::int64_t num_whole_steps_ = 0;          // steps that were begun
-  std::size_t num_timed_ = 0;           // of them that were kept
+  std::vector<std::size_t> first_pass_of_rank_;  // index among the passes of all ranks; last: their number
+  std::int64_t num_whole_steps_ = 0;             // begun so far
+  std::size_t num_timed_ = 0;                    // timed so far
   bool is_reported_ = false;
   std::array<std::vector<std::int64_t>, kTimedSteps> timed_steps_;
 };

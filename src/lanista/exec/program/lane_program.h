@@ -63,7 +63,8 @@ class LaneProgram final : public Executable {
   void renew_buffers(std::int64_t lane, const LaneGradients& from) override {
     nn::renew_buffers(state_of(lane), from.new_buffers<T>());
   }
-  double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const override;
+  double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
+                               const LaneHyper& hyper) const override;
   void predict(std::int64_t lane, const Batch& batch, PredictionBuffer out) override;
   void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) override;
   void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) override;
