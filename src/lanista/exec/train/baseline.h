@@ -10,18 +10,22 @@
 
 namespace lanista::train {
 
-/// What a search has to beat, measured as trials are ("val_…"), and on the test part ("test_…"):
-/// - "constant": the frequencies of the training part's classes or labels, or the mean of its targets, for every row;
-/// - "linear": least squares with a little ridge (a thousandth of the features' mean square) on the training part; of
-///   classes and labels on zeros and ones, and the sums (of labels: above a half) are scaled to the least training
-///   cross-entropy. Left out of tokens, of more
-///   than kMaxFeatures features, and where the rows that the work allows are fewer than two a feature.
-/// In float64 and one order: a function of the data alone. Work: rows x features x (features + outputs), at most some 2e9
-/// operations; beyond that every k-th training row is taken. Nothing where predictions of the validation and the test
-/// part are more than 1e8 numbers. With data.folds: the mean over trainings as trials have them, the first ten.
+/// Most features for which the linear baseline is computed.
 inline constexpr std::int64_t kMaxFeatures = 1000;
+
+/// Returns the results that a search must beat, measured like trials ("val_…") and on the test part ("test_…").
+///
+/// - "constant": every row gets the class or label frequencies of the training part, or the mean of its targets.
+/// - "linear": ridge regression on the training part. The ridge is a thousandth of the features' mean square. Classes
+///   and
+///   labels are fitted as zeros and ones. The sums (for labels: less a half) are scaled to the least training
+///   cross-entropy. Not for tokens, for more than kMaxFeatures features, or with fewer than two used rows a feature.
+///
+/// All is computed in float64 in one order. The result depends on the data only. Work is rows x features x (features +
+/// outputs), at most about 2e9 operations. Above that, every k-th training row is used. Empty if the predictions for
+/// validation and test part exceed 1e8 numbers. With data.folds: the mean over the first ten folds.
 std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
                                        const std::vector<std::string>& metrics,
                                        std::span<const study::Metric> own = {});
 
-}  // namespace lanista::train
+}  // Namespace lanista::train.

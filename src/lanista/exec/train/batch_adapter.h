@@ -14,62 +14,68 @@
 
 namespace lanista::train {
 
-/// Seconds of an update on a machine that nobody has, so that no clock has a say in what a trial does: a + b rows.
+/// Modelled seconds of an update, independent of any clock: fixed seconds plus seconds a row.
 struct UpdateCost {
   double fixed_seconds = 0, seconds_per_row = 0;
+  /// Seconds of an update with `rows` rows.
   double seconds(std::int64_t rows) const { return fixed_seconds + seconds_per_row * static_cast<double>(rows); }
 };
-/// Of a recipe's model, by study::StepShape. Errors: those of shape inference.
+/// Returns the cost of updates of a recipe's model, by study::StepShape. Errors: those of shape inference.
 Result<UpdateCost> update_cost(const graph::Graph& model, const graph::OpTable& ops, const study::Recipe& recipe);
 
-/// The batch with the best goodput: throughput times statistical efficiency (Pollux, section 4). Candidates are `from`
-/// times powers of two up to `most`. Nothing unless it is more than 5 % better than that at hand; then at most
-/// kMaxBatchChange times the batch at hand, or that share of it, since few measurements may be far off.
+/// A new batch size and its gain.
 struct BatchChoice {
   std::int64_t batch = 0;
-  double goodput_gain = 1;  ///< its goodput by that of the batch at hand
+  double goodput_gain = 1;  ///< its goodput / goodput of the current batch
 };
+/// Largest factor by which one change may multiply or divide the batch, because few measurements may be far off.
 inline constexpr std::int64_t kMaxBatchChange = 4;
+/// Returns the batch with the best goodput: throughput times statistical efficiency (Pollux, section 4).
+///
+/// Candidates are `from` times powers of two, up to `most`. `now` is the current batch. Nothing if the best gains at
+/// most 5 %. The result differs from `now` by a factor of at most kMaxBatchChange.
 std::optional<BatchChoice> choose_batch(const cluster::GradientStats& noise, const UpdateCost& cost, std::int64_t from,
                                         std::int64_t most, std::int64_t now);
 
-/// What a trial with an adaptive batch knows of its gradient noise, and what follows from it. A value; all that it does
-/// is a function of what it is told.
+/// The gradient noise of a trial with an adaptive batch, and the batch and learning rate that follow from it. A value;
+/// its results depend only on its measurements.
 class BatchAdapter {
  public:
-  /// Steps of the first batch from one measured update to the next; the last one of them is in it.
+  /// Steps of the first batch between two measured updates.
   static constexpr std::int64_t kStepsPerMeasurement = 40;
   /// Measurements before the first change.
   static constexpr std::int64_t kMinMeasurements = 6;
-  /// Measurements that the average remembers: a thousand steps of them.
+  /// Measurements over which the average runs: those of 1000 steps.
   static constexpr std::int64_t kAveragedMeasurements = 1000 / kStepsPerMeasurement;
 
-  /// Of a recipe whose train.tune is study::kAdaptive. Errors: those of study::adaptive_batch_rules and update_cost.
+  /// Returns the adapter of a recipe with data.batch: adaptive. Errors: those of study::adaptive_batch_rules and
+  /// update_cost.
   static Result<BatchAdapter> make(const graph::Graph& model, const graph::OpTable& ops, const study::Recipe& recipe);
 
-  /// Rows of the small gradient, the first of the update's.
+  /// Rows of the small gradient: the first rows of an update, an eighth of the first batch.
   std::int64_t small_rows() const { return small_rows_; }
   /// Whether the update from `step` on, of so many steps and rows, is measured.
   bool is_measured(std::int64_t step, std::int64_t steps, std::int64_t rows) const {
     return step / kStepsPerMeasurement != (step + steps) / kStepsPerMeasurement && rows >= 2 * small_rows_;
   }
-  /// Updates of `stride` steps that may be done at once from `step` on: those before a measured one, or that alone.
+  /// Number of updates of `stride` steps in one chunk from `step` on: those before a measured one, or that one alone.
   static std::int64_t max_updates_in_chunk(std::int64_t step, std::int64_t stride);
-  /// An update's gradient over `rows` rows, and over the first small_rows() of them, as squares of their norms.
+  /// Adds a measurement: squared gradient norms over the first small_rows() rows and over all `rows` rows of an update.
   void note(double small_square, double square, std::int64_t rows);
 
-  /// The batch to go on with where `now` is at hand and a pass has so many rows; nothing: as it is.
+  /// Returns the batch that should replace `now`, for passes of `pass_rows` rows. Nothing: keep it.
   std::optional<BatchChoice> choose(std::int64_t now, std::int64_t pass_rows) const;
-  /// What the first batch's learning rate is multiplied by at this batch.
+  /// The factor of the first batch's learning rate for this batch.
   double lr_factor(std::int64_t batch) const;
 
   const cluster::NoiseScale& noise() const { return noise_; }
-  /// What it goes by: the averages, but |g|^2 no smaller than the noise of the first batch by the number of
-  /// measurements that the average remembers. Below that it cannot be told from nothing, and nothing would mean that no
-  /// batch is too large and no rate too high.
+  /// The averages that decide. |g|^2 is at least the variance / number of averaged measurements.
+  ///
+  /// A smaller value cannot be distinguished from zero, and zero would mean that no batch and no rate is too large.
   cluster::GradientStats gradient_stats() const;
-  /// All it was told, and the inverse. Errors: kDataLoss.
+  /// All measurements as text, for a state.
   std::string text() const;
+  /// Restores the measurements from text(). Errors: kDataLoss.
   Result<void> restore(const std::string& text);
 
  private:

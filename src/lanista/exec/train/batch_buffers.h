@@ -12,21 +12,24 @@
 
 namespace lanista::train {
 
-/// Room for one mini-batch, filled again and again.
+/// The memory of one mini-batch, which is filled again for each batch.
 class BatchBuffers {
  public:
-  BatchBuffers(std::int64_t batch, const data::DataSpec& spec);  ///< of so many samples
+  BatchBuffers(std::int64_t batch, const data::DataSpec& spec);  ///< memory for at most `batch` samples
 
-  /// The samples of these rows, as they are, and where they stand (nn::Batch::table). The batch lives until the next
-  /// call; the rows are the caller's, and the data set outlives the buffers.
+  /// Returns the samples of these rows without augmentation, with their table (nn::Batch::table).
+  ///
+  /// The batch is valid until the next call and refers to `rows`. `data` must outlive the buffers.
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows);
-  /// The same, augmented as in this epoch.
+  /// Returns the samples of these rows with the augmentation of `epoch`. Lifetimes are those of the other `fill`.
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows, const data::Augmenter& augmenter,
                  std::uint64_t data_seed, std::int64_t epoch);
-  /// The same with features that lie ready.
-  nn::Batch make_batch(const data::Dataset& data, std::span<const std::int64_t> rows, std::span<const float> given_features);
-  /// The samples of any number of rows as they are, batch after batch, for an evaluation: targets are in their own
-  /// unit. Buffers, data and rows outlive it.
+  /// Returns the samples of these rows with features that the caller has prepared. Lifetimes are those of `fill`.
+  nn::Batch make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
+                       std::span<const float> given_features);
+  /// Returns a source of batches without augmentation for any number of rows, for an evaluation.
+  ///
+  /// Targets are in their original unit. Buffers, data and rows must outlive the source.
   nn::BatchSource evaluation_batches(const data::Dataset& data, std::span<const std::int64_t> rows);
 
  private:
@@ -34,7 +37,7 @@ class BatchBuffers {
 
   std::size_t batch_;
   std::vector<float> features_, targets_;
-  std::vector<float> weights_;  // none until a weighted data set is read
+  std::vector<float> weights_;  // empty until a weighted data set is read
   std::vector<std::int32_t> labels_;
   std::map<const data::Dataset*, nn::SampleTable> tables_;
 };

@@ -16,47 +16,52 @@
 
 namespace lanista::train {
 
-/// The epoch that a run stands for, where that may be an earlier one than its last: a copy of the weights that it had
-/// then (parameters and buffers, no slots). Which epoch it is follows from the run's measurements, so states hold the
-/// copy alone, and only where it differs from the run's own weights. Holds nothing where the last epoch counts.
+/// The selected epoch of a run, if it may be an earlier one than its last, with a copy of the weights of that epoch
+/// (parameters and buffers, no slots).
+///
+/// The run's measurements decide which epoch it is. So states store the copy only, and only if it differs from the
+/// run's own weights. Empty if the rule selects the last epoch.
 class BestEpochWeights {
  public:
-  BestEpochWeights() = default;  ///< the last one
-  BestEpochWeights(study::SelectionRule rule, space::Sample known) : initial_selector_(std::move(rule), std::move(known)), selector_(initial_selector_) {}
+  BestEpochWeights() = default;  ///< selects the last epoch
+  /// Selects by `rule`, which may use the known values of the trial.
+  BestEpochWeights(study::SelectionRule rule, space::Sample known)
+      : initial_selector_(std::move(rule), std::move(known)), selector_(initial_selector_) {}
 
+  /// Whether the rule may select an earlier epoch.
   bool selects_best() const { return initial_selector_.selects_best(); }
-  /// Takes the copy's memory out of the budget, which may be null, until release(). Errors: kResourceExhausted;
-  /// kDataLoss (what was restored does not fit).
+  /// Reserves memory for the copy in `budget`, which may be null, until release(). Errors: kResourceExhausted;
+  /// kDataLoss (restored weights do not fit).
   Result<void> reserve_memory(const nn::StateFormat& kind, MemoryBudget* budget);
-  /// The run's next measurement, of the weights that `state` has; copies them if it is the best so far. What it throws
-  /// leaves it as before.
+  /// Adds the run's next measurement, and copies the weights of `state` if it is the best so far. If it throws, nothing
+  /// has changed.
   void observe(const study::Measurement& measurement, const RunState& state);
-  /// The copy, of a run that has done `step` steps; empty: its own weights are what is kept, or nothing is.
+  /// The copy for a state of a run with `step` steps. Empty if the run's own weights are selected.
   std::vector<Tensor> weights_to_save(std::int64_t step) const;
 
-  /// What a state tells.
+  /// The selected weights of a saved state.
   struct RestoredWeights {
-    std::int64_t step = -1;  ///< steps of the run when its weights were copied; -1: nothing is kept
+    std::int64_t step = -1;  ///< steps of the run at the selected epoch; -1: none
     std::vector<Tensor> weights;
   };
-  /// Of the state of a run that has done `step` steps. Errors: kDataLoss (the copy is missing).
+  /// Finds the selected weights in the state of a run with `step` steps. Errors: kDataLoss (the copy is missing).
   Result<RestoredWeights> find(std::span<const study::Measurement> measurements, std::int64_t step,
-                     const TrainerState& state) const;
-  /// Of a run that has these measurements.
+                               const TrainerState& state) const;
+  /// Restores the weights of a run with these measurements.
   void restore(RestoredWeights found, std::span<const study::Measurement> measurements);
-  /// Gives the memory back; restore() is next.
+  /// Frees the copy and its reservation. Only restore() may follow.
   void release();
 
  private:
-  study::EpochSelector initial_selector_;   ///< that has seen nothing
-  study::EpochSelector selector_;  ///< that has seen the run's measurements
+  study::EpochSelector initial_selector_;  ///< without measurements
+  study::EpochSelector selector_;          ///< with the run's measurements
   std::int64_t step_ = -1;
   std::vector<Tensor> weights_;
   bool is_reserved_ = false;
   MemoryBudget::Reservation reservation_;
 };
 
-/// Errors: kDataLoss naming what of the weights does not fit states of this kind.
+/// Checks that weights fit states of this format. Errors: kDataLoss, naming what does not fit.
 Result<void> check_weights(std::span<const Tensor> weights, const nn::StateFormat& kind);
 
 }  // namespace lanista::train

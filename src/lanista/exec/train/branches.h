@@ -11,16 +11,16 @@
 
 namespace lanista::train {
 
-/// A branch of a run in a lane: it goes on from where the run stands, under another setting or from other weights.
+/// A branch of a run in a lane. It continues from the run's state under another setting, or from other weights.
 struct BranchLane {
   TrialRun* run;
-  std::vector<double>
-      losses;  ///< mean over the rows of each of its steps; of an update that is several, of all its rows
-  std::string failure;         ///< why it did no more of them; empty: it did them all
+  std::vector<double> losses;  ///< mean loss over the rows of each step; steps of one update share a value
+  std::string failure;         ///< reason why it stopped early; empty: none
 };
 
-/// Trains these until each has the losses of so many steps, or more where its last update was several, side by side;
-/// but for that they stand at the same place of the data. False: `should_stop` said so between steps.
+/// Trains all branches together until each has the losses of `steps` steps, or failed. The last update may exceed them.
+///
+/// Returns false if `should_stop`, which is called between steps, returns true.
 bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t steps,
                     const std::function<bool()>& should_stop);
 

@@ -7,11 +7,12 @@
 
 namespace lanista::train {
 
-/// Where a model answers at every position of a text (DataSpec::positions), whether no answer changes with a later
-/// token: it would be what is asked for. The model is asked, with drawn weights, about texts that differ from some
-/// token on, so it may be of any operators, a caller's own too: from every token of texts up to 65, from 64 or 65 of
-/// longer ones, two samples each. Of other data nothing is checked. `options` say backend, operators and precision.
-/// Errors: kInvalidArgument (an answer that changes, and where), those of Program::compile.
+/// Checks that a model with an answer at every position (DataSpec::positions) does not use later tokens.
+///
+/// It predicts for pairs of texts that differ from one token on, with sampled weights. So operators may be any,
+/// including the caller's. In texts of at most 65 tokens the difference begins at each token but the first; in longer
+/// ones at 64 or 65 sampled tokens. Other data needs no check. `options` gives backend, operators and precision.
+/// Errors: kInvalidArgument (an answer that changes, and its position), those of Program::compile.
 Result<void> check_causality(const step::InferenceStep& infer, const data::DataSpec& spec, nn::ProgramOptions options);
 
 }  // namespace lanista::train

@@ -9,21 +9,23 @@
 
 namespace lanista::train::data_parallel {
 
-/// RankRounds of one epoch, over desks in a region: two of each rank, used in turn. `terms` are this side's own copy, which
-/// it has checked, so nothing that another process writes later changes a size or an offset. A rank whose marks and
-/// words contradict each other is lost.
+/// The rounds of one epoch, over two send buffers a rank that are used in turn.
+///
+/// `terms` are this side's own, checked copy, so nothing that another process writes later changes a size or an offset.
+/// A rank with stamps and progress that contradict each other counts as lost.
 class RankRounds final : public nn::ShardCommunicator {
  public:
+  /// `region` must outlive this.
   RankRounds(SharedRegion& region, const EpochTerms& terms, std::int64_t rank);
 
   std::byte* send_buffer() override;
   const std::byte* received_from(std::int64_t rank) const override;
   void all_gather() override;
 
-  /// Of the leader, before an epoch: what the memory held before is no mark.
+  /// For the leader, before an epoch: clears the stamps that the memory may contain.
   void clear_stamps();
   bool has_lost_peer() const { return has_lost_peer_; }
-  /// Ranks that wait for this one stop waiting.
+  /// Marks the epoch as left: ranks that wait for this one stop waiting.
   void abort_epoch();
 
  private:
@@ -39,10 +41,10 @@ class RankRounds final : public nn::ShardCommunicator {
   Header& header_;
   const std::uint32_t epoch_;
   const std::int64_t send_buffer_bytes_, send_buffers_offset_;
-  const std::array<std::uint32_t, kMaxRanks> slots_;  // of ranks
+  const std::array<std::uint32_t, kMaxRanks> slots_;  // of each rank
   std::uint32_t round_ = 0;
   bool is_epoch_over_ = false;  // the leader has begun another epoch: this one has no further round
   bool has_lost_peer_ = false;
 };
 
-}  // namespace lanista::train::wide
+}  // namespace lanista::train::data_parallel

@@ -16,24 +16,27 @@
 
 namespace lanista::train {
 
-/// What a recipe says of a program beside its step: batch, how it is cut, precision.
+/// Returns the program options that a recipe sets: batch size, its parts, and precision.
 nn::ProgramOptions program_options_of(const study::Recipe& recipe);
 
-/// The unit of a data set's targets.
+/// Returns mean and scale of a data set's targets.
 nn::TargetScaling target_scaling_of(const data::DataSpec& data);
 
-/// The loss and metrics of a trial by their names (study/metric.h): what is asked of machines, and what their answers
-/// come to.
+/// The loss and metrics of a trial by name (search/study/metric.h): what a program must measure, and the values that
+/// follow.
 class Evaluation {
  public:
-  /// `loss` of step::losses(). `metrics` empty: accuracy for classes and labels, mae for numbers; others suit the targets
-  /// (study::check_metric). `width`: numbers a prediction has. `own`: metrics of the caller. `unit`: of the targets.
+  /// `loss` is a name in step::losses(). `metrics` must suit the targets (study::check_metric); empty means accuracy
+  /// for classes and labels, mae for numbers. `width` is the size of a prediction, `own` are metrics of the caller,
+  /// `unit` is the scaling of the targets.
   Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
              std::span<const study::Metric> own = {}, nn::TargetScaling unit = {});
 
+  /// The metrics that a program must measure.
   const nn::Metrics& requested() const { return requested_; }
-  /// Their values (of no sample: not-a-number), by name with `prefix` in front ("val_accuracy"). Where a prediction is
-  /// not a number, accuracy and top<k> count its row as wrong, and all other metrics are not-a-number.
+  /// Returns the values by name, with `prefix` in front ("val_accuracy"). Without samples they are NaN.
+  ///
+  /// If a prediction is NaN, accuracy and top<k> count its row as wrong, and all other metrics are NaN.
   std::map<std::string, double> values(const nn::MetricSums& sums, const std::string& prefix) const;
 
  private:

@@ -10,14 +10,15 @@
 
 namespace lanista::train {
 
-/// The state of another trial at the end of an epoch as the state of the trial that forks from it (study::Fork): with
-/// its own seed and its own measurements so far; everything else (parameters, buffers, slots, counters, place in the
-/// data, what a selection remembers) stays. TrialRun::restore says what of it does not fit.
+/// Returns a trial's state at the end of an epoch as the state of a trial that forks from it (study::Fork).
+///
+/// Seed and measurements are those of the fork. All else stays: parameters, buffers, slots, counters, data position and
+/// the selection's memory. TrialRun::restore reports what does not fit.
 TrainerState forked_state(TrainerState other, std::uint64_t trial_seed,
                           const std::vector<study::Measurement>& measurements);
 
-/// What a trial that forked from `from` goes on from: a state of its own as it is, or the other's, forked. Whose it is
-/// the state's measurements tell. Errors: kDataLoss.
+/// Returns the state from which a trial that forked from `from` resumes: its own state unchanged, or the other trial's
+/// state, forked. The state's measurements show which one it is. Errors: kDataLoss.
 Result<TrainerState> own_or_forked_state(TrainerState state, TrialId from, std::uint64_t trial_seed,
                                    const std::vector<study::Measurement>& measurements);
 

@@ -17,38 +17,40 @@
 
 namespace lanista::train {
 
-/// A model whose first part is not trained, and the shared things to run it with.
+/// A model with a frozen first part, and the shared objects to run it.
 struct FrozenModel {
   graph::Graph model;
-  std::set<graph::NodeId> frozen;            ///< run in inference form with these weights
-  std::span<const Tensor> weights;           ///< float32, read while creating; those of other nodes are passed over
-  const graph::OpTable* step_ops = nullptr;  ///< step::training_ops; read while creating
-  const nn::Operators* operators = nullptr;  ///< beyond those shipped, read while creating; may be null
-  MemoryBudget* budget = nullptr;            ///< of the program; may be null
+  std::set<graph::NodeId> frozen;            ///< Nodes that run in inference form with `weights`.
+  std::span<const Tensor> weights;           ///< Float32, read while creating. Those of other nodes are ignored.
+  const graph::OpTable* step_ops = nullptr;  ///< The result of step::training_ops, read while creating.
+  const nn::Operators* operators = nullptr;  ///< Caller's operators, read while creating. Null: the shipped ones.
+  MemoryBudget* budget = nullptr;            ///< Budget of the program. May be null.
   const nn::Backend* backend = &nn::cpu_backend();
 };
 
-/// The frozen part of a model, computed once for all who train a head on it. Heads are trained like any model, on data
-/// whose samples are the values that the prefix gives; nothing is back-propagated behind them. Their numbers are those
-/// of the whole model with the prefix in inference form, to the bit. Computes in float32. Copies share the program;
-/// many threads may use one, and take turns (Retiarii, OSDI'20, §4: common prefixes).
+/// The frozen part of a model, computed once for all heads that train on it.
+///
+/// A head trains like any model, on data with the values of the prefix as samples. No gradient passes into the prefix.
+/// The bits are those of the whole model with the prefix in inference form. Computes in float32. Copies share the
+/// program. Several threads may use one; they take turns. Source: common prefixes in Retiarii (OSDI'20, section 4).
 class FrozenPrefix {
  public:
-  /// Errors: those of graph::cut_behind_frozen; kInvalidArgument (weights that are missing or do not fit, by name);
-  /// kResourceExhausted, kUnimplemented of nn::Program.
+  /// Compiles the prefix and cuts the model. Errors: those of graph::cut_behind_frozen; kInvalidArgument (weights that
+  /// are missing or do not fit, by name); kResourceExhausted, kUnimplemented of nn::Program.
   static Result<FrozenPrefix> create(const FrozenModel& input);
 
-  /// What is trained: state tensors, fresh weights and dropout masks are those of the whole model.
+  /// The part that is trained. Its state tensors, fresh weights and dropout masks are those of the whole model.
   const graph::Graph& head() const;
-  /// The prefix's own tensors: with the head's they are the whole model's.
+  /// The tensors of the prefix. Together with the head's they are those of the whole model.
   const std::vector<Tensor>& weights() const;
-  /// Of nodes and weights: equal prefixes give equal values.
+  /// Digest of nodes and weights; equal prefixes give equal values.
   Digest digest() const;
 
-  /// `samples` as the head sees them. All kept, every sample is computed here and never again. Otherwise `samples`
-  /// outlives the result, augmentations change what the prefix reads, and trainers that share a data::EpochCache of the
-  /// result compute an epoch once. Errors: kInvalidArgument (samples that the prefix does not take),
-  /// kResourceExhausted.
+  /// Returns `samples` as the head reads them.
+  ///
+  /// With StoredSamples::kAll every sample is computed here, once. Otherwise `samples` must outlive the result,
+  /// augmentations change the input of the prefix, and trainers that share a data::EpochCache of the result compute an
+  /// epoch once. Errors: kInvalidArgument (samples that do not fit the prefix), kResourceExhausted.
   Result<data::Dataset> features(const data::Dataset& samples, data::StoredSamples keep, MemoryBudget* budget) const;
 
  private:

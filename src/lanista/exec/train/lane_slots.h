@@ -13,16 +13,17 @@ namespace lanista::train {
 
 class LaneSlots;
 
-/// Makes a trial's state (nn::LaneState::extract) another one's: of this seed.
+/// Replaces the seed in a state (nn::LaneState::extract), which makes it the state of another trial.
 void set_state_seed(std::vector<Tensor>& state, std::uint64_t trial_seed);
 
-/// The state of a run. It has one owner at any time: this value (the state is at home), or the machine in whose lane it
-/// sits (LaneSlots). Moves wherever the state is. A state whose seats go comes home, and one that goes gives its seat back.
-/// Whoever does anything with a seated state must be the one who may use its seats; only whether there is a state at
-/// all, which no change of its place touches, may be asked by whoever has the run.
+/// The state of a run, in host memory or in a lane slot.
+///
+/// It has one owner at any time: this value, or the executable of the lane (LaneSlots). It may be moved in both cases.
+/// If the slots end, the state moves to host memory. If this value ends, its lane is empty. Use of a state in a lane is
+/// use of its slots, so it needs their thread. Only the test for existence may run in another thread.
 class RunState {
  public:
-  RunState() = default;  ///< none
+  RunState() = default;  ///< no state
   explicit RunState(nn::LaneState state) : host_state_(std::move(state)), exists_(static_cast<bool>(host_state_)) {}
   RunState(RunState&& other) noexcept;
   RunState& operator=(RunState&& other) noexcept;
@@ -30,17 +31,19 @@ class RunState {
 
   explicit operator bool() const { return exists_; }
   bool is_in_lane() const { return slots_ != nullptr; }
+  /// Whether it is in a lane of these slots.
   bool is_in(const LaneSlots& seats) const { return slots_ == &seats; }
-  std::int64_t lane() const { return lane_; }  ///< -1: at home
+  std::int64_t lane() const { return lane_; }  ///< -1: in host memory
 
-  /// The state, at home from here on.
+  /// Moves the state to host memory and returns it.
   nn::LaneState& on_host();
+  /// Moves the state to host memory, if it is in a lane.
   void release_lane();
-  /// There is none then.
+  /// Deletes the state.
   void drop() noexcept;
-  /// nn::LaneState::extract, wherever it is; it stays there.
+  /// nn::LaneState::extract. The state stays in its place.
   std::vector<Tensor> extract() const;
-  /// A copy for another trial: beside a seated one, if a lane is empty there, or else at home. Errors: as of
+  /// Returns a copy for another trial: in an empty lane of the same slots, or else in host memory. Errors: those of
   /// nn::LaneState::clone.
   Result<RunState> clone(std::uint64_t trial_seed) const;
 
@@ -54,23 +57,25 @@ class RunState {
   std::int64_t lane_ = -1;
 };
 
-/// The lanes of a program and the states that sit in them. LaneSlots are sticky: who has one keeps it until somebody else
-/// wants in and no lane is empty, or until it goes. So a state is attached once, however often it is trained, saved and
-/// measured here. Stays where it is in memory. One thread at a time, which is also the one for whoever sits here.
+/// The lanes of a program, and the run states in them.
+///
+/// A state keeps its lane until another state needs one and none is empty, or until it ends. So a state is attached
+/// once, however often it is trained, saved and measured. It must not move in memory. One thread at a time, which must
+/// also be the one that uses the states in lanes.
 class LaneSlots {
  public:
   explicit LaneSlots(nn::Program program);
-  ~LaneSlots();  ///< whoever sits here goes home
+  ~LaneSlots();  ///< moves all states to host memory
   LaneSlots(const LaneSlots&) = delete;
   LaneSlots& operator=(const LaneSlots&) = delete;
 
   nn::Program& program() { return program_; }
   const nn::Program& program() const { return program_; }
 
-  /// All of these states, at most as many as there are lanes, sit here afterwards. Those that sit elsewhere leave it
-  /// first; of others that sit here, as many go home as must. If it throws, every state is somewhere, and none is lost.
+  /// Puts all `states` into lanes; there are at most as many as lanes. They leave lanes of other slots first. As many
+  /// other states as necessary move to host memory. If it throws, no state is lost.
   void assign_lanes(std::span<RunState* const> states);
-  /// All go home but these.
+  /// Moves all states but these to host memory.
   void evict_all_but(std::span<RunState* const> states);
 
  private:
@@ -79,7 +84,7 @@ class LaneSlots {
   void evict(std::int64_t lane);
 
   nn::Program program_;
-  std::vector<RunState*> lane_states_;  // in each lane; null: it is empty
+  std::vector<RunState*> lane_states_;  // of each lane; null: it is empty
 };
 
 }  // namespace lanista::train

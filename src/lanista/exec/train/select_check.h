@@ -8,14 +8,17 @@
 
 namespace lanista::train {
 
-/// Has an admitted run that wants it (TrialRun::is_select_check_due) learn whether chosen examples are worth more than
-/// all: two branches of it train, at equal computation by its guard, on the same batches as far as both read them, and
-/// are measured on the validation part. It goes on from the one that selects where its metric is better, else from the
-/// one on all examples; both have the bits of a trial that always trained so. They run as far as its epoch but for its
-/// last step, which is the run's own to measure; of an epoch of one step nothing comes. What comes of it is a function
-/// of the run's input alone. False: `should_stop` said so between steps; the run is as before then, and so it is where there
-/// is an error: kResourceExhausted, kInvalidArgument (the metric is not measured). (The guard of modelkeeper's
-/// Selective-Backprop, §6.5, on MLtuner's branches.)
+/// Runs the selection comparison of an admitted run, if due (TrialRun::is_select_check_due).
+///
+/// Two branches of the run train at equal computation by its rules: one on selected examples, one on all. They read the
+/// same batches as far as both go, and are measured on the validation part. The run continues from the selecting branch
+/// if its metric is better, else from the other. Either has the bits of a trial that always trained so. The branches
+/// run to the last step but one of the epoch; the run trains and measures the last. With one step an epoch nothing
+/// happens.
+///
+/// The result depends on the run's input only. Returns false if `should_stop`, called between steps, returns true.
+/// Then, and after an error, the run is unchanged. Errors: kResourceExhausted, kInvalidArgument (the metric is not
+/// measured). Source: the guard of Selective-Backprop in ModelKeeper (section 6.5), with the branches of MLtuner.
 Result<bool> run_select_check(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop);
 
 }  // namespace lanista::train

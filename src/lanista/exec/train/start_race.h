@@ -8,13 +8,15 @@
 
 namespace lanista::train {
 
-/// The race of an admitted run that wants one: what it starts with, its rivals and random values are trained for its
-/// race_steps on the same mini-batches, and it goes on from the one whose mean loss over the later half of them is the
-/// least, of equal ones the first. What came of it is a function of the run's input alone: neither the group's lanes
-/// nor where states sit enter, and the winner has the bits of a trial that began so without a race. Where all come to
-/// no number the run stays at its beginning. False: `should_stop` said so between steps; the run is as before then, and so
-/// it is where there is an error: those of TrialRun::racer and of LaneGroup::admit. (ModelKeeper's guard against
-/// negative transfer; MLtuner's branches.)
+/// Runs the start race of an admitted run.
+///
+/// Its start, the alternatives and random values train for race_steps on the same mini-batches. The run continues from
+/// the candidate with the least mean loss over the later half, the first of equal ones. The winner has the bits of a
+/// trial with that start and no race. If all candidates diverge, the run stays at its beginning.
+///
+/// The result depends on the run's input only. Returns false if `should_stop`, called between steps, returns true.
+/// Then, and after an error, the run is unchanged. Errors: those of TrialRun::start_candidate and of LaneGroup::admit.
+/// Source: the guard against negative transfer of ModelKeeper, with the branches of MLtuner.
 Result<bool> race_starts(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop);
 
 }  // namespace lanista::train

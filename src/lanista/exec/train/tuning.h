@@ -9,14 +9,16 @@
 
 namespace lanista::train {
 
-/// The settings that a search of this run tries, of its seeds and of what was tried alone.
+/// Returns the proposer of settings for a search of this run, from its seeds and the settings tried before.
 using MakeSearcher = std::function<Result<study::ProposeSetting>(const TrialRun& run)>;
 
-/// Searches for the setting under which a run goes on that wants it (TrialRun::is_search_due): branches of it train from
-/// its state in the lanes of `group`, which has its key and has admitted it, and it goes on from the best of them. They
-/// run as far as its epoch but for its last step, which is the run's own to measure. What comes of it is a function of
-/// the run's input alone: neither the group's lanes nor where its states sit enter. False: `should_stop` said so between
-/// steps; the run is as before then, and so it is where there is an error: kResourceExhausted, those of `make`.
+/// Runs the tune search of an admitted run, if due (TrialRun::is_search_due).
+///
+/// Branches of the run train from its state in the lanes of `group`, and the run continues from the best one under its
+/// setting. The branches run to the last step but one of the epoch; the run trains and measures the last.
+///
+/// The result depends on the run's input only. Returns false if `should_stop`, called between steps, returns true.
+/// Then, and after an error, the run is unchanged. Errors: kResourceExhausted, those of `make`.
 Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
                             const std::function<bool()>& should_stop);
 

@@ -9,14 +9,15 @@
 
 namespace lanista::train {
 
-/// Batches that the loss is asked on.
+/// Most batches over which scores are computed.
 inline constexpr std::int64_t kScoreBatches = 8;
 
-/// How much the training loss would miss the channels of the input's model with these weights: the mean of the absolute
-/// zoo::unit_importance over the first kScoreBatches batches of the trial's data order (all there are, if those are
-/// fewer), in training form, without weight decay. What TransferOptions::scores takes. A function of model, weights,
-/// recipe, seeds and rows. `weights` may hold more than the model's. Errors: kDataLoss (the weights do not fit),
-/// kInvalidArgument (the model does not fit the data), kResourceExhausted, kUnimplemented.
+/// Returns a score for each channel of the model: an estimate of the training loss without it.
+///
+/// The score is the mean of |zoo::unit_importance| over the first kScoreBatches batches of the trial's data order, in
+/// training form, without weight decay. TransferOptions::scores uses it. It depends on model, weights, recipe, seeds
+/// and rows. `weights` may contain more than the model's. Errors: kDataLoss (the weights do not fit), kInvalidArgument
+/// (the model does not fit the data), kResourceExhausted, kUnimplemented.
 Result<std::map<graph::NodeId, std::vector<double>>> score_units(const TrainerInput& input,
                                                                  std::span<const Tensor> weights);
 
