@@ -32,14 +32,14 @@ Result<void> check_parts(const nn::ProgramOptions& options) {
   const std::int64_t parts = options.shards * options.accumulate;
   if (std::min(options.shards, options.accumulate) > 1) {
     return Error{Code::kInvalidArgument,
-                 "shards of several parts (train.shards " + std::to_string(options.shards) + ", train.accumulate " +
-                     std::to_string(options.accumulate) + ") have no pipeline; one of the two is 1",
+                 "train.shards is " + std::to_string(options.shards) + " and train.accumulate is " +
+                     std::to_string(options.accumulate) + "; a pipeline needs 1 for one of the two",
                  "run.pipeline"};
   }
   if (options.max_batch % parts == 0) return {};
   return Error{Code::kInvalidArgument,
-               "a batch of " + std::to_string(options.max_batch) + " does not come in " + std::to_string(parts) +
-                   " equal micro-batches (train.shards, train.accumulate); allowed are numbers that divide it",
+               "a batch of " + std::to_string(options.max_batch) + " cannot be divided into " + std::to_string(parts) +
+                   " equal micro-batches (train.shards, train.accumulate); allowed are divisors of the batch",
                "run.pipeline"};
 }
 
@@ -137,15 +137,15 @@ std::string PipelineBackend::memory_advice(const step::TrainingStep& train, cons
   const auto of = plan_request_of(train, options);
   if (!of) return "";
   for (std::int64_t ranks = 1; ranks <= std::int64_t{pipeline::kMaxDeviceClasses}; ++ranks) {
-    const auto room = static_cast<double>(bytes);
-    const auto stages = plan_stages(*of, devices(ranks, room), expected(ranks, room), true);
+    const auto capacity = static_cast<double>(bytes);
+    const auto stages = plan_stages(*of, devices(ranks, capacity), expected(ranks, capacity), true);
     if (!stages) continue;
     if (ranks == 1) return "";  // others are in its way
-    return "; by the plan " + std::to_string(ranks) + " places would do (run.pipeline: " + std::to_string(ranks) +
+    return "; the planner finds that " + std::to_string(ranks) + " ranks suffice (run.pipeline: " + std::to_string(ranks) +
            ", run.isolation: process)";
   }
-  return "; by the plan " + std::to_string(pipeline::kMaxDeviceClasses) +
-         " places of a pipeline would not do either; a smaller data.batch or train.accumulate might";
+  return "; the planner finds that " + std::to_string(pipeline::kMaxDeviceClasses) +
+         " ranks of a pipeline do not suffice either; try a smaller data.batch or train.accumulate";
 }
 
 Result<std::unique_ptr<nn::Executable>> PipelineBackend::try_compile(const step::TrainingStep* train,
@@ -177,24 +177,24 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile_for_ranks(const
                                                                 std::int64_t ranks) const {
   if (ranks == 1) return inner_.compile(&train, infer, options);
   const bool apart = options_.process_pool != nullptr && can_be_sent(options);
-  const std::int64_t room =
+  const std::int64_t rank_bytes =
       options_.rank_bytes > 0 || !apart || options.budget == nullptr ? options_.rank_bytes : options.budget->limit();
   LANISTA_ASSIGN(const PlanRequest of, plan_request_of(train, options));
   // What places take is known when they are laid out; a plan that was too hopeful is made with less.
   Result<std::unique_ptr<nn::Executable>> made = Error{};
   for (const double share : kMemoryFractions) {
-    const double bytes = room > 0 ? share * static_cast<double>(room) : kUnlimitedBytes;
+    const double bytes = rank_bytes > 0 ? share * static_cast<double>(rank_bytes) : kUnlimitedBytes;
     auto stages = plan_stages(of, devices(ranks, bytes), expected(ranks, bytes), options_.ranks > 0);
     if (!stages) return made.error().message.empty() ? stages.error() : made.error();
     nn::ProgramOptions own = options;
     if (*stages) {
-      (*stages)->rank_bytes = room;
+      (*stages)->rank_bytes = rank_bytes;
       (*stages)->has_separate_memory = apart && options_.process_pool->have_separate_memory();
       if (apart) (*stages)->remote_ranks = options_.process_pool->ranks(task_of(train, options, **stages, isa_level_of(inner_)));
       own.stages = &**stages;
     }
     made = inner_.compile(&train, infer, own);
-    if (made || made.error().code != Code::kResourceExhausted || room == 0) return made;
+    if (made || made.error().code != Code::kResourceExhausted || rank_bytes == 0) return made;
   }
   return made;
 }

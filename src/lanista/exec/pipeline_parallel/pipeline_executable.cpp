@@ -134,7 +134,7 @@ void PipelineExecutable::match_lane_attrs() {
   for (const nn::LaneAttr& each : executable_->properties().lane_attrs) {
     const auto found = std::ranges::find_if(
         known, [&](const nn::LaneAttr& other) { return other.node == each.node && other.attr == each.attr; });
-    LANISTA_CHECK(found != known.end(), "another plan of a model takes other numbers of a lane");
+    LANISTA_CHECK(found != known.end(), "another plan of a model has other lane attributes");
     order_.push_back(static_cast<std::size_t>(found - known.begin()));
   }
 }

@@ -192,7 +192,7 @@ Result<nn::StagePass> pass_of(const pipeline::Action& action) {
       return pass;
     default:
       return Error{Code::kUnimplemented,
-                   pipeline::text_of(action) + ": threads of one process take schedules of passes alone", ""};
+                   pipeline::text_of(action) + ": threads of one process run schedules of passes only", ""};
   }
 }
 
@@ -233,7 +233,7 @@ Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const p
     if (stage.devices.size() > 1) {
       return Error{Code::kUnimplemented,
                    "stage " + std::to_string(i) + " is on " + std::to_string(stage.devices.size()) +
-                       " devices; threads of one process take a stage each",
+                       " devices; with threads each stage must be on one",
                    ""};
     }
     nn::Stage own{.nodes = {},

@@ -41,7 +41,7 @@ Result<void> check_file(int file, const std::string& path, std::int64_t bytes) {
                   std::to_string(::geteuid()));
   }
   const int seals = S_ISREG(facts.st_mode) ? ::fcntl(file, F_GET_SEALS) : -1;
-  if (seals < 0 || (seals & kSizeSeals) != kSizeSeals) return refuse("this is no sealed memory of a pipeline");
+  if (seals < 0 || (seals & kSizeSeals) != kSizeSeals) return refuse("the memory is not sealed, so it is not that of a pipeline");
   if (bytes > 0 && facts.st_size == bytes) return {};
   return Error{Code::kDataLoss,
                "shared memory has " + std::to_string(facts.st_size) + " bytes; it must have " + std::to_string(bytes),

@@ -32,7 +32,7 @@ StageChannelTransport::StageChannelTransport(nn::StageMemoryMap map, std::byte* 
       wake_descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       last_received_(channels_.size(), now()),
       faults_(channels_.size()) {
-  if (wake_descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "no descriptor for a place's channels");
+  if (wake_descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "no descriptor for the channels of a rank");
   thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
 }
 
@@ -46,7 +46,7 @@ void StageChannelTransport::end() {
   thread_.request_stop();
   wake();
   thread_.join();
-  for (auto& fault : faults_) fault = "is not spoken with";
+  for (auto& fault : faults_) fault = "is not connected";
 }
 
 void StageChannelTransport::wake() const {
@@ -115,7 +115,7 @@ void StageChannelTransport::listen(const std::stop_token& stop) {
         goes_on = receive_all(end);
       } catch (const std::exception& error) {  // no memory, say
         const std::lock_guard lock(mutex_);
-        faults_[end] = std::string("cannot be heard: ") + error.what();
+        faults_[end] = std::string("cannot be read: ") + error.what();
       }
       bytes_sent_.notify_all();
       if (goes_on) continue;
@@ -155,7 +155,7 @@ bool StageChannelTransport::receive_all(std::size_t end) {
       if (!message && !channels_[end]->closed()) return true;
       last_received_[end] = now();
       if (!message) {
-        faults_[end] = channels_[end]->fault() ? "says " + channels_[end]->fault()->message : "";
+        faults_[end] = channels_[end]->fault() ? "sent " + channels_[end]->fault()->message : "";
         return false;
       }
     }
@@ -179,7 +179,7 @@ Result<void> StageChannelTransport::handle_message(std::size_t end, engine::Mess
   }
   if (own_rank_ == 0) {
     return Error{Code::kInvalidArgument,
-                 "said what nobody asked for: a message of kind " + std::to_string(message.kind), ""};
+                 "sent an unexpected message of kind " + std::to_string(message.kind), ""};
   }
   const std::lock_guard lock(mutex_);
   unread_ = std::move(message);
@@ -191,7 +191,7 @@ namespace {
 Result<void> check_sender(std::uint32_t from, std::uint32_t sender) {
   if (from == sender) return {};
   return Error{Code::kInvalidArgument,
-               "speaks as place " + std::to_string(from) + "; it is place " + std::to_string(sender), ""};
+               "sends as rank " + std::to_string(from) + "; it is rank " + std::to_string(sender), ""};
 }
 
 }  // namespace
@@ -203,7 +203,7 @@ Result<void> StageChannelTransport::handle_bytes(std::size_t end, const engine::
   LANISTA_TRY(inbox_.check(piece.from, piece.to, piece.at, static_cast<std::int64_t>(piece.bytes.size())));
   if (own_rank_ != 0) {
     return Error{Code::kInvalidArgument,
-                 "bytes for place " + std::to_string(piece.to) + " came to place " + std::to_string(own_rank_), ""};
+                 "bytes for rank " + std::to_string(piece.to) + " arrived at rank " + std::to_string(own_rank_), ""};
   }
   send(piece.to - 1, StageWire::kBytes, message.text);
   return {};
@@ -226,7 +226,7 @@ void StageChannelTransport::exchange_heartbeats() {
   const std::lock_guard lock(mutex_);
   for (std::size_t end = 0; end < channels_.size(); ++end) {
     if (faults_[end] || now() - last_received_[end] < heartbeat_timeout_) continue;
-    faults_[end] = "says nothing for " + std::to_string(static_cast<std::int64_t>(heartbeat_timeout_.count())) + " seconds";
+    faults_[end] = "was silent for " + std::to_string(static_cast<std::int64_t>(heartbeat_timeout_.count())) + " seconds";
   }
   bytes_sent_.notify_all();
 }

@@ -26,15 +26,15 @@ std::string text_of(const StagePass& pass) {
 
 Result<void> check_stage(const Stages& stages, std::size_t at) {
   const Stage& stage = stages.stages[at];
-  if (stage.nodes.empty()) return invalid_stages(named(at) + " has no operators; at least one is");
+  if (stage.nodes.empty()) return invalid_stages(named(at) + " has no operators; it needs at least one");
   if (stage.micro_batches < 1 || stage.micro_batches > kMaxBatchParts) {
     return invalid_stages(named(at) + " has " + std::to_string(stage.micro_batches) + " micro-batches; allowed are 1 to " +
                  std::to_string(kMaxBatchParts));
   }
-  if (stage.slots < 1) return invalid_stages(named(at) + " holds " + std::to_string(stage.slots) + " micro-batches; at least 1");
+  if (stage.slots < 1) return invalid_stages(named(at) + " holds " + std::to_string(stage.slots) + " micro-batches; it must hold at least 1");
   for (const std::uint32_t next : stage.successors) {
     if (next > at && next < stages.stages.size()) continue;
-    return invalid_stages(named(at) + " is before " + named(next) + "; stages wait for those of smaller numbers, of " +
+    return invalid_stages(named(at) + " is before " + named(next) + "; a stage waits for stages of smaller numbers, of " +
                  std::to_string(stages.stages.size()));
   }
   return {};
@@ -49,7 +49,7 @@ struct RankPasses {
 Result<void> add_pass(const StagePass& pass, const Stage& stage, RankPasses& done) {
   const auto micro = static_cast<std::int64_t>(pass.micro);
   const auto next = [&](std::int64_t& count, bool may) -> Result<void> {
-    if (micro != count || !may) return invalid_stages(text_of(pass) + " stands where it cannot be done");
+    if (micro != count || !may) return invalid_stages(text_of(pass) + " is in a wrong position of its list");
     ++count;
     return {};
   };
@@ -57,7 +57,7 @@ Result<void> add_pass(const StagePass& pass, const Stage& stage, RankPasses& don
     case StagePass::Kind::kForward:
       LANISTA_TRY(next(done.forward, micro < stage.micro_batches));
       if (done.forward - done.weight_grad <= stage.slots) return {};
-      return invalid_stages(text_of(pass) + " would be held beside " + std::to_string(stage.slots) + " others, and no more fit");
+      return invalid_stages(text_of(pass) + " would be held in addition to " + std::to_string(stage.slots) + " others, which are all slots");
     case StagePass::Kind::kBackward:
       LANISTA_TRY(next(done.input_grad, micro < done.forward));
       return next(done.weight_grad, true);
@@ -77,8 +77,8 @@ Result<void> check_passes(const Stages& stages) {
       RankPasses& done = progress[pass.stage];
       if (done.rank == SIZE_MAX) done.rank = rank;
       if (done.rank != rank) {
-        return invalid_stages(text_of(pass) + " is done at place " + std::to_string(rank) + ", others of its stage at place " +
-                     std::to_string(done.rank) + "; one place does all of them");
+        return invalid_stages(text_of(pass) + " is run by rank " + std::to_string(rank) + ", others of its stage by rank " +
+                     std::to_string(done.rank) + "; one rank must run all of them");
       }
       LANISTA_TRY(add_pass(pass, stages.stages[pass.stage], done));
     }
@@ -153,13 +153,13 @@ StagePartition partition_of(const Stages& stages, const step::TrainingStep& trai
 }
 
 Result<void> check(const Stages& stages, const step::TrainingStep& train) {
-  if (stages.stages.empty()) return invalid_stages("a model in no stages; at least one is");
+  if (stages.stages.empty()) return invalid_stages("the model has no stages; it needs at least one");
   std::map<NodeId, std::size_t> stage_of;
   std::int64_t pieces = 1;
   for (std::size_t i = 0; i < stages.stages.size(); ++i) {
     LANISTA_TRY(check_stage(stages, i));
     pieces = std::lcm(pieces, stages.stages[i].micro_batches);
-    if (pieces > kMaxBatchParts) return invalid_stages("micro-batches of unlike sizes make more than " + std::to_string(kMaxBatchParts));
+    if (pieces > kMaxBatchParts) return invalid_stages("micro-batches of unequal sizes give more pieces than " + std::to_string(kMaxBatchParts));
     for (const NodeId node : stages.stages[i].nodes) {
       const auto [known, added] = stage_of.emplace(node, i);
       if (added) continue;
@@ -179,7 +179,7 @@ Result<void> check(const Stages& stages, const step::TrainingStep& train) {
     if (origin == train.origin.end()) continue;
     if (stage(id) == SIZE_MAX) {
       return invalid_stages("node %" + std::to_string(origin->second.value) + " (" + train.graph.node(id).op +
-                   ") is in no stage; every operator is in one");
+                   ") is in no stage; every operator must be in one");
     }
     if (!forward.contains(id)) continue;
     for (const Port& port : train.graph.node(id).inputs) {
@@ -223,7 +223,7 @@ Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartit
         return Error{.code = Code::kUnimplemented,
                      .message = "stage " + std::to_string(to) + " reads " + type.shape.text() + " of '" +
                                 producer->second->op + "' in stage " + std::to_string(from) +
-                                "; only values of samples go from stage to stage",
+                                "; only values with a batch axis may cross stages",
                      .where = {}};
       }
       const bool gradient = !forward.contains(port.node);

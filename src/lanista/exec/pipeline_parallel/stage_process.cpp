@@ -30,7 +30,7 @@ Result<kernels::Isa> isa_named(const std::string& name) {
 /// At a place that is another process's, its memory laid out as theirs.
 class RanksOfTheLeader final : public nn::RemoteRanks {
  public:
-  std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("this process begins no step"); }
+  std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("this process cannot begin a step"); }
   void check_alive() override {}
   void end_step() override {}
 };
@@ -57,7 +57,7 @@ Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   }
   if (task.rank == 0) {
     return Error{Code::kInvalidArgument,
-                 "place 0 is the worker's own; allowed: 1 to " + std::to_string(task.stages.ranks.size() - 1), ""};
+                 "rank 0 belongs to the worker; allowed: 1 to " + std::to_string(task.stages.ranks.size() - 1), ""};
   }
   LANISTA_ASSIGN(const kernels::Isa isa, isa_named(task.isa));
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(task.model));
@@ -77,7 +77,7 @@ Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   const nn::StageMemoryMap& map = rank.member->map();
   if (map.program != task.digest || map.bytes != task.bytes) {
     return Error{Code::kFailedPrecondition,
-                 "the program is another one when it is made here: " + map.program.hex() + " of " +
+                 "the program has another digest when it is compiled here: " + map.program.hex() + " of " +
                      std::to_string(map.bytes) + " bytes; allowed: " + task.digest.hex() + " of " +
                      std::to_string(task.bytes),
                  ""};

@@ -43,13 +43,13 @@ class StageProcessPool::ProcessGroup {
     return memory_.data();
   }
   void check_alive() {
-    if (num_used_ == 0) throw nn::RankLost("a place of a pipeline is gone");
+    if (num_used_ == 0) throw nn::RankLost("a rank of a pipeline is gone");
     if (transport_) {
       if (const auto fault = transport_->fault()) fail_lost(fault->end, fault->why);
     } else {
       for (std::size_t i = 0; i < num_used_; ++i) {
         engine::Channel& channel = *processes_[i].num_starts.channel;
-        if (channel.receive(0)) fail_lost(i, "said what nobody asked for");
+        if (channel.receive(0)) fail_lost(i, "sent an unexpected message");
         if (channel.closed()) fail_lost(i, "");
       }
     }
@@ -109,7 +109,7 @@ class StageProcessPool::ProcessGroup {
       if (host_retry_at_[i] > std::chrono::steady_clock::now()) count[i] = SIZE_MAX;
     }
     const auto fewest = std::ranges::min_element(count);
-    if (*fewest == SIZE_MAX) throw nn::RankLost("no host has a place for a pipeline; they are asked again later");
+    if (*fewest == SIZE_MAX) throw nn::RankLost("no host can start a rank of a pipeline; the hosts are tried again later");
     const auto host = static_cast<std::size_t>(fewest - count.begin());
     auto begun = hosts_.hosts[host].launch("");
     if (!begun) throw nn::RankLost(begun.error().text());
@@ -123,13 +123,13 @@ class StageProcessPool::ProcessGroup {
     while (true) {
       const std::chrono::duration<double> left = until - std::chrono::steady_clock::now();
       const auto answer = channel.receive(std::max(0.0, left.count()));
-      if (channel.closed()) fail_lost(i, channel.fault() ? "says " + channel.fault()->message : "");
-      if (!answer) fail_lost(i, "makes no program");
+      if (channel.closed()) fail_lost(i, channel.fault() ? "sent " + channel.fault()->message : "");
+      if (!answer) fail_lost(i, "did not compile the program in time");
       const auto kind = static_cast<StageWire>(answer->kind);
       if (kind == StageWire::kBytes || kind == StageWire::kSignal || kind == StageWire::kHeartbeat) continue;
       const auto answer_body = engine::split_token(answer->text);
       if (!answer_body || (kind != StageWire::kAccepted && kind != StageWire::kRefused)) {
-        fail_lost(i, "said what nobody asked for: a message of kind " + std::to_string(answer->kind));
+        fail_lost(i, "sent an unexpected message of kind " + std::to_string(answer->kind));
       }
       if (answer_body->token != tasks_) continue;
       if (kind == StageWire::kAccepted) {
@@ -165,7 +165,7 @@ class StageProcessPool::ProcessGroup {
 
   [[noreturn]] void fail_lost(std::size_t i, const std::string& why) {
     if (transport_) {  // whoever does the step has a pointer to it
-      transport_->send({.kind = nn::StageSignal::Kind::kStop, .reason = "a place is gone"});
+      transport_->send({.kind = nn::StageSignal::Kind::kStop, .reason = "a rank is gone"});
       transport_->end();
     }
     const StageProcess lost_process = std::move(processes_[i]);
@@ -180,7 +180,7 @@ class StageProcessPool::ProcessGroup {
     report_loss(lost_process, reason);
     const std::string& host = hosts_.hosts[lost_process.host].host;
     throw nn::RankLost("process " + std::to_string(lost_process.num_starts.process) + (host.empty() ? "" : " on " + host) +
-                         " at place " + std::to_string(i + 1) + " of a pipeline " + reason);
+                         " at rank " + std::to_string(i + 1) + " of a pipeline " + reason);
   }
 
   const StageHosts& hosts_;

@@ -47,9 +47,9 @@ struct Hosts {
 TEST(StageProcessPool, AvoidUnreachableHosts) {
   Hosts hosts({"exit 255", "exit 3"});
 
-  EXPECT_NE(hosts.step(2).find(" on node0 at place 1 of a pipeline ended with exit code 255"), std::string::npos);
-  EXPECT_NE(hosts.step(2).find(" on node1 at place 1 of a pipeline ended with exit code 3"), std::string::npos);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(hosts.step(2), "no host has a place for a pipeline; they are asked again later");
+  EXPECT_NE(hosts.step(2).find(" on node0 at rank 1 of a pipeline ended with exit code 255"), std::string::npos);
+  EXPECT_NE(hosts.step(2).find(" on node1 at rank 1 of a pipeline ended with exit code 3"), std::string::npos);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(hosts.step(2), "no host can start a rank of a pipeline; the hosts are tried again later");
 
   EXPECT_EQ(hosts.num_starts, (std::vector<int>{1, 1}));
   ASSERT_EQ(hosts.losses.size(), 2U);
@@ -69,11 +69,11 @@ TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
 }
 
 TEST(StageProcessPool, KillProcessesThatViolateTheProtocol) {
-  EXPECT_NE(Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at place 1 of a pipeline says a message of "),
+  EXPECT_NE(Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at rank 1 of a pipeline sent a message of "),
             std::string::npos);
   // A frame with a checksum that is another one.
   Hosts odd({R"(printf '\0\0\0\0\102\0\0\0'; printf '\0\0\0\0'; cat > /dev/null)"});
-  EXPECT_NE(odd.step(2).find("at place 1 of a pipeline says a message whose bytes do not match"), std::string::npos);
+  EXPECT_NE(odd.step(2).find("at rank 1 of a pipeline sent a message whose bytes do not match"), std::string::npos);
   EXPECT_EQ(odd.losses.size(), 1U);
 }
 

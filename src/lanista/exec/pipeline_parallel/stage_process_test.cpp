@@ -86,7 +86,7 @@ TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   const std::string other = refusal([](StageTask& task) { task.build = "0.0 build 0123"; });
   EXPECT_TRUE(says(other, "allowed: the worker's own build, lanista 0.0 build 0123")) << other;
   const std::string first = refusal([](StageTask& task) { task.rank = 0; });
-  EXPECT_TRUE(says(first, "place 0 is the worker's own; allowed: 1 to 1")) << first;
+  EXPECT_TRUE(says(first, "rank 0 belongs to the worker; allowed: 1 to 1")) << first;
   const std::string level = refusal([](StageTask& task) { task.isa = "abacus"; });
   EXPECT_TRUE(says(level, "this CPU has no abacus")) << level;
   const std::string program = refusal([](StageTask& task) { task.bytes = 64; });

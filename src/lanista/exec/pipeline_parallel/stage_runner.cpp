@@ -159,7 +159,7 @@ void StageRunner<T>::run_with_remote_ranks() {
   try {
     if (!is_rank_lost) progress_.wait_for_ranks(static_cast<std::uint32_t>(ranks_.size()), watch);
   } catch (...) {
-    progress_.stop("a place is gone");
+    progress_.stop("a rank is gone");
     throw;
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -223,7 +223,7 @@ void StageRunner<T>::run_rank(std::size_t rank, const std::function<void()>& wat
   } catch (const std::exception& error) {
     fail(error.what());
   } catch (...) {
-    fail("a pass threw what is no exception");
+    fail("a pass threw an object that is not a std::exception");
   }
   progress_.end_rank();
 }

@@ -117,7 +117,7 @@ class StageRunner<T>::Planner {
   std::size_t pass_of(std::uint32_t i, Port value) const {
     const StageCalls& own = pieces_.stages[i];
     const auto found = std::ranges::find(own.calls, value.node, &KernelCall::id);
-    LANISTA_CHECK(found != own.calls.end(), "a gradient that no call makes");
+    LANISTA_CHECK(found != own.calls.end(), "a gradient without a call");
     const auto at = static_cast<std::size_t>(found - own.calls.begin());
     return at < own.begin[1] ? 0 : at < own.begin[2] ? 1 : 2;
   }
@@ -134,7 +134,7 @@ class StageRunner<T>::Planner {
           if (pass == 0 || section.addresses.at(port).space != MemorySpace::kBuffer) continue;
           return Error{.code = Code::kUnimplemented,
                        .message = "the gradient of '" + own.calls[c].op +
-                                  "' reads a buffer, which other micro-batches of a pipeline have renewed by then",
+                                  "' reads a buffer, which other micro-batches of a pipeline have already renewed",
                        .where = {}};
         }
       }
@@ -167,7 +167,7 @@ class StageRunner<T>::Planner {
   void link() {
     for (const StageEdge& each : pieces_.edges) {
       const Address from = addresses_.at({each.from, each.value}), to = edges_[each.to].at(each.value);
-      LANISTA_CHECK(from.space == MemorySpace::kArena, "a value for other stages lies in nobody's slot");
+      LANISTA_CHECK(from.space == MemorySpace::kArena, "a value for other stages is in no slot");
       if (each.gradient) {
         run_.stages_[each.from].outgoing.push_back({each.to, from, to, sample_bytes(each)});
         continue;
@@ -238,7 +238,7 @@ class StageRunner<T>::Planner {
       if (p == 0 || !in_.stages.remote_ranks) run_.local_bytes_ += end - begin + seen;
       if (in_.stages.rank_bytes == 0 || bytes <= in_.stages.rank_bytes) continue;
       return Error{.code = Code::kResourceExhausted,
-                   .message = "place " + std::to_string(p) + " of a pipeline wants " + std::to_string(bytes) +
+                   .message = "rank " + std::to_string(p) + " of a pipeline needs " + std::to_string(bytes) +
                               " bytes; allowed are " + std::to_string(in_.stages.rank_bytes),
                    .where = {}};
     }

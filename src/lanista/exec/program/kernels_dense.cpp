@@ -8,7 +8,7 @@
 namespace lanista::nn {
 namespace {
 
-// All dimensions but the last are rows; a weight [out, in] has the other two sizes.
+// All dimensions but the last are rows. A weight [out, in] gives the other two sizes.
 struct LinearSize {
   ElementCount rows;
   std::int64_t in, out;
@@ -49,7 +49,7 @@ Run<T> linear_grad_w(const Binding<T>& b) {
 
 template <class T>
 Run<T> channel_sum(const Binding<T>& b) {
-  // The channel comes last in memory, for images too.
+  // The channel is the last axis in memory, for images too.
   const std::int64_t columns = b.y_shape().elements_per_sample();
   ElementCount rows(b.x_shape(0));
   rows.per_sample /= columns;
@@ -58,7 +58,7 @@ Run<T> channel_sum(const Binding<T>& b) {
   };
 }
 
-// Sizes of a convolution from its input, weight and output shapes; n is set when it runs.
+// The sizes of a convolution from its input, weight and output shapes; n is set at run time.
 template <class T>
 kernels::ConvShape conv_shape(const Binding<T>& b, const graph::Shape& x, const graph::Shape& w,
                               const graph::Shape& y) {
@@ -113,7 +113,7 @@ Run<T> conv2d_grad_x(const Binding<T>& b) {
   };
 }
 
-// The input gradient of a convolution from y to x, and an offset a channel.
+// The input gradient of a convolution from y to x, plus an offset a channel.
 template <class T>
 Run<T> conv_transpose2d(const Binding<T>& b) {
   kernels::ConvShape shape = conv_shape(b, b.y_shape(), b.x_shape(1), b.x_shape(0));
@@ -139,7 +139,7 @@ Run<T> conv2d_grad_w(const Binding<T>& b) {
   };
 }
 
-// An operand of a matrix product in logical order: where it lies, or a copy of it in the scratch.
+// An operand of a matrix product in logical order: its address, or a copy of it in scratch memory.
 struct Operand {
   Reorder reorder;
   Address place;

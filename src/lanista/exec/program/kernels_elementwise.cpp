@@ -1,4 +1,4 @@
-// Activations, sums and products, dropout: operators that do not care how their values are laid out.
+// Activations, arithmetic and dropout: operators that do not depend on the layout of their values.
 #include <algorithm>
 #include <cstring>
 
@@ -21,7 +21,7 @@ Run<T> binary(const Binding<T>& b, F f) {
   };
 }
 
-// The same with numbers that the attributes `names` give.
+// An elementwise call with constants from the attributes `names`.
 template <class T, class F, class... Names>
 Run<T> unary_with(const Binding<T>& b, F f, Names... names) {
   return [f, count = ElementCount(b.y_shape()), x = b.in[0], y = b.out[0], ... numbers = static_cast<T>(b.args().real(names))](
@@ -57,8 +57,7 @@ Run<T> copy(const Binding<T>& b) {
   };
 }
 
-// A sum of many: ((x0 + x1) + x2) + … Its first two may be overwritten, for a piece of the others is read when a piece
-// of the sum stands already.
+// A sum of several values: ((x0 + x1) + x2) + … It works piece by piece, so the output may overwrite x0 or x1.
 constexpr std::int64_t kPiece = 2048;
 
 template <class T>
@@ -66,7 +65,7 @@ Run<T> add(const Binding<T>& b) {
   if (b.in.size() == 1) return copy<T>(b);
   return [f = b.k.add, count = ElementCount(b.y_shape()), in = b.in, y = b.out[0]](const RunContext<T>& run) {
     const std::int64_t n = count.at(run.batch);
-    // Piece by piece, so that a sum of many is still in the first cache when the next value comes.
+    // Pieces of a sum stay in the first cache until the next value is added.
     for (std::int64_t at = 0; at < n; at += kPiece) {
       const std::int64_t piece = std::min(kPiece, n - at);
       T* sum = run.at(y) + at;

@@ -1,11 +1,11 @@
-// Gates, shuffles and normalisation of channels; images of another size.
+// Gates, shuffles and local normalisation of channels, and resizing of images.
 #include "lanista/model/ops/op_rules.h"
 #include "lanista/exec/program/kernel_table.h"
 
 namespace lanista::nn {
 namespace {
 
-// The channel comes last in memory, for images too: a value is [n][rows][c].
+// The channel is the last axis in memory, for images too: a value is [n][rows][c].
 template <class T, auto kernel>
 Run<T> gate(const Binding<T>& b) {
   const graph::Shape& shape = b.x_shape(0);

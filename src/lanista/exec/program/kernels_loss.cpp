@@ -1,5 +1,5 @@
-// Losses and their gradients: whatever the kernel family holds, and the weights of samples behind it. Those are no
-// business of a loss: its value and its gradient are linear in them.
+// Losses and their gradients, multiplied by the weights of samples. Value and gradient are linear in the weights, so a
+// loss kernel does not need them.
 #include <algorithm>
 
 #include "lanista/exec/program/kernel_table.h"
@@ -7,8 +7,8 @@
 namespace lanista::nn {
 namespace {
 
-/// Multiplies what stands in `rows` [batch, width] by the weight of each row's sample. BatchParts of a batch carry their own
-/// part of the weights, so shards and accumulation add up what the whole batch gives.
+/// Multiplies `rows` [batch, width] by the weight of each row's sample. A part of a batch has its part of the weights,
+/// so sums over parts equal those of the whole batch.
 template <class T>
 class Weighting {
  public:
@@ -28,8 +28,8 @@ class Weighting {
 
 constexpr std::int64_t kPositionsAtOnce = 64;
 
-/// The loss of each sample: the mean over its positions, added up in their order from zero. Positions are computed some
-/// at a time, which no bit of theirs depends on.
+/// Returns the loss of each sample: the mean over its positions, added in their order from zero. The number of
+/// positions a call does not change the bits.
 template <class T>
 void mean_over_positions(const kernels::LossKernel<T>& kernel, std::int64_t samples, std::int64_t positions,
                          std::int64_t classes, double smoothing, const T* logits, const std::int32_t* target, T* loss,
@@ -49,7 +49,7 @@ void mean_over_positions(const kernels::LossKernel<T>& kernel, std::int64_t samp
   }
 }
 
-/// Rows of logits that a sample has.
+/// The number of rows of logits of a sample.
 std::int64_t positions_of(const graph::Shape& logits) { return logits.elements_per_sample() / logits.dims.back(); }
 
 template <class T>

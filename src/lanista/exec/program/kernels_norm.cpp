@@ -7,7 +7,7 @@
 namespace lanista::nn {
 namespace {
 
-// A value that may be missing: a null pointer then.
+// A value that may be missing; then its pointer is null.
 struct Optional {
   Address place;
   bool there = false;
@@ -67,7 +67,7 @@ Run<T> batch_norm_grad(const Binding<T>& b) {
   };
 }
 
-// Values of batch norm's parts: how many rows, then two numbers a channel.
+// The number of values of a partial of batch norm: a count of rows, and two numbers a channel.
 std::int64_t numbers_of(const BatchNormSize& size) { return 1 + 2 * size.c; }
 
 template <class T>
@@ -83,10 +83,10 @@ void add_numbers(std::int64_t num_values, double* first, const double* second) {
   for (std::int64_t i = 0; i < num_values; ++i) first[i] += second[i];
 }
 
-// Means and sums of squared distances from them, of two sets together: Chan, Golub, LeVeque: Algorithms for computing
-// the sample variance: analysis and recommendations (The American Statistician 37, 1983), formulas 2.1. Its error grows
-// as that of the variance's own condition, like the rounding of the values themselves; sums of squares would lose its
-// square. The mean moves by a difference, so that equal values have no variance however they are cut.
+// Merges counts, means and sums of squared distances of two sets: Chan, Golub, LeVeque: Algorithms for computing the
+// sample variance: analysis and recommendations (The American Statistician 37, 1983), formula 2.1. Its error grows with
+// the condition of the variance, not with its square as for sums of squares. The mean moves by a difference, so equal
+// values have variance zero for any division.
 void merge_moments(std::int64_t num_values, double* first, const double* second) {
   const std::int64_t c = num_values / 2;
   const double rows = first[0] + second[0];
@@ -123,7 +123,7 @@ BatchReduction<T> batch_norm_train_parts(const Binding<T>& b) {
       inv_std[j] = 1 / std::sqrt(static_cast<T>(squares / rows) + eps);
       const double was_mean = static_cast<double>(run.at(old_mean)[j]), was = static_cast<double>(run.at(old_var)[j]);
       run.at(out[3])[j] = static_cast<T>((1 - taken) * was_mean + taken * m);
-      // One value has no variance: what is known stays.
+      // One value has no variance: the running variance stays.
       run.at(out[4])[j] = static_cast<T>(rows > 1 ? (1 - taken) * was + taken * (squares / (rows - 1)) : was);
     }
     f(size.rows.at(run.batch), size.c, run.at(x), gamma.get(run), beta.get(run), mean, inv_std, run.at(out[0]));
@@ -150,7 +150,7 @@ BatchReduction<T> batch_norm_grad_parts(const Binding<T>& b) {
   return reduction;
 }
 
-// The last `axes` dimensions are normalised; a whole image is one row in any layout.
+// The last `axes` dimensions are normalised. A whole image is one row in any layout.
 struct LayerNormSize {
   ElementCount rows;
   std::int64_t len = 1;
@@ -163,7 +163,7 @@ LayerNormSize layer_norm_size(const graph::Shape& x, std::int64_t axes) {
   return size;
 }
 
-// Statistics go to outputs 1 and 2, or to the scratch in inference, where nobody wants them.
+// Writes statistics to outputs 1 and 2, or in inference to scratch memory.
 template <class T>
 Run<T> layer_norm(const Binding<T>& b) {
   const LayerNormSize size = layer_norm_size(b.x_shape(0), b.args().integer("axes"));

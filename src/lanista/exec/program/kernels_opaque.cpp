@@ -1,4 +1,4 @@
-// Calls of kernels that the caller brought.
+// Calls of the caller's kernels.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -9,14 +9,14 @@
 namespace lanista::nn {
 namespace {
 
-// A value of the call: where it lies, and where it stands in logical order if it lies otherwise.
+// A value of the call: its address, and its copy in logical order if it has another layout.
 struct Side {
   Address place;
-  Reorder reorder;  // out of the program's layout for what is read, into it for what is written
+  Reorder reorder;  // from the program's layout for inputs, to it for outputs
   std::int64_t scratch = 0;
 };
 
-// Everything that one call needs, so that running it allocates nothing.
+// All that a call needs, allocated once, so that running it allocates nothing.
 template <class T>
 class OpaqueRun {
  public:
@@ -90,12 +90,12 @@ class OpaqueRun {
   graph::OpDef def_;
   graph::Attrs attrs_;
   bool backward_;
-  std::vector<graph::ValueType> types_;  // of the data
+  std::vector<graph::ValueType> types_;  // of the inputs
   OpaqueFunction<T> function_;
   const kernels::Kernels<T>& kernels_;
   std::vector<Side> in_, out_;
   graph::OpArgs args_{types_, attrs_, def_};
-  std::vector<OpaqueCall<T>> calls_;  // one a thread, since lanes run at the same time
+  std::vector<OpaqueCall<T>> calls_;  // one a thread, because lanes run at the same time
 };
 
 }  // namespace

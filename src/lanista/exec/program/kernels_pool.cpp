@@ -49,7 +49,7 @@ kernels::PoolShape average_window(const Binding<T>& b, const graph::Shape& x, co
   return shape;
 }
 
-// From one real value to another.
+// A call with one real input and one real output.
 template <class T, class F>
 Run<T> pooling(const Binding<T>& b, F f, const kernels::PoolShape& shape) {
   return [f, shape, x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
@@ -115,7 +115,7 @@ void add_pool_kernels(KernelTable<T>& table) {
   table["max_pool2d_train"] = max_pool<T, &K::max_pool>;
   table["relu_max_pool2d"] = KernelEntry<T>(max_pool<T, &K::relu_max_pool>)
                                  .fuses({.first = "relu", .second = "max_pool2d", .takes_attrs_of_second = true});
-  // Its index says where relu was closed, so that the gradient of relu is done with that of the pool.
+  // The index marks where relu is zero, so the gradient of the pool includes that of relu.
   table["relu_max_pool2d_train"] = KernelEntry<T>(max_pool<T, &K::relu_max_pool>)
                                        .fuses({.first = "relu",
                                                .second = "max_pool2d_train",

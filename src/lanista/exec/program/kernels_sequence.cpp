@@ -28,7 +28,7 @@ Run<T> embedding(const Binding<T>& b) {
       };
 }
 
-// Rows of dy go to their tokens in ascending order of sample and position.
+// Adds the rows of dy to their tokens in ascending order of sample and position.
 template <class T>
 Run<T> embedding_grad(const Binding<T>& b) {
   const std::int64_t vocab = b.y_shape().dims[0];
@@ -67,9 +67,8 @@ Run<T> scale_by(const Binding<T>& b) {
           y = b.out[0]](const RunContext<T>& run) { scale(count.at(run.batch), factor, run.at(x), run.at(y)); };
 }
 
-// Whatever stands above the diagonal, not a number included, is not seen; the diagonal always is, so that the softmax
-// of a row has something to share out. Rows and columns are the last two logical dimensions; in images the channels lie
-// inside of them.
+// Masks all entries above the diagonal, NaN too. The diagonal stays, so each row has an entry for the softmax. Rows and
+// columns are the last two logical dimensions; in images the channels are inside them.
 template <class T>
 Run<T> causal_mask(const Binding<T>& b) {
   constexpr T kUnseen = -std::numeric_limits<T>::infinity();

@@ -1,4 +1,4 @@
-// Operators that move values about: reshape, transpose, concat, pad; and means over axes.
+// Operators that move values: reshape, transpose, concat, slice, pad; and means over axes.
 #include <cstring>
 
 #include "lanista/model/ops/op_rules.h"
@@ -8,7 +8,7 @@
 namespace lanista::nn {
 namespace {
 
-// Through row-major logical order, which both shapes read alike.
+// A copy through row-major logical order, in which both shapes agree.
 template <class T>
 Run<T> reshape(const Binding<T>& b) {
   const Reorder first = Reorder::from_layout(b.x_shape(0), value_layout(b.x_shape(0)));
@@ -79,7 +79,7 @@ Run<T> slice_grad(const Binding<T>& b) {
   };
 }
 
-// Both take the sizes of what they read: the unpadded image, or the uncropped one.
+// Both kernels receive the sizes of the larger image: the padded result, or the input that is cropped.
 template <class T, auto kernel>
 Run<T> frame(const Binding<T>& b) {
   const std::vector<std::int64_t> pads = b.args().list("pads");

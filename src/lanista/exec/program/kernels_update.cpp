@@ -1,4 +1,4 @@
-// Updates: whatever the kernel family holds, over runs of parameters that lie beside each other.
+// Updates of all optimisers, over ranges of neighbouring parameters.
 #include <array>
 
 #include "lanista/base/check.h"
@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::size_t kMostSlots = 4;
 
-// Parameters that lie one behind the other, with their gradients and slots.
+// Neighbouring parameters with their gradients and slots.
 struct Stretch {
   std::int64_t count = 0;
   Address param, grad;
   std::array<Address, kMostSlots> slots{};
 };
 
-// Slots and gradients lie as parameters do, so what continues one continues all.
+// Slots and gradients have the layout of the parameters, so neighbouring ranges are joined in all of them.
 template <class T>
 std::vector<Stretch> stretches(const Binding<T>& b, std::size_t slots) {
   const std::size_t n = b.in.size() / (2 + slots);
@@ -52,7 +52,7 @@ Run<T> update(const Binding<T>& b, const kernels::UpdateKernel<T>& kernel) {
     const kernels::UpdateHyper hyper = hyper_of(*run.hyper, run.grad_scale, run.step);
     for (const Stretch& each : all) {
       const std::int64_t first = each.param.offset / bytes_of<T>(1);
-      // Updates go element by element, so a stretch in pieces has the bits of the whole.
+      // Updates work element by element, so a divided range has the same bits.
       for_each_lr_range(run.hyper->lr_ranges, first, each.count, [&](std::int64_t begin, std::int64_t count, double factor) {
         kernels::UpdateHyper own = hyper;
         own.lr *= factor;

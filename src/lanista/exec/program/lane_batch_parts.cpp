@@ -1,6 +1,5 @@
-// A step whose batch comes in parts: shards, and parts of a shard that are accumulated. Every sum over parts has one
-// order: parts of a shard ascending, then shards ascending, each element one addition at a time. Whoever computes the
-// shards, one program or several, the additions are the same.
+// Steps of a batch in parts: shards, and parts of a shard. Every sum over parts has one order: parts of a shard
+// ascending, then shards ascending, one addition an element. So the bits do not depend on how ranks share the shards.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -10,9 +9,9 @@
 namespace lanista::nn {
 namespace {
 
-constexpr auto kLossBytes = static_cast<std::int64_t>(kAlignment);  // at the end of what is told of a shard
+constexpr auto kLossBytes = static_cast<std::int64_t>(kAlignment);  // at the end of a shard's bytes in a send buffer
 
-// Numbers of parts, added up to those of shards, and these to that of the shard's place.
+// A sum of parts within a shard, which is then added to the shard's accumulator.
 class ShardedSum {
  public:
   void add(const BatchPart& part, bool starts_accumulator, double value, double& accumulator) {
@@ -24,7 +23,7 @@ class ShardedSum {
   double shard_ = 0;
 };
 
-// What all ranks told of places, in order of the shards.
+// Calls f with the bytes of each accumulator of all ranks, in order of the shards.
 template <class F>
 void for_each_received(const ShardCommunicator& communicator, const BatchSplit& cut, std::int64_t n, std::int64_t shard_bytes, const F& f) {
   for (std::int64_t rank = 0; rank < communicator.width(); ++rank) {
@@ -35,13 +34,13 @@ void for_each_received(const ShardCommunicator& communicator, const BatchSplit& 
 
 }  // namespace
 
-// Where gradients and losses of shards are summed: place after place, `stride` bytes apart.
+// The accumulators for gradients and losses of shards, `stride` bytes apart.
 template <class T>
 struct LaneProgram<T>::GradientSums {
   T* gradients = nullptr;
   double* loss = nullptr;
   std::int64_t stride = 0;
-  bool add = false;  // to what is there
+  bool add = false;  // whether to add to the present values
 
   T* gradients_at(std::int64_t accumulator) const {
     return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(gradients) + accumulator * stride);
@@ -92,7 +91,7 @@ double LaneProgram<T>::sum_gradients(const RunContext<T>& run, T* out, bool add)
   return loss;
 }
 
-// In what this rank tells in the coming round.
+// The accumulators in this rank's send buffer.
 template <class T>
 typename LaneProgram<T>::GradientSums LaneProgram<T>::sums_to_send(ShardCommunicator& communicator) const {
   std::byte* const send_buffer = communicator.send_buffer();
@@ -129,7 +128,8 @@ double LaneProgram<T>::sum_gradients_across_ranks(ShardCommunicator& communicato
   return loss;
 }
 
-// BatchPart after part. The first one writes, the first of a shard does so beside the sum of those before.
+// Computes part after part. The first part of all writes its gradients; the first of a later shard has a sum of its
+// own.
 template <class T>
 void LaneProgram<T>::sum_parts_in_sequence(const RunContext<T>& run, const ShardRange& own_shards, const GradientSums& sums) {
   const int thread = static_cast<int>(run.thread);
@@ -160,7 +160,7 @@ RunContext<T> LaneProgram<T>::lockstep_part(const RunContext<T>& run, const Batc
   return now;
 }
 
-// Of one call of all own parts: the value that all shards give together, whoever computes them.
+// Runs one call of all own parts with the partial that all shards give together, from every rank.
 template <class T>
 void LaneProgram<T>::reduce_over_parts(const RunContext<T>& run, const BatchReduction<T>& batch_reduction, const ShardRange& own_shards,
                                      ShardCommunicator* communicator) {
@@ -194,7 +194,7 @@ void LaneProgram<T>::reduce_over_parts(const RunContext<T>& run, const BatchRedu
   });
 }
 
-// All parts together, as far as the next value that they exchange.
+// Runs all parts call by call, from one batch reduction to the next.
 template <class T>
 void LaneProgram<T>::sum_parts_in_lockstep(const RunContext<T>& run, const ShardRange& own_shards, GradientSums sums, ShardCommunicator* communicator) {
   std::size_t begin = 0;

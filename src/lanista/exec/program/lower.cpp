@@ -17,7 +17,7 @@ bool same_bytes(const KernelCall& call) {
          (Reorder::from_layout(from, value_layout(from)).is_identity() && Reorder::to_layout(to, value_layout(to)).is_identity());
 }
 
-/// Where a value is read.
+/// A call and an input at which a value is read.
 struct ValueReader {
   std::size_t call;
   std::size_t slot;
@@ -67,7 +67,7 @@ class PeepholeFuser {
     return nullptr;
   }
 
-  // Such as relu, then max pooling: the pool reads relu's input, and takes over its gradient.
+  // For example relu, then max pooling: the pool reads the input of relu, and includes its gradient.
   void fuse_into_reader(std::size_t i) {
     KernelCall& first = lowered_.calls[i];
     if (gone_[i]) return;
@@ -97,7 +97,7 @@ class PeepholeFuser {
     gone_[i] = true;
   }
 
-  // Whether the other reader is the gradient of the first, and only passes on what the gradient of the second gives.
+  // Whether the other reader is the gradient of `first` and only passes on the gradient of `second`; then removes it.
   bool remove_fused_gradient(const Fusion& with, const KernelCall& second, const ValueReader& other) {
     const KernelCall& grad = lowered_.calls[other.call];
     if (with.first_grad.empty() || grad.kernel != with.first_grad || other.slot != 0) return false;
@@ -114,14 +114,14 @@ class PeepholeFuser {
     return true;
   }
 
-  // Such as linear, then relu: the call takes relu's place and name.
+  // For example linear, then relu: the fused call replaces relu.
   void fuse_into_producer(std::size_t i) {
     KernelCall& second = lowered_.calls[i];
     if (gone_[i] || second.inputs.empty() || !read_once(second.inputs[0])) return;
     const KernelCall* before = producer(second.inputs[0]);
     const Fusion* with = before == nullptr ? nullptr : fusion(before->kernel, second.kernel, false);
     if (with == nullptr) return;
-    // Behind an alias (flatten of [C, 1, 1]) relu has another shape, from which the kernel could not tell its sizes.
+    // After an alias (flatten of [C, 1, 1]) relu has another shape, from which the kernel cannot derive its sizes.
     if (before->out_types != second.out_types) return;
     gone_[static_cast<std::size_t>(before - lowered_.calls.data())] = true;
     second.kernel = with->kernel;

@@ -34,7 +34,7 @@ MeanPlan::MeanPlan(const graph::Shape& x, const std::vector<std::int64_t>& axes,
   }
   max_elements_.per_sample = std::max(max_elements_.per_sample, y.elements_per_sample());
 
-  // Axes of y are axes of x: all of them, or those that are left, in logical order.
+  // Axes of y in x: all axes, or the remaining ones, in logical order.
   std::vector<std::size_t> axis_of;
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     if (y.rank() == x.rank() || !reduced[axis]) axis_of.push_back(axis);

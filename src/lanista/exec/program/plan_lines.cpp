@@ -17,7 +17,7 @@ std::string attrs_text(const graph::Attrs& attrs) {
   return text;
 }
 
-// Elements that a call moves as they lie.
+// The number of elements that a call copies without change.
 template <class T>
 void add_flat(PlanLine& line, std::int64_t elements, Address from, Address to, std::size_t passes) {
   const graph::Shape shape{{elements}};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
-/// log(1 + x) of x >= 0, as exact for a small one (Goldberg 1991, theorem 4).
+/// Returns log(1 + x) for x >= 0, accurate also for small x (Goldberg 1991, theorem 4).
 double log_of_one_and(double x) {
   const double sum = 1 + x;
   return sum == 1 ? x : portable_log(sum) * (x / (sum - 1));
@@ -23,7 +23,7 @@ double share(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// A class's rows of the confusion matrix.
+/// The counts of one class in the confusion matrix.
 struct ClassCount {
   std::int64_t right = 0, labels = 0, predictions = 0;
   double f1() const { return share(2 * right, labels + predictions); }
@@ -42,12 +42,12 @@ std::vector<ClassCount> class_counts(std::span<const std::int64_t> confusion, st
   return counts;
 }
 
-/// Rows of equal score, the highest score first.
+/// The rows with one score; groups are ordered by falling score.
 struct TiedRows {
   std::int64_t positives = 0, negatives = 0;
 };
 
-/// Score and whether the row is of the class. Nothing if a score is NaN.
+/// Pairs of a score and whether the row belongs to the class.
 using Ranked = std::vector<std::pair<double, bool>>;
 std::vector<TiedRows> ties(Ranked rows) {
   for (const auto& row : rows) {
@@ -63,7 +63,7 @@ std::vector<TiedRows> ties(Ranked rows) {
 }
 
 double area_under_curve(const std::vector<TiedRows>& ranks) {
-  // Twice the pairs in which the row of the class is ahead; a tie is half of one.
+  // Twice the pairs in which the row of the class has the higher score; a tie counts half.
   double pairs = 0, above = 0, below = 0;
   for (const TiedRows& tie : ranks) {
     const auto p = static_cast<double>(tie.positives), n = static_cast<double>(tie.negatives);
@@ -84,11 +84,11 @@ double precision_by_recall(const std::vector<TiedRows>& ranks) {
     seen += tie.positives + tie.negatives;
     sum += static_cast<double>(tie.positives) * share(found, seen);
   }
-  // Divided once, so that a perfect order is 1 and not a little more.
+  // One division, so that a perfect order gives exactly 1.
   return all == 0 ? 0.0 : sum / static_cast<double>(all);
 }
 
-/// Of one class against the other, or of each against the rest.
+/// The mean over classes of a metric: class 1 of two, or each class against the rest.
 double mean_of_classes(std::span<const double> logits, std::span<const std::int32_t> labels, std::int64_t classes,
                        double (*of)(const std::vector<TiedRows>&)) {
   const auto n = static_cast<std::size_t>(classes);
@@ -216,7 +216,7 @@ double average_precision(std::span<const double> logits, std::span<const std::in
 }
 
 double label_loss(double logit, bool truth) {
-  // log(1 + e^-margin), where the margin is how far the logit is on the side of the truth.
+  // log(1 + e^-margin), with the margin positive if the logit agrees with the truth.
   const double margin = truth ? logit : -logit;
   const double rest = log_of_one_and(portable_exp(-std::fabs(margin)));
   return margin < 0 ? rest - margin : rest;

@@ -15,7 +15,7 @@ std::vector<Port> outputs(const KernelCall& call) {
   return ports;
 }
 
-// The planner reads graphs, and after lowering the calls are another graph than the step's.
+// The memory plan of the calls. The planner reads graphs, and after lowering the calls differ from the step's graph.
 template <class T>
 step::MemoryPlan plan(const LoweredGraph& lowered, const SectionInputs<T>& inputs) {
   graph::GraphBuilder builder;
@@ -68,7 +68,7 @@ Section<T> build_section(const LoweredGraph& lowered, const SectionInputs<T>& in
   const auto address = [&](Port port) {
     const auto found = section.addresses.find(port);
     LANISTA_CHECK(found != section.addresses.end(), "value %" + std::to_string(port.node.value) + "." +
-                                                     std::to_string(port.slot) + " has no place in memory");
+                                                     std::to_string(port.slot) + " has no address");
     return found->second;
   };
   for (const KernelCall& call : lowered.calls) {

@@ -46,7 +46,7 @@ Section<T> train_section(const step::TrainingStep& train, const LoweredGraph& lo
   inputs.fixed_addresses[train.target] = {MemorySpace::kTarget, 0};
   inputs.live_out = {lowered.source(train.loss)};
 
-  // Results are computed where they are wanted; only a value wanted twice, or a source, has to be copied.
+  // Results are computed at their destination. Only a source, or a value with two destinations, is copied.
   std::set<graph::NodeId> produced;
   for (const KernelCall& call : lowered.calls) produced.insert(call.id);
   std::vector<CommitInput> copies;

@@ -9,7 +9,7 @@
 namespace lanista::nn {
 namespace {
 
-// Runs grow as long as nothing lies between.
+// Appends a range, or extends the last one if it continues it.
 void append(std::vector<Range>& runs, const Range& range) {
   if (!runs.empty() && runs.back().begin + runs.back().count == range.begin) {
     runs.back().count += range.count;
@@ -80,7 +80,7 @@ Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const Low
   }
   if (train == nullptr) return result;
   const step::Optimizer* optimizer = step::find_optimizer(train->options.optimizer);
-  LANISTA_CHECK(optimizer != nullptr, "a step of no optimiser");
+  LANISTA_CHECK(optimizer != nullptr, "a step without optimiser");
   result.slots = optimizer->slots;
   return result;
 }

@@ -108,9 +108,9 @@ TEST(Training, FollowsTheReferenceLoopInFloat64) {
   }
 }
 
-// What rounding alone leaves depends on the model and on luck: Adam and RMSprop divide small gradients by small numbers,
-// and the same recipe may end 1e-6 or 1e-3 away. So our loop and LibTorch's float32 loop are measured over several
-// starts, by geometric means; three times theirs would be a fault, unless both are at some roundings.
+// What rounding alone leaves depends on the model and on luck: Adam and RMSprop divide small gradients by small
+// numbers, and the same recipe may end 1e-6 or 1e-3 away. So our loop and LibTorch's float32 loop are measured over
+// several starts, by geometric means; three times theirs would be a fault, unless both are at some roundings.
 TEST(Training, IsAsAccurateAsTheReferenceLoopInFloat32) {
   constexpr int kStarts = 5;
   constexpr double kTimes = 3, kSomeRoundings = 2e-6;

@@ -37,9 +37,9 @@ std::vector<std::size_t> first_differences(std::size_t length, Rng& rng) {
 
 Error reads_ahead_error(std::int64_t position, std::int64_t token) {
   return {Code::kInvalidArgument,
-          "the model answers at position " + std::to_string(position) + " by the token of position " +
-              std::to_string(token) + ", which it is to predict or comes behind: with task=next_token no position " +
-              "may read a later one (attention wants causal=true)",
+          "the model answers at position " + std::to_string(position) + " from the token of position " +
+              std::to_string(token) + ", which it must predict or which is later: with task=next_token no position " +
+              "may read a later one (attention needs causal=true)",
           ""};
 }
 

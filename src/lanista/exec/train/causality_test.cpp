@@ -74,7 +74,7 @@ TEST(Causality, RefusesModelsThatReadLaterTokens) {
        }) {
     const auto result = checked(begin + layers + end, spec);
     ASSERT_FALSE(result) << layers;
-    EXPECT_NE(result.error().message.find("by the token of position"), std::string::npos) << result.error().message;
+    EXPECT_NE(result.error().message.find("from the token of position"), std::string::npos) << result.error().message;
   }
   data::DataSpec one_label = spec;
   one_label.positions = 0;

@@ -210,7 +210,7 @@ TEST(DataParallelGuard, ChecksTermsDespiteAValidChecksum) {
   }
   EXPECT_FALSE(seen([](EpochTerms& terms) { terms.slots[0] = 3; }).ok());
   const auto wider = [](EpochTerms& terms) { terms.width = 3, terms.slots[2] = 4; };  // than the program's two shards
-  EXPECT_EQ(seen(wider).error().message, "epoch 5 of a shared trial has the width 3; allowed: 2 to 2");
+  EXPECT_EQ(seen(wider).error().message, "epoch 5 of a data-parallel trial has the width 3; allowed: 2 to 2");
   EpochTerms unsigned_terms;
   EXPECT_NE(check_terms(unsigned_terms, program, 3, 0).error().message.find("do not match their checksum"),
             std::string::npos);

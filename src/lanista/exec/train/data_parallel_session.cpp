@@ -44,7 +44,7 @@ void DataParallelLeader::end(bool is_complete) {
 }
 
 Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& program, const std::function<Result<std::string>()>& state) {
-  LANISTA_CHECK(!rank_rounds_, "an epoch that is shared has not ended");
+  LANISTA_CHECK(!rank_rounds_, "the last data-parallel epoch has not ended");
   const std::int64_t most = std::min(program.shards(), kMaxHelpers + 1) - 1;
   if (!region_) {
     // Helpers do not see the file before it is complete.
@@ -108,7 +108,7 @@ Result<std::unique_ptr<DataParallelHelper>> DataParallelHelper::join(const std::
   LANISTA_ASSIGN(const SessionPath location, open_session_folder(path));
   LANISTA_ASSIGN(auto region, SharedRegion::open(location.folder, location.name));
   LANISTA_TRY(region->map(static_cast<std::int64_t>(sizeof(Header))));
-  if (!region->is_held(0)) return Error{Code::kNotFound, "nobody leads here any more", path};
+  if (!region->is_held(0)) return Error{Code::kNotFound, "the session has no leader any more", path};
   for (std::int64_t slot = 1; slot <= DataParallelLeader::kMaxHelpers; ++slot) {
     // A seat that somebody died in stays empty: the leader may be about to take it.
     if (!region->lock(slot)) continue;
@@ -117,7 +117,7 @@ Result<std::unique_ptr<DataParallelHelper>> DataParallelHelper::join(const std::
     }
     region->unlock(slot);
   }
-  return Error{Code::kNotFound, "all seats are taken", path};
+  return Error{Code::kNotFound, "all slots of the session are taken", path};
 }
 
 nn::ShardCommunicator& DataParallelHelper::peers() { return *rank_rounds_; }

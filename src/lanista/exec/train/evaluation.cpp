@@ -105,7 +105,7 @@ Value value_of(const study::NamedMetric& named, nn::Metrics& requested, std::int
   }
   const std::span<const MetricEntry> entries = requested.labels ? std::span<const MetricEntry>(kLabelMetricEntries) : kMetricEntries;
   const auto entry = std::ranges::find(entries, named.metric.name, &MetricEntry::name);
-  LANISTA_CHECK(entry != entries.end(), "nobody computes metric " + named.metric.name);
+  LANISTA_CHECK(entry != entries.end(), "no function computes metric " + named.metric.name);
   return entry->value({requested, named.number, width});
 }
 
@@ -130,7 +130,7 @@ Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& 
                        std::span<const study::Metric> own, nn::TargetScaling unit)
     : requested_{.loss = loss, .unit = std::move(unit)} {
   const step::Loss* known = step::find_loss(loss);
-  LANISTA_CHECK(known != nullptr, "no loss " + loss);
+  LANISTA_CHECK(known != nullptr, "unknown loss " + loss);
   requested_.labels = known->kind == step::TargetKind::kMultilabel;
   const auto targets = requested_.labels ? study::Targets::multilabel() : study::Targets(known->of_classes() ? width : 0);
   for (const std::string& name : metrics.empty() ? study::default_metrics(targets) : metrics) {

@@ -104,7 +104,7 @@ Result<data::Dataset> FrozenPrefix::features(const data::Dataset& samples, data:
   const data::DataSpec& spec = samples.spec();
   if (spec.features.elements_per_sample() != impl_->input_shape.elements_per_sample()) {
     return Error{Code::kInvalidArgument,
-                 "the frozen part takes samples of shape " + impl_->input_shape.text() + ", those of data '" + spec.name +
+                 "the frozen part needs samples of shape " + impl_->input_shape.text() + ", those of data '" + spec.name +
                      "' have " + spec.features.text(),
                  ""};
   }

@@ -23,7 +23,7 @@ std::string failure_of(const Call& call) {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "an exception of no known kind";
+    return "an exception that is not a std::exception";
   }
 }
 
@@ -79,7 +79,7 @@ StepResult LaneGroup::train_as_helper(TrialRun& run, std::int64_t max_updates, n
 std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
                                     nn::ShardCommunicator* communicator) {
   LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == results.size() && max_updates >= 1,
-                std::to_string(runs.size()) + " runs with " + std::to_string(results.size()) + " ends in a group of " +
+                std::to_string(runs.size()) + " runs with " + std::to_string(results.size()) + " results in a group of " +
                     std::to_string(lanes()) + " lanes");
   std::ranges::fill(results, StepResult{});
   std::ranges::fill(active_, std::uint8_t{0});

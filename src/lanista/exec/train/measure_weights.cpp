@@ -69,7 +69,7 @@ Result<std::map<std::string, double>> measure_predictions(const TrainerInput& in
   const data::DataSpec& spec = input.data->spec();
   const auto& rows = input.data->rows(part);
   if (predictions.size() != rows.size() * static_cast<std::size_t>(spec.outputs())) {
-    return Error{Code::kInvalidArgument, "there are not as many predictions as rows", ""};
+    return Error{Code::kInvalidArgument, "the number of predictions is not the number of rows", ""};
   }
   const Evaluation evaluation = evaluation_of(input);
   nn::HostMetrics metrics(evaluation.requested(), spec.width(), kernels::best_isa());

@@ -47,7 +47,7 @@ Result<void> measure(LaneGroup& group, SelectBranchRun& one, const std::string& 
   }
   std::string measured;
   for (const auto& [name, value] : metrics) measured += (measured.empty() ? "" : ", ") + name;
-  return Error{Code::kInvalidArgument, "'" + on + "' is not measured; what is: " + measured, "train.select.auto.on"};
+  return Error{Code::kInvalidArgument, "'" + on + "' is not measured; measured are: " + measured, "train.select.auto.on"};
 }
 
 /// Chosen examples have to win; what is level is trained on whole.

@@ -252,7 +252,7 @@ TEST(SelectCheck, RefusesForeignStates) {
   ASSERT_TRUE(*run_select_check(*group, run, never_stop));
   ASSERT_TRUE(group->admit(other));
   EXPECT_EQ(run_select_check(*group, other, never_stop).error().message,
-            "'val_f1_macro' is not measured; what is: val_accuracy, val_loss");
+            "'val_f1_macro' is not measured; measured are: val_accuracy, val_loss");
   EXPECT_TRUE(other.is_select_check_due());
   TrainerState broken = run.save();
   broken.facts["selecting"] = "no list";

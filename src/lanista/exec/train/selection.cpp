@@ -77,7 +77,7 @@ Selection::Selection(const Selection& other)
   LANISTA_CHECK(made.ok(), "a selector that was made can be made again");
   selector_ = *std::move(made);
   const Result<void> recalled = restore(other.save());
-  LANISTA_CHECK(recalled.ok(), "a selector takes what it gave");
+  LANISTA_CHECK(recalled.ok(), "a selector accepts its own state");
 }
 
 Selection& Selection::operator=(const Selection& other) {
@@ -158,7 +158,7 @@ Result<void> Selection::restore(std::span<const Tensor> saved) {
   const auto outside = [&](std::int64_t row) { return row < 0 || row >= context_.rows; };
   if (counts.size() != kNumCounts || counts[1] < 0 || counts[1] > waiting || counts[2] < 0 || counts[3] < 0 ||
       counts[4] < 0 || std::ranges::any_of(queue, outside)) {
-    return Error{Code::kDataLoss, "checkpoint's 'select:counts' or 'select:queue' fit no training on these data", ""};
+    return Error{Code::kDataLoss, "checkpoint's 'select:counts' or 'select:queue' do not fit these data", ""};
   }
   std::vector<Tensor> memory;
   for (const Tensor& tensor : saved) {

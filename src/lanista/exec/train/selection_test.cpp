@@ -359,7 +359,7 @@ TEST(Selection, RefusesCheckpointsOfOtherTrainings) {
     elements_of<std::int64_t>(state.tensors[i])[1] = -1;
   };
   EXPECT_EQ(refused("select:counts", negative),
-            "checkpoint's 'select:counts' or 'select:queue' fit no training on these data");
+            "checkpoint's 'select:counts' or 'select:queue' do not fit these data");
   Trainer plain = *Trainer::create(trial(2, {}));
   EXPECT_NE(plain.restore(good).error().message.find("is of a trial that selects examples"), std::string::npos);
   EXPECT_TRUE(trainer.save().tensors == good.tensors) << "what was refused changed nothing";

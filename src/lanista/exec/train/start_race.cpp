@@ -80,7 +80,7 @@ Result<void> TrialRun::restore_race(const std::map<std::string, std::string>& fa
   if (std::cmp_not_equal(race.size(), num_start_candidates())) {
     return Error{
         Code::kDataLoss,
-        "checkpoint's race has " + std::to_string(race.size()) + " racers, the trial's " + std::to_string(num_start_candidates()),
+        "checkpoint's race has " + std::to_string(race.size()) + " candidates, the trial's " + std::to_string(num_start_candidates()),
         ""};
   }
   apply_race_winner(race);

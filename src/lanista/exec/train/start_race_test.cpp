@@ -205,7 +205,7 @@ TEST(StartRace, RefusesAStateOfAnotherRace) {
   TrialRun other = *TrialRun::create(racing({harmful()}));
   const auto restored = other.restore(run.save());
   ASSERT_FALSE(restored);
-  EXPECT_EQ(restored.error().message, "checkpoint's race has 3 racers, the trial's 2");
+  EXPECT_EQ(restored.error().message, "checkpoint's race has 3 candidates, the trial's 2");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, s
   if (!plan.empty()) {
     return Error{
         Code::kInvalidArgument,
-        "a start's plan is '" + std::string(plan) + "'; the only plan so far is the empty one, the same structure", ""};
+        "a start's plan is '" + std::string(plan) + "'; it must be empty, for the same structure", ""};
   }
   StartWeights weights{weights_in(std::move(parent.tensors))};
   if (weights.tensors.empty()) return Error{Code::kDataLoss, "the state to start from has no weights", ""};
@@ -34,7 +34,7 @@ Result<std::vector<Tensor>> transfer_slots(const std::vector<Tensor>& state, con
                                            const graph::Graph& child, const graph::OpTable& ops,
                                            std::uint64_t trial_seed) {
   if (const std::string other = zoo::first_not_one_to_one(plan); !other.empty()) {
-    return Error{Code::kInvalidArgument, "slots cannot go along: " + other + " is not the parent's by elements", ""};
+    return Error{Code::kInvalidArgument, "optimiser slots cannot be transferred: " + other + " does not use each element of the parent once", ""};
   }
   std::map<std::string, std::vector<Tensor>> by_slot;  // under the names of their parameters
   for (const Tensor& tensor : state) {
@@ -44,7 +44,7 @@ Result<std::vector<Tensor>> transfer_slots(const std::vector<Tensor>& state, con
     slot.name.resize(slash);
     by_slot[tensor.name.substr(slash + 1)].push_back(std::move(slot));
   }
-  if (by_slot.empty()) return state_error("has no optimizer's slots");
+  if (by_slot.empty()) return state_error("has no optimiser slots");
   std::vector<Tensor> out;
   for (const auto& [slot, tensors] : by_slot) {
     zoo::TransferPlan of_slot = plan;
@@ -64,10 +64,10 @@ Result<std::vector<Tensor>> transfer_slots(const std::vector<Tensor>& state, con
 Result<std::int64_t> steps_of(const std::vector<Tensor>& state) {
   const auto steps = std::ranges::find(state, "step", &Tensor::name);
   if (steps == state.end() || steps->type != ElementType::kI64 || steps->elements() != 1) {
-    return state_error("does not say how many steps it has done");
+    return state_error("has no step count");
   }
   const std::int64_t count = elements_of<std::int64_t>(*steps)[0];
-  if (count < 0) return state_error("has done " + std::to_string(count) + " steps");
+  if (count < 0) return state_error("has the step count " + std::to_string(count) + "; it must be at least 0");
   return count;
 }
 

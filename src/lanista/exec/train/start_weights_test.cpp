@@ -228,13 +228,13 @@ TEST_F(StartTest, ReportsWhatDoesNotFit) {
   TrainerInput wide = input(2, "adam", 9);
   wide.start = *clone_weights(parent, "");
   EXPECT_EQ(Trainer::create(wide).error().message,
-            "what it starts from does not fit: state of a lane: tensor 'n2.weight' has shape [8, 64], but [9, 64] is "
+            "the start does not fit: state of a lane: tensor 'n2.weight' has shape [8, 64], but [9, 64] is "
             "wanted");
   TrainerState lacking = parent;
   std::erase_if(lacking.tensors, [](const Tensor& tensor) { return tensor.name == "n5.bias"; });
   TrainerInput child = input(2);
   child.start = *clone_weights(lacking, "");
-  EXPECT_EQ(Trainer::create(child).error().message, "what it starts from has no tensor 'n5.bias'");
+  EXPECT_EQ(Trainer::create(child).error().message, "the start has no tensor 'n5.bias'");
   child.start = std::make_shared<const StartWeights>(StartWeights{child.start->tensors, false});
   EXPECT_TRUE(Trainer::create(child));
 }

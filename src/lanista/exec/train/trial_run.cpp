@@ -83,7 +83,7 @@ Result<void> check_predictions(const nn::Program& program, const data::DataSpec&
   if (program.prediction_size() == wanted) return {};
   return Error{Code::kInvalidArgument,
                "the model gives " + std::to_string(program.prediction_size()) + " numbers a sample, data '" +
-                   spec.name + "' wants " + std::to_string(wanted),
+                   spec.name + "' needs " + std::to_string(wanted),
                ""};
 }
 
@@ -200,7 +200,7 @@ std::map<std::string, std::string> TrialRun::facts() const {
 
 std::string TrialRun::missing_state_message() const {
   return "trial " + std::to_string(input().trial.value) + " has done " + std::to_string(step_) +
-         " steps, but its state is not here";
+         " steps, but its state is not in memory";
 }
 
 TrainerState TrialRun::save() const {
@@ -297,13 +297,13 @@ Result<void> TrialRun::prepare_state(const nn::Program& program) {
 Result<void> TrialRun::apply_start_weights(nn::LaneState& fresh) const {
   const StartWeights& start = *start_;
   if (auto assigned = fresh.assign(start.tensors); !assigned) {
-    return Error{assigned.error().code, "what it starts from does not fit: " + assigned.error().message, ""};
+    return Error{assigned.error().code, "the start does not fit: " + assigned.error().message, ""};
   }
   if (start.steps > 0) fresh.set_step_count(start.steps);
   if (!start.is_complete) return {};
   for (const nn::StateTensorLayout& item : fresh.kind().layout().items) {
     if (std::ranges::find(start.tensors, item.tensor.name, &Tensor::name) != start.tensors.end()) continue;
-    return Error{Code::kInvalidArgument, "what it starts from has no tensor '" + item.tensor.name + "'", ""};
+    return Error{Code::kInvalidArgument, "the start has no tensor '" + item.tensor.name + "'", ""};
   }
   return {};
 }
