@@ -20,13 +20,13 @@
 namespace lanista::runtime {
 namespace {
 
-// From the end of a pass to the beginning of another thread's, in seconds, and what a plan must promise: where nobody
-// asked for threads. Who does gets them.
+// Seconds from the end of a pass to the begin of another thread's, and the gain that a plan must promise. They apply
+// only if the user leaves the number of ranks open.
 constexpr double kTransferSeconds = 20e-6, kMinGain = 1.2;
 constexpr double kRequestedTransferSeconds = 1e-7;
 
 constexpr double kUnlimitedBytes = 1e18;
-constexpr std::array kMemoryFractions{1.0, 0.75, 0.5};  // of a place's bytes
+constexpr std::array kMemoryFractions{1.0, 0.75, 0.5};  // of a rank's bytes
 
 Result<void> check_parts(const nn::ProgramOptions& options) {
   const std::int64_t parts = options.shards * options.accumulate;
@@ -43,7 +43,7 @@ Result<void> check_parts(const nn::ProgramOptions& options) {
                "run.pipeline"};
 }
 
-// What a planner is asked: such a step, on that many places with that much memory.
+// The planner's input: a step and the size of its micro-batches.
 struct PlanRequest {
   PlannedModel planned;
   std::int64_t micro_batch = 0;
@@ -57,8 +57,8 @@ Result<PlanRequest> plan_request_of(const step::TrainingStep& train, const nn::P
   return all;
 }
 
-// Planned on some devices; what is expected of the plan is of others, which know what hand-overs take. None where the
-// plan promises too little.
+// Plans stages for `devices`. Expected times are those of `expected`, which include transfers. Nothing if the plan
+// promises too little.
 Result<std::optional<nn::Stages>> plan_stages(const PlanRequest& of, pipeline::Devices devices, pipeline::Devices expected,
                                               bool is_asked) {
   const pipeline::Problem problem{of.planned.model, std::move(devices)};
@@ -73,7 +73,7 @@ Result<std::optional<nn::Stages>> plan_stages(const PlanRequest& of, pipeline::D
   return std::optional<nn::Stages>(std::move(stages));
 }
 
-// A step that processes can make anew: told by its model and operators that all have.
+// Whether other processes can compile the step: it has a model, with shipped operators only.
 bool can_be_sent(const nn::ProgramOptions& options) {
   if (options.model == nullptr) return false;
   const graph::OpTable& shipped = graph::builtin_ops();
@@ -96,7 +96,7 @@ StageTask task_of(const step::TrainingStep& train, const nn::ProgramOptions& opt
           .digest = {}};
 }
 
-// Of instructions, as the CPU's backends have it in their names.
+// Returns the level of instructions, which CPU backends have at the end of their names.
 std::string isa_level_of(const nn::Backend& backend) {
   const std::string_view name = backend.name();
   return std::string(name.substr(name.rfind(' ') + 1));
@@ -121,7 +121,7 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile(const step::Tra
   return error;
 }
 
-// Links that nobody knows cost nothing: who asks for places gets them.
+// Links of unknown speed cost almost nothing if the user sets the number of ranks.
 pipeline::Devices PipelineBackend::devices(std::int64_t ranks, double bytes) const {
   return options_.ranks > 0 && !has_link_speed() ? single_devices(ranks, kRequestedTransferSeconds, bytes) : expected(ranks, bytes);
 }
@@ -130,7 +130,7 @@ pipeline::Devices PipelineBackend::expected(std::int64_t ranks, double bytes) co
   return has_link_speed() ? star_devices(ranks, options_.link, bytes) : single_devices(ranks, kTransferSeconds, bytes);
 }
 
-// How many places would do, where one is too small for the step, by a plan.
+// Returns advice on how many ranks suffice, by a plan, if one has too little memory for the step.
 std::string PipelineBackend::memory_advice(const step::TrainingStep& train, const nn::ProgramOptions& options,
                                     std::int64_t bytes) const {
   if (!check_parts(options)) return "";
@@ -140,7 +140,7 @@ std::string PipelineBackend::memory_advice(const step::TrainingStep& train, cons
     const auto capacity = static_cast<double>(bytes);
     const auto stages = plan_stages(*of, devices(ranks, capacity), expected(ranks, capacity), true);
     if (!stages) continue;
-    if (ranks == 1) return "";  // others are in its way
+    if (ranks == 1) return "";  // other programs use the memory
     return "; the planner finds that " + std::to_string(ranks) + " ranks suffice (run.pipeline: " + std::to_string(ranks) +
            ", run.isolation: process)";
   }
@@ -180,7 +180,7 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile_for_ranks(const
   const std::int64_t rank_bytes =
       options_.rank_bytes > 0 || !apart || options.budget == nullptr ? options_.rank_bytes : options.budget->limit();
   LANISTA_ASSIGN(const PlanRequest of, plan_request_of(train, options));
-  // What places take is known when they are laid out; a plan that was too hopeful is made with less.
+  // The bytes of a rank are exact only after layout. If they exceed the limit, the next plan assumes less memory.
   Result<std::unique_ptr<nn::Executable>> made = Error{};
   for (const double share : kMemoryFractions) {
     const double bytes = rank_bytes > 0 ? share * static_cast<double>(rank_bytes) : kUnlimitedBytes;

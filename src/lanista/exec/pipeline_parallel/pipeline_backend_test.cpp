@@ -46,8 +46,8 @@ struct Trained {
   bool operator==(const Trained&) const = default;
 };
 
-// Steps, every fourth with a batch that is short; after every so many steps what a checkpoint holds goes to a program of
-// the next of `backends`.
+// Steps, every fourth with a batch that is short; after every so many steps what a checkpoint holds goes to a program
+// of the next of `backends`.
 Trained trained(const nn::testing::Derived& of, const std::vector<const nn::Backend*>& backends,
                 std::int64_t accumulate, int steps = 12, int stop_every = 1000) {
   std::size_t turn = 0;
@@ -162,7 +162,8 @@ TEST(PipelineBackend, RanksCommunicateThroughRankZero) {
   EXPECT_TRUE(pipeline::check(devices).ok());
 }
 
-// As studies do it: data in their order, short last batches, measurements; stopped at any step, gone on with any number.
+// As studies do it: data in their order, short last batches, measurements; stopped at any step, gone on with any
+// number.
 TEST(PipelineBackend, ResumesTrialsWithAnyNumberOfThreads) {
   const nn::Backend& cpu = nn::cpu_backend();
   const PipelineBackend two(cpu, 2), four(cpu, 4);

@@ -10,7 +10,7 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr int kMaxLosses = 8;  // without a step in between
+constexpr int kMaxLosses = 8;  // without a finished step in between
 
 bool is_loss(const std::exception_ptr& failure) {
   if (!failure) return false;
@@ -55,7 +55,7 @@ void PipelineExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> r
   for (std::int64_t number = 0; number < chunk.steps; ++number) step(chunk, number, results);
 }
 
-// One step of all lanes; lanes that lost a place in it do it again.
+// Runs one step of all lanes. Lanes that lost a rank repeat it.
 void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::span<nn::LaneResult> results) {
   const nn::StepInput step_input = chunk.step_input(number);
   for (std::size_t i = 0; i < results.size(); ++i) active_[i] = chunk.active[i] != 0 && results[i].steps == number ? 1 : 0;
@@ -106,7 +106,7 @@ double PipelineExecutable::gradients(std::int64_t lane, const nn::Batch& batch, 
   }
 }
 
-// False: it has been lost too often.
+// Compiles for the remaining ranks. Returns false after too many losses.
 bool PipelineExecutable::replan() {
   if (++num_losses_ > kMaxLosses) return false;
   for (std::int64_t ranks = ranks_ - 1; ranks >= 1; --ranks) {
@@ -127,7 +127,7 @@ void PipelineExecutable::set_executable(std::unique_ptr<nn::Executable> machine,
   match_lane_attrs();
 }
 
-// Stages number what they take from a lane in their own order.
+// Finds the order of this plan's lane attributes among those that callers use.
 void PipelineExecutable::match_lane_attrs() {
   order_.clear();
   const auto& known = properties().lane_attrs;

@@ -64,7 +64,7 @@ Result<SharedMemory> SharedMemory::map(int file, std::int64_t bytes) {
 Result<SharedMemory> SharedMemory::create(std::int64_t bytes) {
   const int file = ::memfd_create("lanista", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) return failed(Code::kResourceExhausted, "the system gives no shared memory", errno);
-  // Really there: a write to a page that the system cannot give would end the process.
+  // Allocates the pages: a write to a page that the system cannot give would end the process.
   if (const int error = ::posix_fallocate(file, 0, bytes); error != 0) {
     ::close(file);
     return failed(Code::kResourceExhausted, "no shared memory of " + std::to_string(bytes) + " bytes", error);

@@ -71,7 +71,7 @@ StageStep<T> SharedStepMemory<T>::write(std::byte* at, const StageStep<T>& step)
               .has_index = as_byte(run.sample_index != nullptr),
               .has_weights = as_byte(run.weights != nullptr),
               .add = as_byte(step.add)};
-  header.hyper.lane_attrs = {};  // where this process has them
+  header.hyper.lane_attrs = {};  // addresses of this process
   header.hyper.lr_ranges = {};
   copy_bytes(at, &header, static_cast<std::int64_t>(sizeof(header)));
   if (header.has_lane_attrs != 0) copy_bytes(at + lane_attrs_offset_, run.hyper->lane_attrs.data(), bytes_of<double>(lane_attrs_));
@@ -128,7 +128,7 @@ void SharedStepMemory<T>::collect_results(const std::byte* at, const StageStep<T
 template <class T>
 std::vector<typename SharedStepMemory<T>::ByteRange> SharedStepMemory<T>::bytes_to_send(const StageStep<T>& step, const RankReads& read) const {
   const RunContext<T>& run = step.run;
-  std::vector<ByteRange> all{{0, parameters_offset_}};  // facts and numbers
+  std::vector<ByteRange> all{{0, parameters_offset_}};  // header and lane attributes
   for (const Range& range : read.parameters) {
     all.push_back({parameters_offset_ + bytes_of<T>(range.begin), bytes_of<T>(range.count)});
   }

@@ -51,7 +51,7 @@ void StageChannelTransport::end() {
 
 void StageChannelTransport::wake() const {
   const std::uint64_t one = 1;
-  static_cast<void>(!::write(wake_descriptor_, &one, sizeof(one)));  // if it is full, it can be read
+  static_cast<void>(!::write(wake_descriptor_, &one, sizeof(one)));  // if it is full, it is readable already
 }
 
 void StageChannelTransport::send(std::size_t end, StageWire kind, std::string_view text) {
@@ -67,7 +67,7 @@ void StageChannelTransport::send(std::size_t end, StageWire kind, std::string_vi
 }
 
 void StageChannelTransport::send(const nn::StageSignal& signal) {
-  if (own_rank_ == 0 && signal.kind == nn::StageSignal::Kind::kEnd) return;  // the first place's own affair
+  if (own_rank_ == 0 && signal.kind == nn::StageSignal::Kind::kEnd) return;  // only for rank 0 itself
   const std::string text = encode(SignalMessage{own_rank_, signal});
   for (std::size_t end = 0; end < channels_.size(); ++end) send(end, StageWire::kSignal, text);
 }
@@ -82,7 +82,7 @@ void StageChannelTransport::write(std::uint32_t rank, std::int64_t at, std::span
   }
 }
 
-// Whoever is at the other end listens whatever its place does, so this comes to an end.
+// The other end receives at any time, so this wait ends.
 void StageChannelTransport::wait_for_send_buffer(std::size_t end) {
   std::unique_lock lock(mutex_);
   bytes_sent_.wait(lock, [&] { return faults_[end] || unread_ || channels_[end]->unsent_bytes() <= kMaxUnsentBytes; });
@@ -113,13 +113,13 @@ void StageChannelTransport::listen(const std::stop_token& stop) {
       bool goes_on = false;
       try {
         goes_on = receive_all(end);
-      } catch (const std::exception& error) {  // no memory, say
+      } catch (const std::exception& error) {  // such as std::bad_alloc
         const std::lock_guard lock(mutex_);
         faults_[end] = std::string("cannot be read: ") + error.what();
       }
       bytes_sent_.notify_all();
       if (goes_on) continue;
-      futex_wake_all(*reinterpret_cast<SharedWord*>(memory_));  // who waits for the next step
+      futex_wake_all(*reinterpret_cast<SharedWord*>(memory_));  // a rank that waits for the next step
       if (own_rank_ != 0) return;
     }
     if (now() < next_heartbeat) continue;
@@ -144,7 +144,7 @@ void StageChannelTransport::wait_for_io() {
   static_cast<void>(!::read(wake_descriptor_, &ignored, sizeof(ignored)));
 }
 
-// False: no more is to be heard from there.
+// Handles all received messages. Returns false if no more can arrive from there.
 bool StageChannelTransport::receive_all(std::size_t end) {
   while (true) {
     std::optional<engine::Message> message;
@@ -220,7 +220,7 @@ Result<void> StageChannelTransport::handle_signal(std::size_t end, const engine:
   return {};
 }
 
-// Other places say now and then that they live; the first one looks whether they do.
+// Other ranks send a heartbeat regularly; rank 0 checks that they do.
 void StageChannelTransport::exchange_heartbeats() {
   if (own_rank_ != 0) return send(0, StageWire::kHeartbeat, "");
   const std::lock_guard lock(mutex_);

@@ -61,7 +61,7 @@ Result<void> StageInbox::receive(std::uint32_t from, const StageSignal& signal) 
       if (own_ != 0) return protocol_error(from, "sends its end of step to rank " + std::to_string(own_) + "; only rank 0 receives it");
       if (ended_[from]) return protocol_error(from, "has ended a step twice");
       ended_[from] = true;
-      // The next step begins when all have.
+      // The next step begins after all ranks have ended.
       if (std::ranges::count(ended_, true) + 1 == static_cast<std::ptrdiff_t>(map_.ranks)) {
         ended_.assign(map_.ranks, false);
       }

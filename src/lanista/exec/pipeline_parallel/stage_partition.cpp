@@ -40,7 +40,7 @@ Result<void> check_stage(const Stages& stages, std::size_t at) {
   return {};
 }
 
-// The passes of one stage as its place does them, one after the other.
+// The progress of one stage while its rank's list is checked.
 struct RankPasses {
   std::size_t rank = SIZE_MAX;
   std::int64_t forward = 0, input_grad = 0, weight_grad = 0;
@@ -92,7 +92,7 @@ Result<void> check_passes(const Stages& stages) {
   return {};
 }
 
-// Stages that wait for each stage, whoever stands between.
+// Returns, for each stage, the stages that wait for it directly or indirectly.
 std::vector<std::vector<bool>> reachable_stages(const Stages& stages) {
   const std::size_t n = stages.stages.size();
   std::vector<std::vector<bool>> later(n, std::vector<bool>(n, false));
@@ -105,7 +105,7 @@ std::vector<std::vector<bool>> reachable_stages(const Stages& stages) {
   return later;
 }
 
-// Step nodes and calls that lead to a value.
+// Returns the step nodes and calls on which a value depends.
 template <class Inputs>
 std::set<NodeId> ancestors(std::vector<NodeId> from, const Inputs& inputs) {
   std::set<NodeId> found;
@@ -209,7 +209,7 @@ Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartit
 
   StageProgram pieces;
   pieces.stages.resize(stages);
-  std::vector<std::vector<NodeId>> wanted(stages);  // of each stage's backward pass, by others
+  std::vector<std::vector<NodeId>> wanted(stages);  // of each stage's backward pass, read by other stages
   std::set<std::tuple<std::uint32_t, Port, std::uint32_t>> seen;
   for (const KernelCall& call : lowered.calls) {
     const std::uint32_t to = cut.stage.at(call.id);

@@ -18,7 +18,7 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr double kReceiveTimeoutSeconds = 600;  // seconds; who is called off hears it at once
+constexpr double kReceiveTimeoutSeconds = 600;  // seconds; a closed connection ends the wait at once
 
 Result<kernels::Isa> isa_named(const std::string& name) {
   for (const kernels::Isa isa : kernels::available_isas()) {
@@ -27,7 +27,7 @@ Result<kernels::Isa> isa_named(const std::string& name) {
   return Error{Code::kFailedPrecondition, "this CPU has no " + name, ""};
 }
 
-/// At a place that is another process's, its memory laid out as theirs.
+/// The remote ranks of a served program, which only give it the leader's memory layout.
 class RanksOfTheLeader final : public nn::RemoteRanks {
  public:
   std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("this process cannot begin a step"); }
@@ -40,14 +40,14 @@ struct ServedRank {
   SharedMemory memory;
 };
 
-/// The process that made this connection; 0: the system does not report it.
+/// Returns the process at the other end of the connection; 0: the system does not report it.
 pid_t peer_process_of(const engine::Channel& channel) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   return ::getsockopt(channel.socket(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
-/// Makes the program of a task; its memory is of process `maker`.
+/// Compiles the program of a task; its memory belongs to process `maker`.
 Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   if (task.build != engine::build_fingerprint()) {
     return Error{
@@ -87,7 +87,7 @@ Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   return rank;
 }
 
-// Steps, until something comes that is none of them.
+// Runs steps until a message of another kind arrives, and returns it.
 Result<std::optional<engine::Message>> serve_over_channel(engine::Channel& channel, const ServedRank& rank, std::uint64_t number) {
   StageChannelTransport post(rank.member->map(), rank.memory.data(), static_cast<std::uint32_t>(number), {&channel});
   rank.member->serve(

@@ -1,4 +1,5 @@
-// Places that come to nothing before their first step. Those that work, and are killed, are in tests/pipeline_proof.cpp.
+// Places that come to nothing before their first step. Those that work, and are killed, are in
+// tests/pipeline_proof.cpp.
 #include "lanista/exec/pipeline_parallel/stage_process_pool.h"
 
 #include <gtest/gtest.h>

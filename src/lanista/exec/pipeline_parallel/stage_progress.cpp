@@ -82,7 +82,7 @@ void StageProgress::stop(const std::string& why) const {
 
 std::string StageProgress::reason() const {
   if (head_->stopped.load() != kStopped) return {};
-  return {head_->reason, ::strnlen(head_->reason, kMaxReasonBytes)};  // another process may have written no end of it
+  return {head_->reason, ::strnlen(head_->reason, kMaxReasonBytes)};  // another process may have overwritten its end
 }
 
 }  // namespace lanista::nn

@@ -1,4 +1,4 @@
-// What a StageRunner is made of: a section of prepared calls for each stage, what it is sent, and where all of it lies.
+// The layout of a StageRunner: a section of prepared calls for each stage, its edges, and all offsets in memory.
 #include <algorithm>
 #include <cstring>
 
@@ -53,7 +53,7 @@ class StageRunner<T>::Planner {
   }
 
  private:
-  // The section of a stage: what others make comes from its edge, what others read stays until they have.
+  // Builds the section of a stage. Values of other stages are in its edge memory; values for them stay until the end.
   Result<void> build(std::uint32_t i) {
     StageState& work = run_.stages_[i];
     const nn::Stage& stage = in_.stages.stages[i];
@@ -93,8 +93,8 @@ class StageRunner<T>::Planner {
     return {};
   }
 
-  // Gradients and new buffers of the stage that no call reads are made where the commit wants them: that place is the
-  // micro-batch's of the pass alone. Others are copied there.
+  // Gradients and new buffers that no other call of the stage reads are computed at their destination, which belongs to
+  // the micro-batch of the pass. Others are copied there.
   std::vector<CommitInput> place_commit_input(std::uint32_t i, SectionInputs<T>& inputs) {
     std::vector<CommitInput> copies;
     for (const CommitInput& each : results_) {
@@ -142,7 +142,7 @@ class StageRunner<T>::Planner {
     return {};
   }
 
-  // What a place reads that is told with every step.
+  // Notes that a rank reads an input of the step.
   void note_read(std::uint32_t i, Address address) {
     auto& read = run_.rank_reads_[run_.stages_[i].rank];
     read.input = read.input || address.space == MemorySpace::kInput;
@@ -182,7 +182,7 @@ class StageRunner<T>::Planner {
     }
   }
 
-  // Crossings of one value stand side by side.
+  // Adds a value for other ranks; edges of one value are neighbours.
   void add_remote_value(const StageEdge& each, Address from) {
     StageState& maker = run_.stages_[each.from];
     const std::uint32_t rank = run_.stages_[each.to].rank;
@@ -206,8 +206,8 @@ class StageRunner<T>::Planner {
     }
   }
 
-  // How far everybody is, when passes were, what others are told of a step, slots and scratch place by place, then the
-  // buffers that passes renew.
+  // Plans the memory: progress, times, inputs of a step, slots and scratch rank by rank, then the buffers that passes
+  // renew.
   Result<void> plan_memory_layout() {
     run_.shared_step_ = SharedStepMemory<T>({.layout = in_.layout,
                                  .lane_attrs = static_cast<std::int64_t>(run_.properties_.lane_attrs.size()),
@@ -248,7 +248,7 @@ class StageRunner<T>::Planner {
     return {};
   }
 
-  // Of others' slots, what they say of them to this place; and messages.
+  // Returns the bytes of other ranks' slots that this rank receives, and of messages.
   std::int64_t received_bytes(std::size_t rank) const {
     std::int64_t bytes = kMessages;
     for (std::uint32_t i = 0; i < run_.stages_.size(); ++i) {
@@ -309,7 +309,7 @@ class StageRunner<T>::Planner {
     }
   }
 
-  // Of all that places must agree on.
+  // Returns the digest of all that ranks must agree on.
   Digest digest() const {
     Hasher hasher;
     const auto number = [&](auto value) { hasher.number(static_cast<std::int64_t>(value)); };
@@ -354,8 +354,7 @@ class StageRunner<T>::Planner {
     return stages;
   }
 
-  // Parameters of the stage's operators, each with its gradient, the one of a micro-batch and the optimiser's slots;
-  // and buffers.
+  // Returns the bytes of a stage's state: parameters, each with gradient, micro-batch gradient and slots, and buffers.
   std::int64_t state_bytes(std::uint32_t i) const {
     std::int64_t elements = 0;
     const auto copies = 3 + static_cast<std::int64_t>(in_.layout.slots.size());
@@ -376,7 +375,7 @@ class StageRunner<T>::Planner {
   }
 
   static constexpr std::int64_t kPage = 4096;
-  static constexpr std::int64_t kMessages = std::int64_t{8} << 20;  // of a place: on their way, and being read
+  static constexpr std::int64_t kMessages = std::int64_t{8} << 20;  // bytes of a rank's messages in flight
 
   const Inputs& in_;
   StageProgram pieces_;
@@ -384,7 +383,7 @@ class StageRunner<T>::Planner {
   Port loss_;
   std::set<Port> read_;
   std::vector<CommitInput> results_;
-  std::vector<std::map<Port, Address>> edges_;  // of each stage, what comes from others
+  std::vector<std::map<Port, Address>> edges_;  // of each stage: values from others
   std::map<std::pair<std::uint32_t, Port>, Address> addresses_;
   std::vector<std::int64_t> scratch_;
   std::vector<std::array<std::vector<PlanLine>, 3>> lines_;

@@ -14,7 +14,7 @@ std::int64_t now() {
 
 std::int64_t* words(std::byte* at) { return reinterpret_cast<std::int64_t*>(at); }
 
-// From the first pass that began to the last that ended; passes are pairs.
+// Returns the first begin and the last end; `times` are pairs of both.
 std::pair<std::int64_t, std::int64_t> span_of(const std::vector<std::int64_t>& times) {
   std::pair<std::int64_t, std::int64_t> span{times.front(), times.front()};
   for (std::size_t i = 0; i < times.size(); i += 2) {
