@@ -36,11 +36,11 @@ void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, PredictionBu
 template <class T>
 void LaneProgram<T>::evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) {
   const std::int64_t width = properties().prediction_size;
-  std::vector<double> room(static_cast<std::size_t>(options_.max_batch * width));
+  std::vector<double> buffer(static_cast<std::size_t>(options_.max_batch * width));
   std::vector<HostMetrics> metrics;
   for (const LaneMetrics& each : lanes) metrics.emplace_back(*each.requested, values_per_target(*each.requested), isa_);
   while (const Batch* batch = batches()) {
-    const auto used = std::span(room).first(static_cast<std::size_t>(batch->size * width));
+    const auto used = std::span(buffer).first(static_cast<std::size_t>(batch->size * width));
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       predict(lanes[i].lane, *batch, used);
       lanes[i].requested->unit.to_original(used);

@@ -23,11 +23,11 @@ constexpr double kMaxPredictions = 1e8;  // numbers of predictions
 constexpr double kRidge = 1e-3;
 constexpr std::int64_t kMaxNumbersInMemory = std::int64_t{1} << 18;
 
-/// Rows of a data set with what they are to be.
+/// Rows of a data set with their targets.
 struct Rows {
   MatrixXd features;                 ///< [rows, features]
-  std::vector<std::int32_t> labels;  ///< of classes
-  std::vector<float> targets;        ///< of numbers and labels, [rows, target_size], in their own unit
+  std::vector<std::int32_t> labels;  ///< targets for classes
+  std::vector<float> targets;        ///< targets for numbers and labels, [rows, target_size], in their original unit
 };
 
 Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool make_batch) {
@@ -50,7 +50,7 @@ Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool m
   return out;
 }
 
-/// What the rows are to be as numbers: zeros and ones of classes.
+/// Returns the targets as numbers: zeros and ones for classes.
 MatrixXd target_matrix(const Rows& rows, std::int64_t outputs) {
   const auto count = rows.labels.empty() ? static_cast<Index>(rows.targets.size()) / outputs
                                          : static_cast<Index>(rows.labels.size());
@@ -65,7 +65,7 @@ MatrixXd target_matrix(const Rows& rows, std::int64_t outputs) {
   return out;
 }
 
-/// Predictions: features times weights plus offset. Without weights, the offset.
+/// A linear model: features times weights plus offset. Without weights it is the offset.
 struct LinearModel {
   MatrixXd weights;  ///< [features, outputs], or empty
   VectorXd offset;   ///< [outputs]
@@ -95,12 +95,12 @@ LinearModel constant_model(const data::Dataset& set) {
     return model;
   }
   if (set.spec().classes == 0) return model;
-  // A class that training lacks gets what half a row would give it, in place of minus infinity.
+  // A class without training rows counts as half a row, instead of minus infinity.
   for (double& share : model.offset) share = std::log(std::max(share, 0.5 / rows));
   return model;
 }
 
-/// The scale of scores at which their softmax has the least mean cross-entropy: Newton's method on a convex function.
+/// Returns the scale of scores with the least mean softmax cross-entropy: Newton's method on a convex function.
 double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& labels) {
   constexpr int kMaxNewtonSteps = 50;
   double scale = 1;
@@ -122,7 +122,7 @@ double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& label
   return scale;
 }
 
-/// The same for labels: of scores about 0.
+/// Returns the scale for label targets, with scores around 0.
 double best_scale(const MatrixXd& scores, const MatrixXd& truth) {
   constexpr int kMaxNewtonSteps = 50;
   double scale = 1;
@@ -146,7 +146,7 @@ std::vector<std::int64_t> every_kth(const std::vector<std::int64_t>& rows, doubl
   return out;
 }
 
-/// nullopt: where it is left out.
+/// Returns the fitted model; nothing if the baseline is left out.
 std::optional<LinearModel> linear_model(const data::Dataset& set) {
   const data::DataSpec& spec = set.spec();
   const std::int64_t width = spec.features.elements_per_sample();
@@ -163,13 +163,13 @@ std::optional<LinearModel> linear_model(const data::Dataset& set) {
   MatrixXd gram = MatrixXd::Zero(width, width);
   gram.selfadjointView<Eigen::Lower>().rankUpdate(centered.transpose());
   const double ridge = kRidge * gram.trace() / static_cast<double>(width);
-  // Features that never vary, all of them: nothing to divide by.
+  // If no feature varies, the ridge is 1 instead of 0.
   gram.diagonal().array() += ridge > 0 ? ridge : 1.0;
   LinearModel model;
   model.weights = gram.selfadjointView<Eigen::Lower>().llt().solve(centered.transpose() * to);
   model.offset = to.colwise().mean().transpose() - model.weights.transpose() * center;
   if (spec.multilabel) {
-    // Least squares of zeros and ones: beyond a half a label is likely.
+    // Least squares of zeros and ones: above a half a label is likely.
     model.offset.array() -= 0.5;
     const double scale = best_scale(model.predict(train.features, train.features.rows()), to);
     model.weights *= scale;

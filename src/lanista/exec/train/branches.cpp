@@ -7,7 +7,7 @@ namespace lanista::train {
 bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t steps,
                     const std::function<bool()>& should_stop) {
   while (true) {
-    // Whoever has done fewest steps is next: an update of a larger batch is several.
+    // The branches with the fewest steps are next: an update of a larger batch is several steps.
     auto fewest_steps = static_cast<std::size_t>(steps);
     for (const BranchLane& lane : lanes) {
       if (lane.failure.empty()) fewest_steps = std::min(fewest_steps, lane.losses.size());

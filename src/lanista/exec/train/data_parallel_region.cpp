@@ -43,7 +43,7 @@ std::uint64_t EpochTerms::compute_checksum() const {
 std::int64_t EpochTerms::send_buffers_offset() const { return round_up_to_line(static_cast<std::int64_t>(sizeof(Header))) + round_up_to_line(state_bytes); }
 
 std::int64_t send_buffer_bytes(const nn::Program& program) {
-  const std::int64_t num_accumulators = (program.shards() + 1) / 2;  // of a rank, at most
+  const std::int64_t num_accumulators = (program.shards() + 1) / 2;  // most of one rank
   return round_up_to_line(num_accumulators * program.shard_bytes()) + kStampBytes;
 }
 

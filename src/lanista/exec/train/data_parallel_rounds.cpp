@@ -6,9 +6,9 @@
 namespace lanista::train::data_parallel {
 namespace {
 
-constexpr int kSpinIterations = 1000;                          // some tens of microseconds: longer than ranks lag behind
-constexpr auto kFutexTimeout = std::chrono::milliseconds(2);   // between looks whether a silent rank lives
-constexpr auto kPeerTimeout = std::chrono::seconds(20);  // with a rank that lives and sends nothing
+constexpr int kSpinIterations = 1000;  // some tens of microseconds: longer than ranks usually wait
+constexpr auto kFutexTimeout = std::chrono::milliseconds(2);  // between checks whether a silent rank lives
+constexpr auto kPeerTimeout = std::chrono::seconds(20);       // for a rank that lives and sends nothing
 
 }  // namespace
 
@@ -22,7 +22,7 @@ RankRounds::RankRounds(SharedRegion& region, const EpochTerms& terms, std::int64
       slots_(terms.slots) {}
 
 std::byte* RankRounds::send_buffer() {
-  // The memory may have another layout by now.
+  // The memory may have another layout now.
   if (is_epoch_over_) throw_peer_lost(0, " has begun another epoch");
   return send_buffer_of(rank(), round_ % 2);
 }
@@ -61,22 +61,22 @@ RoundStamp& RankRounds::round_stamp(std::int64_t rank, std::uint32_t turn) const
   return *reinterpret_cast<RoundStamp*>(send_buffer_of(rank, turn) + send_buffer_bytes_ - kStampBytes);
 }
 
-// The mark is written after the desk and before the word of the rank.
+// Whether a rank has ended the round. It writes the stamp after the send buffer and before its progress.
 bool RankRounds::has_arrived(std::int64_t other) const {
   return round_stamp(other, (round_ + 1) % 2).load(std::memory_order_acquire) == current_stamp();
 }
 
-// Why a rank that has not arrived never will; null: it may.
+// Returns why a rank that has not arrived never will; null: it may.
 const char* RankRounds::peer_failure(std::int64_t other) const {
   const auto slot = static_cast<std::int64_t>(slots_[static_cast<std::size_t>(other)]);
   const std::uint32_t status = header_.slots[static_cast<std::size_t>(slot)].status.load();
   const std::uint32_t seen = header_.rank_progress[static_cast<std::size_t>(other)].round.load();
   if (has_arrived(other)) return nullptr;
   if (header_.aborted_epoch.load() == epoch_) return " has left";
-  // The leader takes helpers one by one, so a helper does not judge the status of another helper.
+  // The leader takes helpers one by one, so a helper does not check the status of another helper.
   if ((rank() == 0 || other == 0) && status != joined_status(epoch_)) return " has left";
   if (!region_.is_held(slot)) return " is gone";
-  // It ended the round before, since this rank did, and it marks its desk before it ends this one.
+  // It has ended the round before, and it writes its stamp before it ends this one.
   if (seen != round_ - 1) return " has sent a wrong round";
   return nullptr;
 }
@@ -95,7 +95,7 @@ void RankRounds::wait_for(std::int64_t other) {
     arrival.waiters.fetch_sub(1);
     if (has_arrived(other)) return;
     const char* why = peer_failure(other);
-    // All ranks were here if the leader has begun anew: this was the epoch's last round. Its memory is not as it was.
+    // If the leader has begun a new epoch, all ranks have ended this one's last round. Its memory has changed since.
     if (rank() != 0 && header_.epoch.load() != epoch_) {
       is_epoch_over_ = true;
       return;

@@ -75,7 +75,7 @@ Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& prog
   terms.checksum = terms.compute_checksum();
   LANISTA_TRY(region_->grow(terms.bytes()));
   Header& header = region_->header();
-  header.epoch = 0;  // Whoever reads the terms meanwhile reads them in vain.
+  header.epoch = 0;  // terms that are read now are not used
   header.terms = terms;
   std::memcpy(region_->at(round_up_to_line(static_cast<std::int64_t>(sizeof(Header)))), bytes.data(), bytes.size());
   rank_rounds_ = std::make_unique<RankRounds>(*region_, terms, 0);
@@ -90,7 +90,7 @@ Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& prog
     if (slot.status.compare_exchange_strong(ready, joined_status(epoch_))) ++taken;
   }
   for (ProcessSlot& slot : header.slots) futex_wake_all(slot.status);
-  if (taken < terms.width) {  // one left just now: those who stayed are let go
+  if (taken < terms.width) {  // a helper has left: the others are released
     end(false);
     return nullptr;
   }
@@ -110,7 +110,7 @@ Result<std::unique_ptr<DataParallelHelper>> DataParallelHelper::join(const std::
   LANISTA_TRY(region->map(static_cast<std::int64_t>(sizeof(Header))));
   if (!region->is_held(0)) return Error{Code::kNotFound, "the session has no leader any more", path};
   for (std::int64_t slot = 1; slot <= DataParallelLeader::kMaxHelpers; ++slot) {
-    // A seat that somebody died in stays empty: the leader may be about to take it.
+    // The slot of a lost helper stays empty: the leader may be taking it now.
     if (!region->lock(slot)) continue;
     if (region->header().slots[static_cast<std::size_t>(slot)].status == kSlotEmpty) {
       return std::unique_ptr<DataParallelHelper>(new DataParallelHelper(std::move(region), slot));
@@ -134,7 +134,7 @@ Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& p
     std::uint32_t ready = kSlotReady;
     if (word.compare_exchange_strong(ready, kSlotEmpty)) return std::optional<std::string>();
   }
-  // One copy of each number, which is checked and used. The leader may have begun an epoch without this seat meanwhile.
+  // One copy of each number is checked and used. The leader may have begun an epoch without this slot meanwhile.
   const std::uint32_t epoch = status - kSlotReady;
   const auto is_past = [&] { return region_->header().epoch.load() != epoch; };
   if (epoch == 0 || is_past()) return std::optional<std::string>();

@@ -18,7 +18,7 @@ using nn::MetricSums;
 using nn::SampleSum;
 using Value = std::function<double(const MetricSums& sums)>;
 
-/// What a metric is made of: the number in its name, how many numbers a prediction has, and what is asked of machines.
+/// The inputs of a metric: the number in its name, the size of a prediction, and the requested sums.
 struct MetricBuilder {
   nn::Metrics& requested;
   std::int64_t number;
@@ -47,7 +47,7 @@ struct MetricBuilder {
     requested.scores = true;
     return nan_unless_complete([of, labels = width](const MetricSums& sums) { return of(sums.scores, sums.targets, labels); });
   }
-  /// Of all samples or of none: a prediction that is not a number must not make a set look better by its absence.
+  /// Returns a value that is NaN if any prediction is NaN, so that missing predictions cannot improve it.
   static Value nan_unless_complete(Value of) {
     return [of = std::move(of)](const MetricSums& sums) {
       return sums.samples == 0 || sums.num_nan > 0 ? std::numeric_limits<double>::quiet_NaN() : of(sums);
@@ -56,7 +56,7 @@ struct MetricBuilder {
 };
 
 struct MetricEntry {
-  std::string_view name;  // of study::metrics()
+  std::string_view name;  // in study::metrics()
   Value (*value)(const MetricBuilder& builder);
 };
 

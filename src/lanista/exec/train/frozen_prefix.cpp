@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kBatch = 64;
 
-/// The tensors of the prefix among those given, in dependency order. Errors: kInvalidArgument naming what is missing.
+/// Returns the prefix's tensors among the given ones, in dependency order. Errors: kInvalidArgument, naming the
+/// missing.
 Result<std::vector<Tensor>> weights_of(const graph::Graph& prefix, const FrozenModel& input) {
   LANISTA_ASSIGN(const auto wanted, graph::parameters(prefix, *input.step_ops));
   std::vector<Tensor> found;
@@ -30,7 +31,7 @@ Result<std::vector<Tensor>> weights_of(const graph::Graph& prefix, const FrozenM
   return found;
 }
 
-/// Only prediction is asked of the program.
+/// Compiles a program that predicts.
 Result<nn::Program> compile(const graph::Graph& prefix, std::span<const Tensor> weights, const FrozenModel& input) {
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(prefix, *input.step_ops));
   nn::ProgramOptions options;
@@ -61,7 +62,7 @@ struct FrozenPrefix::Impl {
   std::vector<Tensor> weights;
   Digest digest;
   nn::Program program;
-  std::mutex mutex = {};  // of the program
+  std::mutex mutex = {};  // protects the program
 
   void apply(std::span<const float> samples, std::span<float> out) {
     const auto from = static_cast<std::size_t>(input_shape.elements_per_sample());

@@ -16,7 +16,7 @@ std::int64_t steps_of(double epochs, const study::EpochSchedule& of) {
   return begin + static_cast<std::int64_t>((epochs - static_cast<double>(whole)) * next);
 }
 
-/// Of the whole schedule.
+/// Returns the number of steps of the whole schedule.
 std::int64_t schedule_steps(const study::Recipe& recipe, const study::EpochSchedule& epochs) {
   const std::int64_t all = epochs.steps_through(recipe.epochs);
   return epochs.budget > 0 ? std::min(all, epochs.budget) : all;

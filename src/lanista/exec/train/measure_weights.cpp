@@ -11,7 +11,7 @@ namespace lanista::train {
 
 namespace {
 
-/// A program that predicts, with the weights in its lane.
+/// Returns a program that predicts, with the weights in its lane.
 Result<nn::Program> program_with_weights(const TrainerInput& input, std::span<const Tensor> tensors) {
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(input.model, *input.step_ops));
   LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options_of(input)));

@@ -29,14 +29,14 @@ namespace {
 
 Error state_error(const std::string& what) { return {Code::kDataLoss, "the state to start from " + what, ""}; }
 
-/// The slots of a state under the names of the child.
+/// Returns the optimiser slots of a state under the names of the child.
 Result<std::vector<Tensor>> transfer_slots(const std::vector<Tensor>& state, const zoo::TransferPlan& plan,
                                            const graph::Graph& child, const graph::OpTable& ops,
                                            std::uint64_t trial_seed) {
   if (const std::string other = zoo::first_not_one_to_one(plan); !other.empty()) {
     return Error{Code::kInvalidArgument, "optimiser slots cannot be transferred: " + other + " does not use each element of the parent once", ""};
   }
-  std::map<std::string, std::vector<Tensor>> by_slot;  // under the names of their parameters
+  std::map<std::string, std::vector<Tensor>> by_slot;  // with the names of their parameters
   for (const Tensor& tensor : state) {
     const auto slash = tensor.name.find('/');
     if (slash == std::string::npos || tensor.name.find(':') != std::string::npos) continue;

@@ -1,4 +1,4 @@
-// Of a trial that tunes itself: its settings by step, its branches, and what a state tells of them.
+// The tune search of a trial: its settings by step, its branches, and their part of a state.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -17,7 +17,7 @@ const study::StepSettings& TrialRun::setting_at(std::int64_t step) const {
   return *numbers;
 }
 
-// What a setting does not name stays as it was.
+// Adds a setting; values that it does not name stay.
 Result<void> TrialRun::add_setting(std::int64_t step, const space::Sample& setting) {
   study::StepSettings numbers = settings_.back().second;
   for (const auto& [name, value] : setting) LANISTA_TRY(study::check_tunable(name));
@@ -137,7 +137,7 @@ Result<TrialRun> TrialRun::copy_with_state() const {
   return out;
 }
 
-// It measures and keeps nothing, and has no start: whoever has a state goes on from that.
+// Returns a copy that neither measures nor keeps weights, and has no start.
 TrialRun TrialRun::copy_without_state() const {
   TrialRun out(definition_);
   out.data_seed_ = data_seed_;

@@ -17,10 +17,11 @@ class SearchBranches {
   SearchBranches(LaneGroup& group, const TrialRun& run, const std::function<bool()>& should_stop)
       : group_(group), run_(run), should_stop_(should_stop), rules_(*run.tune_rules()) {}
 
-  /// Mean loss of so many steps that update nothing; none: it was left. A loss that cannot be had is infinite.
+  /// Returns the mean loss of some steps without updates; nothing if stopped. A loss that cannot be computed is
+  /// infinite.
   Result<std::optional<double>> start_loss(std::int64_t steps) {
-    if (steps == 0) return std::optional(std::numeric_limits<double>::quiet_NaN());  // branches tell it themselves
-    // Without a rate no update moves anything.
+    if (steps == 0) return std::optional(std::numeric_limits<double>::quiet_NaN());  // branches report it
+    // With rate zero no update changes a weight.
     LANISTA_ASSIGN(TrialRun still, run_.fork({{"lr", 0.0}}));
     std::vector<BranchLane> one;
     one.push_back({&still, {}, ""});
@@ -31,7 +32,7 @@ class SearchBranches {
     return std::optional(sum / static_cast<double>(one.front().losses.size()));
   }
 
-  /// Trains what the round names. False: it was left.
+  /// Trains the branches of a round. Returns false if stopped.
   Result<bool> train_round(study::TuneSearch& search) {
     const study::TuneSearch::Round& round = search.round();
     const auto width = static_cast<std::size_t>(group_.lanes());
@@ -41,7 +42,7 @@ class SearchBranches {
       std::int64_t steps = 0;
       std::vector<std::size_t> branch_indices(round.branches.begin() + static_cast<std::ptrdiff_t>(first),
                                      round.branches.begin() + static_cast<std::ptrdiff_t>(last));
-      // Lanes of one run have done as many steps; those that are new have done none.
+      // Lanes of one run have equal numbers of steps; new branches have none.
       std::ranges::stable_sort(branch_indices, {}, [&](std::size_t i) { return std::ssize(search.tries()[i].losses); });
       for (std::size_t begin = 0, end = 0; begin < branch_indices.size(); begin = end) {
         const auto done = std::ssize(search.tries()[branch_indices[begin]].losses);
@@ -63,13 +64,13 @@ class SearchBranches {
     }
     search.end_round();
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (!search.tries()[i].is_alive) runs_[i].reset();  // its memory is free
+      if (!search.tries()[i].is_alive) runs_[i].reset();  // frees its memory
     }
     return true;
   }
 
   TrialRun& at(std::size_t i) { return *runs_[i]; }
-  /// Steps that a branch has done beyond those whose losses were told: of its last update.
+  /// Returns the steps of a branch with losses that were not yet reported: those of its last update.
   std::int64_t num_unreported_steps(std::size_t i) const { return i < unreported_losses_.size() ? std::ssize(unreported_losses_[i]) : 0; }
 
  private:
@@ -95,7 +96,7 @@ class SearchBranches {
   const std::function<bool()>& should_stop_;
   const study::TuneRules& rules_;
   std::deque<std::optional<TrialRun>> runs_;  // of each try; none: not begun, or freed
-  std::vector<std::vector<double>> unreported_losses_;    // of each try: losses that it has and nobody has asked for
+  std::vector<std::vector<double>> unreported_losses_;  // of each try: losses not yet given to the search
 };
 
 std::vector<study::Branch> branch_records(const study::TuneSearch& search, const SearchBranches& branches, std::int64_t step) {
@@ -114,7 +115,7 @@ std::vector<study::Branch> branch_records(const study::TuneSearch& search, const
 Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
                             const std::function<bool()>& should_stop) {
   const study::TuneRules& rules = *run.tune_rules();
-  // The last update of a branch may be of more steps than are wanted, and must not end the epoch.
+  // The last update of a branch may have more steps than needed, and must not end the epoch.
   const std::int64_t longest = run.steps_left() - rules.steps_per_update;
   if (longest < 1) {
     run.record_search({}, nullptr);

@@ -36,7 +36,7 @@ Result<std::map<graph::NodeId, std::vector<double>>> score_units(const TrainerIn
   const auto size = std::min(static_cast<std::size_t>(input.recipe.batch), order.size());
   const std::size_t batches = std::min(static_cast<std::size_t>(kScoreBatches), order.size() / size);
   BatchBuffers buffers(input.recipe.batch, input.data->spec());
-  nn::LaneHyper still;  // nothing is updated
+  nn::LaneHyper still;  // without updates
   still.label_smoothing = input.recipe.label_smoothing;
   std::map<graph::NodeId, std::vector<double>> out;
   for (std::size_t i = 0; i < batches; ++i) {
