@@ -37,7 +37,8 @@ std::shared_ptr<ThreadRanks> make_thread_ranks(const Derived& derived, const Sta
 
 struct SeparateMemoryRun {
   SeparateMemoryRun(const Derived& derived, std::size_t count, std::int64_t parts, std::size_t ranks = 2,
-        Precision precision = Precision::kFloat32, const Operators* operators = nullptr, bool has_separate_memory = false) {
+                    Precision precision = Precision::kFloat32, const Operators* operators = nullptr,
+                    bool has_separate_memory = false) {
     Stages stages = split_into_stages(derived.model, count, parts, ranks);
     stages.has_separate_memory = has_separate_memory;
     at = make_thread_ranks(derived, stages, precision, operators);

@@ -59,8 +59,8 @@ Result<PlanRequest> plan_request_of(const step::TrainingStep& train, const nn::P
 
 // Plans stages for `devices`. Expected times are those of `expected`, which include transfers. Nothing if the plan
 // promises too little.
-Result<std::optional<nn::Stages>> plan_stages(const PlanRequest& of, pipeline::Devices devices, pipeline::Devices expected,
-                                              bool is_asked) {
+Result<std::optional<nn::Stages>> plan_stages(const PlanRequest& of, pipeline::Devices devices,
+                                              pipeline::Devices expected, bool is_asked) {
   const pipeline::Problem problem{of.planned.model, std::move(devices)};
   LANISTA_ASSIGN(const ChosenPlan best, chosen_plan(problem, of.micro_batch));
   if (best.plan.stages.size() == 1) return std::optional<nn::Stages>();
@@ -123,7 +123,8 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile(const step::Tra
 
 // Links of unknown speed cost almost nothing if the user sets the number of ranks.
 pipeline::Devices PipelineBackend::devices(std::int64_t ranks, double bytes) const {
-  return options_.ranks > 0 && !has_link_speed() ? single_devices(ranks, kRequestedTransferSeconds, bytes) : expected(ranks, bytes);
+  return options_.ranks > 0 && !has_link_speed() ? single_devices(ranks, kRequestedTransferSeconds, bytes)
+                                                 : expected(ranks, bytes);
 }
 
 pipeline::Devices PipelineBackend::expected(std::int64_t ranks, double bytes) const {
@@ -141,8 +142,8 @@ std::string PipelineBackend::memory_advice(const step::TrainingStep& train, cons
     const auto stages = plan_stages(*of, devices(ranks, capacity), expected(ranks, capacity), true);
     if (!stages) continue;
     if (ranks == 1) return "";  // other programs use the memory
-    return "; the planner finds that " + std::to_string(ranks) + " ranks suffice (run.pipeline: " + std::to_string(ranks) +
-           ", run.isolation: process)";
+    return "; the planner finds that " + std::to_string(ranks) +
+           " ranks suffice (run.pipeline: " + std::to_string(ranks) + ", run.isolation: process)";
   }
   return "; the planner finds that " + std::to_string(pipeline::kMaxDeviceClasses) +
          " ranks of a pipeline do not suffice either; try a smaller data.batch or train.accumulate";
@@ -154,8 +155,10 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::try_compile(const step:
   if (!can_be_partitioned(train, options) || options_.ranks == 1) return inner_.compile(train, infer, options);
   LANISTA_TRY(check_parts(options));
   const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-  const std::int64_t ranks = std::min<std::int64_t>(options_.ranks > 0 ? options_.ranks : cores, pipeline::kMaxDeviceClasses);
-  if (options_.process_pool == nullptr || !can_be_sent(options)) return compile_for_ranks(*train, infer, options, ranks);
+  const std::int64_t ranks =
+      std::min<std::int64_t>(options_.ranks > 0 ? options_.ranks : cores, pipeline::kMaxDeviceClasses);
+  if (options_.process_pool == nullptr || !can_be_sent(options))
+    return compile_for_ranks(*train, infer, options, ranks);
   struct Program {
     step::TrainingStep train;
     step::InferenceStep infer;
@@ -167,8 +170,11 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::try_compile(const step:
   own->options.model = &own->model;
   own->options.operators = nullptr;
   own->options.step_ops = nullptr;
-  auto again = [this, own](std::int64_t fewer) { return compile_for_ranks(own->train, own->infer, own->options, fewer); };
-  return std::unique_ptr<nn::Executable>(std::make_unique<PipelineExecutable>(std::move(machine), ranks, std::move(again)));
+  auto again = [this, own](std::int64_t fewer) {
+    return compile_for_ranks(own->train, own->infer, own->options, fewer);
+  };
+  return std::unique_ptr<nn::Executable>(
+      std::make_unique<PipelineExecutable>(std::move(machine), ranks, std::move(again)));
 }
 
 Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile_for_ranks(const step::TrainingStep& train,
@@ -190,7 +196,8 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile_for_ranks(const
     if (*stages) {
       (*stages)->rank_bytes = rank_bytes;
       (*stages)->has_separate_memory = apart && options_.process_pool->have_separate_memory();
-      if (apart) (*stages)->remote_ranks = options_.process_pool->ranks(task_of(train, options, **stages, isa_level_of(inner_)));
+      if (apart)
+        (*stages)->remote_ranks = options_.process_pool->ranks(task_of(train, options, **stages, isa_level_of(inner_)));
       own.stages = &**stages;
     }
     made = inner_.compile(&train, infer, own);

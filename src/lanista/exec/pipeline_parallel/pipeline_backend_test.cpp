@@ -224,7 +224,8 @@ TEST(PipelineBackend, RefusesMicroBatchesOfDifferentSizes) {
   const auto made = compiled(model, two, 30, 4);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::kInvalidArgument);
-  EXPECT_NE(made.error().message.find("a batch of 30 cannot be divided into 4"), std::string::npos) << made.error().message;
+  EXPECT_NE(made.error().message.find("a batch of 30 cannot be divided into 4"), std::string::npos)
+      << made.error().message;
   const auto other = compiled(model, two, kBatch, 4, 2);
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, Code::kInvalidArgument);

@@ -41,7 +41,8 @@ PipelineExecutable::PipelineExecutable(std::unique_ptr<nn::Executable> machine, 
 
 void PipelineExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   bool is_empty = ranks_ < num_wanted_ranks_;
-  for (std::int64_t other = 0; is_empty && other < properties().lanes; ++other) is_empty = executable_->step_count(other) < 0;
+  for (std::int64_t other = 0; is_empty && other < properties().lanes; ++other)
+    is_empty = executable_->step_count(other) < 0;
   if (is_empty) {
     if (auto made = compile_(num_wanted_ranks_)) set_executable(*std::move(made), num_wanted_ranks_);
   }
@@ -58,7 +59,8 @@ void PipelineExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> r
 // Runs one step of all lanes. Lanes that lost a rank repeat it.
 void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::span<nn::LaneResult> results) {
   const nn::StepInput step_input = chunk.step_input(number);
-  for (std::size_t i = 0; i < results.size(); ++i) active_[i] = chunk.active[i] != 0 && results[i].steps == number ? 1 : 0;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    active_[i] = chunk.active[i] != 0 && results[i].steps == number ? 1 : 0;
   while (std::ranges::count(active_, 1) > 0) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       results_[i] = {.loss_sum = results[i].loss_sum, .failure = {}};
@@ -97,7 +99,8 @@ double PipelineExecutable::gradients(std::int64_t lane, const nn::Batch& batch, 
                                   const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
   while (true) {
     try {
-      const double loss = executable_->gradients(lane, batch, total, in_executable_order(hyper, lane_attrs_[0]), out, add);
+      const double loss =
+          executable_->gradients(lane, batch, total, in_executable_order(hyper, lane_attrs_[0]), out, add);
       num_losses_ = 0;
       return loss;
     } catch (const nn::RankLost&) {
@@ -139,7 +142,8 @@ void PipelineExecutable::match_lane_attrs() {
   }
 }
 
-nn::LaneHyper PipelineExecutable::in_executable_order(const nn::LaneHyper& hyper, std::vector<double>& lane_attrs) const {
+nn::LaneHyper PipelineExecutable::in_executable_order(const nn::LaneHyper& hyper,
+                                                      std::vector<double>& lane_attrs) const {
   if (hyper.lane_attrs.empty()) return hyper;
   lane_attrs.clear();
   for (const std::size_t at : order_) lane_attrs.push_back(hyper.lane_attrs[at]);

@@ -46,7 +46,8 @@ struct RankLossCases {
     return nn::cpu_backend().compile(&derived.train, derived.infer, options(&stages));
   }
   std::unique_ptr<PipelineExecutable> machine(std::int64_t ranks) {
-    return std::make_unique<PipelineExecutable>(*make(ranks), ranks, [this](std::int64_t fewer) { return make(fewer); });
+    return std::make_unique<PipelineExecutable>(*make(ranks), ranks,
+                                                [this](std::int64_t fewer) { return make(fewer); });
   }
 
   Derived derived;
@@ -99,7 +100,8 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
       if (active[lane] == 0) continue;
       EXPECT_FALSE(results[lane].failure);
       EXPECT_EQ(results[lane].steps, chunk.steps);
-      out.losses.insert(out.losses.end(), {results[lane].loss_sum, results[lane].loss, results[lane].squared_gradient_norm});
+      out.losses.insert(out.losses.end(),
+                        {results[lane].loss_sum, results[lane].loss, results[lane].squared_gradient_norm});
       out.bad.push_back(results[lane].first_nonfinite_step);
     }
   }
@@ -165,10 +167,10 @@ TEST(PipelineExecutable, FailsWhenARankIsLostRepeatedly) {
   };
   nn::Stages stages = in_stages(shop.derived.model, 3, kParts);
   stages.remote_ranks = std::make_shared<Never>();
-  PipelineExecutable lonely(*nn::cpu_backend().compile(&shop.derived.train, shop.derived.infer, shop.options(&stages)), 2,
-                         [&](std::int64_t) -> Result<std::unique_ptr<nn::Executable>> {
-                           return Error{Code::kResourceExhausted, "no memory", ""};
-                         });
+  PipelineExecutable lonely(*nn::cpu_backend().compile(&shop.derived.train, shop.derived.infer, shop.options(&stages)),
+                            2, [&](std::int64_t) -> Result<std::unique_ptr<nn::Executable>> {
+                              return Error{Code::kResourceExhausted, "no memory", ""};
+                            });
   lonely.attach(0, *lonely.make_state(1));
   const auto before = lonely.extract_state(0);
   lonely.run({.steps = 2,

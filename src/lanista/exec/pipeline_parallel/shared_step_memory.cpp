@@ -74,11 +74,14 @@ StageStep<T> SharedStepMemory<T>::write(std::byte* at, const StageStep<T>& step)
   header.hyper.lane_attrs = {};  // addresses of this process
   header.hyper.lr_ranges = {};
   copy_bytes(at, &header, static_cast<std::int64_t>(sizeof(header)));
-  if (header.has_lane_attrs != 0) copy_bytes(at + lane_attrs_offset_, run.hyper->lane_attrs.data(), bytes_of<double>(lane_attrs_));
+  if (header.has_lane_attrs != 0)
+    copy_bytes(at + lane_attrs_offset_, run.hyper->lane_attrs.data(), bytes_of<double>(lane_attrs_));
   copy_bytes(at + parameters_offset_, base(step, MemorySpace::kParameter), bytes_of<T>(parameters_));
-  if (step.add) copy_ranges(trained_, reinterpret_cast<T*>(at + gradients_offset_), static_cast<const T*>(step.gradients));
+  if (step.add)
+    copy_ranges(trained_, reinterpret_cast<T*>(at + gradients_offset_), static_cast<const T*>(step.gradients));
   copy_bytes(at + input_offset_, base(step, MemorySpace::kInput), run.batch * input_stride_);
-  if (header.has_target != 0) copy_bytes(at + target_offset_, base(step, MemorySpace::kTarget), run.batch * target_stride_);
+  if (header.has_target != 0)
+    copy_bytes(at + target_offset_, base(step, MemorySpace::kTarget), run.batch * target_stride_);
   if (header.has_index != 0) copy_bytes(at + sample_index_offset_, run.sample_index, bytes_of<std::int64_t>(run.batch));
   if (header.has_weights != 0) copy_bytes(at + weights_offset_, run.weights, bytes_of<float>(run.batch));
   return view(at, header, run.hyper);
@@ -126,7 +129,8 @@ void SharedStepMemory<T>::collect_results(const std::byte* at, const StageStep<T
 }
 
 template <class T>
-std::vector<typename SharedStepMemory<T>::ByteRange> SharedStepMemory<T>::bytes_to_send(const StageStep<T>& step, const RankReads& read) const {
+std::vector<typename SharedStepMemory<T>::ByteRange> SharedStepMemory<T>::bytes_to_send(const StageStep<T>& step,
+                                                                                        const RankReads& read) const {
   const RunContext<T>& run = step.run;
   std::vector<ByteRange> all{{0, parameters_offset_}};  // header and lane attributes
   for (const Range& range : read.parameters) {
@@ -136,7 +140,8 @@ std::vector<typename SharedStepMemory<T>::ByteRange> SharedStepMemory<T>::bytes_
     for (const Range& range : read.gradients) all.push_back(gradient(range));
   }
   if (read.input) all.push_back({input_offset_, run.batch * input_stride_});
-  if (read.target && base(step, MemorySpace::kTarget) != nullptr) all.push_back({target_offset_, run.batch * target_stride_});
+  if (read.target && base(step, MemorySpace::kTarget) != nullptr)
+    all.push_back({target_offset_, run.batch * target_stride_});
   if (run.sample_index != nullptr) all.push_back({sample_index_offset_, bytes_of<std::int64_t>(run.batch)});
   if (run.weights != nullptr) all.push_back({weights_offset_, bytes_of<float>(run.batch)});
   return all;

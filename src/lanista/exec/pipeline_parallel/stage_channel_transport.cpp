@@ -21,8 +21,8 @@ std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::
 
 }  // namespace
 
-StageChannelTransport::StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own, std::vector<engine::Channel*> channels,
-                     double heartbeat_timeout_s)
+StageChannelTransport::StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own,
+                                             std::vector<engine::Channel*> channels, double heartbeat_timeout_s)
     : map_(std::move(map)),
       memory_(memory),
       own_rank_(own),
@@ -32,7 +32,8 @@ StageChannelTransport::StageChannelTransport(nn::StageMemoryMap map, std::byte* 
       wake_descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       last_received_(channels_.size(), now()),
       faults_(channels_.size()) {
-  if (wake_descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "no descriptor for the channels of a rank");
+  if (wake_descriptor_ < 0)
+    throw std::system_error(errno, std::generic_category(), "no descriptor for the channels of a rank");
   thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
 }
 
@@ -78,7 +79,8 @@ void StageChannelTransport::write(std::uint32_t rank, std::int64_t at, std::span
   for (std::size_t begin = 0; begin < all.size(); begin += StageBytes::kMaxBytes) {
     wait_for_send_buffer(end);
     send(end, StageWire::kBytes,
-         encode(StageBytes{own_rank_, rank, at + static_cast<std::int64_t>(begin), all.substr(begin, StageBytes::kMaxBytes)}));
+         encode(StageBytes{own_rank_, rank, at + static_cast<std::int64_t>(begin),
+                           all.substr(begin, StageBytes::kMaxBytes)}));
   }
 }
 
@@ -226,7 +228,8 @@ void StageChannelTransport::exchange_heartbeats() {
   const std::lock_guard lock(mutex_);
   for (std::size_t end = 0; end < channels_.size(); ++end) {
     if (faults_[end] || now() - last_received_[end] < heartbeat_timeout_) continue;
-    faults_[end] = "was silent for " + std::to_string(static_cast<std::int64_t>(heartbeat_timeout_.count())) + " seconds";
+    faults_[end] =
+        "was silent for " + std::to_string(static_cast<std::int64_t>(heartbeat_timeout_.count())) + " seconds";
   }
   bytes_sent_.notify_all();
 }

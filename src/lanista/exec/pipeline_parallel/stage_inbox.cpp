@@ -24,8 +24,9 @@ Result<void> StageInbox::check(std::uint32_t from, std::uint32_t to, std::int64_
     if (at >= route.begin && at <= route.end && bytes >= 0 && bytes <= route.end - at) return {};
     allowed += (allowed.empty() ? "" : ", ") + range(route.begin, route.end);
   }
-  return protocol_error(from, "sends " + std::to_string(bytes) + " bytes at offset " + std::to_string(at) + " to rank " +
-                         std::to_string(to) + "; allowed: " + (allowed.empty() ? "none" : "within " + allowed));
+  return protocol_error(from, "sends " + std::to_string(bytes) + " bytes at offset " + std::to_string(at) +
+                                  " to rank " + std::to_string(to) +
+                                  "; allowed: " + (allowed.empty() ? "none" : "within " + allowed));
 }
 
 Result<void> StageInbox::write(std::uint32_t from, std::int64_t at, std::span<const char> bytes) {
@@ -42,12 +43,12 @@ Result<void> StageInbox::receive(std::uint32_t from, const StageSignal& signal) 
     case StageSignal::Kind::kProgress: {
       const std::size_t stages = map_.rank_of.size();
       if (signal.stage >= stages || map_.rank_of[signal.stage] != from) {
-        return protocol_error(from, "sends progress of stage " + std::to_string(signal.stage) + ", which belongs to another rank; stages: " +
-                               std::to_string(stages));
+        return protocol_error(from, "sends progress of stage " + std::to_string(signal.stage) +
+                                        ", which belongs to another rank; stages: " + std::to_string(stages));
       }
       if (signal.pieces < 1 || signal.pieces > map_.pieces) {
-        return protocol_error(
-            from, "sends progress to piece " + std::to_string(signal.pieces) + "; allowed: 1 to " + std::to_string(map_.pieces));
+        return protocol_error(from, "sends progress to piece " + std::to_string(signal.pieces) + "; allowed: 1 to " +
+                                        std::to_string(map_.pieces));
       }
       board_.publish(signal.is_forward, signal.stage, signal.pieces);
       return {};
@@ -58,7 +59,9 @@ Result<void> StageInbox::receive(std::uint32_t from, const StageSignal& signal) 
       board_.begin_step();
       return {};
     case StageSignal::Kind::kEnd:
-      if (own_ != 0) return protocol_error(from, "sends its end of step to rank " + std::to_string(own_) + "; only rank 0 receives it");
+      if (own_ != 0)
+        return protocol_error(from,
+                              "sends its end of step to rank " + std::to_string(own_) + "; only rank 0 receives it");
       if (ended_[from]) return protocol_error(from, "has ended a step twice");
       ended_[from] = true;
       // The next step begins after all ranks have ended.

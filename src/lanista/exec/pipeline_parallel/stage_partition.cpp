@@ -14,7 +14,9 @@ namespace {
 using graph::NodeId;
 using graph::Port;
 
-Error invalid_stages(std::string what) { return {.code = Code::kInvalidArgument, .message = std::move(what), .where = {}}; }
+Error invalid_stages(std::string what) {
+  return {.code = Code::kInvalidArgument, .message = std::move(what), .where = {}};
+}
 
 std::string named(std::size_t stage) { return "stage " + std::to_string(stage); }
 
@@ -28,14 +30,16 @@ Result<void> check_stage(const Stages& stages, std::size_t at) {
   const Stage& stage = stages.stages[at];
   if (stage.nodes.empty()) return invalid_stages(named(at) + " has no operators; it needs at least one");
   if (stage.micro_batches < 1 || stage.micro_batches > kMaxBatchParts) {
-    return invalid_stages(named(at) + " has " + std::to_string(stage.micro_batches) + " micro-batches; allowed are 1 to " +
-                 std::to_string(kMaxBatchParts));
+    return invalid_stages(named(at) + " has " + std::to_string(stage.micro_batches) +
+                          " micro-batches; allowed are 1 to " + std::to_string(kMaxBatchParts));
   }
-  if (stage.slots < 1) return invalid_stages(named(at) + " holds " + std::to_string(stage.slots) + " micro-batches; it must hold at least 1");
+  if (stage.slots < 1)
+    return invalid_stages(named(at) + " holds " + std::to_string(stage.slots) +
+                          " micro-batches; it must hold at least 1");
   for (const std::uint32_t next : stage.successors) {
     if (next > at && next < stages.stages.size()) continue;
-    return invalid_stages(named(at) + " is before " + named(next) + "; a stage waits for stages of smaller numbers, of " +
-                 std::to_string(stages.stages.size()));
+    return invalid_stages(named(at) + " is before " + named(next) +
+                          "; a stage waits for stages of smaller numbers, of " + std::to_string(stages.stages.size()));
   }
   return {};
 }
@@ -57,7 +61,8 @@ Result<void> add_pass(const StagePass& pass, const Stage& stage, RankPasses& don
     case StagePass::Kind::kForward:
       LANISTA_TRY(next(done.forward, micro < stage.micro_batches));
       if (done.forward - done.weight_grad <= stage.slots) return {};
-      return invalid_stages(text_of(pass) + " would be held in addition to " + std::to_string(stage.slots) + " others, which are all slots");
+      return invalid_stages(text_of(pass) + " would be held in addition to " + std::to_string(stage.slots) +
+                            " others, which are all slots");
     case StagePass::Kind::kBackward:
       LANISTA_TRY(next(done.input_grad, micro < done.forward));
       return next(done.weight_grad, true);
@@ -73,12 +78,14 @@ Result<void> check_passes(const Stages& stages) {
   std::vector<RankPasses> progress(stages.stages.size());
   for (std::size_t rank = 0; rank < stages.ranks.size(); ++rank) {
     for (const StagePass& pass : stages.ranks[rank]) {
-      if (pass.stage >= progress.size()) return invalid_stages(text_of(pass) + " of " + std::to_string(progress.size()));
+      if (pass.stage >= progress.size())
+        return invalid_stages(text_of(pass) + " of " + std::to_string(progress.size()));
       RankPasses& done = progress[pass.stage];
       if (done.rank == SIZE_MAX) done.rank = rank;
       if (done.rank != rank) {
-        return invalid_stages(text_of(pass) + " is run by rank " + std::to_string(rank) + ", others of its stage by rank " +
-                     std::to_string(done.rank) + "; one rank must run all of them");
+        return invalid_stages(text_of(pass) + " is run by rank " + std::to_string(rank) +
+                              ", others of its stage by rank " + std::to_string(done.rank) +
+                              "; one rank must run all of them");
       }
       LANISTA_TRY(add_pass(pass, stages.stages[pass.stage], done));
     }
@@ -159,11 +166,13 @@ Result<void> check(const Stages& stages, const step::TrainingStep& train) {
   for (std::size_t i = 0; i < stages.stages.size(); ++i) {
     LANISTA_TRY(check_stage(stages, i));
     pieces = std::lcm(pieces, stages.stages[i].micro_batches);
-    if (pieces > kMaxBatchParts) return invalid_stages("micro-batches of unequal sizes give more pieces than " + std::to_string(kMaxBatchParts));
+    if (pieces > kMaxBatchParts)
+      return invalid_stages("micro-batches of unequal sizes give more pieces than " + std::to_string(kMaxBatchParts));
     for (const NodeId node : stages.stages[i].nodes) {
       const auto [known, added] = stage_of.emplace(node, i);
       if (added) continue;
-      return invalid_stages("node %" + std::to_string(node.value) + " is in " + named(known->second) + " and in " + named(i));
+      return invalid_stages("node %" + std::to_string(node.value) + " is in " + named(known->second) + " and in " +
+                            named(i));
     }
   }
   const auto later = reachable_stages(stages);
@@ -187,16 +196,16 @@ Result<void> check(const Stages& stages, const step::TrainingStep& train) {
                                    ? stage(port.node)
                                    : stage(id);
       if (from == stage(id) || later[from][stage(id)]) continue;
-      return invalid_stages(named(stage(id)) + " reads " + named(from) + " (node %" + std::to_string(origin->second.value) +
-                   "), but does not wait for it");
+      return invalid_stages(named(stage(id)) + " reads " + named(from) + " (node %" +
+                            std::to_string(origin->second.value) + "), but does not wait for it");
     }
   }
   if (stage(train.prediction.node) == SIZE_MAX) return invalid_stages("a model without operators has no stages");
   return check_passes(stages);
 }
 
-Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartition& cut, const step::TrainingStep& train,
-                         std::size_t stages) {
+Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartition& cut,
+                                  const step::TrainingStep& train, std::size_t stages) {
   std::map<NodeId, const KernelCall*> calls;
   for (const KernelCall& call : lowered.calls) calls[call.id] = &call;
   const auto inputs = [&](NodeId id) {

@@ -82,13 +82,14 @@ Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
                      std::to_string(task.bytes),
                  ""};
   }
-  LANISTA_ASSIGN(rank.memory,
-                 stages.has_separate_memory ? SharedMemory::create_private(task.bytes) : SharedMemory::open(task.memory, task.bytes, maker));
+  LANISTA_ASSIGN(rank.memory, stages.has_separate_memory ? SharedMemory::create_private(task.bytes)
+                                                         : SharedMemory::open(task.memory, task.bytes, maker));
   return rank;
 }
 
 // Runs steps until a message of another kind arrives, and returns it.
-Result<std::optional<engine::Message>> serve_over_channel(engine::Channel& channel, const ServedRank& rank, std::uint64_t number) {
+Result<std::optional<engine::Message>> serve_over_channel(engine::Channel& channel, const ServedRank& rank,
+                                                          std::uint64_t number) {
   StageChannelTransport post(rank.member->map(), rank.memory.data(), static_cast<std::uint32_t>(number), {&channel});
   rank.member->serve(
       rank.memory.data(), number, [&post] { return post.has_unread() || post.fault(); }, &post);

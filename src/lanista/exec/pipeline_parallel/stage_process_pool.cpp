@@ -80,7 +80,8 @@ class StageProcessPool::ProcessGroup {
     program_ = 0;
     num_used_ = wanted;
     SharedMemory before = std::move(memory_);
-    auto made = hosts_.has_separate_memory ? SharedMemory::create_private(task.bytes) : SharedMemory::create(task.bytes);
+    auto made =
+        hosts_.has_separate_memory ? SharedMemory::create_private(task.bytes) : SharedMemory::create(task.bytes);
     if (!made) throw std::bad_alloc();
     memory_ = *std::move(made);
     if (!hosts_.has_separate_memory) task.memory = memory_.path();
@@ -91,12 +92,14 @@ class StageProcessPool::ProcessGroup {
       processes_[i].num_starts.channel->send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
     }
     // They wait at the memory of the task before.
-    if (before.data() != nullptr && !hosts_.has_separate_memory) futex_wake_all(*reinterpret_cast<SharedWord*>(before.data()));
+    if (before.data() != nullptr && !hosts_.has_separate_memory)
+      futex_wake_all(*reinterpret_cast<SharedWord*>(before.data()));
     for (std::size_t i = 0; i < wanted; ++i) receive(i);
     if (hosts_.has_separate_memory) {
       std::vector<engine::Channel*> ends;
       for (std::size_t i = 0; i < wanted; ++i) ends.push_back(&*processes_[i].num_starts.channel);
-      transport_ = std::make_unique<StageChannelTransport>(map, memory_.data(), 0, std::move(ends), hosts_.heartbeat_timeout_s);
+      transport_ =
+          std::make_unique<StageChannelTransport>(map, memory_.data(), 0, std::move(ends), hosts_.heartbeat_timeout_s);
     }
     program_ = program;
   }
@@ -109,7 +112,8 @@ class StageProcessPool::ProcessGroup {
       if (host_retry_at_[i] > std::chrono::steady_clock::now()) count[i] = SIZE_MAX;
     }
     const auto fewest = std::ranges::min_element(count);
-    if (*fewest == SIZE_MAX) throw nn::RankLost("no host can start a rank of a pipeline; the hosts are tried again later");
+    if (*fewest == SIZE_MAX)
+      throw nn::RankLost("no host can start a rank of a pipeline; the hosts are tried again later");
     const auto host = static_cast<std::size_t>(fewest - count.begin());
     auto begun = hosts_.hosts[host].launch("");
     if (!begun) throw nn::RankLost(begun.error().text());
@@ -179,8 +183,9 @@ class StageProcessPool::ProcessGroup {
     const std::string& reason = why.empty() ? end.text : why;
     report_loss(lost_process, reason);
     const std::string& host = hosts_.hosts[lost_process.host].host;
-    throw nn::RankLost("process " + std::to_string(lost_process.num_starts.process) + (host.empty() ? "" : " on " + host) +
-                         " at rank " + std::to_string(i + 1) + " of a pipeline " + reason);
+    throw nn::RankLost("process " + std::to_string(lost_process.num_starts.process) +
+                       (host.empty() ? "" : " on " + host) + " at rank " + std::to_string(i + 1) + " of a pipeline " +
+                       reason);
   }
 
   const StageHosts& hosts_;

@@ -18,13 +18,15 @@ struct Hosts {
   explicit Hosts(const std::vector<std::string>& words, bool apart = true) : begun(words.size()) {
     StageHosts hosts{.hosts = {}, .has_separate_memory = apart};
     for (std::size_t i = 0; i < words.size(); ++i) {
-      hosts.hosts.push_back({[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
-                               ++begun[i];
-                               return launch(socket);
-                             },
-                             "node" + std::to_string(i)});
+      hosts.hosts.push_back(
+          {[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
+             ++begun[i];
+             return launch(socket);
+           },
+           "node" + std::to_string(i)});
     }
-    process_pool = std::make_unique<StageProcessPool>(std::move(hosts), [this](const LostRank& lost) { losses.push_back(lost); });
+    process_pool =
+        std::make_unique<StageProcessPool>(std::move(hosts), [this](const LostRank& lost) { losses.push_back(lost); });
   }
 
   /// What a step of a program for so many places ends in.
@@ -50,7 +52,8 @@ TEST(StageProcessPool, AvoidUnreachableHosts) {
 
   EXPECT_NE(hosts.step(2).find(" on node0 at rank 1 of a pipeline ended with exit code 255"), std::string::npos);
   EXPECT_NE(hosts.step(2).find(" on node1 at rank 1 of a pipeline ended with exit code 3"), std::string::npos);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(hosts.step(2), "no host can start a rank of a pipeline; the hosts are tried again later");
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(hosts.step(2), "no host can start a rank of a pipeline; the hosts are tried again later");
 
   EXPECT_EQ(hosts.num_starts, (std::vector<int>{1, 1}));
   ASSERT_EQ(hosts.losses.size(), 2U);
@@ -70,8 +73,9 @@ TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
 }
 
 TEST(StageProcessPool, KillProcessesThatViolateTheProtocol) {
-  EXPECT_NE(Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at rank 1 of a pipeline sent a message of "),
-            std::string::npos);
+  EXPECT_NE(
+      Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at rank 1 of a pipeline sent a message of "),
+      std::string::npos);
   // A frame with a checksum that is another one.
   Hosts odd({R"(printf '\0\0\0\0\102\0\0\0'; printf '\0\0\0\0'; cat > /dev/null)"});
   EXPECT_NE(odd.step(2).find("at rank 1 of a pipeline sent a message whose bytes do not match"), std::string::npos);

@@ -60,7 +60,8 @@ RunContext<T> StageRunner<T>::context(std::uint32_t stage, std::int64_t micro) c
   base(MemorySpace::kArena) = slot(stage, micro);
   base(MemorySpace::kEdge) = slot(stage, micro) + work.edge_offset;
   base(MemorySpace::kBuffer) = block_ + buffer_offset_;
-  base(MemorySpace::kGradient) = reinterpret_cast<std::byte*>(micro == 0 && !step_.add ? step_.gradients : step_.scratch_gradients);
+  base(MemorySpace::kGradient) =
+      reinterpret_cast<std::byte*>(micro == 0 && !step_.add ? step_.gradients : step_.scratch_gradients);
   base(MemorySpace::kInput) += own.begin * input_stride_;
   if (base(MemorySpace::kTarget) != nullptr) base(MemorySpace::kTarget) += own.begin * target_stride_;
   if (run.sample_index != nullptr) run.sample_index += own.begin;
@@ -80,7 +81,9 @@ template <class T>
 void StageRunner<T>::load_step(const StageStep<T>& step, std::span<const double> lane_attrs) {
   step_ = step;
   num_used_pieces_ = 0;
-  batch_split_.for_each_part(step.run.batch, [&](const BatchPart& part) { bounds_[static_cast<std::size_t>(num_used_pieces_++)] = part.begin; });
+  batch_split_.for_each_part(step.run.batch, [&](const BatchPart& part) {
+    bounds_[static_cast<std::size_t>(num_used_pieces_++)] = part.begin;
+  });
   bounds_[static_cast<std::size_t>(num_used_pieces_)] = step.run.batch;
   failure_ = nullptr;
   for (StageState& work : stages_) {
@@ -135,7 +138,8 @@ template <class T>
 void StageRunner<T>::start_step_timer() {
   // Machines have clocks of their own, which cannot be compared.
   const bool one_clock = transport_ == nullptr;
-  timer_.begin(block_ + timer_offset_, one_clock && num_used_pieces_ == batch_split_.pieces && step_.run.batch == samples_);
+  timer_.begin(block_ + timer_offset_,
+               one_clock && num_used_pieces_ == batch_split_.pieces && step_.run.batch == samples_);
 }
 
 template <class T>
@@ -167,7 +171,8 @@ void StageRunner<T>::run_with_remote_ranks() {
 }
 
 template <class T>
-void StageRunner<T>::serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop, StageTransport* transport) {
+void StageRunner<T>::serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop,
+                           StageTransport* transport) {
   bounds_.resize(static_cast<std::size_t>(batch_split_.pieces) + 1);
   block_ = memory;
   transport_ = transport;
@@ -237,8 +242,9 @@ void StageRunner<T>::wait_for_inputs(const StagePass& pass, const std::function<
   progress_.wait_for(
       [&] {
         return pass.kind == StagePass::Kind::kWeightGrad ||
-               std::ranges::all_of(is_forward ? work.predecessors : work.successors,
-                                   [&](std::uint32_t other) { return progress_.has_reached(is_forward, other, wanted); });
+               std::ranges::all_of(is_forward ? work.predecessors : work.successors, [&](std::uint32_t other) {
+                 return progress_.has_reached(is_forward, other, wanted);
+               });
       },
       watch);
 }

@@ -87,7 +87,8 @@ class StageRunner<T>::Planner {
     work.slot_bytes = work.edge_offset + edge;
     work.first_lane_attr = run_.properties_.lane_attrs.size();
     work.lane_attrs = section.lane_attrs.size();
-    run_.properties_.lane_attrs.insert(run_.properties_.lane_attrs.end(), section.lane_attrs.begin(), section.lane_attrs.end());
+    run_.properties_.lane_attrs.insert(run_.properties_.lane_attrs.end(), section.lane_attrs.begin(),
+                                       section.lane_attrs.end());
     run_.properties_.has_random_masks = run_.properties_.has_random_masks || section.has_random_masks;
     scratch_.push_back(section.scratch);
     return {};
@@ -391,7 +392,8 @@ class StageRunner<T>::Planner {
 
 template <class T>
 Result<std::unique_ptr<StageRunner<T>>> StageRunner<T>::plan(const Inputs& inputs) {
-  LANISTA_ASSIGN(StageProgram pieces, assign_calls(inputs.lowered, inputs.cut, inputs.train, inputs.stages.stages.size()));
+  LANISTA_ASSIGN(StageProgram pieces,
+                 assign_calls(inputs.lowered, inputs.cut, inputs.train, inputs.stages.stages.size()));
   std::unique_ptr<StageRunner> run(new StageRunner());
   LANISTA_TRY(Planner(inputs, std::move(pieces), *run).run());
   return run;

@@ -26,8 +26,9 @@ std::string encode(const StageBytes& piece) {
 
 Result<StageBytes> decode_stage_bytes(std::string_view text) {
   if (text.size() < kBytesHeaderSize || text.size() > kBytesHeaderSize + StageBytes::kMaxBytes) {
-    return malformed(std::to_string(text.size()) + " bytes for a memory range; allowed: " + std::to_string(kBytesHeaderSize) +
-                  " to " + std::to_string(kBytesHeaderSize + StageBytes::kMaxBytes));
+    return malformed(std::to_string(text.size()) +
+                     " bytes for a memory range; allowed: " + std::to_string(kBytesHeaderSize) + " to " +
+                     std::to_string(kBytesHeaderSize + StageBytes::kMaxBytes));
   }
   const std::uint64_t at = get_little_endian(text, 8, 8);
   if (at > static_cast<std::uint64_t>(kMaxMemoryBytes)) {
@@ -51,8 +52,8 @@ std::string encode(const SignalMessage& message) {
 
 Result<SignalMessage> decode_stage_signal(std::string_view text) {
   if (text.size() < kSignalHeaderSize || text.size() > kSignalHeaderSize + kMaxReasonBytes) {
-    return malformed(std::to_string(text.size()) + " bytes for a signal; allowed: " + std::to_string(kSignalHeaderSize) + " to " +
-                  std::to_string(kSignalHeaderSize + kMaxReasonBytes));
+    return malformed(std::to_string(text.size()) + " bytes for a signal; allowed: " +
+                     std::to_string(kSignalHeaderSize) + " to " + std::to_string(kSignalHeaderSize + kMaxReasonBytes));
   }
   const std::uint64_t kind = get_little_endian(text, 4, 1), forth = get_little_endian(text, 5, 1);
   if (kind > static_cast<std::uint64_t>(nn::StageSignal::Kind::kStop) || forth > 1 ||

@@ -14,7 +14,8 @@ class StageWorkerImpl final : public StageWorker {
   explicit StageWorkerImpl(std::unique_ptr<StageRunner<T>> run) : run_(std::move(run)) {}
 
   const StageMemoryMap& map() const override { return run_->map(); }
-  void serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop, StageTransport* transport) override {
+  void serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop,
+             StageTransport* transport) override {
     const kernels::FlushToZero as_workers;  // part of the numerics
     run_->serve(memory, rank, should_stop, transport);
   }

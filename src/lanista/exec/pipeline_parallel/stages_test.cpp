@@ -103,7 +103,8 @@ TEST(Stages, UseTheLaneAttributes) {
   const Derived derived = derive(kDropoutModel);
   const Stages stages = split_into_stages(derived.model, 5, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
-  const std::vector<double> of_ours = lane_attr_values(ours.lane_attrs()), of_plain = lane_attr_values(plain.lane_attrs());
+  const std::vector<double> of_ours = lane_attr_values(ours.lane_attrs()),
+                            of_plain = lane_attr_values(plain.lane_attrs());
   LaneHyper hyper = kHyper;
   const OwnedBatch batch = random_batch(derived, kMost, 1);
   hyper.lane_attrs = of_ours;

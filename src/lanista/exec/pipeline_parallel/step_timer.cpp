@@ -31,7 +31,8 @@ std::int64_t length_of(const std::vector<std::int64_t>& times) {
 
 }  // namespace
 
-StepTimer::StepTimer(const Stages& stages, std::int64_t batch) : stages_(stages), batch_(batch), first_pass_of_rank_{0} {
+StepTimer::StepTimer(const Stages& stages, std::int64_t batch)
+    : stages_(stages), batch_(batch), first_pass_of_rank_{0} {
   stages_.observer = nullptr;
   stages_.remote_ranks = nullptr;
   for (const auto& rank : stages_.ranks) first_pass_of_rank_.push_back(first_pass_of_rank_.back() + rank.size());
@@ -39,7 +40,9 @@ StepTimer::StepTimer(const Stages& stages, std::int64_t batch) : stages_(stages)
 }
 
 std::int64_t StepTimer::bytes() const {
-  return first_pass_of_rank_.empty() ? 0 : static_cast<std::int64_t>((1 + 2 * first_pass_of_rank_.back()) * sizeof(std::int64_t));
+  return first_pass_of_rank_.empty()
+             ? 0
+             : static_cast<std::int64_t>((1 + 2 * first_pass_of_rank_.back()) * sizeof(std::int64_t));
 }
 
 void StepTimer::Row::note(std::size_t at) const {
@@ -52,7 +55,8 @@ StepTimer::Row StepTimer::row(std::byte* at, std::size_t rank) const {
 }
 
 void StepTimer::begin(std::byte* at, bool is_whole) {
-  const bool is_timed = is_whole && ++num_whole_steps_ > kWarmUp && num_timed_ < kTimedSteps && first_pass_of_rank_.back() > 0;
+  const bool is_timed =
+      is_whole && ++num_whole_steps_ > kWarmUp && num_timed_ < kTimedSteps && first_pass_of_rank_.back() > 0;
   *words(at) = is_timed ? 1 : 0;
 }
 
@@ -72,7 +76,8 @@ std::optional<StepTimes> StepTimer::take_step_times() {
   StepTimes times{.stages = stages_, .batch = batch_, .ranks = {}};
   for (std::size_t p = 0; p + 1 < first_pass_of_rank_.size(); ++p) {
     auto& rank = times.ranks.emplace_back();
-    for (std::size_t i = first_pass_of_rank_[p]; i < first_pass_of_rank_[p + 1]; ++i) rank.push_back({seconds(2 * i), seconds(2 * i + 1)});
+    for (std::size_t i = first_pass_of_rank_[p]; i < first_pass_of_rank_[p + 1]; ++i)
+      rank.push_back({seconds(2 * i), seconds(2 * i + 1)});
   }
   for (auto& kept : timed_steps_) kept = {};
   return times;

@@ -24,9 +24,10 @@ std::vector<Address> update_addresses(const graph::Node& update, const StateForm
   for (std::size_t run = 0; run < runs; ++run) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t at = begin.at(update.inputs[i].node);
-      addresses.push_back(run == 0   ? Address{MemorySpace::kParameter, at}
-                       : run == 1 ? Address{MemorySpace::kGradient, at}
-                                  : Address{MemorySpace::kSlot, state_format.part_offset(run) - state_format.part_offset(2) + at});
+      addresses.push_back(
+          run == 0   ? Address{MemorySpace::kParameter, at}
+          : run == 1 ? Address{MemorySpace::kGradient, at}
+                     : Address{MemorySpace::kSlot, state_format.part_offset(run) - state_format.part_offset(2) + at});
     }
   }
   return addresses;
@@ -58,7 +59,8 @@ Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const S
                              .scratch = scratch,
                              .lane_attrs = lane_attrs};
     section.updates.push_back(inputs.table.find(call.kernel)->second.prepare(binding));
-    LANISTA_CHECK(scratch == 0 && lane_attrs.empty(), call.kernel + " needs scratch memory or lane attributes, which a commit does not have");
+    LANISTA_CHECK(scratch == 0 && lane_attrs.empty(),
+                  call.kernel + " needs scratch memory or lane attributes, which a commit does not have");
   }
   return section;
 }

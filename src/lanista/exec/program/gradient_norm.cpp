@@ -42,6 +42,7 @@ double squared_gradient_norm(const LaneState& state, const T* gradients, const L
 }
 
 template double squared_gradient_norm(const LaneState&, const float*, const LaneHyper&, const kernels::Kernels<float>&);
-template double squared_gradient_norm(const LaneState&, const double*, const LaneHyper&, const kernels::Kernels<double>&);
+template double squared_gradient_norm(const LaneState&, const double*, const LaneHyper&,
+                                      const kernels::Kernels<double>&);
 
 }  // namespace lanista::nn

@@ -73,7 +73,9 @@ TEST(GradientSquare, EqualsSquaredPreconditionedGradient) {
           const double wanted = square_by_hand(gradients.extract(), before, hyper, step);
           const auto step_input = [&](std::int64_t) { return StepInput{{&view, 1}, {&hyper, 1}}; };
 
-          wants_gradient_norm.run({.steps = 1, .active = {&one, 1}, .step_input = step_input, .wants_gradient_norm = {&one, 1}}, {&seen, 1});
+          wants_gradient_norm.run(
+              {.steps = 1, .active = {&one, 1}, .step_input = step_input, .wants_gradient_norm = {&one, 1}},
+              {&seen, 1});
           plain.run({.steps = 1, .active = {&one, 1}, .step_input = step_input}, {&unseen, 1});
 
           EXPECT_NEAR(seen.squared_gradient_norm, wanted, 2e-4 * wanted) << step;

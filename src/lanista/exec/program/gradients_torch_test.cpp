@@ -98,8 +98,9 @@ TEST(WeightedGradients, EqualAutogradForAnyBatchSplit) {
       const auto part = [&](std::int64_t begin, std::int64_t size) {
         Batch view = batch.view();
         const auto some = [&](auto all, std::int64_t each) {
-          return all.empty() ? all
-                             : all.subspan(static_cast<std::size_t>(begin * each), static_cast<std::size_t>(size * each));
+          return all.empty()
+                     ? all
+                     : all.subspan(static_cast<std::size_t>(begin * each), static_cast<std::size_t>(size * each));
         };
         const auto outputs = static_cast<std::int64_t>(batch.targets.size()) / n;
         const auto labels = static_cast<std::int64_t>(batch.labels.size()) / n;
@@ -154,9 +155,10 @@ TEST(WeightedGradients, EqualTorchClassWeightsWithMeanOne) {
   const double seen = step_once(program, batch, {.lr = 0.1});
 
   const at::Tensor labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
-  const double wanted = F::cross_entropy(at::tensor(at::ArrayRef<double>(logits)).reshape({20, 10}), labels,
-                                         F::CrossEntropyFuncOptions().weight(at::tensor(at::ArrayRef<double>(of_class))))
-                            .item<double>();
+  const double wanted =
+      F::cross_entropy(at::tensor(at::ArrayRef<double>(logits)).reshape({20, 10}), labels,
+                       F::CrossEntropyFuncOptions().weight(at::tensor(at::ArrayRef<double>(of_class))))
+          .item<double>();
   EXPECT_NEAR(seen, wanted, 1e-6 * wanted) << "weights travel as floats";
 }
 

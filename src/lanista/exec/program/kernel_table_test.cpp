@@ -83,7 +83,8 @@ TEST(KernelTable, IsCoveredByTheTestModels) {
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);
     const auto collect = [&used](const graph::Graph& graph, const graph::Types& types, const auto& order) {
-      for (const KernelCall& call : lower(graph, types, order, {}, shipped_lowering_rules()).calls) used.insert(call.kernel);
+      for (const KernelCall& call : lower(graph, types, order, {}, shipped_lowering_rules()).calls)
+        used.insert(call.kernel);
     };
     collect(derived.train.graph, derived.train.types, derived.train.compute);
     collect(derived.infer.graph, derived.infer.types, derived.infer.compute);

@@ -24,8 +24,10 @@ Run<T> binary(const Binding<T>& b, F f) {
 // An elementwise call with constants from the attributes `names`.
 template <class T, class F, class... Names>
 Run<T> unary_with(const Binding<T>& b, F f, Names... names) {
-  return [f, count = ElementCount(b.y_shape()), x = b.in[0], y = b.out[0], ... numbers = static_cast<T>(b.args().real(names))](
-             const RunContext<T>& run) { f(count.at(run.batch), numbers..., run.at(x), run.at(y)); };
+  return [f, count = ElementCount(b.y_shape()), x = b.in[0], y = b.out[0],
+          ... numbers = static_cast<T>(b.args().real(names))](const RunContext<T>& run) {
+    f(count.at(run.batch), numbers..., run.at(x), run.at(y));
+  };
 }
 
 template <class T, class F, class... Names>

@@ -74,8 +74,8 @@ Run<T> grad_of_classes(const Binding<T>& b, const kernels::LossKernel<T>& kernel
   const std::int64_t classes = b.x_shape(0).dims.back(), positions = positions_of(b.x_shape(0));
   return [f = kernel.grad_of_classes, weigh = Weighting<T>(b.k, classes * positions), classes, positions,
           saved = b.in[0], target = b.in[1], dlogits = b.out[0]](const RunContext<T>& run) {
-    f(run.batch * positions, run.total * positions, classes, run.hyper->label_smoothing, run.at(saved), run.template at<std::int32_t>(target),
-      run.at(dlogits));
+    f(run.batch * positions, run.total * positions, classes, run.hyper->label_smoothing, run.at(saved),
+      run.template at<std::int32_t>(target), run.at(dlogits));
     weigh(run, run.at(dlogits));
   };
 }

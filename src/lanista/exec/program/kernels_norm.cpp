@@ -104,8 +104,10 @@ BatchReduction<T> batch_norm_train_parts(const Binding<T>& b) {
   const bool affine = b.args().flag("affine");
   const std::size_t next = affine ? 3 : 1;
   const BatchNormSize size = batch_norm_size(b.x_shape(0));
-  BatchReduction<T> reduction{.num_values = numbers_of(size), .compute_partial = {}, .merge = merge_moments, .apply_result = {}};
-  reduction.compute_partial = [f = b.k.batch_norm_moments, size, x = b.in[0], out = b.out](const RunContext<T>& run, double* value) {
+  BatchReduction<T> reduction{
+      .num_values = numbers_of(size), .compute_partial = {}, .merge = merge_moments, .apply_result = {}};
+  reduction.compute_partial = [f = b.k.batch_norm_moments, size, x = b.in[0], out = b.out](const RunContext<T>& run,
+                                                                                           double* value) {
     const std::int64_t rows = size.rows.at(run.batch);
     f(rows, size.c, run.at(x), run.at(out[1]), run.at(out[2]));
     give_pairs(rows, size.c, run.at(out[1]), run.at(out[2]), value);
@@ -134,15 +136,17 @@ BatchReduction<T> batch_norm_train_parts(const Binding<T>& b) {
 template <class T>
 BatchReduction<T> batch_norm_grad_parts(const Binding<T>& b) {
   const BatchNormSize size = batch_norm_size(b.x_shape(0));
-  BatchReduction<T> reduction{.num_values = numbers_of(size), .compute_partial = {}, .merge = add_numbers, .apply_result = {}};
+  BatchReduction<T> reduction{
+      .num_values = numbers_of(size), .compute_partial = {}, .merge = add_numbers, .apply_result = {}};
   b.reserve_scratch(2 * size.c);
-  reduction.compute_partial = [f = b.k.batch_norm_grad_sums, size, in = b.in, out = b.out](const RunContext<T>& run, double* value) {
+  reduction.compute_partial = [f = b.k.batch_norm_grad_sums, size, in = b.in, out = b.out](const RunContext<T>& run,
+                                                                                           double* value) {
     const std::int64_t rows = size.rows.at(run.batch);
     f(rows, size.c, run.at(in[0]), run.at(in[1]), run.at(in[2]), run.at(in[3]), run.at(out[1]), run.at(out[2]));
     give_pairs(rows, size.c, run.at(out[1]), run.at(out[2]), value);
   };
-  reduction.apply_result = [f = b.k.batch_norm_grad_apply, size, in = b.in, gamma = input(b, 4, b.in.size() > 4), dx = b.out[0]](
-                    const RunContext<T>& run, const double* value) {
+  reduction.apply_result = [f = b.k.batch_norm_grad_apply, size, in = b.in, gamma = input(b, 4, b.in.size() > 4),
+                            dx = b.out[0]](const RunContext<T>& run, const double* value) {
     for (std::int64_t i = 0; i < 2 * size.c; ++i) run.scratch[i] = static_cast<T>(value[1 + i] / value[0]);
     f(size.rows.at(run.batch), size.c, run.at(in[0]), gamma.get(run), run.at(in[1]), run.at(in[2]), run.scratch,
       run.scratch + size.c, run.at(in[3]), run.at(dx));

@@ -11,21 +11,21 @@ template <class T>
 Run<T> embedding(const Binding<T>& b) {
   const std::int64_t vocab = b.x_shape(1).dims[0];
   const std::int64_t dim = b.x_shape(1).dims[1];
-  return
-      [count = ElementCount(b.x_shape(0)), vocab, dim, tokens = b.in[0], w = b.in[1], y = b.out[0]](const RunContext<T>& run) {
-        const auto* token = run.template at<std::int32_t>(tokens);
-        const T* table = run.at(w);
-        T* row = run.at(y);
-        for (std::int64_t i = 0; i < count.at(run.batch); ++i, row += dim) {
-          const bool known = token[i] >= 0 && token[i] < vocab;
-          const auto size = static_cast<std::size_t>(dim) * sizeof(T);
-          if (known) {
-            std::memcpy(row, table + token[i] * dim, size);
-          } else {
-            std::memset(row, 0, size);
-          }
-        }
-      };
+  return [count = ElementCount(b.x_shape(0)), vocab, dim, tokens = b.in[0], w = b.in[1],
+          y = b.out[0]](const RunContext<T>& run) {
+    const auto* token = run.template at<std::int32_t>(tokens);
+    const T* table = run.at(w);
+    T* row = run.at(y);
+    for (std::int64_t i = 0; i < count.at(run.batch); ++i, row += dim) {
+      const bool known = token[i] >= 0 && token[i] < vocab;
+      const auto size = static_cast<std::size_t>(dim) * sizeof(T);
+      if (known) {
+        std::memcpy(row, table + token[i] * dim, size);
+      } else {
+        std::memset(row, 0, size);
+      }
+    }
+  };
 }
 
 // Adds the rows of dy to their tokens in ascending order of sample and position.
@@ -63,8 +63,9 @@ Run<T> batch_sum(const Binding<T>& b) {
 
 template <class T>
 Run<T> scale_by(const Binding<T>& b) {
-  return [scale = b.k.scale, factor = static_cast<T>(b.args().real("by")), count = ElementCount(b.y_shape()), x = b.in[0],
-          y = b.out[0]](const RunContext<T>& run) { scale(count.at(run.batch), factor, run.at(x), run.at(y)); };
+  return
+      [scale = b.k.scale, factor = static_cast<T>(b.args().real("by")), count = ElementCount(b.y_shape()), x = b.in[0],
+       y = b.out[0]](const RunContext<T>& run) { scale(count.at(run.batch), factor, run.at(x), run.at(y)); };
 }
 
 // Masks all entries above the diagonal, NaN too. The diagonal stays, so each row has an entry for the softmax. Rows and

@@ -53,14 +53,15 @@ Run<T> update(const Binding<T>& b, const kernels::UpdateKernel<T>& kernel) {
     for (const Stretch& each : all) {
       const std::int64_t first = each.param.offset / bytes_of<T>(1);
       // Updates work element by element, so a divided range has the same bits.
-      for_each_lr_range(run.hyper->lr_ranges, first, each.count, [&](std::int64_t begin, std::int64_t count, double factor) {
-        kernels::UpdateHyper own = hyper;
-        own.lr *= factor;
-        const std::int64_t at = begin - first;
-        std::array<T*, kMostSlots> slots{};
-        for (std::size_t k = 0; k < kernel_slots; ++k) slots[k] = run.at(each.slots[k]) + at;
-        f(count, own, run.at(each.grad) + at, run.at(each.param) + at, slots.data());
-      });
+      for_each_lr_range(run.hyper->lr_ranges, first, each.count,
+                        [&](std::int64_t begin, std::int64_t count, double factor) {
+                          kernels::UpdateHyper own = hyper;
+                          own.lr *= factor;
+                          const std::int64_t at = begin - first;
+                          std::array<T*, kMostSlots> slots{};
+                          for (std::size_t k = 0; k < kernel_slots; ++k) slots[k] = run.at(each.slots[k]) + at;
+                          f(count, own, run.at(each.grad) + at, run.at(each.param) + at, slots.data());
+                        });
     }
   };
 }

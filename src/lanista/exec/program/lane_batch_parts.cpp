@@ -25,7 +25,8 @@ class ShardedSum {
 
 // Calls f with the bytes of each accumulator of all ranks, in order of the shards.
 template <class F>
-void for_each_received(const ShardCommunicator& communicator, const BatchSplit& cut, std::int64_t n, std::int64_t shard_bytes, const F& f) {
+void for_each_received(const ShardCommunicator& communicator, const BatchSplit& cut, std::int64_t n,
+                       std::int64_t shard_bytes, const F& f) {
   for (std::int64_t rank = 0; rank < communicator.width(); ++rank) {
     const std::int64_t num_accumulators = cut.shards_of_rank(n, communicator.width(), rank).num_accumulators();
     for (std::int64_t i = 0; i < num_accumulators; ++i) f(communicator.received_from(rank) + i * shard_bytes);
@@ -79,7 +80,9 @@ void LaneProgram<T>::add_gradients(T* sum, const T* first, const T* second) cons
 
 template <class T>
 double LaneProgram<T>::sum_gradients(const RunContext<T>& run, T* out, bool add) {
-  if (stages_) return stages_->sum_gradients(run, out, workspace_gradients(static_cast<int>(run.thread), gradient_count_ - 1), add);
+  if (stages_)
+    return stages_->sum_gradients(run, out, workspace_gradients(static_cast<int>(run.thread), gradient_count_ - 1),
+                                  add);
   double loss = 0;
   const ShardRange all = batch_split_.shards_of_rank(run.batch, 1, 0);
   const GradientSums sums{.gradients = out, .loss = &loss, .add = add};
@@ -131,7 +134,8 @@ double LaneProgram<T>::sum_gradients_across_ranks(ShardCommunicator& communicato
 // Computes part after part. The first part of all writes its gradients; the first of a later shard has a sum of its
 // own.
 template <class T>
-void LaneProgram<T>::sum_parts_in_sequence(const RunContext<T>& run, const ShardRange& own_shards, const GradientSums& sums) {
+void LaneProgram<T>::sum_parts_in_sequence(const RunContext<T>& run, const ShardRange& own_shards,
+                                           const GradientSums& sums) {
   const int thread = static_cast<int>(run.thread);
   const bool in_workspace = sums.gradients == workspace_gradients(thread, 0);
   T* const scratch_sum = workspace_gradients(thread, in_workspace && gradient_count_ > 1 ? 1 : 0);
@@ -162,8 +166,8 @@ RunContext<T> LaneProgram<T>::lockstep_part(const RunContext<T>& run, const Batc
 
 // Runs one call of all own parts with the partial that all shards give together, from every rank.
 template <class T>
-void LaneProgram<T>::reduce_over_parts(const RunContext<T>& run, const BatchReduction<T>& batch_reduction, const ShardRange& own_shards,
-                                     ShardCommunicator* communicator) {
+void LaneProgram<T>::reduce_over_parts(const RunContext<T>& run, const BatchReduction<T>& batch_reduction,
+                                       const ShardRange& own_shards, ShardCommunicator* communicator) {
   double* const value = reinterpret_cast<double*>(workspace(static_cast<int>(run.thread)) + value_offset_);
   double* const scratch_sum = value + batch_reduction.num_values;
   double* const part_gradients = scratch_sum + batch_reduction.num_values;
@@ -180,14 +184,15 @@ void LaneProgram<T>::reduce_over_parts(const RunContext<T>& run, const BatchRedu
   if (communicator != nullptr) {
     communicator->all_gather();
     bool is_first = true;
-    for_each_received(*communicator, batch_split_, run.batch, properties().shard_bytes, [&](const std::byte* received_from) {
-      const double* const shard = reinterpret_cast<const double*>(received_from);
-      if (std::exchange(is_first, false)) {
-        std::copy_n(shard, batch_reduction.num_values, value);
-      } else {
-        batch_reduction.merge(batch_reduction.num_values, value, shard);
-      }
-    });
+    for_each_received(*communicator, batch_split_, run.batch, properties().shard_bytes,
+                      [&](const std::byte* received_from) {
+                        const double* const shard = reinterpret_cast<const double*>(received_from);
+                        if (std::exchange(is_first, false)) {
+                          std::copy_n(shard, batch_reduction.num_values, value);
+                        } else {
+                          batch_reduction.merge(batch_reduction.num_values, value, shard);
+                        }
+                      });
   }
   batch_split_.for_each_part(run.batch, [&](const BatchPart& part) {
     if (own_shards.contains(part)) batch_reduction.apply_result(lockstep_part(run, part), value);
@@ -196,7 +201,8 @@ void LaneProgram<T>::reduce_over_parts(const RunContext<T>& run, const BatchRedu
 
 // Runs all parts call by call, from one batch reduction to the next.
 template <class T>
-void LaneProgram<T>::sum_parts_in_lockstep(const RunContext<T>& run, const ShardRange& own_shards, GradientSums sums, ShardCommunicator* communicator) {
+void LaneProgram<T>::sum_parts_in_lockstep(const RunContext<T>& run, const ShardRange& own_shards, GradientSums sums,
+                                           ShardCommunicator* communicator) {
   std::size_t begin = 0;
   const auto run_until = [&](std::size_t end) {
     batch_split_.for_each_part(run.batch, [&](const BatchPart& part) {
@@ -219,7 +225,8 @@ void LaneProgram<T>::sum_parts_in_lockstep(const RunContext<T>& run, const Shard
   batch_split_.for_each_part(run.batch, [&](const BatchPart& part) {
     if (!own_shards.contains(part)) return;
     const std::int64_t accumulator = own_shards.accumulator(part);
-    losses.add(part, own_shards.starts_accumulator(part), loss_sum(lockstep_part(run, part)), sums.loss_at(accumulator));
+    losses.add(part, own_shards.starts_accumulator(part), loss_sum(lockstep_part(run, part)),
+               sums.loss_at(accumulator));
     T* const gradients = workspace_gradients(static_cast<int>(run.thread), part.number);
     if (part.begins_shard) {
       shard = gradients;

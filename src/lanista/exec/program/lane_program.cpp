@@ -62,7 +62,8 @@ Result<void> check_buffers(const step::TrainingStep& train, const LoweredGraph& 
     for (const KernelCall& call : lowered.calls) {
       if (call.id != source || table.find(call.kernel)->second.batch_reduction) continue;
       return Error{.code = Code::kUnimplemented,
-                   .message = "operator '" + call.op + "' renews a buffer, and its kernel does not support a batch in parts " +
+                   .message = "operator '" + call.op +
+                              "' renews a buffer, and its kernel does not support a batch in parts " +
                               "(train.shards, train.accumulate)",
                    .where = {}};
     }
@@ -119,7 +120,8 @@ struct LaneProgram<T>::Plan {
     gradient_count = waiting ? parts : 1 + (cut.shards > 1 ? 1 : 0) + (cut.pieces > 1 ? 1 : 0);
     arena_stride = align_up(std::max(train.arena_bytes, infer.arena_bytes));
     std::int64_t num_values = 0;
-    for (const BatchReductionCall<T>& each : train.batch_reductions) num_values = std::max(num_values, each.batch_reduction.num_values);
+    for (const BatchReductionCall<T>& each : train.batch_reductions)
+      num_values = std::max(num_values, each.batch_reduction.num_values);
 
     scratch_offset = parts * arena_stride;
     input.offset = scratch_offset + align_up(bytes_of<T>(std::max(train.scratch, infer.scratch)));
@@ -140,7 +142,8 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
   LANISTA_TRY(check_options(isa, options));
   const Stages* const stages = train != nullptr ? options.stages : nullptr;
   if (stages != nullptr) LANISTA_TRY(check_stages(*train, options));
-  const BatchSplit cut = stages != nullptr ? BatchSplit{1, stages->pieces()} : BatchSplit{options.shards, options.accumulate};
+  const BatchSplit cut =
+      stages != nullptr ? BatchSplit{1, stages->pieces()} : BatchSplit{options.shards, options.accumulate};
   const OperatorTables all(options);
   const Operators& operators = all.operators();
   const graph::OpTable& ops = all.step_ops();
@@ -172,9 +175,10 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
 
   Plan plan;
   plan.cut = cut;
-  LANISTA_ASSIGN(StateLayout layout,
-                 plan_state_layout(train, train_calls, infer, infer_calls,
-                               [&](const KernelCall& call, std::size_t input) { return required_layout(table, call, input); }));
+  LANISTA_ASSIGN(StateLayout layout, plan_state_layout(train, train_calls, infer, infer_calls,
+                                                       [&](const KernelCall& call, std::size_t input) {
+                                                         return required_layout(table, call, input);
+                                                       }));
   const graph::Shape& prediction = infer.types.at(infer.prediction).shape;
   plan.input.plan(infer.types.at(infer.input), options.max_batch);
   if (train != nullptr) {
@@ -216,9 +220,10 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
 }
 
 template <class T>
-Result<std::unique_ptr<StageRunner<T>>> LaneProgram<T>::compile_stage_runner(kernels::Isa isa, const step::TrainingStep& train,
-                                                                    const step::InferenceStep& infer,
-                                                                    const ProgramOptions& options) {
+Result<std::unique_ptr<StageRunner<T>>> LaneProgram<T>::compile_stage_runner(kernels::Isa isa,
+                                                                             const step::TrainingStep& train,
+                                                                             const step::InferenceStep& infer,
+                                                                             const ProgramOptions& options) {
   LANISTA_ASSIGN(Plan made, plan(isa, &train, infer, options));
   return std::move(made.stages);
 }
@@ -306,7 +311,9 @@ std::string LaneProgram<T>::describe() const {
   std::string text =
       std::string(sizeof(T) == 4 ? "float32" : "float64") + " " + std::string(kernels::isa_name(isa_)) + ", " +
       std::to_string(options_.lanes) + " lanes, up to " + std::to_string(options_.max_batch) + " samples, " +
-      (batch_split_.is_whole() ? "" : std::to_string(batch_split_.shards) + " shards of " + std::to_string(batch_split_.pieces) + " parts, ") +
+      (batch_split_.is_whole()
+           ? ""
+           : std::to_string(batch_split_.shards) + " shards of " + std::to_string(batch_split_.pieces) + " parts, ") +
       std::to_string(bytes()) + " bytes (arena " + std::to_string(std::max(train_.arena_bytes, infer_.arena_bytes)) +
       ")\n";
   for (const StateTensorLayout& item : state_format_->layout().items) {

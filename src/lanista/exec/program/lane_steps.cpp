@@ -97,9 +97,9 @@ void LaneProgram<T>::load_batch(RunContext<T>& run, std::byte* workspace, const 
 
 template <class T>
 void LaneProgram<T>::check_hyper(const LaneHyper& hyper) const {
-  LANISTA_CHECK(
-      hyper.lane_attrs.empty() || hyper.lane_attrs.size() == train_.lane_attrs.size(),
-      std::to_string(hyper.lane_attrs.size()) + " lane attributes; there must be " + std::to_string(train_.lane_attrs.size()));
+  LANISTA_CHECK(hyper.lane_attrs.empty() || hyper.lane_attrs.size() == train_.lane_attrs.size(),
+                std::to_string(hyper.lane_attrs.size()) + " lane attributes; there must be " +
+                    std::to_string(train_.lane_attrs.size()));
 }
 
 template <class T>
@@ -120,8 +120,9 @@ template <class T>
 void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span<LaneResult> results) {
   const StepInput step_input = chunk.step_input(step);
   const auto lanes = static_cast<std::size_t>(options_.lanes);
-  LANISTA_CHECK(step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
-                "a step needs hyper-parameters for every lane, and one batch or one a lane");
+  LANISTA_CHECK(
+      step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
+      "a step needs hyper-parameters for every lane, and one batch or one a lane");
   for (const LaneHyper& each : step_input.hyper) check_hyper(each);
   RunContext<T> shared;
   const bool is_shared = step_input.batches.size() == 1;
@@ -145,7 +146,8 @@ void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span
         load_batch(run, workspace(thread), step_input.batches[i]);
       }
       const bool wants_gradient_norm = !chunk.wants_gradient_norm.empty() && chunk.wants_gradient_norm[i] != 0;
-      end.loss = train_one_lane(run, lane, chunk.communicator, wants_gradient_norm ? &end.squared_gradient_norm : nullptr);
+      end.loss =
+          train_one_lane(run, lane, chunk.communicator, wants_gradient_norm ? &end.squared_gradient_norm : nullptr);
       end.loss_sum += end.loss * static_cast<double>(run.batch);
       if (!std::isfinite(end.loss) && end.first_nonfinite_step < 0) end.first_nonfinite_step = step;
       ++end.steps;
@@ -157,7 +159,8 @@ void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span
 
 // Nothing can fail after the commit begins, so a lane has its whole step or none of it.
 template <class T>
-double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, ShardCommunicator* communicator, double* squared_norm) {
+double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, ShardCommunicator* communicator,
+                                      double* squared_norm) {
   double loss = 0;
   LANISTA_CHECK(!stages_ || communicator == nullptr, "a step in stages cannot be data-parallel too");
   if (stages_) {
@@ -177,7 +180,8 @@ double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, Sha
   if (options_.before_commit) options_.before_commit(lane);
   if (squared_norm != nullptr) {
     const auto* gradients = reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(MemorySpace::kGradient)]);
-    *squared_norm = nn::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients, *run.hyper, *kernels_);
+    *squared_norm =
+        nn::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients, *run.hyper, *kernels_);
   }
   commit_lane(run, lane);
   return loss;
@@ -185,7 +189,9 @@ double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, Sha
 
 template <class T>
 void LaneProgram<T>::commit_lane(const RunContext<T>& run, std::int64_t lane) {
-  const auto at = [&](MemorySpace space) { return reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(space)]); };
+  const auto at = [&](MemorySpace space) {
+    return reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(space)]);
+  };
   nn::commit(state_of(lane), at(MemorySpace::kGradient), at(MemorySpace::kNewBuffer), commit_, *run.hyper, *kernels_);
 }
 
@@ -219,7 +225,9 @@ void LaneProgram<T>::profile_step(const Batch& batch, const LaneHyper& hyper, co
   RunContext<T> run = context(0, 0);
   run.hyper = &hyper;
   load_batch(run, workspace(0), batch);
-  if (!stages_) run = part_context(run, {.begin = 0, .size = std::min(batch.size, batch_split_.largest_part(options_.max_batch))}, 0);
+  if (!stages_)
+    run =
+        part_context(run, {.begin = 0, .size = std::min(batch.size, batch_split_.largest_part(options_.max_batch))}, 0);
   const auto each = [&](const std::vector<Run<T>>& calls) {
     for (const Run<T>& call : calls) {
       call(run);

@@ -52,8 +52,8 @@ LaneHistory alone(const Derived& derived, const Trial& trial, Precision precisio
 }
 
 // The trial in lane `at` of many. Lanes drop out and come back; every second step gives each lane a batch of its own.
-LaneHistory in_one_program(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes, std::int64_t at,
-                int threads = 1) {
+LaneHistory in_one_program(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes,
+                           std::int64_t at, int threads = 1) {
   Rng rng(static_cast<std::uint64_t>(100 * lanes + at));
   Program program =
       compile(derived, {.lanes = lanes, .max_batch = 8 + lanes, .threads = threads, .precision = precision});
@@ -101,7 +101,8 @@ TEST_P(Lanes, AreIndependentOfOtherLanes) {
     EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 2, 1) == wanted);
     EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 16, 11) == wanted);
     EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 16, 11, 3) == wanted);
-    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat64, 3, 2) == alone(derived, trial, Precision::kFloat64));
+    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat64, 3, 2) ==
+                alone(derived, trial, Precision::kFloat64));
   }
 }
 

@@ -59,7 +59,8 @@ std::vector<std::size_t> memory_axes(Layout layout, std::size_t rank) {
   return {};
 }
 
-ElementCount::ElementCount(const graph::Shape& shape) : per_sample(shape.elements_per_sample()), batched(shape.has_batch()) {}
+ElementCount::ElementCount(const graph::Shape& shape)
+    : per_sample(shape.elements_per_sample()), batched(shape.has_batch()) {}
 
 AxisView axis_view(const graph::Shape& shape, Layout layout, std::size_t axis) {
   AxisView view;

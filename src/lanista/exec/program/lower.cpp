@@ -13,8 +13,8 @@ bool same_bytes(const KernelCall& call) {
   if (call.inputs.size() != 1) return false;
   const graph::Shape& from = call.in_types[0].shape;
   const graph::Shape& to = call.out_types[0].shape;
-  return from == to ||
-         (Reorder::from_layout(from, value_layout(from)).is_identity() && Reorder::to_layout(to, value_layout(to)).is_identity());
+  return from == to || (Reorder::from_layout(from, value_layout(from)).is_identity() &&
+                        Reorder::to_layout(to, value_layout(to)).is_identity());
 }
 
 /// A call and an input at which a value is read.
@@ -62,7 +62,8 @@ class PeepholeFuser {
 
   const Fusion* fusion(std::string_view first, std::string_view second, bool takes_attrs_of_second) const {
     for (const Fusion& each : fusions_) {
-      if (each.first == first && each.second == second && each.takes_attrs_of_second == takes_attrs_of_second) return &each;
+      if (each.first == first && each.second == second && each.takes_attrs_of_second == takes_attrs_of_second)
+        return &each;
     }
     return nullptr;
   }

@@ -45,7 +45,8 @@ TEST(Lower, KeepsLiveOutValues) {
   std::set<graph::Port> all;
   for (const graph::NodeId id : derived.infer.compute) all.insert({id, 0});
 
-  const LoweredGraph lowered = lower(derived.infer.graph, derived.infer.types, derived.infer.compute, all, shipped_lowering_rules());
+  const LoweredGraph lowered =
+      lower(derived.infer.graph, derived.infer.types, derived.infer.compute, all, shipped_lowering_rules());
 
   EXPECT_TRUE(derived.infer.graph.contains(linear));
   for (const KernelCall& call : lowered.calls) EXPECT_NE(call.kernel, "linear_relu");

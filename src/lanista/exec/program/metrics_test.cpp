@@ -98,8 +98,8 @@ TEST(Metrics, MeasuresAbsoluteErrorOfNumbers) {
   const Metrics requested{.loss = "mse", .sums = {{Of::kAbsoluteError, 0}}};
   MetricSums sums;
 
-  add_numbers(requested, 2, std::vector<double>{1, 2, 3, 4}, std::vector<float>{2, 2, 3, 0}, std::vector<double>{0.5, 8},
-              sums);
+  add_numbers(requested, 2, std::vector<double>{1, 2, 3, 4}, std::vector<float>{2, 2, 3, 0},
+              std::vector<double>{0.5, 8}, sums);
 
   EXPECT_EQ(sums.samples, 2);
   EXPECT_EQ(sums.of[0], 0.5 + 2.0);
@@ -139,7 +139,8 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 // Whatever the batches, the answer has the same bits.
 TEST(Metrics, CountsEachLabelByTruthAndPrediction) {
-  const Metrics requested{.loss = "bce", .sums = {{Of::kRightLabels, 0}, {Of::kAllLabels, 0}}, .labels = true, .confusion = true};
+  const Metrics requested{
+      .loss = "bce", .sums = {{Of::kRightLabels, 0}, {Of::kAllLabels, 0}}, .labels = true, .confusion = true};
   // Two labels; of the first one true and two false alarms, of the second one that is missed, and one row is lost.
   const std::vector<double> logits{1, -1, /**/ 1, -1, /**/ 1, -1, /**/ -1, 0, /**/ kNoNumber, 5};
   const std::vector<float> truth{1, 0, /**/ 0, 0, /**/ 0, 1, /**/ 0, 0, /**/ 0, 1};
@@ -149,7 +150,8 @@ TEST(Metrics, CountsEachLabelByTruthAndPrediction) {
 
   EXPECT_EQ(sums.samples, 5);
   EXPECT_EQ(sums.num_nan, 1);
-  EXPECT_EQ(sums.of, (std::vector<double>{1 + 0.5 + 0 + 1 + 0.5, 2})) << "what is no number is wrong, and 0 is no label";
+  EXPECT_EQ(sums.of, (std::vector<double>{1 + 0.5 + 0 + 1 + 0.5, 2}))
+      << "what is no number is wrong, and 0 is no label";
   EXPECT_EQ(sums.confusion, (std::vector<std::int64_t>{1, 2, 0, 1, /**/ 3, 0, 1, 0})) << "truth, then prediction";
 }
 

@@ -58,7 +58,8 @@ PlanLine call_line(const PlanLine& common, const Binding<T>& binding, const std:
   line.kernel = call.kernel;
   line.attrs = attrs_text(call.attrs);
   bool batched = false;
-  const auto add = [&](std::vector<PlanValue>& values, const graph::ValueType& type, graph::Port port, Address address) {
+  const auto add = [&](std::vector<PlanValue>& values, const graph::ValueType& type, graph::Port port,
+                       Address address) {
     const auto special = layouts.find(port);
     const Layout layout = special != layouts.end() ? special->second : value_layout(type.shape);
     values.push_back({type.shape, std::string(layout_name(layout)), address_text(address)});

@@ -40,14 +40,17 @@ TEST(Plan, ReportsFlopsAndBytesOfEveryCall) {
 
 TEST(Plan, CostKeyHasAllThatDecidesTheTime) {
   const Derived derived = derive(small_mlp());
-  const auto cost_key = [&](const ProgramOptions& options) { return compile(derived, options).plan().front().cost_key(); };
+  const auto cost_key = [&](const ProgramOptions& options) {
+    return compile(derived, options).plan().front().cost_key();
+  };
   const std::string plain = cost_key({.max_batch = 8, .backend = &cpu_backend(kernels::Isa::kPortable)});
 
   EXPECT_EQ(plain, "portable float32 linear_relu{out=64}([8, 64], [64, 64], [64]) -> [8, 64]");
   EXPECT_EQ(cost_key({.lanes = 3, .max_batch = 8, .backend = &cpu_backend(kernels::Isa::kPortable)}), plain);
   EXPECT_NE(cost_key({.max_batch = 9, .backend = &cpu_backend(kernels::Isa::kPortable)}), plain);
-  EXPECT_NE(cost_key({.max_batch = 8, .precision = Precision::kFloat64, .backend = &cpu_backend(kernels::Isa::kPortable)}),
-            plain);
+  EXPECT_NE(
+      cost_key({.max_batch = 8, .precision = Precision::kFloat64, .backend = &cpu_backend(kernels::Isa::kPortable)}),
+      plain);
 }
 
 TEST(Plan, EqualsTheTextOfDescribe) {

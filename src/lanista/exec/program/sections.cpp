@@ -9,17 +9,20 @@ namespace lanista::nn {
 using graph::Port;
 
 template <class T>
-void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout, const std::vector<step::StateTensor>& state) {
+void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout,
+                            const std::vector<step::StateTensor>& state) {
   for (std::size_t i = 0; i < state.size(); ++i) {
     const StateTensorLayout& item = layout.items[i];
     const Port port{state[i].node, 0};
-    inputs.fixed_addresses[port] = {item.tensor.trained ? MemorySpace::kParameter : MemorySpace::kBuffer, bytes_of<T>(item.range.begin)};
+    inputs.fixed_addresses[port] = {item.tensor.trained ? MemorySpace::kParameter : MemorySpace::kBuffer,
+                                    bytes_of<T>(item.range.begin)};
     inputs.layouts[port] = item.layout;
   }
 }
 
 template <class T>
-std::vector<CommitInput> commit_inputs(const step::TrainingStep& train, const LoweredGraph& lowered, const StateLayout& layout) {
+std::vector<CommitInput> commit_inputs(const step::TrainingStep& train, const LoweredGraph& lowered,
+                                       const StateLayout& layout) {
   std::vector<CommitInput> result;
   for (const StateTensorLayout& item : layout.items) {
     const auto& sources = item.tensor.trained ? train.gradient : train.renewed;
@@ -82,8 +85,10 @@ Section<T> infer_section(const step::InferenceStep& infer, const LoweredGraph& l
 
 template void assign_state_addresses(SectionInputs<float>&, const StateLayout&, const std::vector<step::StateTensor>&);
 template void assign_state_addresses(SectionInputs<double>&, const StateLayout&, const std::vector<step::StateTensor>&);
-template std::vector<CommitInput> commit_inputs<float>(const step::TrainingStep&, const LoweredGraph&, const StateLayout&);
-template std::vector<CommitInput> commit_inputs<double>(const step::TrainingStep&, const LoweredGraph&, const StateLayout&);
+template std::vector<CommitInput> commit_inputs<float>(const step::TrainingStep&, const LoweredGraph&,
+                                                       const StateLayout&);
+template std::vector<CommitInput> commit_inputs<double>(const step::TrainingStep&, const LoweredGraph&,
+                                                        const StateLayout&);
 template Section<float> train_section(const step::TrainingStep&, const LoweredGraph&, const StateLayout&,
                                       SectionInputs<float>);
 template Section<double> train_section(const step::TrainingStep&, const LoweredGraph&, const StateLayout&,

@@ -68,7 +68,8 @@ Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const Low
     const step::StateTensor& tensor = state[i];
     LANISTA_CHECK(infer.state[i].name == tensor.name && infer.state[i].shape == tensor.shape,
                   "training and inference have different states at '" + tensor.name + "'");
-    StateTensorLayout item{.tensor = tensor, .range = {}, .layout = requirements.of(tensor.name), .to_layout = {}, .from_layout = {}};
+    StateTensorLayout item{
+        .tensor = tensor, .range = {}, .layout = requirements.of(tensor.name), .to_layout = {}, .from_layout = {}};
     item.to_layout = Reorder::to_layout(tensor.shape, item.layout);
     item.from_layout = Reorder::from_layout(tensor.shape, item.layout);
     std::int64_t& end = tensor.trained ? result.parameters : result.buffers;

@@ -159,7 +159,8 @@ struct ThreadPool::Helpers {
   void serve(int thread) {
     kernels::set_flush_to_zero();
     for (std::uint64_t now = 0;;) {
-      round_started.wait([&, seen = now] { return (now = round.load()) != seen; }, [this] { return core.is_current_core(); });
+      round_started.wait([&, seen = now] { return (now = round.load()) != seen; },
+                         [this] { return core.is_current_core(); });
       if ((now & kTaskMask) == 0) return;
       const std::int64_t num_taken = work(thread, now);
       if (num_taken == 0) continue;
@@ -170,7 +171,8 @@ struct ThreadPool::Helpers {
   }
 
   bool a_helper_shares_core() const {
-    return std::any_of(blocks.begin(), blocks.end(), [](const TaskBlock& block) { return block.core.is_current_core(); });
+    return std::any_of(blocks.begin(), blocks.end(),
+                       [](const TaskBlock& block) { return block.core.is_current_core(); });
   }
 };
 

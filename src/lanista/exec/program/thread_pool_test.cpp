@@ -64,7 +64,8 @@ TEST(ThreadPool, SeparatesRounds) {
 TEST(ThreadPool, RethrowsOneOfSeveralExceptions) {
   ThreadPool pool(4);
   for (int round = 0; round < 200; ++round) {
-    EXPECT_THROW(pool.parallel_for(40, [](int, std::int64_t) { throw std::runtime_error("culprit"); }), std::runtime_error);
+    EXPECT_THROW(pool.parallel_for(40, [](int, std::int64_t) { throw std::runtime_error("culprit"); }),
+                 std::runtime_error);
   }
 }
 

@@ -122,7 +122,8 @@ TEST(Training, IsAsAccurateAsTheReferenceLoopInFloat32) {
         ours += std::log(far.ours) / kStarts;
         theirs += std::log(far.theirs) / kStarts;
       }
-      EXPECT_LE(std::exp(ours), std::max(kSomeRoundings, kTimes * std::exp(theirs))) << model.name << " " << recipe.name;
+      EXPECT_LE(std::exp(ours), std::max(kSomeRoundings, kTimes * std::exp(theirs)))
+          << model.name << " " << recipe.name;
     }
   }
 }

@@ -37,8 +37,9 @@ Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool m
     std::vector<float> features(rows.size() * width);
     set.gather_features(rows, features);
     using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    out.features = Eigen::Map<const RowMajor>(features.data(), static_cast<Index>(rows.size()), static_cast<Index>(width))
-                       .cast<double>();
+    out.features =
+        Eigen::Map<const RowMajor>(features.data(), static_cast<Index>(rows.size()), static_cast<Index>(width))
+            .cast<double>();
   }
   if (set.spec().classes > 0) {
     out.labels.resize(rows.size() * static_cast<std::size_t>(set.spec().labels_per_sample()));

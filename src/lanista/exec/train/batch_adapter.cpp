@@ -73,14 +73,16 @@ std::int64_t BatchAdapter::max_updates_in_chunk(std::int64_t step, std::int64_t 
 }
 
 void BatchAdapter::note(double small_square, double square, std::int64_t rows) {
-  const double samples = static_cast<double>(rows) / static_cast<double>(small_rows_), scale = batch_scale(rows, first_batch_);
+  const double samples = static_cast<double>(rows) / static_cast<double>(small_rows_),
+               scale = batch_scale(rows, first_batch_);
   const cluster::GradientSquares norms{.mean_square = small_square, .square_of_mean = square};
   noise_.add({&norms, 1}, samples, scale, std::max(static_cast<double>(kStepsPerMeasurement), scale));
 }
 
 std::optional<BatchChoice> BatchAdapter::choose(std::int64_t now, std::int64_t pass_rows) const {
   if (noise_.steps() < kMinMeasurements) return std::nullopt;
-  return choose_batch(gradient_stats(), cost_, first_batch_, std::max(first_batch_, std::min(rules_.most, pass_rows)), now);
+  return choose_batch(gradient_stats(), cost_, first_batch_, std::max(first_batch_, std::min(rules_.most, pass_rows)),
+                      now);
 }
 
 double BatchAdapter::lr_factor(std::int64_t batch) const {

@@ -147,14 +147,16 @@ TEST(BatchAdapter, EndsChunksBeforeTheMeasuredUpdate) {
       std::int64_t unmeasured = 0;
       for (std::int64_t at = step;; at += stride, ++unmeasured) {
         bool meets = false;
-        for (std::int64_t s = at + 1; s <= at + stride; ++s) meets = meets || s % BatchAdapter::kStepsPerMeasurement == 0;
+        for (std::int64_t s = at + 1; s <= at + stride; ++s)
+          meets = meets || s % BatchAdapter::kStepsPerMeasurement == 0;
         EXPECT_EQ(adapter.is_measured(at, stride, 32 * stride), meets);
         if (meets) break;
       }
       EXPECT_EQ(BatchAdapter::max_updates_in_chunk(step, stride), std::max<std::int64_t>(1, unmeasured)) << step;
     }
   }
-  EXPECT_FALSE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 7)) << "too few rows to tell two gradients apart";
+  EXPECT_FALSE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 7))
+      << "too few rows to tell two gradients apart";
   EXPECT_TRUE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 8));
 }
 

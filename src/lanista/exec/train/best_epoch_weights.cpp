@@ -47,8 +47,8 @@ std::vector<Tensor> BestEpochWeights::weights_to_save(std::int64_t step) const {
   return step_ < 0 || step_ == step ? std::vector<Tensor>() : weights_;
 }
 
-Result<BestEpochWeights::RestoredWeights> BestEpochWeights::find(std::span<const study::Measurement> measurements, std::int64_t step,
-                                         const TrainerState& state) const {
+Result<BestEpochWeights::RestoredWeights> BestEpochWeights::find(std::span<const study::Measurement> measurements,
+                                                                 std::int64_t step, const TrainerState& state) const {
   RestoredWeights found;
   if (!selects_best() || measurements.empty()) return found;
   const study::Measurement& best = measurements[study::selected_index(initial_selector_, measurements)];

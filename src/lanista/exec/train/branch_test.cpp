@@ -46,7 +46,8 @@ TrainerInput random_trial(Rng rng, std::uint32_t id) {
   const std::array<study::PluginConfig, 5> selectors{
       study::PluginConfig{}, study::PluginConfig{"selective", {{"beta", 1}, {"warmup_epochs", 0}}},
       study::PluginConfig{"selective", {{"beta", 2}, {"stale", 2}, {"history", 400}, {"interrupt", 4}}},
-      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}}, study::PluginConfig{"random", {{"keep", 0.3}}}};
+      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}},
+      study::PluginConfig{"random", {{"keep", 0.3}}}};
   recipe.select = selectors[rng.split("selector").below(selectors.size())];
   return {.trial = TrialId{id},
           .model = *graph::parse(random_model(rng)),

@@ -27,8 +27,8 @@ bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t 
     };
     std::vector<Before> before;
     for (const TrialRun* run : runs) {
-      before.push_back(
-          {run->loss_sum(), static_cast<double>(run->rows_in_next_update()), static_cast<std::size_t>(run->steps_in_next_update())});
+      before.push_back({run->loss_sum(), static_cast<double>(run->rows_in_next_update()),
+                        static_cast<std::size_t>(run->steps_in_next_update())});
     }
     std::vector<StepResult> results(runs.size());
     group.step(runs, results);

@@ -70,9 +70,11 @@ Result<void> check_causality(const step::InferenceStep& infer, const data::DataS
     }
     std::vector<double> predictions(2 * length * width);
     const std::vector<std::int64_t> samples{0, 0};
-    program.predict(0, {.size = 2, .features = tokens, .labels = {}, .targets = {}, .sample_index = samples}, predictions);
+    program.predict(0, {.size = 2, .features = tokens, .labels = {}, .targets = {}, .sample_index = samples},
+                    predictions);
     for (std::size_t i = 0; i < part * width; ++i) {
-      const bool same = std::bit_cast<std::uint64_t>(predictions[i]) == std::bit_cast<std::uint64_t>(predictions[length * width + i]);
+      const bool same =
+          std::bit_cast<std::uint64_t>(predictions[i]) == std::bit_cast<std::uint64_t>(predictions[length * width + i]);
       if (!same) return reads_ahead_error(static_cast<std::int64_t>(i / width), static_cast<std::int64_t>(part));
     }
   }

@@ -117,7 +117,8 @@ std::vector<std::uint32_t> wrong_values(Rng& rng) {
 
 /// Trains with one helper while `corrupt` works on the file. `constantly`: in a thread, else after the step of that
 /// number.
-TrainedWithHelpers train_with_corruption(const TrainerInput& input, const std::function<void(FileCorrupter&)>& corrupt, std::int64_t step) {
+TrainedWithHelpers train_with_corruption(const TrainerInput& input, const std::function<void(FileCorrupter&)>& corrupt,
+                                         std::int64_t step) {
   const std::string path = new_session_path();
   std::atomic<bool> over = false;
   std::jthread helper([&] {

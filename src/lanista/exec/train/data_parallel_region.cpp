@@ -40,22 +40,27 @@ std::uint64_t EpochTerms::compute_checksum() const {
   return hasher.finish().lo;
 }
 
-std::int64_t EpochTerms::send_buffers_offset() const { return round_up_to_line(static_cast<std::int64_t>(sizeof(Header))) + round_up_to_line(state_bytes); }
+std::int64_t EpochTerms::send_buffers_offset() const {
+  return round_up_to_line(static_cast<std::int64_t>(sizeof(Header))) + round_up_to_line(state_bytes);
+}
 
 std::int64_t send_buffer_bytes(const nn::Program& program) {
   const std::int64_t num_accumulators = (program.shards() + 1) / 2;  // most of one rank
   return round_up_to_line(num_accumulators * program.shard_bytes()) + kStampBytes;
 }
 
-Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& program, std::int64_t slot, std::uint32_t epoch) {
-  if (terms.checksum != terms.compute_checksum() || terms.epoch != epoch) return terms_error(epoch, "terms that do not match their checksum");
+Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& program, std::int64_t slot,
+                                 std::uint32_t epoch) {
+  if (terms.checksum != terms.compute_checksum() || terms.epoch != epoch)
+    return terms_error(epoch, "terms that do not match their checksum");
   const std::int64_t most = std::min(program.shards(), static_cast<std::int64_t>(kMaxRanks));
   if (terms.width < 2 || terms.width > most) {
     return terms_error(epoch, "the width " + std::to_string(terms.width) + "; allowed: 2 to " + std::to_string(most));
   }
   const std::int64_t send_buffer_of = send_buffer_bytes(program);
   if (terms.send_buffer_bytes != send_buffer_of) {
-    return terms_error(epoch, "send buffers of " + std::to_string(terms.send_buffer_bytes) + " bytes; allowed: " + std::to_string(send_buffer_of));
+    return terms_error(epoch, "send buffers of " + std::to_string(terms.send_buffer_bytes) +
+                                  " bytes; allowed: " + std::to_string(send_buffer_of));
   }
   constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 48;
   if (terms.state_bytes < 0 || terms.state_bytes > kMaxStateBytes) {

@@ -43,7 +43,8 @@ void DataParallelLeader::end(bool is_complete) {
   if (failed) remove_file();
 }
 
-Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& program, const std::function<Result<std::string>()>& state) {
+Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& program,
+                                                         const std::function<Result<std::string>()>& state) {
   LANISTA_CHECK(!rank_rounds_, "the last data-parallel epoch has not ended");
   const std::int64_t most = std::min(program.shards(), kMaxHelpers + 1) - 1;
   if (!region_) {
@@ -97,7 +98,8 @@ Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& prog
   return rank_rounds_.get();
 }
 
-DataParallelHelper::DataParallelHelper(std::unique_ptr<SharedRegion> region, std::int64_t slot) : region_(std::move(region)), slot_(slot) {}
+DataParallelHelper::DataParallelHelper(std::unique_ptr<SharedRegion> region, std::int64_t slot)
+    : region_(std::move(region)), slot_(slot) {}
 
 DataParallelHelper::~DataParallelHelper() {
   if (!rank_rounds_) return;
@@ -123,7 +125,8 @@ Result<std::unique_ptr<DataParallelHelper>> DataParallelHelper::join(const std::
 nn::ShardCommunicator& DataParallelHelper::peers() { return *rank_rounds_; }
 bool DataParallelHelper::has_lost_peer() const { return rank_rounds_ && rank_rounds_->has_lost_peer(); }
 
-Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& program, const std::function<bool()>& should_stop) {
+Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& program,
+                                                            const std::function<bool()>& should_stop) {
   rank_rounds_.reset();
   SharedWord& word = region_->header().slots[static_cast<std::size_t>(slot_)].status;
   word = kSlotReady;
@@ -142,7 +145,8 @@ Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& p
   if (is_past()) return std::optional<std::string>();
   LANISTA_ASSIGN(const std::int64_t rank, check_terms(terms, program, slot_, epoch));
   LANISTA_TRY(region_->map(terms.bytes()));
-  const auto* const at = reinterpret_cast<const char*>(region_->at(round_up_to_line(static_cast<std::int64_t>(sizeof(Header)))));
+  const auto* const at =
+      reinterpret_cast<const char*>(region_->at(round_up_to_line(static_cast<std::int64_t>(sizeof(Header)))));
   std::string state(at, static_cast<std::size_t>(terms.state_bytes));
   if (is_past()) return std::optional<std::string>();
   rank_rounds_ = std::make_unique<RankRounds>(*region_, terms, rank);

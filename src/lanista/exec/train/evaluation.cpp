@@ -41,11 +41,13 @@ struct MetricBuilder {
   }
   Value from_scores(double (*of)(std::span<const double>, std::span<const std::int32_t>, std::int64_t)) const {
     requested.scores = true;
-    return nan_unless_complete([of, classes = width](const MetricSums& sums) { return of(sums.scores, sums.labels, classes); });
+    return nan_unless_complete(
+        [of, classes = width](const MetricSums& sums) { return of(sums.scores, sums.labels, classes); });
   }
   Value from_label_scores(double (*of)(std::span<const double>, std::span<const float>, std::int64_t)) const {
     requested.scores = true;
-    return nan_unless_complete([of, labels = width](const MetricSums& sums) { return of(sums.scores, sums.targets, labels); });
+    return nan_unless_complete(
+        [of, labels = width](const MetricSums& sums) { return of(sums.scores, sums.targets, labels); });
   }
   /// Returns a value that is NaN if any prediction is NaN, so that missing predictions cannot improve it.
   static Value nan_unless_complete(Value of) {
@@ -63,7 +65,8 @@ struct MetricEntry {
 using Of = SampleSum::Of;
 constexpr MetricEntry kMetricEntries[] = {
     {"accuracy", [](const MetricBuilder& builder) { return builder.mean(Of::kTop, 1); }},
-    {"top<k>", [](const MetricBuilder& builder) { return builder.mean(Of::kTop, static_cast<double>(builder.number)); }},
+    {"top<k>",
+     [](const MetricBuilder& builder) { return builder.mean(Of::kTop, static_cast<double>(builder.number)); }},
     {"balanced_accuracy", [](const MetricBuilder& builder) { return builder.from_confusion(nn::balanced_accuracy); }},
     {"f1_macro", [](const MetricBuilder& builder) { return builder.from_confusion(nn::f1_macro); }},
     {"log_loss", [](const MetricBuilder& builder) { return builder.mean(Of::kLogLoss, 0); }},
@@ -74,7 +77,8 @@ constexpr MetricEntry kMetricEntries[] = {
     {"calibration_error",
      [](const MetricBuilder& builder) {
        builder.requested.calibration = true;
-       return MetricBuilder::nan_unless_complete([](const MetricSums& sums) { return nn::calibration_error(sums.bins); });
+       return MetricBuilder::nan_unless_complete(
+           [](const MetricSums& sums) { return nn::calibration_error(sums.bins); });
      }},
     {"matthews", [](const MetricBuilder& builder) { return builder.from_confusion(nn::matthews); }},
     {"roc_auc", [](const MetricBuilder& builder) { return builder.from_scores(nn::roc_auc); }},
@@ -84,7 +88,10 @@ constexpr MetricEntry kMetricEntries[] = {
     {"rmse", [](const MetricBuilder& builder) { return builder.from_error_columns(nn::rmse); }},
     {"r2", [](const MetricBuilder& builder) { return builder.from_error_columns(nn::r2); }},
     {"mape", [](const MetricBuilder& builder) { return builder.mean(Of::kRelativeError, 0); }},
-    {"quantile<q>", [](const MetricBuilder& builder) { return builder.mean(Of::kPinball, static_cast<double>(builder.number) / 100); }},
+    {"quantile<q>",
+     [](const MetricBuilder& builder) {
+       return builder.mean(Of::kPinball, static_cast<double>(builder.number) / 100);
+     }},
 };
 
 constexpr MetricEntry kLabelMetricEntries[] = {
@@ -93,7 +100,8 @@ constexpr MetricEntry kLabelMetricEntries[] = {
     {"f1_macro", [](const MetricBuilder& builder) { return builder.from_confusion(nn::f1_of_labels); }},
     {"log_loss", [](const MetricBuilder& builder) { return builder.mean(Of::kLabelLoss, 0); }},
     {"roc_auc", [](const MetricBuilder& builder) { return builder.from_label_scores(nn::roc_auc_of_labels); }},
-    {"average_precision", [](const MetricBuilder& builder) { return builder.from_label_scores(nn::average_precision_of_labels); }},
+    {"average_precision",
+     [](const MetricBuilder& builder) { return builder.from_label_scores(nn::average_precision_of_labels); }},
 };
 
 Value value_of(const study::NamedMetric& named, nn::Metrics& requested, std::int64_t width) {
@@ -103,7 +111,8 @@ Value value_of(const study::NamedMetric& named, nn::Metrics& requested, std::int
       return compute({.width = width, .scores = sums.scores, .labels = sums.labels, .targets = sums.targets});
     });
   }
-  const std::span<const MetricEntry> entries = requested.labels ? std::span<const MetricEntry>(kLabelMetricEntries) : kMetricEntries;
+  const std::span<const MetricEntry> entries =
+      requested.labels ? std::span<const MetricEntry>(kLabelMetricEntries) : kMetricEntries;
   const auto entry = std::ranges::find(entries, named.metric.name, &MetricEntry::name);
   LANISTA_CHECK(entry != entries.end(), "no function computes metric " + named.metric.name);
   return entry->value({requested, named.number, width});
@@ -132,7 +141,8 @@ Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& 
   const step::Loss* known = step::find_loss(loss);
   LANISTA_CHECK(known != nullptr, "unknown loss " + loss);
   requested_.labels = known->kind == step::TargetKind::kMultilabel;
-  const auto targets = requested_.labels ? study::Targets::multilabel() : study::Targets(known->of_classes() ? width : 0);
+  const auto targets =
+      requested_.labels ? study::Targets::multilabel() : study::Targets(known->of_classes() ? width : 0);
   for (const std::string& name : metrics.empty() ? study::default_metrics(targets) : metrics) {
     const auto checked = study::check_metric(name, targets, own);
     LANISTA_CHECK(checked.ok(), checked.error().message);

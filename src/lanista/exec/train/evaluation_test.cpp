@@ -80,8 +80,8 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
 }
 
 TEST(Evaluation, IsNotImprovedByNanPredictions) {
-  const auto two =
-      measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNoNumber, 2}, {0, 1, 0}, {});
+  const auto two = measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNoNumber, 2},
+                            {0, 1, 0}, {});
   for (const auto& [name, value] : two) {
     if (name == "accuracy") {
       EXPECT_DOUBLE_EQ(value, 2.0 / 3);
@@ -102,7 +102,8 @@ TEST(Evaluation, HasThePerplexityOfItsLogLoss) {
 }
 
 TEST(Evaluation, OfNoSamplesIsNan) {
-  const Evaluation two("cross_entropy", study::applicable_metrics(2), 2), numbers("mse", study::applicable_metrics(0), 1);
+  const Evaluation two("cross_entropy", study::applicable_metrics(2), 2),
+      numbers("mse", study::applicable_metrics(0), 1);
   for (const auto& [name, value] : two.values({}, "test_")) EXPECT_TRUE(std::isnan(value)) << name;
   for (const auto& [name, value] : numbers.values({}, "test_")) EXPECT_TRUE(std::isnan(value)) << name;
   EXPECT_TRUE(two.values({}, "test_").contains("test_f1_macro"));

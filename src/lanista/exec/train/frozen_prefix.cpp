@@ -96,8 +96,8 @@ Result<FrozenPrefix> FrozenPrefix::create(const FrozenModel& input) {
   };
   const graph::Shape input_shape = sample(types.at({prefix.nodes_of("input").front(), 0}).shape);
   const Digest digest = digest_of(prefix, weights);
-  return FrozenPrefix(std::make_shared<Impl>(std::move(cut.head), input_shape, sample(cut.value.shape), std::move(weights),
-                                             digest, std::move(program)));
+  return FrozenPrefix(std::make_shared<Impl>(std::move(cut.head), input_shape, sample(cut.value.shape),
+                                             std::move(weights), digest, std::move(program)));
 }
 
 Result<data::Dataset> FrozenPrefix::features(const data::Dataset& samples, data::StoredSamples keep,
@@ -105,11 +105,12 @@ Result<data::Dataset> FrozenPrefix::features(const data::Dataset& samples, data:
   const data::DataSpec& spec = samples.spec();
   if (spec.features.elements_per_sample() != impl_->input_shape.elements_per_sample()) {
     return Error{Code::kInvalidArgument,
-                 "the frozen part needs samples of shape " + impl_->input_shape.text() + ", those of data '" + spec.name +
-                     "' have " + spec.features.text(),
+                 "the frozen part needs samples of shape " + impl_->input_shape.text() + ", those of data '" +
+                     spec.name + "' have " + spec.features.text(),
                  ""};
   }
-  data::Transform transform{impl_->output_shape, impl_->digest, [impl = impl_](auto in, auto out) { impl->apply(in, out); }};
+  data::Transform transform{impl_->output_shape, impl_->digest,
+                            [impl = impl_](auto in, auto out) { impl->apply(in, out); }};
   return data::Dataset::transformed(samples, std::move(transform), keep, budget);
 }
 

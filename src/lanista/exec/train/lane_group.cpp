@@ -62,8 +62,8 @@ Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes
   return group;
 }
 
-std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
-                                nn::ShardCommunicator* communicator) {
+std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t max_updates,
+                                std::span<StepResult> results, nn::ShardCommunicator* communicator) {
   const std::int64_t steps = train_chunk(runs, max_updates, results, communicator);
   measure(runs, results);
   return steps;
@@ -76,11 +76,11 @@ StepResult LaneGroup::train_as_helper(TrialRun& run, std::int64_t max_updates, n
   return end;
 }
 
-std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
-                                    nn::ShardCommunicator* communicator) {
+std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates,
+                                    std::span<StepResult> results, nn::ShardCommunicator* communicator) {
   LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == results.size() && max_updates >= 1,
-                std::to_string(runs.size()) + " runs with " + std::to_string(results.size()) + " results in a group of " +
-                    std::to_string(lanes()) + " lanes");
+                std::to_string(runs.size()) + " runs with " + std::to_string(results.size()) +
+                    " results in a group of " + std::to_string(lanes()) + " lanes");
   std::ranges::fill(results, StepResult{});
   std::ranges::fill(active_, std::uint8_t{0});
   std::int64_t steps = max_updates;
@@ -133,11 +133,12 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepResult> re
     results[i].failure = failure_of([&] {
       const auto rows = run.rows(0);
       requested.clear();
-      for (const std::size_t place : run.selection_.requested_positions(run.data_position(), rows)) requested.push_back(rows[place]);
+      for (const std::size_t place : run.selection_.requested_positions(run.data_position(), rows))
+        requested.push_back(rows[place]);
       losses.resize(requested.size());
       if (!requested.empty()) {
-        slots_->program().losses(run.state_.lane(), read_batch(run, requested, buffers_[0]), run.setting().label_smoothing,
-                                 losses);
+        slots_->program().losses(run.state_.lane(), read_batch(run, requested, buffers_[0]),
+                                 run.setting().label_smoothing, losses);
       }
       run.selection_.add_batch(run.data_position(), rows, losses);
     });
@@ -249,8 +250,10 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
       if (before.first_nonfinite_step >= 0) end.first_nonfinite_step = before.first_nonfinite_step;
       end.steps += before.steps;
     }
-    if (end.first_nonfinite_step >= 0) results[i].first_nonfinite_step = runs[i]->step_ + runs[i]->steps_of(end.first_nonfinite_step);
-    if (wants_gradient_norm_[lane] != 0 && end.steps > 0) runs[i]->record_gradient_noise(small_squares_[lane], end.squared_gradient_norm);
+    if (end.first_nonfinite_step >= 0)
+      results[i].first_nonfinite_step = runs[i]->step_ + runs[i]->steps_of(end.first_nonfinite_step);
+    if (wants_gradient_norm_[lane] != 0 && end.steps > 0)
+      runs[i]->record_gradient_noise(small_squares_[lane], end.squared_gradient_norm);
     const bool at_the_end = runs[i]->count_steps(end);
     results[i].epoch_ended = at_the_end && results[i].failure.empty();
   }

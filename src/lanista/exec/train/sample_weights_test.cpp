@@ -37,7 +37,8 @@ Drawn random_row_model(std::uint64_t seed, const std::string& loss, std::int64_t
       out.raw.labels.push_back(static_cast<std::int32_t>(row % 3));
     } else {
       for (int k = 0; k < 3; ++k) {
-        out.raw.targets.push_back(spec.multilabel ? (rng.bernoulli(0.4) ? 1.0F : 0.0F) : static_cast<float>(rng.normal()));
+        out.raw.targets.push_back(spec.multilabel ? (rng.bernoulli(0.4) ? 1.0F : 0.0F)
+                                                  : static_cast<float>(rng.normal()));
       }
     }
     out.split[row < train ? 0 : 1].push_back(row);
@@ -76,15 +77,16 @@ TrainerInput whole_batches(const data::Dataset& data, const std::string& loss) {
   recipe.batch = data.spec().split_rows[0];  // the whole part: what is drawn together does not matter
   recipe.lr = 0.3;
   recipe.label_smoothing = step::find_loss(loss)->of_classes() ? 0.1 : 0;
-  return {.trial = TrialId{1},
-          .model = *graph::parse("%0 = input(shape=[3])\n%1 = linear(%0, out=5)\n%2 = tanh(%1)\n%3 = linear(%2, out=3)\n"
-                                 "%4 = output(%3)\n"),
-          .recipe = recipe,
-          .metrics = {},
-          .trial_seed = 3,
-          .data_seed = 4,
-          .data = &data,
-          .step_ops = &ops};
+  return {
+      .trial = TrialId{1},
+      .model = *graph::parse("%0 = input(shape=[3])\n%1 = linear(%0, out=5)\n%2 = tanh(%1)\n%3 = linear(%2, out=3)\n"
+                             "%4 = output(%3)\n"),
+      .recipe = recipe,
+      .metrics = {},
+      .trial_seed = 3,
+      .data_seed = 4,
+      .data = &data,
+      .step_ops = &ops};
 }
 
 struct WeightedEnd {
@@ -117,7 +119,8 @@ TEST(SampleWeights, MatchRowsRepeatedAsOften) {
       Rng rng(seed);
       Drawn rows = random_row_model(seed, loss, 24, 9);
       std::vector<float> weights;
-      for (std::int64_t row = 0; row < 33; ++row) weights.push_back(static_cast<float>(rng.between(row == 0 ? 1 : 0, 3)));
+      for (std::int64_t row = 0; row < 33; ++row)
+        weights.push_back(static_cast<float>(rng.between(row == 0 ? 1 : 0, 3)));
       Drawn often = repeated(rows, weights);
       rows.raw.weights = weights;
       const auto weighted = data::Dataset::make(std::move(rows.raw), std::move(rows.split), "none", "raw");

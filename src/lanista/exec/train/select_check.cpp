@@ -47,7 +47,8 @@ Result<void> measure(LaneGroup& group, SelectBranchRun& one, const std::string& 
   }
   std::string measured;
   for (const auto& [name, value] : metrics) measured += (measured.empty() ? "" : ", ") + name;
-  return Error{Code::kInvalidArgument, "'" + on + "' is not measured; measured are: " + measured, "train.select.auto.on"};
+  return Error{Code::kInvalidArgument, "'" + on + "' is not measured; measured are: " + measured,
+               "train.select.auto.on"};
 }
 
 /// Whether selected examples win; a tie counts for all examples.
@@ -79,7 +80,10 @@ Result<TrialRun> TrialRun::select_branch(bool selects) const {
 }
 
 double TrialRun::select_cost() const {
-  return selection_comparison() ? selection_comparison()->cost(selection_.num_losses_computed(), selection_.num_trained_rows() - rows_trained_before_copy_) : 0;
+  return selection_comparison()
+             ? selection_comparison()->cost(selection_.num_losses_computed(),
+                                            selection_.num_trained_rows() - rows_trained_before_copy_)
+             : 0;
 }
 
 void TrialRun::record_select_check(std::vector<study::SelectBranch> branches, TrialRun* winner) {

@@ -94,10 +94,12 @@ bool Selection::is_enabled_at(std::int64_t step) const {
 
 bool Selection::selects_at(const DataPosition& position) const {
   if (full_batch_period_ > 0 && position.step % full_batch_period_ == full_batch_period_ - 1) return false;
-  return position.epoch >= first_epoch_ && position.epoch < end_epoch_ && (!is_guarded_ || is_enabled_at(position.step));
+  return position.epoch >= first_epoch_ && position.epoch < end_epoch_ &&
+         (!is_guarded_ || is_enabled_at(position.step));
 }
 
-std::vector<std::size_t> Selection::requested_positions(const DataPosition& position, std::span<const std::int64_t> rows) const {
+std::vector<std::size_t> Selection::requested_positions(const DataPosition& position,
+                                                        std::span<const std::int64_t> rows) const {
   if (position.step == last_added_step_ || !selects_at(position)) return {};
   return selector_->requested_positions({position.pass, rows});
 }
@@ -137,8 +139,8 @@ bool Selection::is_selection_tensor(const Tensor& tensor) { return tensor.name.s
 
 std::vector<Tensor> Selection::save() const {
   if (selector_ == nullptr) return {};
-  const std::array<std::int64_t, kNumCounts> counts{last_added_step_, static_cast<std::int64_t>(num_ready_rows_), batches_since_update_, num_trained_rows_,
-                                                    num_trained_batches_};
+  const std::array<std::int64_t, kNumCounts> counts{last_added_step_, static_cast<std::int64_t>(num_ready_rows_),
+                                                    batches_since_update_, num_trained_rows_, num_trained_batches_};
   std::vector<Tensor> out{numbers(kCounts, counts), numbers(kQueue, queue_)};
   for (Tensor& tensor : selector_->saved_state()) {
     tensor.name.insert(0, kPrefix);

@@ -30,8 +30,9 @@ TrainerInput trial(std::uint32_t id, study::PluginConfig select) {
   recipe.momentum = 0.9;
   recipe.select = std::move(select);
   return {.trial = TrialId{id},
-          .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=24)\n%3 = relu(%2)\n"
-                                 "%4 = batch_norm(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n"),
+          .model =
+              *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=24)\n%3 = relu(%2)\n"
+                            "%4 = batch_norm(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n"),
           .recipe = recipe,
           .metrics = {},
           .trial_seed = 100 + id,
@@ -76,7 +77,8 @@ TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
     recipe.epochs = 6;
     const double keep = rng.uniform(0.02, 1);
     const std::int64_t warmup = rng.between(0, 2), interrupt = rng.between(0, 4), wait = rng.between(1, 5);
-    recipe.select = {"random", {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
+    recipe.select = {"random",
+                     {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
     const std::uint64_t seed = rng.next();
     Selection selection = *Selection::make(recipe, {.seed = seed, .rows = 50});
     const auto oracle = *data::make_selector({"random", {{"keep", keep}}}, {.seed = seed, .rows = 50});

@@ -25,7 +25,9 @@ double later_mean_loss(const BranchLane& lane) {
 
 }  // namespace
 
-bool TrialRun::is_start_race_due() const { return race_steps_ > 0 && step_ == 0 && !start_race_ && measurements_.empty(); }
+bool TrialRun::is_start_race_due() const {
+  return race_steps_ > 0 && step_ == 0 && !start_race_ && measurements_.empty();
+}
 
 Result<TrialRun> TrialRun::start_candidate(std::int64_t number) const {
   const std::string error_prefix = "trial " + std::to_string(trial().value) + " cannot race: ";
@@ -78,10 +80,10 @@ Result<void> TrialRun::restore_race(const std::map<std::string, std::string>& fa
     return {};
   }
   if (std::cmp_not_equal(race.size(), num_start_candidates())) {
-    return Error{
-        Code::kDataLoss,
-        "checkpoint's race has " + std::to_string(race.size()) + " candidates, the trial's " + std::to_string(num_start_candidates()),
-        ""};
+    return Error{Code::kDataLoss,
+                 "checkpoint's race has " + std::to_string(race.size()) + " candidates, the trial's " +
+                     std::to_string(num_start_candidates()),
+                 ""};
   }
   apply_race_winner(race);
   start_race_ = std::move(race);

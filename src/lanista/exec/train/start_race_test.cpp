@@ -68,7 +68,8 @@ TrainerInput racing(const std::vector<std::shared_ptr<const StartWeights>>& star
   input.recipe.ease = 0.3;
   input.recipe.recalibrate = 2;
   for (std::size_t i = 1; i < starts.size(); ++i)
-    input.alternative_starts.push_back({starts[i], 0.4 + 0.1 * static_cast<double>(i), 2 + static_cast<std::int64_t>(i)});
+    input.alternative_starts.push_back(
+        {starts[i], 0.4 + 0.1 * static_cast<double>(i), 2 + static_cast<std::int64_t>(i)});
   input.alternative_starts.push_back({nullptr, 1});
   input.race_steps = kSteps;
   return input;
@@ -121,8 +122,9 @@ TEST(StartRace, MatchesATrialThatBeganWithTheWinner) {
     EXPECT_TRUE(raced.measurements[1].race.empty());
     const bool random = each.winner == each.starts.size();
     const study::Recipe& own = input.recipe;
-    const AlternativeStartWeights winner =
-        each.winner == 0 ? AlternativeStartWeights{nullptr, own.ease, own.recalibrate} : input.alternative_starts[each.winner - 1];
+    const AlternativeStartWeights winner = each.winner == 0
+                                               ? AlternativeStartWeights{nullptr, own.ease, own.recalibrate}
+                                               : input.alternative_starts[each.winner - 1];
     expect_same_numbers(raced, alone(random ? nullptr : each.starts[each.winner], winner.ease, winner.recalibrate));
   }
 }

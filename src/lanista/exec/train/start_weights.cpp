@@ -34,7 +34,9 @@ Result<std::vector<Tensor>> transfer_slots(const std::vector<Tensor>& state, con
                                            const graph::Graph& child, const graph::OpTable& ops,
                                            std::uint64_t trial_seed) {
   if (const std::string other = zoo::first_not_one_to_one(plan); !other.empty()) {
-    return Error{Code::kInvalidArgument, "optimiser slots cannot be transferred: " + other + " does not use each element of the parent once", ""};
+    return Error{Code::kInvalidArgument,
+                 "optimiser slots cannot be transferred: " + other + " does not use each element of the parent once",
+                 ""};
   }
   std::map<std::string, std::vector<Tensor>> by_slot;  // with the names of their parameters
   for (const Tensor& tensor : state) {

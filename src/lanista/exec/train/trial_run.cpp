@@ -38,7 +38,8 @@ Result<void> check_owner(const std::map<std::string, std::string>& facts,
     if (measurement.trial != trial) other = std::to_string(measurement.trial.value);
   }
   if (other.empty()) return {};
-  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value), ""};
+  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value),
+               ""};
 }
 
 template <class Item>
@@ -122,13 +123,14 @@ Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_ASSIGN(auto selection_comparison, data::selection_comparison(recipe.select, recipe.epochs));
   LANISTA_ASSIGN(auto tune_rules, tune_rules_of(recipe));
   const std::int64_t rows = std::ssize(input.data->rows(data::Part::kTrain));
-  auto definition = std::make_shared<TrialDefinition>(TrialDefinition{.input = input,
-                                             .augmenter = std::move(augmenter),
-                                             .key = lane_group_key(input.model, recipe, *input.step_ops, *input.backend),
-                                             .augment_text = data::augment_text(recipe.augment),
-                                             .epochs = study::epoch_schedule_of(recipe, rows),
-                                             .selection_comparison = std::move(selection_comparison),
-                                             .tune_rules = std::move(tune_rules)});
+  auto definition = std::make_shared<TrialDefinition>(
+      TrialDefinition{.input = input,
+                      .augmenter = std::move(augmenter),
+                      .key = lane_group_key(input.model, recipe, *input.step_ops, *input.backend),
+                      .augment_text = data::augment_text(recipe.augment),
+                      .epochs = study::epoch_schedule_of(recipe, rows),
+                      .selection_comparison = std::move(selection_comparison),
+                      .tune_rules = std::move(tune_rules)});
   // The run frees these when it no longer needs them.
   auto start = std::exchange(definition->input.start, nullptr);
   auto alternative_starts = std::exchange(definition->input.alternative_starts, {});
@@ -154,7 +156,8 @@ std::int64_t TrialRun::recalibration() const {
 }
 
 std::int64_t TrialRun::steps_left_in_chunk() const {
-  std::int64_t end = std::min(epochs().steps_through(epochs().epochs_completed(step_) + 1), epochs().pass_begin(pass() + 1));
+  std::int64_t end =
+      std::min(epochs().steps_through(epochs().epochs_completed(step_) + 1), epochs().pass_begin(pass() + 1));
   for (const auto& [from, setting] : settings_) {
     if (from > step_) end = std::min(end, from);
   }

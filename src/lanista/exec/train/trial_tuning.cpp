@@ -107,13 +107,18 @@ void TrialRun::adapt_batch() {
   record_search({{step_, next, 0, std::string(study::kAdapted), choice->goodput_gain, true}}, nullptr);
 }
 
-bool TrialRun::is_noise_measured_next() const { return adapter_ && adapter_->is_measured(step_, steps_in_next_update(), rows_in_next_update()); }
-
-std::int64_t TrialRun::updates_before_noise_measurement() const {
-  return adapter_ ? BatchAdapter::max_updates_in_chunk(step_, steps_per_full_update()) : std::numeric_limits<std::int64_t>::max();
+bool TrialRun::is_noise_measured_next() const {
+  return adapter_ && adapter_->is_measured(step_, steps_in_next_update(), rows_in_next_update());
 }
 
-void TrialRun::record_gradient_noise(double small_square, double square) { adapter_->note(small_square, square, rows_in_next_update()); }
+std::int64_t TrialRun::updates_before_noise_measurement() const {
+  return adapter_ ? BatchAdapter::max_updates_in_chunk(step_, steps_per_full_update())
+                  : std::numeric_limits<std::int64_t>::max();
+}
+
+void TrialRun::record_gradient_noise(double small_square, double square) {
+  adapter_->note(small_square, square, rows_in_next_update());
+}
 
 bool TrialRun::is_search_due() const {
   if (!tune_rules() || search_branches_) return false;
@@ -166,7 +171,9 @@ void TrialRun::record_search(std::vector<study::Branch> branches, TrialRun* winn
   start_.reset();
 }
 
-std::int64_t TrialRun::rows_in_next_update() const { return epochs().rows_read(step_ + steps_in_next_update()) - epochs().rows_read(step_); }
+std::int64_t TrialRun::rows_in_next_update() const {
+  return epochs().rows_read(step_ + steps_in_next_update()) - epochs().rows_read(step_);
+}
 
 std::pair<std::int64_t, std::int64_t> TrialRun::search_counts() const {
   std::pair<std::int64_t, std::int64_t> out{0, 0};

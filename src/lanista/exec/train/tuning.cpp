@@ -47,7 +47,8 @@ class SearchBranches {
       for (std::size_t begin = 0, end = 0; begin < branch_indices.size(); begin = end) {
         const auto done = std::ssize(search.tries()[branch_indices[begin]].losses);
         lanes.clear();
-        for (end = begin; end < branch_indices.size() && std::ssize(search.tries()[branch_indices[end]].losses) == done; ++end) {
+        for (end = begin; end < branch_indices.size() && std::ssize(search.tries()[branch_indices[end]].losses) == done;
+             ++end) {
           LANISTA_ASSIGN(TrialRun * branch, branch_of(search, branch_indices[end]));
           lanes.push_back({branch, std::exchange(unreported_losses_[branch_indices[end]], {}), ""});
         }
@@ -71,7 +72,9 @@ class SearchBranches {
 
   TrialRun& at(std::size_t i) { return *runs_[i]; }
   /// Returns the steps of a branch with losses that were not yet reported: those of its last update.
-  std::int64_t num_unreported_steps(std::size_t i) const { return i < unreported_losses_.size() ? std::ssize(unreported_losses_[i]) : 0; }
+  std::int64_t num_unreported_steps(std::size_t i) const {
+    return i < unreported_losses_.size() ? std::ssize(unreported_losses_[i]) : 0;
+  }
 
  private:
   Result<TrialRun*> branch_of(const study::TuneSearch& search, std::size_t i) {
@@ -99,7 +102,8 @@ class SearchBranches {
   std::vector<std::vector<double>> unreported_losses_;  // of each try: losses not yet given to the search
 };
 
-std::vector<study::Branch> branch_records(const study::TuneSearch& search, const SearchBranches& branches, std::int64_t step) {
+std::vector<study::Branch> branch_records(const study::TuneSearch& search, const SearchBranches& branches,
+                                          std::int64_t step) {
   std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", search.start_loss(), false}};
   for (std::size_t i = 0; i < search.tries().size(); ++i) {
     const study::Try& tried = search.tries()[i];

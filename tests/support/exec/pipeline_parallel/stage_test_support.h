@@ -26,7 +26,8 @@ namespace lanista::nn::testing {
 
 /// The model's operators in their order, in `count` runs; stages at some places in turn. All forward passes, then all
 /// backward passes, the weights' parts last of all.
-inline Stages split_into_stages(const graph::Graph& model, std::size_t count, std::int64_t parts, std::size_t ranks = 2) {
+inline Stages split_into_stages(const graph::Graph& model, std::size_t count, std::int64_t parts,
+                                std::size_t ranks = 2) {
   std::vector<graph::NodeId> nodes = model.topo();
   std::erase_if(nodes, [&](graph::NodeId id) { return model.node(id).op == "input" || model.node(id).op == "output"; });
   count = std::min(count, nodes.size());
@@ -37,7 +38,8 @@ inline Stages split_into_stages(const graph::Graph& model, std::size_t count, st
     Stage stage{.nodes = {}, .micro_batches = parts, .slots = parts, .successors = {}};
     stage.nodes.assign(nodes.begin() + static_cast<std::ptrdiff_t>(s * nodes.size() / count),
                        nodes.begin() + static_cast<std::ptrdiff_t>((s + 1) * nodes.size() / count));
-    for (std::size_t later = s + 1; later < count; ++later) stage.successors.push_back(static_cast<std::uint32_t>(later));
+    for (std::size_t later = s + 1; later < count; ++later)
+      stage.successors.push_back(static_cast<std::uint32_t>(later));
     stages.stages.push_back(std::move(stage));
   }
   const auto add = [&](std::size_t s, StagePass::Kind kind) {

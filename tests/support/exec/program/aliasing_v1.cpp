@@ -79,12 +79,14 @@ bool v1_rule_overwrote_value_read_again(const LoweredGraph& lowered, const std::
 }
 
 bool v1_rule_overwrote_value_read_again(const step::TrainingStep& train, const step::InferenceStep& infer) {
-  const LoweredGraph training = lower(train.graph, train.types, train.compute, outputs_read_after(train), shipped_lowering_rules());
+  const LoweredGraph training =
+      lower(train.graph, train.types, train.compute, outputs_read_after(train), shipped_lowering_rules());
   const Port loss = training.source(train.loss);
   std::set<Port> outside_arena;
   for (const Port port : outputs_read_after(train)) outside_arena.insert(training.source(port));
   outside_arena.erase(loss);
-  const LoweredGraph inference = lower(infer.graph, infer.types, infer.compute, {infer.prediction}, shipped_lowering_rules());
+  const LoweredGraph inference =
+      lower(infer.graph, infer.types, infer.compute, {infer.prediction}, shipped_lowering_rules());
   return v1_rule_overwrote_value_read_again(training, {loss}, outside_arena) ||
          v1_rule_overwrote_value_read_again(inference, {inference.source(infer.prediction)}, {});
 }

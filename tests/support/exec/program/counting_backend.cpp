@@ -76,7 +76,8 @@ class CountingExecutable final : public Executable {
     const Inside inside(*this);
     inner_->renew_buffers(lane, from);
   }
-  double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const override {
+  double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
+                               const LaneHyper& hyper) const override {
     const Inside inside(*this);
     return inner_->squared_gradient_norm(lane, gradients, hyper);
   }

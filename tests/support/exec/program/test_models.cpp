@@ -250,7 +250,8 @@ void add_sequences(std::vector<TestModel>& all) {
             {"conv2d(%0, out=3, kernel=[1])", "causal_mask(%1)", "softmax(%2)", "flatten(%3)", "linear(%4, out=4)"}));
   // An answer at every position, up to more than are computed at a time.
   all.push_back(model("positions", "3,4", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}));
-  all.push_back(with_loss(model("positions_focal", "3,4", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), "focal"));
+  all.push_back(
+      with_loss(model("positions_focal", "3,4", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), "focal"));
   all.push_back(model("positions_130", "130,3", {"linear(%0, out=4)"}));
   all.push_back(model("positions_causal", "5",
                       {"embedding(%0, vocab=11, dim=6)", "positional_embedding(%1)",

@@ -137,12 +137,13 @@ const std::map<std::string, Make>& oracle_optimizers() {
   static const std::map<std::string, Make> kAll{
       {"sgd",
        [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
-         return std::make_unique<TorchOptimizer<SGD, SGDOptions, SGDParamState>>(all, SGDOptions(1), set_sgd, slots_of_sgd);
+         return std::make_unique<TorchOptimizer<SGD, SGDOptions, SGDParamState>>(all, SGDOptions(1), set_sgd,
+                                                                                 slots_of_sgd);
        }},
       {"adam",
        [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
-         return std::make_unique<TorchOptimizer<Adam, AdamOptions, AdamParamState>>(all, AdamOptions(), set_adam<AdamOptions>,
-                                                                             slots_of_adam<AdamParamState>);
+         return std::make_unique<TorchOptimizer<Adam, AdamOptions, AdamParamState>>(
+             all, AdamOptions(), set_adam<AdamOptions>, slots_of_adam<AdamParamState>);
        }},
       {"adamw",
        [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {

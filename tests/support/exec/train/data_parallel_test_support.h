@@ -125,8 +125,8 @@ inline TrainedWithHelpers train_as_leader(const TrainerInput& input, const std::
 }
 
 // Helps until `should_stop`, for at most so many steps: then `last` is called.
-inline void train_as_helper(TrainerInput input, const std::string& path, const std::function<bool()>& should_stop, std::int64_t steps,
-                 const std::function<void()>& last) {
+inline void train_as_helper(TrainerInput input, const std::string& path, const std::function<bool()>& should_stop,
+                            std::int64_t steps, const std::function<void()>& last) {
   const kernels::FlushToZero as_workers;
   auto group = *LaneGroup::create(input, 1);
   auto run = *TrialRun::create(input);
