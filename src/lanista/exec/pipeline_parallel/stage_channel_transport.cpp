@@ -112,15 +112,15 @@ void StageChannelTransport::listen(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     wait_for_io();
     for (std::size_t end = 0; end < channels_.size(); ++end) {
-      bool goes_on = false;
+      bool keeps_listening = false;
       try {
-        goes_on = receive_all(end);
+        keeps_listening = receive_all(end);
       } catch (const std::exception& error) {  // such as std::bad_alloc
         const std::lock_guard lock(mutex_);
         faults_[end] = std::string("cannot be read: ") + error.what();
       }
       bytes_sent_.notify_all();
-      if (goes_on) continue;
+      if (keeps_listening) continue;
       futex_wake_all(*reinterpret_cast<SharedWord*>(memory_));  // a rank that waits for the next step
       if (own_rank_ != 0) return;
     }

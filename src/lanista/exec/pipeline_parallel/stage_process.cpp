@@ -93,7 +93,7 @@ Result<std::optional<engine::Message>> serve_over_channel(engine::Channel& chann
   StageChannelTransport post(rank.member->map(), rank.memory.data(), static_cast<std::uint32_t>(number), {&channel});
   rank.member->serve(
       rank.memory.data(), number, [&post] { return post.has_unread() || post.fault(); }, &post);
-  if (auto heard = post.take_unread()) return heard;
+  if (auto message = post.take_unread()) return message;
   const auto fault = post.fault();
   if (fault && !fault->why.empty()) return Error{Code::kDataLoss, "the worker " + fault->why, ""};
   return std::optional<engine::Message>();
@@ -105,15 +105,15 @@ Result<void> serve_stages(engine::Channel channel) {
   const auto answer = [&channel](const StageTask& task, StageWire kind, std::string_view text) {
     channel.send(static_cast<std::uint16_t>(kind), engine::with_token(task.number, text));
   };
-  std::optional<engine::Message> heard;
+  std::optional<engine::Message> message;
   while (!channel.closed()) {
-    if (!heard) heard = channel.receive(kReceiveTimeoutSeconds);
-    if (!heard) continue;
-    if (static_cast<StageWire>(heard->kind) != StageWire::kTask) {
-      return Error{Code::kDataLoss, "a message of the unknown kind " + std::to_string(heard->kind), ""};
+    if (!message) message = channel.receive(kReceiveTimeoutSeconds);
+    if (!message) continue;
+    if (static_cast<StageWire>(message->kind) != StageWire::kTask) {
+      return Error{Code::kDataLoss, "a message of the unknown kind " + std::to_string(message->kind), ""};
     }
-    LANISTA_ASSIGN(const StageTask task, decode_stage_task(heard->text));
-    heard.reset();
+    LANISTA_ASSIGN(const StageTask task, decode_stage_task(message->text));
+    message.reset();
     auto rank = load_task(task, peer_process_of(channel));
     if (!rank) {
       answer(task, StageWire::kRefused, rank.error().text());
@@ -121,12 +121,12 @@ Result<void> serve_stages(engine::Channel channel) {
     }
     answer(task, StageWire::kAccepted, "");
     if (task.stages.has_separate_memory) {
-      LANISTA_ASSIGN(heard, serve_over_channel(channel, *rank, task.rank));
+      LANISTA_ASSIGN(message, serve_over_channel(channel, *rank, task.rank));
       continue;
     }
     rank->member->serve(rank->memory.data(), static_cast<std::size_t>(task.rank), [&] {
-      if (!heard) heard = channel.receive(0);
-      return heard.has_value() || channel.closed();
+      if (!message) message = channel.receive(0);
+      return message.has_value() || channel.closed();
     });
   }
   return {};

@@ -218,11 +218,11 @@ class StageRunner<T>::Planner {
     run_.loss_offset_ = StageProgress::bytes(run_.stages_.size());
     run_.timer_offset_ = run_.loss_offset_ + bytes_of<double>(1);
     run_.shared_step_offset_ = align_up(run_.timer_offset_ + run_.timer_.bytes());
-    const std::int64_t told = in_.stages.remote_ranks ? run_.shared_step_.step_input_bytes() : 0;
+    const std::int64_t input_bytes = in_.stages.remote_ranks ? run_.shared_step_.step_input_bytes() : 0;
     std::int64_t end = run_.shared_step_offset_ + (in_.stages.remote_ranks ? run_.shared_step_.bytes() : 0);
     run_.local_bytes_ = end;
     for (std::size_t p = 0; p < in_.stages.ranks.size(); ++p) {
-      std::int64_t scratch = 0, bytes = told;
+      std::int64_t scratch = 0, bytes = input_bytes;
       const std::int64_t begin = end;
       for (const std::uint32_t i : remote_stage_hosts(p)) {
         StageState& work = run_.stages_[i];
