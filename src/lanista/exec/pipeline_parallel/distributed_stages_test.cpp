@@ -1,5 +1,5 @@
-// Steps whose places share nothing but one piece of memory, as processes do, or not even that, as on other machines:
-// each has made its program anew. Processes and connections themselves are in tests/pipeline_proof.cpp.
+// Steps of ranks that share one block of memory, as processes do, or nothing, as on several hosts. Each rank compiles
+// the program again. tests/pipeline_proof.cpp tests processes and connections.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -79,7 +79,7 @@ TEST_P(DistributedStages, TrainAsOneThread) {
 INSTANTIATE_TEST_SUITE_P(Operators, DistributedStages, ::testing::ValuesIn(operator_models()),
                          [](const auto& of) { return of.param.name; });
 
-// Whatever is lost when: nothing of the step was done, and the next one goes on from the same state.
+// After any loss nothing of the step was done, and the next step resumes from the same state.
 class RemoteRanksTest : public ::testing::TestWithParam<bool> {
  protected:
   static SeparateMemoryRun of(const Derived& derived, std::size_t count, std::size_t ranks = 2,
@@ -116,7 +116,7 @@ TEST_P(RemoteRanksTest, KeepTheLaneStateWhenARankIsLost) {
   EXPECT_TRUE(ours.program->extract(0) == plain.extract(0));
 }
 
-// Who waits for a place that does nothing looks whether it is there.
+// A rank that waits for an idle one checks whether it is alive.
 TEST_P(RemoteRanksTest, DoNotWaitForALostRank) {
   const Derived derived = derive(small_mlp());
   for (const std::size_t count : {2U, 3U, 5U}) {

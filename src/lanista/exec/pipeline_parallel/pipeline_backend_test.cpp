@@ -1,5 +1,4 @@
-// Trials whose steps several threads share by operators: the bits of one thread, whatever their number, and after any
-// change of it.
+// Trials with steps in stages have the bits of one thread, for any number of threads and after any change of it.
 #include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +99,7 @@ TEST(PipelineBackend, CutsAModelIntoStages) {
   EXPECT_EQ(plain->describe().find(" edge+"), std::string::npos);
 }
 
-// What is told of a step is what the plan's lists have, beside what was simulated of them.
+// The recorded times of a step match the plan's lists and the simulated times.
 TEST(PipelineBackend, ReportsAStepNextToItsSimulation) {
   const auto model = derived(kBranches);
   auto staged = compiled(model, PipelineBackend(nn::cpu_backend(), 2), kBatch, 4);
@@ -139,7 +138,7 @@ TEST(PipelineBackend, ReportsAStepNextToItsSimulation) {
   EXPECT_FALSE(timed_step_of(*times).has_value()) << "nothing was expected of it";
 }
 
-// Who says what links take gets the places that pay.
+// With a known link speed, only ranks that gain are used.
 TEST(PipelineBackend, CountsLinksThatAreKnown) {
   const auto model = derived(kBranches);
   const auto is_cut = [&](const pipeline::Link& link) {
@@ -162,8 +161,7 @@ TEST(PipelineBackend, RanksCommunicateThroughRankZero) {
   EXPECT_TRUE(pipeline::check(devices).ok());
 }
 
-// As studies do it: data in their order, short last batches, measurements; stopped at any step, gone on with any
-// number.
+// As in studies: data order, short last batches, measurements; stopped at any step, and resumed with any number.
 TEST(PipelineBackend, ResumesTrialsWithAnyNumberOfThreads) {
   const nn::Backend& cpu = nn::cpu_backend();
   const PipelineBackend two(cpu, 2), four(cpu, 4);
@@ -231,7 +229,7 @@ TEST(PipelineBackend, RefusesMicroBatchesOfDifferentSizes) {
   EXPECT_EQ(other.error().code, Code::kInvalidArgument);
 }
 
-// A chain whose values no place has room for, all of them; of some each has.
+// A chain with values that exceed the memory of one rank, but not that of several.
 TEST(PipelineBackend, TrainsOnRanksWhatDoesNotFitOnOne) {
   std::string text = "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=16, kernel=[3], padding=[1])\n";
   int last = 1;

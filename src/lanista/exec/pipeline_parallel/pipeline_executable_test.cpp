@@ -1,4 +1,4 @@
-// Steps that lose their places: nobody sees it in a number. Processes that are killed are in tests/stage_kills.sh.
+// Steps that lose ranks give the same numbers. tests/stage_kills.sh kills processes.
 #include "lanista/exec/pipeline_parallel/pipeline_executable.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using namespace nn::testing;
 constexpr std::int64_t kMost = 16, kParts = 4;
 const nn::LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7};
 
-/// A machine whose places are threads that can be lost, and what it asked for.
+/// An executable with threads as ranks that can be lost, and the numbers of ranks that it requested.
 struct RankLossCases {
   explicit RankLossCases(std::int64_t of_lanes) : derived(derive(kDropoutModel, "adam")), lanes(of_lanes) {}
 

@@ -1,5 +1,4 @@
-// What the first place of a pipeline makes of what others say: what belongs into its memory, what it hands on, and what
-// it refuses.
+// Rank 0 of a pipeline applies messages for its memory, forwards others, and refuses invalid ones.
 #include "lanista/exec/pipeline_parallel/stage_channel_transport.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +28,7 @@ using Kind = nn::StageSignal::Kind;
 
 constexpr std::int64_t kSize = 1 << 20;
 
-// Three places with a stage each; the first says the second bytes 1000 to 2000, and so on.
+// Three ranks with a stage each. Rank 0 sends bytes 1000 to 2000 to rank 1, and so on.
 nn::StageMemoryMap map() {
   return {.bytes = kSize,
           .program = {},
@@ -211,7 +210,7 @@ TEST_F(StageChannelTransports, RefuseFramesThatDoNotMatchTheirChecksum) {
   EXPECT_TRUE(all_of(0) == before);
 }
 
-// Half a frame, and nothing of it any more: the other one lives, and says so.
+// Half a frame and then silence, while the other end sends heartbeats.
 TEST_F(StageChannelTransports, DropASilentRank) {
   first_.reset();
   first_ = begin(0, {&ours_[0], &ours_[1]}, 2.5);
@@ -225,7 +224,7 @@ TEST_F(StageChannelTransports, DropASilentRank) {
   EXPECT_EQ(found->why, "was silent for 2 seconds");
 }
 
-// What nobody takes is kept up to a limit; then who speaks waits.
+// Unsent bytes are kept up to a limit; then the sender waits.
 TEST_F(StageChannelTransports, WaitForRanksThatDoNotReadYet) {
   std::atomic<int> said = 0;
   const std::jthread speaker([&] {

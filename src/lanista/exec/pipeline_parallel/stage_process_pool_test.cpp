@@ -12,7 +12,7 @@
 namespace lanista::runtime {
 namespace {
 
-// What each host was asked for, and what was told.
+// The starts on each host, and the reported losses.
 struct Hosts {
   /// Each does these words in a shell.
   explicit Hosts(const std::vector<std::string>& words, bool apart = true) : begun(words.size()) {
@@ -61,7 +61,7 @@ TEST(StageProcessPool, AvoidUnreachableHosts) {
   EXPECT_EQ(hosts.losses[0].reason, "ended with exit code 255");
 }
 
-// Whoever was killed may be there again, and processes here are.
+// A host may be used again after a process was killed there; so may this host.
 TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
   Hosts killed({"kill -9 $$"}), told({"exit 137"}), here({"exit 1"}, false);
   for (int i = 1; i < 4; ++i) {

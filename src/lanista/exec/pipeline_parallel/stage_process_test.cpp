@@ -98,7 +98,7 @@ TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   EXPECT_TRUE(says(room, "allowed are 100")) << room;
 }
 
-// A task whose places share memory, with the size and the digest that its program has.
+// A task with shared memory, with the size and the digest of its program.
 StageTask sharing(StageProcessThread& rank, SharedMemory& memory) {
   StageTask task = good();
   task.stages.has_separate_memory = false;

@@ -73,7 +73,7 @@ TEST(Stages, ExchangeStatesWithOneThreadPrograms) {
     const OwnedBatch batch = random_batch(derived, kMost, i);
     step_once(ours, batch, kHyper);
     step_once(plain, batch, kHyper);
-    LaneState a = ours.detach(0), b = plain.detach(0);  // each goes on where the other was
+  LaneState a = ours.detach(0), b = plain.detach(0);  // each continues in the other program
     ours.attach(0, std::move(b));
     plain.attach(0, std::move(a));
   }

@@ -1,4 +1,4 @@
-// A step whose shards several programs compute: the bits of one program alone.
+// Steps with shards on several programs have the bits of one program.
 #include <gtest/gtest.h>
 
 #include <cstring>

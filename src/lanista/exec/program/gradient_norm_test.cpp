@@ -1,5 +1,4 @@
-// The square of a step's gradient, told beside the step: against sums worked out here in double from what states and
-// gradients tell of themselves, and without a trace in the step.
+// The squared gradient norm of a step, against sums in double from states and gradients. The step itself is unchanged.
 #include "lanista/exec/program/gradient_norm.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// What programs say of predictions without a step, against formulas written down here: losses of samples, and sums of
-// metrics.
+// Losses of samples and sums of metrics without a step, against formulas written here.
 #include <gtest/gtest.h>
 
 #include <algorithm>

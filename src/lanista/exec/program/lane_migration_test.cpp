@@ -95,7 +95,7 @@ TEST_P(LaneMigration, KeepResultsBitIdentical) {
       }
       const auto count = static_cast<std::size_t>(1 + rng.below(16));
       std::vector<Trial> moved = fresh_trials(single, count, schedule);
-      // Whoever is not done is drawn into some program's lanes, in any order, and may be replaced by its clone.
+// Unfinished trials are put into lanes of any program, in any order, and may be replaced by a clone.
       while (true) {
         std::vector<Trial*> left;
         for (Trial& trial : moved) {
@@ -144,7 +144,7 @@ TEST(LaneState, IsRejectedByAProgramWithAnotherFormat) {
   EXPECT_FALSE(mlp.detach(0));
 }
 
-// A copy in a lane is what a copy of the value is, and both go on from there.
+// A clone in a lane equals a clone of the value, and both continue from there.
 TEST(LaneClone, EqualsACopyOfTheState) {
   for (const TestModel& model : {small_mlp(), model_named("dropout"), model_named("batch_norm")}) {
     SCOPED_TRACE(model.name);

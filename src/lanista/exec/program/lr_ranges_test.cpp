@@ -1,4 +1,4 @@
-// Factors of the learning rate by parameter: against a step worked out here in double, and as twins to the bit.
+// Learning-rate factors by parameter: against a step in double, and against equivalent steps to the bit.
 #include <gtest/gtest.h>
 
 #include <cmath>

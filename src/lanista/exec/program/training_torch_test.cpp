@@ -1,4 +1,4 @@
-// Twenty steps of training against a loop written by hand with LibTorch's autograd.
+// Twenty training steps against a loop with LibTorch's autograd.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,9 +40,9 @@ std::vector<Recipe> recipes_by_sign() {
           {"lion_decay", "lion", {.lr = 0.003, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.95, .clip_norm = 0.5}}};
 }
 
-// Like the operator models, but without parameters whose gradient is zero in exact arithmetic: a bias before batch
-// normalisation, and the bias of attention's keys. There a gradient is rounding noise, and Adam makes steps of full
-// length out of noise, so two correct programs agree on nothing. (Their gradients are compared in the other file.)
+// The operator models, without parameters that have gradient zero in exact arithmetic: a bias before batch
+// normalisation, and the bias of attention's keys. There the gradient is rounding noise, and Adam makes full steps from
+// noise. So two correct programs differ. (The other file compares their gradients.)
 std::vector<TestModel> models() {
   const auto without_bias = [](TestModel model, const std::string& layer) {
     const std::size_t at = model.text.find(")", model.text.find(layer));

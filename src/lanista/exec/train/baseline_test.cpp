@@ -1,4 +1,4 @@
-// The baselines against what their definition says, worked out another way.
+// The baselines against their definition, computed in another way.
 #include "lanista/exec/train/baseline.h"
 
 #include <gtest/gtest.h>

@@ -33,8 +33,7 @@ BatchAdapter adapter_of(std::int64_t from, std::int64_t most, const std::string&
   return *BatchAdapter::make(model(), ops(), recipe_of(from, most, rate));
 }
 
-/// Tells it of gradients of this size and noise, without any spread, so that its averages are these to a rounding
-/// error.
+/// Adds gradients of this size and noise without spread, so that the averages equal them up to rounding.
 void tell(BatchAdapter& adapter, double sqr, double var, std::int64_t from, std::int64_t rows, std::int64_t times) {
   const double of_row = var * static_cast<double>(from);  // trace of the covariance of a row's gradient
   for (std::int64_t i = 0; i < times; ++i) {
@@ -95,7 +94,7 @@ TEST(BatchAdapter, WaitsForMeasurementsThenFollowsTheNoise) {
   ASSERT_TRUE(further);
   EXPECT_GT(further->batch, 16);
   EXPECT_FALSE(adapter.choose(further->batch, 1000));
-  // Gradients without noise: one row says as much as many.
+// Gradients without noise: one row has the information of many.
   tell(adapter, 1, 1e-9, 4, 64, 3000);
   const auto falls = adapter.choose(64, 1000);
   ASSERT_TRUE(falls);
@@ -123,7 +122,7 @@ TEST(BatchAdapter, AppliesTheConfiguredRateRule) {
   EXPECT_EQ(factor("none"), 1);
 }
 
-// |g|^2 below nothing is what few measurements say of little.
+// Few measurements may give a negative |g|^2.
 TEST(BatchAdapter, BoundsTheGradientNormFromBelow) {
   for (const std::int64_t times : {1, 8, 20, 64, 500}) {
     BatchAdapter adapter = adapter_of(32, 512, "adascale");

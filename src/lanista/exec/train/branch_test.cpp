@@ -1,4 +1,4 @@
-// A branch computes what its parent would compute, to the bit, and is nobody but itself.
+// A branch computes the bits that its parent would compute, and is otherwise independent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -163,7 +163,7 @@ TEST(Branch, HasNameSeedAndRecipeOfItsOwn) {
   }
 }
 
-// The twin is made from an input that says what the fork was told: other mini-batches, another rate.
+// The equivalent run has an input with the settings of the fork: other mini-batches, another rate.
 TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);

@@ -110,7 +110,7 @@ TrainerInput text_input(const data::Dataset& data, const std::string& precision)
           .step_ops = &text_ops()};
 }
 
-// Trained, it beats the frequencies of tokens; what is told is what predictions come to by hand, token by token.
+// After training it beats the frequencies of tokens; its metrics equal those computed here token by token.
 TEST(NextTokens, AreLearntAndMeasuredTokenByToken) {
   const data::Dataset data = next_tokens();
   for (const std::string precision : {"float32", "float64"}) {

@@ -1,4 +1,4 @@
-// Shared memory of a wide session that another process spoils, or that another user planted.
+// Shared memory of a data-parallel session that another process overwrites, or that another user has created.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -166,7 +166,7 @@ TEST(DataParallelGuard, GivesBitsOfTheTrialAloneWithCorruptWords) {
   EXPECT_GT(failed, 10);
 }
 
-// A mark that another process writes early cannot be told from a true one, so only the word of the rank is early here.
+// A stamp that another process writes early looks valid, so only the progress of the rank is early here.
 TEST(DataParallelGuard, IgnoresRoundsThatAreTooEarly) {
   const TrainerInput input = small_trial();
   const TrainedWithHelpers alone = train_as_guarded_leader(input, "", [](std::int64_t) {});
@@ -250,7 +250,7 @@ TEST(DataParallelGuard, RefusesForeignFilesAtOnce) {
     EXPECT_EQ(code(foreign), Code::kFailedPrecondition);
   }
 
-  // A leader replaces a planted link and never writes to what it names.
+// A leader replaces a foreign link and never writes to its target.
   const auto group = *LaneGroup::create(input, 1);
   const auto state = []() -> Result<std::string> { return std::string(); };
   fs::create_symlink(outside, link + ".new");

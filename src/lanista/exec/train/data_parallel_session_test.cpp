@@ -69,7 +69,7 @@ TEST(DataParallelSession, ContinuesWithoutHelpersThatLeave) {
   }
 }
 
-// Processes that are killed between two steps, at drawn ones: nothing is told, the system alone frees their lock.
+// Processes are killed between two steps, at random ones. Only the system releases their lock.
 TEST(DataParallelSession, ContinuesWithoutHelpersThatDie) {
   const TrainerInput input = data_parallel_trial(2, "relu");
   const TrainedWithHelpers alone = train_as_leader(input, "", [](std::int64_t) {});
@@ -97,7 +97,7 @@ TEST(DataParallelHelper, NeedsALeader) {
   EXPECT_EQ(nobody.error().code, Code::kNotFound);
 }
 
-// Whoever leads dies while a helper waits for its epoch, or in the midst of one.
+// The leader dies while a helper waits for its epoch, or within one.
 TEST(DataParallelHelper, IsFreeAgainWhenTheLeaderDies) {
   for (const std::int64_t epochs : {1, 2, 3}) {
     const TrainerInput input = data_parallel_trial(2, "relu");

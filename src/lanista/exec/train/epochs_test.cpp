@@ -1,4 +1,4 @@
-// EpochSchedule of so many steps, against a plain loop in double and against the same training in epochs of a pass.
+// Epochs of a fixed number of steps, against a plain loop in double and against epochs of one pass.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,9 +62,8 @@ std::vector<double> values_of(const TrainerState& state, const std::string& name
   return {};
 }
 
-/// A softmax regression trained by plain gradient descent, a row after the other: rows come out of a queue that is
-/// filled anew when it is empty, and epochs are counted on the fingers. Where a schedule is played back, an update
-/// takes as many batches out of the queue as its setting says, one after the other, until something ends.
+/// A softmax regression by plain gradient descent, row by row. Rows come from a queue that is filled again when empty.
+/// In playback an update takes as many batches from the queue as its setting requires, until an epoch or a pass ends.
 class PlainLoop {
  public:
   PlainLoop(const TrainerInput& input, std::vector<double> weight, std::vector<double> bias)
@@ -118,7 +117,7 @@ class PlainLoop {
   std::vector<std::int64_t> ends;
 
  private:
-  /// What the settings that have begun say of this, the last of them; else `usual`.
+/// The last value that the settings so far give for this; else `usual`.
   double setting(const char* name, double usual) const {
     const auto settings = input_.recipe.tune.options.find("settings");
     if (settings == input_.recipe.tune.options.end()) return usual;
@@ -284,7 +283,7 @@ study::Recipe growing_recipe(Rng& rng, std::int64_t batch) {
   return recipe;
 }
 
-/// Whose batches, and rates, change on the way, at any step; all may come to the same largest one.
+/// A recipe with changing batches and rates at any step; all reach the same largest batch.
 study::Recipe played_recipe(Rng& rng, std::int64_t batch) {
   study::Recipe recipe = rng.bernoulli(0.8) ? drawn_recipe(rng, batch) : growing_recipe(rng, batch);
   std::vector<study::SettingAt> schedule;
@@ -415,7 +414,7 @@ TEST(EpochsInSteps, OfOnePassMatchPlainEpochs) {
   }
 }
 
-// However the steps are counted, they are the same; and whoever comes back at any of them goes on.
+// Any division into chunks gives the same steps, and a resumed run continues with the same bits.
 TEST(EpochsInSteps, SplitTheSameTrainingAnywhere) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

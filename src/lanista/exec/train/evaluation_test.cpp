@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-/// What an evaluation says of predictions.
+/// Returns the values of an evaluation for predictions.
 std::map<std::string, double> measured(const Evaluation& evaluation, std::int64_t width,
                                        const std::vector<double>& predictions, const std::vector<std::int32_t>& labels,
                                        const std::vector<float>& targets) {

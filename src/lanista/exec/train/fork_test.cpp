@@ -1,6 +1,5 @@
-// A trial that goes on from another's state computes what that other would have computed, to the bit: over all test
-// models of operators, optimisers, schedules and ways to select examples. Drawn cases every day; all of them with
-// LANISTA_WHOLE_CROSS=1.
+// A trial that forks from another's state computes the bits that the other would have computed, over all test models of
+// operators, optimisers, schedules and selections. Sampled cases by default; all of them with LANISTA_WHOLE_CROSS=1.
 #include "lanista/exec/train/fork.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +102,7 @@ bool step(LaneGroup& group, TrialRun& run) {
   return ends[0].failure.empty();
 }
 
-/// Of a fork at the end of an epoch, and of a branch in the middle of one. False: somebody failed.
+/// Compares a fork at the end of an epoch, and a branch within one. False: one of them failed.
 void expect_twins(const TrainerInput& input, std::uint64_t salt) {
   LaneGroup group = *LaneGroup::create(input, 1);
   TrialRun parent = *TrialRun::create(input);

@@ -23,7 +23,7 @@ constexpr std::uint64_t kDataSeed = 12;
 constexpr std::int64_t kRoomy = std::int64_t{1} << 30;
 
 
-// A backbone with running statistics, and a head that draws masks.
+// A backbone with running statistics, and a head with random masks.
 const std::string kBackbone =
     "%0 = input(shape=[1,8,8])\n"
     "%1 = conv2d(%0, kernel=[3], out=5)\n"

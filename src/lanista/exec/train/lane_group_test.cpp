@@ -17,7 +17,7 @@
 namespace lanista::train {
 namespace {
 
-/// The identity with a trained number that must stay close to one: whoever moves it away throws.
+/// The identity with a trained number that must stay close to one; it throws if a step moves it away.
 struct Touchy {
   template <class T>
   void forward(const nn::OpaqueCall<T>& call) const {
@@ -185,8 +185,8 @@ TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
   for (const std::size_t i : {0U, 1U, 3U}) expect_as_alone(runs[i], "relu");
 }
 
-// With batch norm and dropout, in shards and parts of shards: beside each other, parked and saved at any step, taken up
-// elsewhere, or alone without a break.
+// With batch norm and dropout, in shards and parts: together, paused and saved at any step, resumed in another group,
+// or alone without a break.
 TEST(LaneGroup, TrainsBatchPartsAsIfEveryTrialWereAlone) {
   const auto input = [](std::uint32_t id, std::int64_t shards, std::int64_t accumulate) {
     TrainerInput own = trial(id, "relu");

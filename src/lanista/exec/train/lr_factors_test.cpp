@@ -47,7 +47,7 @@ TEST(LrFactors, OfHalfAreHalfTheRate) {
   EXPECT_FALSE(alone(input(1, {{kFirst, 0.5}})).tensors == plain.tensors);
 }
 
-// The first gradient is the same whatever the rates are, so a step tells which parameters have which.
+// The first gradient does not depend on the rates, so one step shows which parameters have which rate.
 TEST(LrFactors, OfOnePartChangeNoOtherPart) {
   const auto stepped = [](const std::map<graph::NodeId, double>& rates) {
     Trainer trainer = *Trainer::create(input(1, rates));

@@ -46,7 +46,7 @@ Drawn random_row_model(std::uint64_t seed, const std::string& loss, std::int64_t
   return out;
 }
 
-/// Every training row as often as its weight says.
+/// The training rows, each as often as its weight.
 Drawn repeated(const Drawn& from, const std::vector<float>& weights) {
   Drawn out;
   out.raw.spec = from.raw.spec;

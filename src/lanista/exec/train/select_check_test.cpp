@@ -1,4 +1,4 @@
-// A trial that asks whether chosen examples are worth more than all goes on as one that always trained so.
+// A trial with a selection comparison continues like one that always trained so.
 #include "lanista/exec/train/select_check.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
   return testing::train_to_end(input, lanes, check, cut);
 }
 
-/// State and metrics without what is told of chosen examples alone.
+/// State and metrics without the facts of the selection.
 void expect_same_numbers(Trained a, Trained b) {
   for (Trained* one : {&a, &b}) {
     std::erase_if(one->state.tensors, Selection::is_selection_tensor);
@@ -71,7 +71,7 @@ const std::vector<study::SelectBranch>& branches_of(const Trained& trained) {
 
 study::PluginConfig selective(Options options = Options::object()) { return {"selective", std::move(options)}; }
 
-// Whoever wins, to the bit.
+// Either winner gives the same bits.
 TEST(SelectCheck, MatchesATrialThatAlwaysTrainedSo) {
   const Options renewed{{"beta", 6}, {"recalibrate", 3}};
   int chosen = 0, all = 0;

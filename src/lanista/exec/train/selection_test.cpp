@@ -1,4 +1,4 @@
-// Training on some of the examples: against a loop written out here, and as twins of itself.
+// Training on some of the examples: against a loop written here, and against equivalent runs.
 #include "lanista/exec/train/selection.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(Selection, MatchesTrainingOnAllRowsWithoutExponent) {
   }
 }
 
-// The queue's rules, told in another way: by which rows were trained on when.
+// The queue's rules in another form: the rows of each update.
 TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
   Rng rng(9);
   for (int round = 0; round < 300; ++round) {
@@ -272,7 +272,7 @@ TEST(Selection, ResumesFromAnyStep) {
   }
 }
 
-// With the hold-out losses of the data at hand, and copied with the run.
+// With the hold-out losses of the current data, copied with the run.
 TEST(Selection, TrainsOnRowsWithReducibleLoss) {
   auto [raw, split] = *data::open_raw({}, ".", real_file_system());
   Rng rng(6);

@@ -1,4 +1,4 @@
-// A trial whose start races other parents and random values: it goes on as one that began with the winner.
+// A trial with a start race continues like one that began with the winner.
 #include "lanista/exec/train/start_race.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
   return testing::train_to_end(input, lanes, race, [&](std::int64_t step) { return cut && step > 0 && cut(step); });
 }
 
-/// The trial that began so, and raced nobody.
+/// The trial that began so, without a race.
 Trained alone(const std::shared_ptr<const StartWeights>& start, double ease, std::int64_t recalibrate) {
   TrainerInput input = trial(4);
   input.start = start;
@@ -104,8 +104,7 @@ void expect_same_numbers(const Trained& a, const Trained& b) {
   }
 }
 
-// Whoever wins, the trial is to the bit one that began with it: its rate is eased, and its running statistics are
-// renewed, as that one's.
+// For any winner, the trial has the bits of one that began with it: the same rate factor and renewed statistics.
 TEST(StartRace, MatchesATrialThatBeganWithTheWinner) {
   const auto good = trained(1, 39), better = trained(2, 60), bad = harmful();
   struct Case {

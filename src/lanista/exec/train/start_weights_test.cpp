@@ -239,7 +239,7 @@ TEST_F(StartTest, ReportsWhatDoesNotFit) {
   EXPECT_TRUE(Trainer::create(child));
 }
 
-// To go on with another trial's checkpoint would be to tell its measurements under one's own name.
+// To resume from another trial's checkpoint would report its measurements under another name.
 TEST_F(StartTest, DiffersFromRestore) {
   const TrainerState parent = trained(1, 7);
   Trainer other = *Trainer::create(input(2));
@@ -273,7 +273,7 @@ std::pair<std::vector<double>, std::vector<double>> moments(const data::Dataset&
   return {mean, variance};
 }
 
-// Statistics of the inputs themselves, so that they hang on nothing that is trained: in closed form.
+// Statistics of the inputs alone, which depend on nothing trained: in closed form.
 TEST_F(StartTest, RecalibratesOnlyBeforeTheFirstMeasurement) {
   constexpr std::size_t kBatches = 3;
   TrainerInput child = input(2);

@@ -113,9 +113,9 @@ TEST(TargetUnits, ChangeNoBitOfTrainingWhenAPowerOfTwo) {
   }
 }
 
-// Numbers that are standard already, trained on as they are, and the same in a unit of their own. They are rounded to
-// floats there: half a unit in the last place of a * z + b is 2^-25 * (|z| + 0.2) deviations, and 18 small steps of a
-// tanh model with bounded gradients make no more than some hundred times of it.
+// Targets that are standardised already, used as they are, and the same in another unit. They are rounded to floats:
+// half a unit in the last place of a * z + b is 2^-25 * (|z| + 0.2) deviations. 18 small steps of a tanh model with
+// bounded gradients multiply that by some hundred at most.
 TEST(TargetUnits, OfStandardisedTargetsMakeNoDifference) {
   constexpr double kScale = 50'000, kMean = 10'000, kTolerance = 1e-5;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

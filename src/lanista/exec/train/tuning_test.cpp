@@ -40,7 +40,7 @@ TrainerInput tuned_trial(Options options = Options::object()) {
                       recipe);
 }
 
-/// Rates from 1e-4 to 1, drawn in the logarithm.
+/// Rates from 1e-4 to 1, sampled uniformly in the logarithm.
 Result<study::ProposeSetting> rates(const TrialRun& run) {
   const Rng rng = Rng(run.trial_seed()).split(static_cast<std::uint64_t>(run.search_counts().first));
   return study::ProposeSetting([rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
@@ -177,7 +177,7 @@ TEST(Tuning, TriesLargerBatchesToTheSameBits) {
   int larger = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);
-    // In every third, branches go on for as long as they may, and do not end their epoch.
+// In every third, branches continue as long as they may, and do not end their epoch.
     TrainerInput input = tuned_trial({{"halving", seed % 2 == 0 ? 0 : 2}, {"time", seed % 3 == 0 ? 50 : 4}});
     input.recipe.tune.options["params"]["batch"] = {100, 200, 300, 400, 500};
     input.trial_seed = seed;

@@ -44,7 +44,7 @@ std::vector<Tensor> trained(const TrainerInput& input, int steps) {
   return trainer.save().tensors;
 }
 
-/// A weight by which the units of a node are read, told by hand: its entry i is of unit i / inner % reads / places.
+/// A weight that reads the units of a node: entry i is of unit i / inner % reads / places.
 struct Reader {
   std::string name;
   std::size_t inner, reads, places;
