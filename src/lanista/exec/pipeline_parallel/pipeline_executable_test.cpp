@@ -113,15 +113,15 @@ TEST(PipelineExecutable, ContinuesOnFewerRanksToTheSameBits) {
   for (const std::int64_t lanes : {1, 3}) {
     RankLossCases plain(lanes);
     const auto wanted = course(plain, **plain.make(1), [] {});
-    for (std::uint64_t draw = 0; draw < 20; ++draw) {
-      Rng rng = Rng(11).split(draw);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Rng rng = Rng(11).split(seed);
       RankLossCases shop(lanes);
       const auto machine = shop.machine(4);
       const auto seen = course(shop, *machine, [&] {
         if (shop.last && rng.bernoulli(0.3)) shop.last->begin_step_fails_at = static_cast<int>(rng.between(1, 4));
         if (shop.last && rng.bernoulli(0.3)) shop.last->check_alive_fails_at = static_cast<int>(rng.between(1, 3));
       });
-      EXPECT_TRUE(seen == wanted) << lanes << " lanes, draw " << draw;
+      EXPECT_TRUE(seen == wanted) << lanes << " lanes, seed " << seed;
       for (std::size_t i = 1; i < shop.asked.size(); ++i) EXPECT_EQ(shop.asked[i], shop.asked[i - 1] - 1);
     }
   }
@@ -161,7 +161,7 @@ TEST(PipelineExecutable, FailsWhenARankIsLostRepeatedly) {
   const std::uint8_t active = 1;
   nn::LaneResult end;
   struct Never final : nn::RemoteRanks {
-    std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("nobody comes"); }
+    std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("no rank comes"); }
     void check_alive() override {}
     void end_step() override {}
   };

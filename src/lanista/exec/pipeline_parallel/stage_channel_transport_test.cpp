@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"far", StageWire::kBytes, bytes_of(1, 0, std::int64_t{1} << 47, text_of(6)), "allowed: within 3000"},
         Hostile{"further", StageWire::kBytes, bytes_of(1, 0, -1, text_of(6)),
                 "a memory range at 18446744073709551615"},
-        Hostile{"nobody", StageWire::kBytes, bytes_of(1, 7, 3000, text_of(6)), "to rank 7; allowed: none"},
+        Hostile{"missing_rank", StageWire::kBytes, bytes_of(1, 7, 3000, text_of(6)), "to rank 7; allowed: none"},
         Hostile{"itself", StageWire::kBytes, bytes_of(1, 1, 3000, text_of(6)), "to rank 1; allowed: none"},
         Hostile{"other", StageWire::kBytes, bytes_of(1, 2, 3000, text_of(6)), "allowed: within 5000 to 900000"},
         Hostile{"as_another", StageWire::kBytes, bytes_of(2, 1, 6000, text_of(6)), "sends as rank 2; it is rank 1"},

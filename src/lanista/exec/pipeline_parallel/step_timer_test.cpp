@@ -52,7 +52,7 @@ TEST_P(StepTimers, ReportOneStepAndChangeNoBit) {
     EXPECT_EQ(step_once(*ours.program, batch, kHyper), step_once(plain, batch, kHyper)) << i;
     auto times = ours.program->take_step_times();
     if (!times) continue;
-    EXPECT_FALSE(step_times.has_value()) << "told again at step " << i;
+    EXPECT_FALSE(step_times.has_value()) << "returned again at step " << i;
     EXPECT_EQ(whole, 7);
     step_times = std::move(times);
   }

@@ -133,7 +133,7 @@ class LostCommunicator final : public ShardCommunicator {
  public:
   explicit LostCommunicator(std::int64_t bytes) : ShardCommunicator(0, 2), workspace_(bytes) {}
   std::byte* send_buffer() override { return workspace_.data(); }
-  void all_gather() override { throw PeerLost("nobody is here"); }
+  void all_gather() override { throw PeerLost("no rank is here"); }
   const std::byte* received_from(std::int64_t) const override { return workspace_.data(); }
 
  private:

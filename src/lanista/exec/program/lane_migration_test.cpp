@@ -104,14 +104,14 @@ TEST_P(LaneMigration, KeepResultsBitIdentical) {
         if (left.empty()) break;
         Program& program = programs[rng.below(programs.size())];
         const auto most = std::min(left.size(), static_cast<std::size_t>(program.lanes()));
-        std::vector<Trial*> drawn;
+        std::vector<Trial*> chosen;
         for (const std::int64_t i : random_order(static_cast<std::int64_t>(left.size()), rng)) {
-          if (drawn.size() < most && (drawn.empty() || rng.bernoulli(0.8))) {
-            drawn.push_back(left[static_cast<std::size_t>(i)]);
+          if (chosen.size() < most && (chosen.empty() || rng.bernoulli(0.8))) {
+            chosen.push_back(left[static_cast<std::size_t>(i)]);
           }
         }
-        if (rng.bernoulli(0.2)) drawn[0]->state = *drawn[0]->state.clone();
-        step_together(program, derived, drawn, random_order(program.lanes(), rng));
+        if (rng.bernoulli(0.2)) chosen[0]->state = *chosen[0]->state.clone();
+        step_together(program, derived, chosen, random_order(program.lanes(), rng));
       }
 
       std::vector<Trial> alone = fresh_trials(single, count, schedule);

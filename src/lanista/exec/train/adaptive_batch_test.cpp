@@ -177,14 +177,14 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
     Rng rng(31);
     const auto mean_square = [&](std::int64_t batch) {
       double sum = 0;
-      constexpr int kDraws = 400;
-      for (int draw = 0; draw < kDraws; ++draw) {
+      constexpr int kSamples = 400;
+      for (int sample = 0; sample < kSamples; ++sample) {
         std::vector<double> g(kNumbers);
         for (std::int64_t i = 0; i < batch; ++i) {
           const auto& row = rows[static_cast<std::size_t>(rng.between(0, std::ssize(rows) - 1))];
           for (std::size_t k = 0; k < kNumbers; ++k) g[k] += row[k] / static_cast<double>(batch);
         }
-        sum += square_of(g) / kDraws;
+        sum += square_of(g) / kSamples;
       }
       return sum;
     };
@@ -196,7 +196,7 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
       EXPECT_NEAR(predicted, seen, 0.1 * seen) << scale * from;
       least = std::min(least, seen);
     }
-    EXPECT_LT(least, 0.5) << "larger batches are worth less, and it is told by how much";
+    EXPECT_LT(least, 0.5) << "larger batches gain less, by a known factor";
   }
 }
 

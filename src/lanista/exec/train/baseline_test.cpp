@@ -22,7 +22,7 @@ struct Case {
   bool multilabel = false;  ///< and they are labels
 };
 
-data::Dataset drawn_set(Rng rng, const Case& of) {
+data::Dataset sampled_set(Rng rng, const Case& of) {
   data::RawData raw;
   raw.spec.features.dims = {of.width};
   raw.spec.classes = of.classes;
@@ -154,7 +154,7 @@ TEST(Baselines, OfNumbersAreTheMeanAndLeastSquares) {
   Rng rng(1);
   for (int i = 0; i < 20; ++i) {
     const data::Dataset set =
-        drawn_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .targets = 1 + i % 3});
+        sampled_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .targets = 1 + i % 3});
     const auto found = baselines(set, "mse", {"mae"});
     ASSERT_EQ(found.size(), 2U);
     std::vector<double> mean(static_cast<std::size_t>(set.spec().target_size));
@@ -163,10 +163,10 @@ TEST(Baselines, OfNumbersAreTheMeanAndLeastSquares) {
         mean[k] += answer_of(set, row)[k] / static_cast<double>(set.rows(Part::kTrain).size());
     }
     const Matrix linear = least_squares(set);
-    const auto error = [&](const std::vector<double>& said, std::int64_t row) {
+    const auto error = [&](const std::vector<double>& prediction, std::int64_t row) {
       double sum = 0;
-      for (std::size_t k = 0; k < said.size(); ++k) sum += std::fabs(said[k] - answer_of(set, row)[k]);
-      return sum / static_cast<double>(said.size());
+      for (std::size_t k = 0; k < prediction.size(); ++k) sum += std::fabs(prediction[k] - answer_of(set, row)[k]);
+      return sum / static_cast<double>(prediction.size());
     };
     for (const auto& [part, prefix] : {std::pair(Part::kValidation, "val_"), {Part::kTest, "test_"}}) {
       const std::string name = std::string(prefix) + "mae";
@@ -184,7 +184,7 @@ TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
   Rng rng(2);
   for (int i = 0; i < 10; ++i) {
     const data::Dataset set =
-        drawn_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .classes = 2 + i % 4});
+        sampled_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .classes = 2 + i % 4});
     const auto found = baselines(set, "cross_entropy", {"accuracy"});
     ASSERT_EQ(found.size(), 2U);
 
@@ -216,8 +216,8 @@ TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
     }
     EXPECT_NEAR(found[1].metrics.at("val_loss"), at_scale(Part::kValidation, (low + high) / 2), 1e-6);
     const auto hit = [&](std::int64_t row) {
-      const auto said = predicted(linear, features_of(set, row));
-      return answer_of(set, row)[static_cast<std::size_t>(std::ranges::max_element(said) - said.begin())];
+      const auto prediction = predicted(linear, features_of(set, row));
+      return answer_of(set, row)[static_cast<std::size_t>(std::ranges::max_element(prediction) - prediction.begin())];
     };
     EXPECT_NEAR(found[1].metrics.at("test_accuracy"), mean_over(set, Part::kTest, hit), 1e-12);
   }
@@ -226,7 +226,7 @@ TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
 TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
   Rng rng(4);
   for (int i = 0; i < 10; ++i) {
-    const data::Dataset set = drawn_set(
+    const data::Dataset set = sampled_set(
         rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(4)), .targets = 1 + i % 3, .multilabel = true});
     const auto found = baselines(set, "bce", {"accuracy"});
     ASSERT_EQ(found.size(), 2U);
@@ -249,9 +249,9 @@ TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
 
     const Matrix linear = least_squares(set);
     const auto scaled = [&](std::int64_t row, double scale) {
-      std::vector<double> said = predicted(linear, features_of(set, row));
-      for (double& z : said) z = scale * (z - 0.5);
-      return said;
+      std::vector<double> prediction = predicted(linear, features_of(set, row));
+      for (double& z : prediction) z = scale * (z - 0.5);
+      return prediction;
     };
     const auto at_scale = [&](Part part, double scale) {
       return mean_over(set, part, [&](auto row) { return loss(scaled(row, scale), row); });
@@ -267,8 +267,8 @@ TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
 }
 
 TEST(Baselines, OmitTheLinearModelWhenItDoesNotFit) {
-  EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMaxFeatures + 1, .rows = 16}), "mse", {}).size(), 1U);
-  EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMaxFeatures, .rows = 16}), "mse", {}).size(), 2U);
+  EXPECT_EQ(baselines(sampled_set(Rng(3), {.width = kMaxFeatures + 1, .rows = 16}), "mse", {}).size(), 1U);
+  EXPECT_EQ(baselines(sampled_set(Rng(3), {.width = kMaxFeatures, .rows = 16}), "mse", {}).size(), 2U);
 }
 
 // As trials are: the loss in deviations, all else in the targets' own unit.
@@ -276,7 +276,7 @@ TEST(Baselines, OfStandardisedTargetsHaveTheirUnitInTheLossAlone) {
   const Case raw{.width = 3};
   Case standard = raw;
   standard.how = "standardize";
-  const data::Dataset one = drawn_set(Rng(8), raw), other = drawn_set(Rng(8), standard);
+  const data::Dataset one = sampled_set(Rng(8), raw), other = sampled_set(Rng(8), standard);
   const double scale = other.spec().target_normalization->scale[0];
   const auto plain = baselines(one, "mse", {"mae", "r2"}), seen = baselines(other, "mse", {"mae", "r2"});
   ASSERT_EQ(seen.size(), 2U);

@@ -87,7 +87,7 @@ TEST(BatchAdapter, WaitsForMeasurementsThenFollowsTheNoise) {
   tell(adapter, 1, 100, 4, 4, 1);
   const auto rises = adapter.choose(4, 1000);
   ASSERT_TRUE(rises);
-  EXPECT_EQ(rises->batch, 16) << "four times the batch at hand at most";
+  EXPECT_EQ(rises->batch, 16) << "four times the size of the current batch at most";
   EXPECT_EQ(adapter.choose(4, 10)->batch, 8) << "no more than a pass has";
   tell(adapter, 1, 100, 4, 16, 60);
   const auto further = adapter.choose(16, 1000);
@@ -135,7 +135,7 @@ TEST(BatchAdapter, BoundsTheGradientNormFromBelow) {
   }
   BatchAdapter adapter = adapter_of(32, 512);
   tell(adapter, 1, 3, 32, 32, 10);
-  EXPECT_EQ(adapter.gradient_stats(), adapter.noise().total()) << "what is told is taken";
+  EXPECT_EQ(adapter.gradient_stats(), adapter.noise().total()) << "the averages are used";
 }
 
 // Updates of any batch from any step on: the counting here goes one step at a time.
@@ -155,7 +155,7 @@ TEST(BatchAdapter, EndsChunksBeforeTheMeasuredUpdate) {
     }
   }
   EXPECT_FALSE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 7))
-      << "too few rows to tell two gradients apart";
+      << "too few rows for two gradients";
   EXPECT_TRUE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 8));
 }
 

@@ -178,8 +178,8 @@ TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
     other.recipe.lr = rng.uniform(0.001, 0.05);
     other.recipe.clip_norm = 0.5;
     if (rng.bernoulli(0.7)) other.data_seed = rng.next();
-    TrialRun twin = *TrialRun::create(other);
-    ASSERT_TRUE(twin.restore(before));
+    TrialRun equal_run = *TrialRun::create(other);
+    ASSERT_TRUE(equal_run.restore(before));
 
     TrialRun fork = *parent.fork({{"lr", other.recipe.lr}, {"clip_norm", 0.5}}, other.data_seed);
 
@@ -188,9 +188,9 @@ TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
     EXPECT_EQ(fork.data_seed(), other.data_seed);
     for (int i = 0; i < 20; ++i) {
       step(group, {&fork});
-      step(group, {&twin});
+      step(group, {&equal_run});
     }
-    EXPECT_TRUE(fork.save().tensors == twin.save().tensors);
+    EXPECT_TRUE(fork.save().tensors == equal_run.save().tensors);
     EXPECT_EQ(parent.recipe().lr, input.recipe.lr);
     EXPECT_EQ(parent.data_seed(), input.data_seed);
     EXPECT_TRUE(parent.save().tensors == before.tensors);

@@ -259,7 +259,7 @@ void expect_trained_plainly(const TrainerInput& input, const TrialRun& run, Plai
 }
 
 /// EpochSchedule of one step to three passes, in batches of one row to more than all, with whatever schedule.
-study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
+study::Recipe random_recipe(Rng& rng, std::int64_t batch) {
   study::Recipe recipe = plain_recipe();
   recipe.batch = batch;
   const std::int64_t pass = (50 + batch - 1) / batch;
@@ -276,7 +276,7 @@ study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
 
 /// EpochSchedule that read a growing share of the rows.
 study::Recipe growing_recipe(Rng& rng, std::int64_t batch) {
-  study::Recipe recipe = drawn_recipe(rng, batch);
+  study::Recipe recipe = random_recipe(rng, batch);
   recipe.steps_per_epoch = recipe.steps = 0;
   recipe.epochs = rng.between(2, 7);
   recipe.all_rows_at = rng.between(2, recipe.epochs);
@@ -285,7 +285,7 @@ study::Recipe growing_recipe(Rng& rng, std::int64_t batch) {
 
 /// A recipe with changing batches and rates at any step; all reach the same largest batch.
 study::Recipe played_recipe(Rng& rng, std::int64_t batch) {
-  study::Recipe recipe = rng.bernoulli(0.8) ? drawn_recipe(rng, batch) : growing_recipe(rng, batch);
+  study::Recipe recipe = rng.bernoulli(0.8) ? random_recipe(rng, batch) : growing_recipe(rng, batch);
   std::vector<study::SettingAt> schedule;
   std::int64_t step = rng.between(0, 3);
   for (int i = 0; i < 4; ++i, step += rng.between(1, 12)) {
@@ -345,7 +345,7 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
   EXPECT_GT(inside_a_pass, seeds * 4 / 3);
 }
 
-TEST(EpochsInSteps, MatchAPlainLoop) { train_as_a_plain_loop(drawn_recipe, 150); }
+TEST(EpochsInSteps, MatchAPlainLoop) { train_as_a_plain_loop(random_recipe, 150); }
 TEST(EpochsInSteps, MatchAPlainLoopWhenBatchesGrow) { train_as_a_plain_loop(played_recipe, 100); }
 TEST(EpochsThatGrow, MatchAPlainLoop) { train_as_a_plain_loop(growing_recipe, 60); }
 
@@ -401,10 +401,10 @@ TEST(EpochsInSteps, OfOnePassMatchPlainEpochs) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     const TrainerInput plain = random_trial(Rng(seed));
-    TrainerInput said = plain;
-    said.recipe.steps_per_epoch = 5;
-    if (seed % 2 == 0) said.recipe.steps = 20;
-    auto one = *Trainer::create(plain), other = *Trainer::create(said);
+    TrainerInput explicit_input = plain;
+    explicit_input.recipe.steps_per_epoch = 5;
+    if (seed % 2 == 0) explicit_input.recipe.steps = 20;
+    auto one = *Trainer::create(plain), other = *Trainer::create(explicit_input);
     ASSERT_EQ(one.steps_per_epoch(), 5);
     for (int step = 0; step < 20; ++step) {
       ASSERT_EQ(one.step(), other.step()) << step;

@@ -103,7 +103,7 @@ bool step(LaneGroup& group, TrialRun& run) {
 }
 
 /// Compares a fork at the end of an epoch, and a branch within one. False: one of them failed.
-void expect_twins(const TrainerInput& input, std::uint64_t salt) {
+void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
   LaneGroup group = *LaneGroup::create(input, 1);
   TrialRun parent = *TrialRun::create(input);
   Rng rng(salt);
@@ -151,7 +151,7 @@ void expect_twins(const TrainerInput& input, std::uint64_t salt) {
   for (std::size_t e = 0; e < child.measurements().size(); ++e) {
     const study::Measurement &mine = child.measurements()[e], &others = parent.measurements()[e];
     EXPECT_EQ(mine.trial, own.trial);
-    EXPECT_EQ(mine.step, others.step) << "the step counter goes on";
+    EXPECT_EQ(mine.step, others.step) << "the step counter continues";
     if (e < before.size()) {
       EXPECT_EQ(mine.metrics, before[e].metrics);
     } else {
@@ -184,7 +184,7 @@ TEST(Fork, MatchesSourceForTwoHundredStepsWithSameSettings) {
     for (const Case& c : chosen) {
       SCOPED_TRACE(models[m].name + " " + step::optimizers()[c.optimizer].name + " " + schedules()[c.schedule] +
                    " selector " + std::to_string(c.selector));
-      expect_twins(trial_of(c, derived, data), ++cases);
+      expect_equal_runs(trial_of(c, derived, data), ++cases);
       if (::testing::Test::HasFatalFailure()) return;
     }
   }

@@ -94,7 +94,7 @@ TEST_F(LaneSlotsTest, AttachEachStateOnceForAllEpochs) {
 
   group.reset();
 
-  EXPECT_EQ(backend_.counts().detached, (Attached{{1, 1}, {2, 1}, {3, 1}})) << "they came home";
+  EXPECT_EQ(backend_.counts().detached, (Attached{{1, 1}, {2, 1}, {3, 1}})) << "they are on the host again";
   for (std::uint32_t id = 1; id <= 3; ++id) {
     const TrainerState now = runs[id - 1].save();
     EXPECT_TRUE(now.tensors == saved[id - 1].tensors);
@@ -131,7 +131,7 @@ TEST_F(LaneSlotsTest, EvictOnlyAsManyAsNeeded) {
   EXPECT_TRUE(group.holds(b));
   EXPECT_FALSE(group.holds(a) || group.holds(c));
   ASSERT_TRUE(b.restore(b.save()));
-  EXPECT_FALSE(group.holds(b)) << "its state is written at home";
+  EXPECT_FALSE(group.holds(b)) << "its state is written on the host";
   b.release_lane();  // which it has not
   advance(group, {&a, &b, &c}, 3);
   for (auto* each : {&a, &b, &c}) EXPECT_TRUE(nameless(each->save()) == alone(each->trial().value, 5));
@@ -145,20 +145,20 @@ TEST_F(LaneSlotsTest, PlaceABranchInAnEmptyLane) {
   child.trial = TrialId{8};
   child.trial_seed = 8;
 
-  TrialRun beside = *parent.branch(child);
+  TrialRun clone = *parent.branch(child);
   child.trial = TrialId{9};
   child.trial_seed = 9;
   TrialRun on_host = *parent.branch(child);
 
-  EXPECT_TRUE(group.holds(beside));
+  EXPECT_TRUE(group.holds(clone));
   EXPECT_FALSE(group.holds(on_host)) << "there was no lane left";
   EXPECT_EQ(backend_.counts().clones, 1);
-  EXPECT_EQ(elements_of<std::int64_t>(beside.save().tensors.back())[0], 8);
+  EXPECT_EQ(elements_of<std::int64_t>(clone.save().tensors.back())[0], 8);
   EXPECT_EQ(elements_of<std::int64_t>(on_host.save().tensors.back())[0], 9);
-  advance(group, {&parent, &beside}, 1);
+  advance(group, {&parent, &clone}, 1);
   EXPECT_EQ(backend_.counts().attached, (Attached{{1, 1}}));
   advance(group, {&on_host}, 1);
-  for (auto* each : {&parent, &beside, &on_host}) EXPECT_TRUE(nameless(each->save()) == alone(1, 5));
+  for (auto* each : {&parent, &clone, &on_host}) EXPECT_TRUE(nameless(each->save()) == alone(1, 5));
 }
 
 // Runs and groups come, go, move and change places; machines refuse. At every moment the memory held is that of the

@@ -108,19 +108,19 @@ TEST(SelectCheck, ComparesTheTwoAtEqualComputation) {
     const Trained asked = train_to_end(guarded(options), 2);
     const auto& branches = branches_of(asked);
     for (const bool selects : {true, false}) {
-      const study::SelectBranch& told = branches[selects ? 0 : 1];
+      const study::SelectBranch& reported = branches[selects ? 0 : 1];
       Options plain = own;
       if (!selects) plain["until"] = 0;
       Trainer alone = *Trainer::create(trial(selective(plain)));
-      for (std::int64_t step = 0; step < 13 + told.steps; ++step) alone.step();
+      for (std::int64_t step = 0; step < 13 + reported.steps; ++step) alone.step();
       const TrainerState state = alone.save();
       const auto counts =
           std::ranges::find(state.tensors, "select:counts", &Tensor::name);  // rows of the epoch trained on: the fourth
       const auto trained = static_cast<double>(elements_of<std::int64_t>(*counts)[3]);
-      const auto looked = selects ? 100.0 * static_cast<double>(told.steps) : 0.0;
-      EXPECT_DOUBLE_EQ(told.cost, (looked + (1 + backward) * trained) / ((1 + backward) * 100));
-      EXPECT_EQ(told.value, alone.evaluate(data::Part::kValidation, "val_").at("val_loss"));
-      EXPECT_EQ(told.metric, "val_loss");
+      const auto looked = selects ? 100.0 * static_cast<double>(reported.steps) : 0.0;
+      EXPECT_DOUBLE_EQ(reported.cost, (looked + (1 + backward) * trained) / ((1 + backward) * 100));
+      EXPECT_EQ(reported.value, alone.evaluate(data::Part::kValidation, "val_").at("val_loss"));
+      EXPECT_EQ(reported.metric, "val_loss");
     }
     EXPECT_EQ(branches[0].steps, 9);
     EXPECT_NEAR(branches[1].cost, branches[0].cost, 0.5);

@@ -132,10 +132,10 @@ TEST(StartRace, ComparesTheMeanLossOfTheLaterHalfOfItsSteps) {
   const auto good = trained(1, 39);
   const Trained raced = train_to_end(racing({good}), 4);
   const auto& race = raced.measurements.front().race;
-  for (const std::size_t who : {0U, 1U}) {
+  for (const std::size_t number : {0U, 1U}) {
     TrainerInput input = trial(4);
-    if (who == 0) input.start = good;
-    input.recipe.ease = who == 0 ? 0.3 : 1;
+    if (number == 0) input.start = good;
+    input.recipe.ease = number == 0 ? 0.3 : 1;
     auto group = *LaneGroup::create(input, 1);
     TrialRun run = *TrialRun::create(input);
     ASSERT_TRUE(group.admit(run));
@@ -147,7 +147,7 @@ TEST(StartRace, ComparesTheMeanLossOfTheLaterHalfOfItsSteps) {
       group.step({&one, 1}, {&end, 1});
       if (step >= kSteps / 2) sum += (run.loss_sum() - before) / 100;
     }
-    EXPECT_NEAR(race[who].loss, sum / 3, 1e-12) << who;
+    EXPECT_NEAR(race[number].loss, sum / 3, 1e-12) << number;
   }
 }
 

@@ -306,10 +306,10 @@ TEST_F(StartTest, RecalibratesOnlyBeforeTheFirstMeasurement) {
       variance[f] = 0.9 * variance[f] + 0.1 * v[f];
     }
   }
-  const auto told_mean = statistic(with, "n2.running_mean"), told_variance = statistic(with, "n2.running_var");
+  const auto given_mean = statistic(with, "n2.running_mean"), given_variance = statistic(with, "n2.running_var");
   for (std::size_t f = 0; f < 64; ++f) {
-    EXPECT_NEAR(told_mean[f], mean[f], 1e-5) << f;
-    EXPECT_NEAR(told_variance[f], variance[f], 1e-5 * (1 + variance[f])) << f;
+    EXPECT_NEAR(given_mean[f], mean[f], 1e-5) << f;
+    EXPECT_NEAR(given_variance[f], variance[f], 1e-5 * (1 + variance[f])) << f;
   }
   EXPECT_NE(plain.measurements()[0].metrics.at("val_loss"), with.measurements()[0].metrics.at("val_loss"));
   TrainerInput later = renewed;
@@ -333,7 +333,7 @@ TEST_F(StartTest, RecalibratesOnlyBeforeTheFirstMeasurement) {
   const auto faded = statistic(with, "n2.running_mean"), kept = statistic(plain, "n2.running_mean");
   const double fade = std::pow(0.9, 2.0 * static_cast<double>(with.steps_per_epoch()));
   const std::vector<double> before = statistic(resumed, "n2.running_mean");
-  for (std::size_t f = 0; f < 64; ++f) EXPECT_NEAR(faded[f] - kept[f], fade * (told_mean[f] - was[f]), 1e-5) << f;
+  for (std::size_t f = 0; f < 64; ++f) EXPECT_NEAR(faded[f] - kept[f], fade * (given_mean[f] - was[f]), 1e-5) << f;
   EXPECT_EQ(before, faded);
 }
 

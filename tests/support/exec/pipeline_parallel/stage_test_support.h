@@ -101,7 +101,7 @@ class ThreadRanks final : public RemoteRanks {
   ~ThreadRanks() override { stop_workers(); }
 
   std::byte* begin_step(const StageMemoryMap& map) override {
-    if (begin_step_fails_at > 0 && --begin_step_fails_at == 0) throw RankLost("nobody is here");
+    if (begin_step_fails_at > 0 && --begin_step_fails_at == 0) throw RankLost("no rank is here");
     if (workers_.empty()) begin(map);
     is_entered = true;
     return rank_memories_[0].data();
@@ -112,7 +112,7 @@ class ThreadRanks final : public RemoteRanks {
   }
   void end_step() override { is_entered = false; }
 
-  /// What is there is gone: whoever is at work is left to itself, with memory that nobody reads.
+  /// Ends the ranks: running ones continue alone, with memory that no other rank reads.
   [[noreturn]] void lose_rank() {
     stop_workers();
     throw RankLost("a place was lost");
@@ -160,7 +160,7 @@ class ThreadRanks final : public RemoteRanks {
     inboxes_.clear();  // the first place may still speak, to nobody
   }
 
-  // What is said is heard at once, and in one order.
+  // A sent message arrives at once, and all arrive in one order.
   class ThreadTransport final : public StageTransport {
    public:
     ThreadTransport(ThreadRanks& all, std::uint32_t own) : all_(&all), own_(own) {}

@@ -25,7 +25,7 @@ std::int64_t lines(const graph::ValueType& type) {
   return (ElementCount(type.shape).at(kBatch) * element_bytes(type.dtype, sizeof(float)) + 63) / 64;
 }
 
-// The values of the arena: in whose place each lies, and for a place its size and last use.
+// The values of the arena: the value that each replaces, with its size and last use.
 struct OutputAddresses {
   std::map<Port, Port> of;
   std::map<Port, std::int64_t> size;

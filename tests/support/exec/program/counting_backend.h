@@ -17,7 +17,7 @@ struct Counts {
   std::int64_t concurrent_calls = 0;  ///< calls that began while another was under way in the same machine
 };
 
-/// The CPU's, as a device that takes and gives states only when told, and counts it. Thread-safe.
+/// The CPU backend as a device that moves states only on request, and counts the moves. Thread-safe.
 class CountingBackend final : public Backend {
  public:
   explicit CountingBackend(const Backend& inner = cpu_backend());

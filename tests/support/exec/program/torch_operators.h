@@ -29,8 +29,8 @@ struct TorchCall {
 /// The values of all outputs. In training, buffers advance in place.
 using TorchOperator = std::function<std::vector<at::Tensor>(const TorchCall&)>;
 
-/// What each operator of models means, written from its documentation in LibTorch's words; `input` stands apart. No
-/// code is shared with the rooms that it judges (step, kernels, nn).
+/// The definition of each operator of models in LibTorch calls, written from its documentation; `input` is separate. It
+/// shares no code with the modules that it tests (autodiff, kernels, program).
 const std::map<std::string, TorchOperator, std::less<>>& torch_operators();
 
 }  // namespace lanista::nn::testing

@@ -81,8 +81,8 @@ class TorchModel {
 /// A tensor of a lane's state.
 at::Tensor to_torch(const Tensor& tensor);
 
-/// max |a - b| / max |b|: scaled by the tensor, so that single small elements do not count alone. Infinite where one of
-/// them is no number and the other is; `least` is the smallest scale.
+/// max |a - b| / max |b|: scaled by the tensor, so that single small elements do not count alone. Infinite if only one
+/// of them is NaN; `least` is the smallest scale.
 double scaled_error(const at::Tensor& a, const at::Tensor& b, double least = 1e-3);
 
 }  // namespace lanista::nn::testing
