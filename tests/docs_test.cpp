@@ -1,16 +1,11 @@
-// That pages say what tables of definitions say.
+// Tests that documents name.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <regex>
 #include <sstream>
 #include <string>
-
-#include "lanista/model/autodiff/loss.h"
-#include "lanista/model/autodiff/optimizer.h"
-#include "lanista/search/study/metric.h"
 
 namespace lanista {
 namespace {
@@ -20,35 +15,6 @@ std::string page(const std::string& name) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-TEST(StudyFilePage, ListsEachLossAndOptimiser) {
-  const std::string text = page("study-file.md");
-  for (const std::string& loss : step::loss_names()) EXPECT_NE(text.find("`" + loss + "`"), std::string::npos) << loss;
-  for (const step::Optimizer& optimizer : step::optimizers()) {
-    std::ostringstream row;
-    row << "| `" << optimizer.name << "` |";
-    for (const auto& [number, usual] : optimizer.numbers) row << " `" << number << "` (" << usual << ")";
-    row << " | " << (optimizer.decoupled ? "decoupled" : "L2") << " |";
-    EXPECT_NE(text.find(row.str()), std::string::npos) << "docs/study-file.md has no row\n" << row.str();
-  }
-}
-
-TEST(StudyFilePage, ListsEachMetricWithTargetsAndDirection) {
-  const std::string text = page("study-file.md");
-  const std::map<study::MetricTargets, std::string> targets{{study::MetricTargets::kClasses, "classes"},
-                                                            {study::MetricTargets::kTwoClasses, "two classes"},
-                                                            {study::MetricTargets::kNumbers, "numbers"},
-                                                            {study::MetricTargets::kLabels, "labels"}};
-  for (const study::Metric& metric : study::metrics()) {
-    const std::string row = "| `" + metric.name + "` | " + targets.at(metric.targets) + " | " +
-                            (metric.maximize ? "larger" : "smaller") + " | " + metric.help + " |";
-    EXPECT_NE(text.find(row), std::string::npos) << "docs/study-file.md has no row\n" << row;
-    if (metric.label_metric.empty()) continue;
-    const std::string label_metric = "| `" + metric.name + "` | labels | " + (metric.maximize ? "larger" : "smaller") +
-                                  " | " + metric.label_metric + " |";
-    EXPECT_NE(text.find(label_metric), std::string::npos) << "docs/study-file.md has no row\n" << label_metric;
-  }
 }
 
 /// The text of every test: C++ files and scripts below src and tests.

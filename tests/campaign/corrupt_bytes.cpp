@@ -1,4 +1,4 @@
-#include "campaign/mutate_bytes.h"
+#include "campaign/corrupt_bytes.h"
 
 #include <algorithm>
 #include <array>

@@ -247,7 +247,7 @@ class AssessmentRequests {
 
   std::vector<PredictionRequest> requests_for(data::Part part) {
     if (trainings_.empty()) return {{&*package_predictor_, data_, data_->rows(part)}};
-    if (part == data::Part::kTest) return {{&*package_predictor_, data_->pool(), data_->rows(part)}};
+    if (part == data::Part::kTest) return {{&*package_predictor_, data_->fold_union(), data_->rows(part)}};
     std::vector<PredictionRequest> out;
     for (auto& [predictor, own] : trainings_) out.push_back({&predictor, own, own->rows(part)});
     return out;

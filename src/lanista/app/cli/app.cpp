@@ -23,7 +23,7 @@
 namespace lanista::cli {
 namespace {
 
-// CLI11 would only say that a subcommand is required.
+// CLI11 would only report that a subcommand is required.
 int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
   if (verb.starts_with("-")) return 0;
   std::vector<std::string> known;
@@ -40,7 +40,7 @@ int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
   return kUsage;
 }
 
-// Benchmarks live in a program of their own, because loading LibTorch takes longer than most verbs.
+// Benchmarks live in a program of their own, because loading LibTorch needs more time than most verbs.
 int run_bench(char** argv) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -51,7 +51,7 @@ int run_bench(char** argv) {
   const std::string program = (self.parent_path() / "lanista-bench").string();
   ::execv(program.c_str(), argv + 1);
   std::cerr << "lanista: cannot run " << program << ": " << std::strerror(errno)
-            << "; it is built beside lanista where LibTorch is installed, for instance by ./quickstart test\n";
+            << "; it is built next to lanista if LibTorch is installed, for instance by ./quickstart test\n";
   return kUsage;
 }
 
@@ -66,9 +66,11 @@ std::string examples(std::initializer_list<const char*> lines) {
 
 std::unique_ptr<CLI::App> command_tree(int& code) {
   auto app = std::make_unique<CLI::App>(
-      "lanista: exploratory training. Describe a space of models and a goal; it hands over the best trained model.",
+      "lanista: exploratory training. Describe a space of models and a goal; lanista returns the "
+                  "best trained model.",
       "lanista");
-  app->set_version_flag("--version", "lanista " + std::string(kVersion), "print the version");
+  app->set_help_flag("-h,--help", "Print this help.");
+  app->set_version_flag("--version", "lanista " + std::string(kVersion), "Print the version.");
   app->require_subcommand(1);
   app->footer(examples({"lanista run                        explore models for handwritten digits",
                         "lanista resume studies/digits-1    continue exactly where it was",
@@ -99,9 +101,9 @@ int run_verb(int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream said;  // on a mistake it quotes what was typed
-    const bool asked = app->exit(e, std::cout, said) == 0;
-    std::cerr << printable_lines(said.str());
+    std::ostringstream message;  // on a mistake it quotes the arguments
+    const bool asked = app->exit(e, std::cout, message) == 0;
+    std::cerr << printable_lines(message.str());
     return asked ? kDone : kUsage;
   }
   return code;
@@ -115,7 +117,7 @@ int run_and_check(int argc, char** argv) {
   return code == kDone ? kStudyFailed : code;
 }
 
-// Where a destructor wants memory (that of nlohmann::json does) and there is none, the process ends, but with a word,
+// Where a destructor needs memory (that of nlohmann::json does) and there is none, the process ends with a message,
 // and not as if a trial had crashed it. A study is then as after a kill.
 [[noreturn]] void on_terminate() {
   try {

@@ -13,6 +13,16 @@ std::vector<std::string> allowed_words(const CLI::Option& option) {
   return CLI::detail::split(text.substr(open + 1, close - open - 1), ',');
 }
 
+/// "TEXT", "INT: 1 to 64", or "bash, zsh, fish".
+std::string value_text(const CLI::Option& option) {
+  std::string text;
+  for (const std::string& word : allowed_words(option)) text += (text.empty() ? "" : ", ") + word;
+  if (!text.empty()) return text;
+  text = option.get_type_name();
+  const auto colon = text.find(':');
+  return colon == std::string::npos ? text : text.substr(0, colon) + ": " + text.substr(colon + 1);
+}
+
 OptionText option_text(const CLI::Option& option) {
   OptionText out;
   out.positional = !option.nonpositional();
@@ -20,6 +30,7 @@ OptionText option_text(const CLI::Option& option) {
   for (const auto& name : option.get_snames()) out.names.push_back("-" + name);
   if (out.positional) out.names = {option.get_name(true)};
   out.takes_value = !out.positional && option.get_items_expected_max() > 0;
+  if (option.get_items_expected_max() > 0) out.value = value_text(option);
   out.help = option.get_description();
   out.allowed = allowed_words(option);
   return out;

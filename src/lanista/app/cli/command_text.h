@@ -10,7 +10,8 @@ namespace lanista::cli {
 struct OptionText {
   std::vector<std::string> names;  ///< "--quiet", "-q"; a positional's one name
   bool positional = false;
-  bool takes_value = false;  ///< an option that wants a word behind it
+  bool takes_value = false;  ///< whether the option needs a value
+  std::string value;         ///< type and range of the value: "INT: 1 to 64"; empty: no value
   std::string help;
   std::vector<std::string> allowed;  ///< the only words that fit; empty: any
 };

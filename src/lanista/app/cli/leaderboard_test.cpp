@@ -111,7 +111,7 @@ TEST(Leaderboard, ShowsThatBestBlendsFoldModels) {
   EXPECT_EQ(ensemble_text(view), " best/ blends the winner's 2 trainings #2, #1; #2 alone is DIR#2\n");
 
   view.trials[0].proposal = other;  // chosen by keep.ensemble
-  view.ensemble->members[0].draws = 3;
+  view.ensemble->members[0].selections = 3;
   view.ensemble->validation = {{"val_accuracy", 0.98}};
   EXPECT_EQ(ensemble_text(view),
             " best/ blends all trainings of #2 75 %, #1 25 %: val_accuracy 0.9800; training #2 alone is DIR#2\n");

@@ -1,11 +1,13 @@
 #include <charconv>
 #include <optional>
 
-#include "lanista/base/printable.h"
 #include "lanista/app/cli/verbs.h"
+#include "lanista/base/printable.h"
 
 namespace lanista::cli {
 namespace {
+
+constexpr std::int64_t kShownBound = 1'000'000'000;
 
 template <class T>
 std::optional<T> parse(std::string_view text) {
@@ -21,32 +23,37 @@ std::string text_of(double value) {
   return std::string(buffer, end);
 }
 
-// CLI11 puts the option's name before what is said here.
+// CLI11 puts the option's name before this text.
 std::string range_message(const std::string& seen, const std::string& expected) {
   return "'" + printable_lines(seen, 1, 60) + "' is not allowed; allowed: " + expected;
 }
 
 }  // namespace
 
+// Bounds that no user meets are left out of the help.
 CLI::Validator integer_between(std::int64_t least, std::int64_t most) {
   const std::string bounds = std::to_string(least) + " to " + std::to_string(most);
+  const std::string shown = most < kShownBound ? bounds : std::to_string(least) + " or more";
   return CLI::Validator(
       [=](std::string& seen) {
         const auto value = parse<std::int64_t>(seen);
         return value && *value >= least && *value <= most ? "" : range_message(seen, "a whole number from " + bounds);
       },
-      "");
+      shown);
 }
 
 CLI::Validator number_between(double least, double most) {
   const std::string bounds = text_of(least) + " to " + text_of(most);
+  const std::string shown = most < kShownBound     ? bounds
+                            : least > -kShownBound ? text_of(least) + " or more"
+                                                   : "any number";
   return CLI::Validator(
       [=](std::string& seen) {
         const auto value = parse<double>(seen);  // "nan" and "inf" are numbers to it
         const bool fits = value && *value >= least && *value <= most;
         return fits ? "" : range_message(seen, "a number from " + bounds);
       },
-      "");
+      shown);
 }
 
 }  // namespace lanista::cli

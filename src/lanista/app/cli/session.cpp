@@ -75,7 +75,7 @@ int plan_study(const RunRequest& request, const ResolvedRequest& study) {
   if (is_of_devices && (!is_one || backend != nullptr)) {
     auto timed = time_devices(study, request.worker_overrides, verb_request);
     if (!timed) return print_error(timed.error());
-    verb_request.path_on = *std::move(timed);
+    verb_request.timed_devices = *std::move(timed);
   }
   return print_plan(verb_request, study.config, study.data.spec(), study.models);
 }

@@ -4,33 +4,33 @@
 namespace lanista::cli {
 namespace {
 
-constexpr const char* kSourceHelp = "kind:path?option=value, as in a study file";
+constexpr const char* kSourceHelp = "Source as in a study file: kind:path?option=value.";
 
 void add_ls(CLI::App& data, int& code) {
   auto json = std::make_shared<bool>(false);
-  auto& verb = *data.add_subcommand("ls", "the data that is built in, and the kinds that can be opened");
-  verb.add_flag("--json", *json, "JSON on stdout");
+  auto& verb = *data.add_subcommand("ls", "List built-in data and the kinds of sources.");
+  verb.add_flag("--json", *json, "Print JSON.");
   verb.footer(examples({"lanista data ls"}));
   verb.callback([json, &code] { code = list_data(*json); });
 }
 
 void add_check(CLI::App& data, int& code) {
   auto request = std::make_shared<DataCheckRequest>();
-  auto& verb = *data.add_subcommand("check", "read a data set, say what is in it and what looks wrong; train nothing");
+  auto& verb = *data.add_subcommand("check", "Read a data set, print its content and warnings; train nothing.");
   verb.add_option("source", request->source, kSourceHelp)->required();
-  verb.add_flag("--json", request->json, "JSON on stdout");
+  verb.add_flag("--json", request->json, "Print JSON.");
   verb.footer(examples({"lanista data check 'csv:flats.csv?target=price'", "lanista data check folder:photos"}));
   verb.callback([request, &code] { code = check_data(*request); });
 }
 
 void add_part(CLI::App& verb, std::string& part) {
-  verb.add_option("--part", part, "which rows, under the default split (default: " + part + ")")
+  verb.add_option("--part", part, "Part of the default split (default: " + part + ").")
       ->check(CLI::IsMember({"train", "validation", "test", "all"}));
 }
 
 void add_rows(CLI::App& data, int& code) {
   auto request = std::make_shared<DataRowsRequest>();
-  auto& verb = *data.add_subcommand("rows", "the numbers of the rows of a part, counted from 0, one a line");
+  auto& verb = *data.add_subcommand("rows", "Print the row numbers of a part, from 0, one a line.");
   verb.add_option("source", request->source, kSourceHelp)->required();
   add_part(verb, request->part);
   verb.footer(examples({"lanista data rows 'csv:flats.csv?target=price' --part test"}));
@@ -39,13 +39,13 @@ void add_rows(CLI::App& data, int& code) {
 
 void add_export(CLI::App& data, int& code) {
   auto request = std::make_shared<DataExportRequest>();
-  auto& verb = *data.add_subcommand("export", "write a data set in another format");
+  auto& verb = *data.add_subcommand("export", "Write a data set in another format.");
   verb.add_option("source", request->source, kSourceHelp)->required();
   add_part(verb, request->part);
-  verb.add_option("--csv", request->csv, "one table, a file");
-  verb.add_option("--npy", request->npy, "folder for x.npy and y.npy");
-  verb.add_option("--idx", request->idx, "folder for files as those of MNIST");
-  verb.add_option("--folder", request->folder, "folder of a folder a class with PNG images");
+  verb.add_option("--csv", request->csv, "CSV file.");
+  verb.add_option("--npy", request->npy, "Folder for x.npy and y.npy.");
+  verb.add_option("--idx", request->idx, "Folder for files in MNIST's format.");
+  verb.add_option("--folder", request->folder, "Folder for PNG images, with one folder a class.");
   verb.footer(examples({"lanista data export builtin:digits --folder pictures",
                         "lanista data export builtin:digits --npy arrays --part test"}));
   verb.callback([request, &code] { code = export_data(*request); });
@@ -54,7 +54,7 @@ void add_export(CLI::App& data, int& code) {
 }  // namespace
 
 void add_data_verbs(CLI::App& app, int& code) {
-  auto& data = *app.add_subcommand("data", "data sets: list, check, convert");
+  auto& data = *app.add_subcommand("data", "Data sets: list, check, convert.");
   data.require_subcommand(1);
   data.footer(examples({"lanista data ls", "lanista data check csv:flats.csv"}));
   add_ls(data, code);

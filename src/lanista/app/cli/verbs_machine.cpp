@@ -10,39 +10,37 @@
 namespace lanista::cli {
 
 void add_machine_verbs(CLI::App& app, int& code) {
-  auto& doctor_verb = *app.add_subcommand("doctor", "what this machine offers and what will limit a run");
+  auto& doctor_verb = *app.add_subcommand("doctor", "Print what this machine has and what limits a run.");
   auto json = std::make_shared<bool>(false);
-  doctor_verb.add_flag("--json", *json, "JSON on stdout");
+  doctor_verb.add_flag("--json", *json, "Print JSON.");
   doctor_verb.footer(examples({"lanista doctor"}));
   doctor_verb.callback([json, &code] { code = doctor(*json); });
 
-  auto& bench_verb =
-      *app.add_subcommand("bench", "run a benchmark against LibTorch and other baselines (lanista-bench)");
-  bench_verb.add_option("arguments", "passed on; see lanista bench --help");
+  auto& bench_verb = *app.add_subcommand("bench", "Run a benchmark (lanista-bench).");
+  bench_verb.add_option("arguments", "Arguments of lanista-bench, as lanista bench --help lists them.");
 
   auto socket = std::make_shared<std::string>();
   auto streams = std::make_shared<bool>(false);
-  auto& worker_verb = *app.add_subcommand("worker", "trains for a study with worker processes, which begins it");
-  auto* at = worker_verb.add_option("--socket", *socket, "where the study's engine listens");
-  worker_verb.add_flag("--stdio", *streams, "in place of a socket, standard input and output, as ssh and srun hand them on")
-      ->excludes(at);
+  auto& worker_verb = *app.add_subcommand("worker", "Train as a worker process of a study; the study starts it.");
+  auto* at = worker_verb.add_option("--socket", *socket, "Socket of the study's engine.");
+  worker_verb.add_flag("--stdio", *streams, "Use standard input and output instead of a socket.")->excludes(at);
   worker_verb.footer(examples({"lanista worker --socket studies/digits-1/control/workers.sock"}));
   worker_verb.callback([socket, streams, &code] {
     if (socket->empty() && !*streams) throw CLI::RequiredError("--socket or --stdio");
     code = *streams ? run_worker_over_streams() : run_worker(*socket);
   });
 
-  auto& stage_verb =
-      *app.add_subcommand("stage", "does a part of each step of a worker with run.pipeline, which begins it");
-  stage_verb.group("");  // nobody types it
+  auto& stage_verb = *app.add_subcommand("stage", "Run stages of a pipeline; a worker with run.pipeline starts it.");
+  stage_verb.group("");  // not for users
   stage_verb.footer(
-      "Speaks with the worker by standard input and output, and is of no use without it "
+      "Receives messages from the worker on standard input "
       "(docs/internals/pipeline-parallelism.md).");
   stage_verb.callback([&code] { code = run_stages_over_streams(); });
 
   auto shell = std::make_shared<std::string>();
-  auto& completion_verb = *app.add_subcommand("completion", "a script that completes verbs and options in a shell");
-  completion_verb.add_option("shell", *shell, "bash, zsh or fish")
+  auto& completion_verb =
+      *app.add_subcommand("completion", "Print a script that completes verbs and options in a shell.");
+  completion_verb.add_option("shell", *shell, "Shell: bash, zsh or fish.")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion_verb.footer(examples({"source <(lanista completion bash)", "lanista completion zsh > ~/.zfunc/_lanista",
@@ -52,7 +50,7 @@ void add_machine_verbs(CLI::App& app, int& code) {
     code = kDone;
   });
 
-  auto& man_verb = *app.add_subcommand("man", "the manual page, in roff");
+  auto& man_verb = *app.add_subcommand("man", "Print the manual page in roff.");
   man_verb.footer(examples({"lanista man | man -l -", "lanista man > /usr/local/share/man/man1/lanista.1"}));
   man_verb.callback([&app, &code] {
     std::cout << manual_page(app);

@@ -16,31 +16,33 @@ constexpr std::int64_t kMaxSteps = std::int64_t{1} << 53;  // as in a study file
 constexpr std::int64_t kMaxSeed = std::numeric_limits<std::int64_t>::max();  // as in a study file
 
 void add_view_options(CLI::App& verb, DisplayOptions& display) {
-  verb.add_flag("--json", display.json, "one event a line on stdout (docs/reference/events.md)");
-  verb.add_flag("--quiet,-q", display.quiet, "no progress, only the table");
-  verb.add_flag("--open", display.open, "open the report page in a browser, and keep it fresh while the study trains");
-  verb.add_flag("--no-color", display.no_color, "does nothing, for scripts that give it: output has no colour");
+  verb.add_flag("--json", display.json, "Print one JSON event a line (docs/reference/events.md).");
+  verb.add_flag("--quiet,-q", display.quiet, "Print the table only, no progress.");
+  verb.add_flag("--open", display.open, "Open the report in a browser and update it while the study trains.");
+  verb.add_flag("--no-color", display.no_color, "Has no effect; output has no colour.");
 }
 
 void add_worker_options(CLI::App& verb, WorkerOverrides& worker_overrides) {
-  verb.add_option("--workers", worker_overrides.workers, "training threads or processes of this run (default: one per core)")
+  verb.add_option("--workers", worker_overrides.workers,
+                  "Training threads or processes of this run (default: one a core).")
       ->check(integer_between(1, 64));
-  verb.add_option(
-      "--device", worker_overrides.device,
-      "what trains this time, one or several with commas: cpu, torch:cpu, cuda:N, block:cuda:N (default: the "
-      "study's run.devices)");
-  verb.add_option("--lanes", worker_overrides.lanes, "trials that a worker trains together, at most (default: automatic)")
+  verb.add_option("--device", worker_overrides.device,
+                  "Devices of this run, with commas: cpu, torch:cpu, cuda:N, block:cuda:N (default: "
+                  "run.devices).");
+  verb.add_option("--lanes", worker_overrides.lanes, "Most trials that a worker trains together (default: automatic).")
       ->check(integer_between(1, 64));
   verb.add_option("--isolation", worker_overrides.isolation,
-                  "thread, or process: one that dies costs its trials some time, not the study")
+                  "Kind of worker; a process that dies does not end the study (default: run.isolation).")
       ->check(CLI::IsMember({std::string(study::kThreads), std::string(study::kProcesses)}));
-  verb.add_option("--ssh", worker_overrides.ssh, "hosts that worker processes are begun on, in turn; here: this one")
+  verb.add_option("--ssh", worker_overrides.ssh,
+                  "Hosts of worker processes, started by ssh in turn; here: this machine.")
       ->delimiter(',');
-  verb.add_option("--slurm", worker_overrides.slurm, "begin worker processes in Slurm jobs, one each, with these options of srun");
+  verb.add_option("--slurm", worker_overrides.slurm, "Options of srun; each worker process is a Slurm job.");
   verb.add_option("--launch", worker_overrides.launch,
-                  "begin worker processes by this command, which runs what follows it and hands on its streams");
+                  "Command that starts a worker process: it runs its arguments and forwards their streams.");
   verb.add_option("--program", worker_overrides.program,
-                  "PATH, or HOST=PATH (repeatable): lanista on the other hosts (default: the path of this program)")
+                  "PATH or HOST=PATH of lanista on other hosts; repeatable (default: the path of this "
+                  "program).")
       ->allow_extra_args(false);
 }
 
@@ -64,25 +66,26 @@ void add_run(CLI::App& app, int& code) {
     std::string start;
   };
   auto options = std::make_shared<Options>();
-  auto& verb = *app.add_subcommand("run", "explore a model space until its budget is spent");
-  verb.add_option("study", options->request.study_file, "study file (YAML); without one, the digits study");
-  verb.add_option("--out", options->request.out, "folder of the study (default: studies/<name>-<number>)");
-  verb.add_option(
-      "--import", options->request.import,
-      "earlier study (its folder), table (.csv) or Optuna journal: what was measured, as far as it fits, is "
-      "known from the start");
+  auto& verb = *app.add_subcommand("run", "Run a study until its budget is spent.");
+  verb.add_option("study", options->request.study_file, "Study file in YAML (default: the digits study).");
+  verb.add_option("--out", options->request.out, "Folder of the study (default: studies/NAME-NUMBER).");
+  verb.add_option("--import", options->request.import,
+                  "Earlier results for the strategy: a study folder, a table (.csv) or an Optuna journal.");
   verb.add_option("--enqueue", options->request.enqueue,
-                  "file (YAML or JSON) with a list of configurations that are tried first, as strategy.enqueue has them");
+                  "File (YAML or JSON) with configurations to try first, as in strategy.enqueue.");
   verb.add_option("--start", options->start,
-                  "model package (its folder) or ONNX file whose weights all trials begin with, as far as they can "
-                  "(train.start: file)");
-  verb.add_option("--trials", options->trials, "stop after this many trials")->check(integer_between(1, kMaxTrials));
-  verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(integer_between(1, 1'000'000));
-  verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(number_between(0.001, 1e6));
-  verb.add_option("--seed", options->seed, "seed of everything random")->check(integer_between(0, kMaxSeed));
+                  "Model package or ONNX file with the weights that trials start from (train.start: file).");
+  verb.add_option("--trials", options->trials, "Number of trials (default: budget.trials).")
+      ->check(integer_between(1, kMaxTrials));
+  verb.add_option("--epochs", options->epochs, "Epochs of a trial (default: train.epochs).")
+      ->check(integer_between(1, 1'000'000));
+  verb.add_option("--minutes", options->minutes, "Limit of the wall clock in minutes (default: budget.guard_minutes).")
+      ->check(number_between(0.001, 1e6));
+  verb.add_option("--seed", options->seed, "Seed of everything random (default: run.seed).")
+      ->check(integer_between(0, kMaxSeed));
   add_worker_options(verb, options->request.worker_overrides);
-  verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
-  verb.add_flag("--dry-run", options->request.dry_run, "check everything, print the resolved study, train nothing");
+  verb.add_option("--set", options->set, "KEY=VALUE: override one setting; repeatable.")->allow_extra_args(false);
+  verb.add_flag("--dry-run", options->request.dry_run, "Check everything and print the resolved study; train nothing.");
   add_view_options(verb, options->request.display);
   verb.footer(examples({"lanista run", "lanista run study.yaml --trials 20 --out studies/first",
                         "lanista run --set strategy.name=random --set train.epochs=3"}));
@@ -105,23 +108,26 @@ void add_run(CLI::App& app, int& code) {
 void add_pipeline_options(CLI::App& verb, bool& pipeline, PipelineRequest& verb_request) {
   auto* flag =
       verb.add_flag("--pipeline", pipeline,
-                    "one model across devices: of a study the first base model; of a file with a model and its "
-                    "costs (MODEL.json, a PipeDream profile, a Piper input) that one");
-  verb.add_option("--devices", verb_request.devices, "what there is, YAML: classes, links (docs/guides/pipeline-training.md)")
+                    "Plan one model across devices: the first base model of a study, or MODEL.json, a PipeDream "
+                    "profile or a Piper input.");
+  verb.add_option("--devices", verb_request.devices,
+                  "YAML file with device classes and links (docs/guides/pipeline-training.md).")
       ->needs(flag);
-  verb.add_option("--schedule", verb_request.schedule, "kfkb (default), gpipe, or split: backward passes in two parts")
+  verb.add_option("--schedule", verb_request.schedule,
+                  "Order of micro-batches; split: backward passes in two parts (default: kfkb).")
       ->check(CLI::IsMember({"kfkb", "gpipe", "split"}))
       ->needs(flag);
-  verb.add_option("--batch", verb_request.batch, "samples of a step (default: the study's, the file's)")
+  verb.add_option("--batch", verb_request.batch, "Samples of a step (default: that of the study or the file).")
       ->check(integer_between(1, std::int64_t{1} << 40))
       ->needs(flag);
-  verb.add_option("--unit", verb_request.unit, "seconds of a unit of time in a Piper input (default: 1)")
+  verb.add_option("--unit", verb_request.unit, "Seconds of a time unit in a Piper input (default: 1).")
       ->check(number_between(1e-12, 1e6))
       ->needs(flag);
 }
 
 /// A file with a model, or a study.
-int run_pipeline(const PipelineRequest& verb_request, const std::string& study, std::vector<studyfile::Override> overrides) {
+int run_pipeline(const PipelineRequest& verb_request, const std::string& study,
+                 std::vector<studyfile::Override> overrides) {
   if (is_pipeline_file(study)) return pipeline_of_file(verb_request, study);
   RunRequest request;
   request.study_file = study;
@@ -140,27 +146,31 @@ void add_plan(CLI::App& app, int& code) {
     std::vector<std::string> set;
   };
   auto options = std::make_shared<Options>();
-  auto& verb = *app.add_subcommand("plan", "which of a study's first trials would run together; trains nothing");
+  auto& verb = *app.add_subcommand("plan", "Print which first trials of a study would train together; train nothing.");
   verb.add_option("study", options->study,
-                  "study file (YAML); without one, the digits study; with --pipeline also a model");
-  verb.add_option("--trials", options->verb_request.trials, "so many trials (default: strategy.slots)")->check(integer_between(1, 1024));
-  verb.add_option("--workers", options->verb_request.workers, "training threads (default: one per core)")->check(integer_between(1, 64));
-  verb.add_option("--lanes", options->verb_request.lanes, "trials that a thread trains together, at most (default: automatic)")
+                  "Study file in YAML (default: the digits study); with --pipeline also a model.");
+  verb.add_option("--trials", options->verb_request.trials, "Number of trials (default: strategy.slots).")
+      ->check(integer_between(1, 1024));
+  verb.add_option("--workers", options->verb_request.workers, "Training threads (default: one a core).")
+      ->check(integer_between(1, 64));
+  verb.add_option("--lanes", options->verb_request.lanes,
+                  "Most trials that a thread trains together (default: automatic).")
       ->check(integer_between(1, 64));
   verb.add_flag("--measure", options->verb_request.measure,
-                "time the programs, not only predict from the machine's speed; with --pipeline also what is near");
+                "Measure the programs instead of predicting their times; with --pipeline also plans close "
+                "to the best.");
   verb.add_option("--profiles", options->verb_request.profiles,
-                  "folder of times that earlier studies took, or off (default: as run.profiles says)");
-  verb.add_flag("--explain", options->verb_request.explain, "also what is shared, and why not more");
-  verb.add_flag("--json", options->verb_request.json, "one JSON object on stdout");
-  verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
+                  "Folder with step times of earlier studies, or off (default: run.profiles).");
+  verb.add_flag("--explain", options->verb_request.explain, "Also print what is shared, and why not more.");
+  verb.add_flag("--json", options->verb_request.json, "Print one JSON object.");
+  verb.add_option("--set", options->set, "KEY=VALUE: override one setting; repeatable.")->allow_extra_args(false);
   add_pipeline_options(verb, options->is_pipeline, options->pipeline);
   auto* flag = verb.get_option("--pipeline");
-  verb.add_option("--micro-batch", options->pipeline.micro_batch, "samples of a micro-batch (default: the best)")
+  verb.add_option("--micro-batch", options->pipeline.micro_batch, "Samples of a micro-batch (default: the best).")
       ->check(integer_between(1, std::int64_t{1} << 40))
       ->needs(flag);
-  verb.add_option("--out", options->pipeline.out, "write the pipeline's plan there (JSON)")->needs(flag);
-  verb.add_option("--costs", options->pipeline.costs, "write the model with its costs there (JSON)")->needs(flag);
+  verb.add_option("--out", options->pipeline.out, "File for the plan of the pipeline (JSON).")->needs(flag);
+  verb.add_option("--costs", options->pipeline.costs, "File for the model with its costs (JSON).")->needs(flag);
   verb.footer(examples({"lanista plan study.yaml", "lanista plan study.yaml --trials 40 --explain",
                         "lanista plan --pipeline study.yaml --devices devices.yaml --out plan.json"}));
   verb.callback([options, &code] {
@@ -188,35 +198,38 @@ void add_simulate(CLI::App& app, int& code) {
   };
   auto options = std::make_shared<Options>();
   auto* request = &options->request;
-  auto& verb = *app.add_subcommand("simulate", "what a study would take on a cluster: makespan, bound, gap, timeline");
+  auto& verb = *app.add_subcommand("simulate", "Simulate a study on a cluster: makespan, bound, gap, timeline.");
   verb.add_option("study", request->study,
-                  "study file (predicted times), or folder of a study (measured times); with --pipeline also a model");
+                  "Study file (predicted times) or study folder (measured times); with --pipeline also "
+                  "a model.");
   auto* cluster =
-      verb.add_option("--cluster", request->cluster,
-                      "what there is, YAML: workers, shares, widest, memory_mb, reserve, interference, busy, serial, "
-                      "resize_seconds");
+      verb.add_option("--cluster", request->cluster, "YAML file of the cluster (docs/reference/cluster-file.md).");
   verb.add_option("--profiles", request->profiles,
-                  "of a study file: folder of times that earlier studies took, or off (default: as run.profiles says)");
+                  "For a study file: folder with step times of earlier studies, or off (default: "
+                  "run.profiles).");
   add_pipeline_options(verb, options->is_pipeline, options->pipeline);
   auto* flag = verb.get_option("--pipeline");
   cluster->excludes(flag);
-  verb.add_option("--plan", options->pipeline.plan, "a plan that `plan` wrote (default: a new one)")->needs(flag);
+  verb.add_option("--plan", options->pipeline.plan, "Plan of an earlier `lanista plan` (default: a new one).")
+      ->needs(flag);
   auto* jobs = verb.add_option("--workload", options->workload.workload,
-                               "in place of a study: jobs that come one by one, CSV (docs/concepts/goodput.md)");
+                               "Instead of a study: CSV of jobs that arrive over time (docs/concepts/goodput.md).");
   jobs->excludes(flag)->excludes(cluster);
-  verb.add_option("--data", options->workload.data, "folder of the traces of the workload's applications")->needs(jobs);
-  verb.add_option("--policy", options->workload.policies, "that deal devices to the jobs (default: all)")
+  verb.add_option("--data", options->workload.data, "Folder with the traces of the workload's applications.")
+      ->needs(jobs);
+  verb.add_option("--policy", options->workload.policies, "Allocators to compare, with commas (default: all).")
       ->delimiter(',')
       ->needs(jobs);
-  verb.add_option("--nodes", options->workload.nodes, "of the cluster that the jobs are on")
+  verb.add_option("--nodes", options->workload.nodes, "Nodes of the cluster.")
       ->check(integer_between(1, 4096))
       ->capture_default_str()
       ->needs(jobs);
-  verb.add_option("--devices-a-node", options->workload.devices, "of each of them")
+  verb.add_option("--devices-per-node,--devices-a-node", options->workload.devices,
+                  "Devices of a node; --devices-a-node is the old name.")
       ->check(integer_between(1, 64))
       ->capture_default_str()
       ->needs(jobs);
-  verb.add_flag("--json", request->json, "one JSON object on stdout");
+  verb.add_flag("--json", request->json, "Print one JSON object.");
   verb.footer(examples({"lanista simulate study.yaml --cluster cluster.yaml",
                         "lanista simulate studies/digits-1 --cluster cluster.yaml --json",
                         "lanista simulate --pipeline model.json --devices devices.yaml --plan plan.json",
@@ -247,15 +260,16 @@ void add_resume(CLI::App& app, int& code) {
   };
   auto options = std::make_shared<Options>();
   auto* request = &options->request;
-  auto& verb = *app.add_subcommand("resume", "continue a study exactly where it was");
-  verb.add_option("folder", request->folder, "folder of the study")->required();
-  verb.add_option("study", request->expected_study.file, "study file that it was begun with: goes on only if it says the same");
-  verb.add_option("--set", options->set, "KEY=VALUE: goes on only if the study says so")->allow_extra_args(false);
-  verb.add_option("--trials", request->extension.trials, "so many trials more than there are now")
+  auto& verb = *app.add_subcommand("resume", "Continue a study from its last checkpoint, with equal results.");
+  verb.add_option("folder", request->folder, "Folder of the study.")->required();
+  verb.add_option("study", request->expected_study.file, "Study file that the study must agree with.");
+  verb.add_option("--set", options->set, "KEY=VALUE that the study must have; repeatable.")->allow_extra_args(false);
+  verb.add_option("--trials", request->extension.trials, "Number of further trials.")
       ->check(integer_between(1, kMaxTrials));
-  verb.add_option("--steps", request->extension.steps, "so many training steps more than have been trained")
+  verb.add_option("--steps", request->extension.steps, "Number of further training steps.")
       ->check(integer_between(1, kMaxSteps));
-  verb.add_option("--minutes", request->extension.minutes, "so many minutes more than have been worked, then the guard")
+  verb.add_option("--minutes", request->extension.minutes,
+                  "Further minutes of the wall clock, after which the study ends.")
       ->check(number_between(0.001, 1e6));
   add_worker_options(verb, request->worker_overrides);
   add_view_options(verb, request->display);
@@ -268,9 +282,9 @@ void add_resume(CLI::App& app, int& code) {
 
 void add_repeat(CLI::App& app, int& code) {
   auto request = std::make_shared<RepeatRequest>();
-  auto& verb = *app.add_subcommand("repeat", "train one trial again, alone, and compare it with the study's");
-  verb.add_option("target", request->target, "DIR#TRIAL")->required();
-  verb.add_option("--out", request->out, "folder for its model package (default: none is written)");
+  auto& verb = *app.add_subcommand("repeat", "Train one trial again, alone, and compare its results with the study.");
+  verb.add_option("target", request->target, "Trial as DIR#NUMBER.")->required();
+  verb.add_option("--out", request->out, "Folder for its model package (default: none).");
   verb.footer(examples({"lanista repeat 'studies/digits-1#12'", "lanista repeat 'studies/digits-1#12' --out twelve"}));
   verb.callback([request, &code] { code = repeat_trial(*request); });
 }

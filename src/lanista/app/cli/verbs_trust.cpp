@@ -59,19 +59,19 @@ int exit_code(const Result<void>& done) { return done.ok() ? static_cast<int>(kD
 }  // namespace
 
 void add_trust_verbs(CLI::App& app, int& code) {
-  auto& trust = *app.add_subcommand("trust", "your private list of code that study files may run: add, list, remove");
+  auto& trust = *app.add_subcommand("trust", "Your private list of code that study files may run: add, list, remove.");
   trust.require_subcommand(1);
   trust.footer(examples({"lanista trust add train.py", "lanista trust ls"}));
   auto added = std::make_shared<std::string>(), removed = std::make_shared<std::string>();
-  auto& add = *trust.add_subcommand("add", "allow a file, or a folder with all files in it, by its hash");
-  add.add_option("path", *added, "file or folder; if one byte of it changes, it is no longer allowed")->required();
+  auto& add = *trust.add_subcommand("add", "Allow a file, or a folder with all its files, by hash.");
+  add.add_option("path", *added, "File or folder; a changed byte makes it forbidden again.")->required();
   add.footer(examples({"lanista trust add train.py", "lanista trust add plugins/"}));
   add.callback([added, &code] { code = exit_code(add_code(*added)); });
-  auto& ls = *trust.add_subcommand("ls", "print what is allowed: the hash, and the path when it was added");
+  auto& ls = *trust.add_subcommand("ls", "List the allowed code: hash, and path when it was added.");
   ls.footer(examples({"lanista trust ls"}));
   ls.callback([&code] { code = exit_code(list_code()); });
-  auto& rm = *trust.add_subcommand("rm", "remove from the list");
-  rm.add_option("code", *removed, "hash as ls prints it, or path")->required();
+  auto& rm = *trust.add_subcommand("rm", "Remove code from the list.");
+  rm.add_option("code", *removed, "Hash as `ls` prints it, or path.")->required();
   rm.footer(examples({"lanista trust rm train.py"}));
   rm.callback([removed, &code] { code = exit_code(remove_code(*removed)); });
 }

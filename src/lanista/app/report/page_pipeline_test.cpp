@@ -18,7 +18,7 @@ study::StudyView with_steps(int count) {
   TimedStep step{
       .batch = 8,
       .stages = {{"%1 linear</script>", 1, 8, 8, {1}}, {"%2 relu", 1, 8, 8, {}}},
-      .ranks = {{{Kind::kForward, 0, 0, 0, 0.001, 0, 0.001}}, {{Kind::kForward, 1, 0, 0.001, 0.002, 0.001, 0.004}}}};
+      .ranks = {{{pipeline::Kind::kForward, 0, 0, 0, 0.001, 0, 0.001}}, {{pipeline::Kind::kForward, 1, 0, 0.001, 0.002, 0.001, 0.004}}}};
   for (int i = 0; i < count; ++i) {
     study::Span span{TrialId{1}, 1, 0, 0, 1};
     span.timed = std::make_shared<const TimedStep>(step);

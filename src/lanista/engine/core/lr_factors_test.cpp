@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/engine/core/study_setup.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/mutator.h"
 
@@ -95,7 +95,7 @@ TEST(LrFactors, FollowNodesInMutatedModels) {
   }
   auto space = *mutate::ModelSpace::make(ops(), {{"net", net()}}, mutators, {}, {});
   const study::TrainConfig train = train_config({{"features", 0.5}, {"stem", 0.25}});
-  space.hold(*check_rates(train, net(), {}, ops()));
+  space.keep_labels(*check_rates(train, net(), {}, ops()));
   int grown = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const auto child = space.mutate(space.base(0), 4, Rng(seed));

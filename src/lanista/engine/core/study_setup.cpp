@@ -326,7 +326,7 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   if (trial.proposal.race && trial.measurements.empty()) {
     job.race.steps = trial.proposal.race->steps;
     for (const study::Start& rival : trial.proposal.race->rivals) {
-      job.race.rivals.push_back({rival, {}, ease_of(&rival)});
+      job.race.alternatives.push_back({rival, {}, ease_of(&rival)});
     }
   }
   if (!trial.forks.empty()) {

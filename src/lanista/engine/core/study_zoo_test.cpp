@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <set>
 
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/zoo_task.h"
 #include "support/io/zoo/test_store.h"
 
@@ -30,7 +30,7 @@ zoo::NewModel model_of_width(std::int64_t hidden, double quality) {
                            ")\n%2 = relu(%1)\n%5 = linear(%2, out=" + width +
                            ")\n%6 = relu(%5)\n%3 = linear(%6, out=3)\n%4 = output(%3)\n";
   zoo::NewModel out{*graph::parse(text), task_key(testing::small_data()), {}, quality, "accuracy", {}, "test", {}};
-  out.tensors = zoo::testing::drawn_weights(out.graph, static_cast<std::uint64_t>(hidden));
+  out.tensors = zoo::testing::random_weights(out.graph, static_cast<std::uint64_t>(hidden));
   out.facts = {{"reference", {{"target", 0.6}, {"steps", 40}}}};
   return out;
 }
@@ -142,7 +142,7 @@ TEST(StudyZoo, ResumesExactlyDespiteZooChanges) {
         ASSERT_TRUE(store.lease_all(task_key(reference.data), Store::Scope::kTask, change, "study", 100).ok());
         const std::int64_t width = 32 + 16 * static_cast<std::int64_t>(k % 3);
         zoo::NewModel better = model_of_width(width, 0.99);
-        better.tensors = zoo::testing::drawn_weights(better.graph, 1000 + k);
+        better.tensors = zoo::testing::random_weights(better.graph, 1000 + k);
         zoo::testing::added(store, better);
         ASSERT_EQ(store.gc(1, 1)->evicted.size(), 1U);
         zoo::testing::added(store, better);

@@ -10,7 +10,7 @@
 #include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/forecast/study_plan.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::runtime {

@@ -9,7 +9,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/search/study/start_race.h"
 #include "support/io/zoo/test_store.h"
 
@@ -51,12 +51,12 @@ budget: {trials: 12}
 
 class RaceStudy : public testing::BlobStudy {
  protected:
-  Custom study(std::uint64_t seed, const std::string& zoo = "", const char* text = kStudy) {
+  CustomStudy study(std::uint64_t seed, const std::string& zoo = "", const char* text = kStudy) {
     study::StudyConfig config = configured(text, seed);
     if (!zoo.empty()) config.train.start = study::kStartZoo, config.train.zoo = zoo;
     return testing::as_configured(config);
   }
-  int repeated(const Custom& custom, int& scored);
+  int repeated(const CustomStudy& custom, int& scored);
 };
 
 struct Seen {
@@ -85,7 +85,7 @@ TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
   int kills = 0;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(seed);
-    const Custom custom = study(seed);
+    const CustomStudy custom = study(seed);
     MemoryFileSystem reference;
     Moments moments;
     const auto view = run_to_end(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
@@ -116,7 +116,7 @@ TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
 }
 
 /// Every trial that raced, again and alone. How many there were.
-int RaceStudy::repeated(const Custom& custom, int& scored) {
+int RaceStudy::repeated(const CustomStudy& custom, int& scored) {
   MemoryFileSystem disk;
   const engine::StudyView view = run_to_end(disk, custom, 2, 0);
   const store::CheckpointStore files(disk, kFolder);
@@ -154,7 +154,7 @@ TEST_F(RaceStudy, HasTrialsThatBeganWithTheWinner) {
 }
 
 TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
-  const Custom custom = study(1, "", kShrinking);
+  const CustomStudy custom = study(1, "", kShrinking);
   MemoryFileSystem reference;
   Moments moments;
   const auto view = run_to_end(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
@@ -197,7 +197,7 @@ TEST_F(RaceStudy, RacesWhatTheZooHas) {
     std::filesystem::remove_all(folder.path());
     std::filesystem::copy(saved.path(), folder.path(), std::filesystem::copy_options::recursive);
   };
-  const Custom second = study(2, folder.path());
+  const CustomStudy second = study(2, folder.path());
   Moments moments;
   const engine::StudyView view = run_to_end(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
   int from_zoo = 0, beside_own = 0;

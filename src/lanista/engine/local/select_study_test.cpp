@@ -7,7 +7,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/data/selection_comparison.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
@@ -28,12 +28,12 @@ budget: {trials: 5}
 
 class SelectStudy : public testing::BlobStudy {
  protected:
-  Custom study(const char* text = kStudy) { return testing::as_configured(configured(text, 5)); }
+  CustomStudy study(const char* text = kStudy) { return testing::as_configured(configured(text, 5)); }
 };
 
 TEST_F(SelectStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;  // kills at every record
-  const Custom custom = study();
+  const CustomStudy custom = study();
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
   const auto view = run_to_end(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });

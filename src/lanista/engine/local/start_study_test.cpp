@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/breeding.h"
+#include "support/engine/core/random_clones.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/model/autodiff/training_step.h"
@@ -41,13 +41,13 @@ budget: {trials: 12}
 
 class StartStudy : public testing::BlobStudy {
  protected:
-  Custom study(std::uint64_t seed) {
+  CustomStudy study(std::uint64_t seed) {
     return engine::testing::random_clone_study(configured(kStudy, seed), seed);
   }
   /// Mutations begin with what the engine finds for them.
-  Custom warm(std::uint64_t seed) const { return testing::as_configured(configured(kWarmStudy, seed)); }
+  CustomStudy warm(std::uint64_t seed) const { return testing::as_configured(configured(kWarmStudy, seed)); }
   /// One life of a process. A pause is asked for behind so many events, 0: never.
-  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, int events,
+  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const CustomStudy& study, std::int64_t workers, int events,
                                const std::function<void()>& on_event = {}, std::int64_t lanes = 0) {
     return testing::run_process(disk, study, data, clock, {workers, lanes, events, on_event});
   }
@@ -57,7 +57,7 @@ TEST_F(StartStudy, GivesTheSameResultAfterPausesAndKills) {
   engine::testing::CloneCounts all;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
-    const Custom custom = study(seed);
+    const CustomStudy custom = study(seed);
     MemoryFileSystem reference;
     std::vector<std::map<std::string, std::string>> moments;
     const auto end = run_process(reference, custom, 1, 0, [&] { moments.push_back(reference.files()); });
@@ -91,7 +91,7 @@ TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndAfterKills) {
   int started = 0, fresh = 0;
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     SCOPED_TRACE(seed);
-    const Custom custom = warm(seed);
+    const CustomStudy custom = warm(seed);
     MemoryFileSystem reference;
     std::vector<std::map<std::string, std::string>> moments;
     const auto end = run_process(
@@ -133,7 +133,7 @@ budget: {trials: 24}
 // Slots and steps come along, parts have rates of their own: the same on any workers and lanes, behind kills, and
 // alone.
 TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
-  const Custom custom = testing::as_configured(configured(kCarryStudy, 1));
+  const CustomStudy custom = testing::as_configured(configured(kCarryStudy, 1));
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
   const auto end = run_process(
@@ -182,7 +182,7 @@ TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
 
 // What the parent measured last the child would measure before its first step, where the plan says so.
 TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
-  const Custom custom = warm(1);
+  const CustomStudy custom = warm(1);
   MemoryFileSystem disk;
   ASSERT_TRUE(run_process(disk, custom, 2, 0));
   const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
@@ -223,7 +223,7 @@ TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
 TEST_F(StartStudy, HasChildrenThatCanBeRepeatedWhileTheirStartIsKept) {
   int repeated = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    const Custom custom = study(seed);
+    const CustomStudy custom = study(seed);
     MemoryFileSystem disk;
     ASSERT_TRUE(run_process(disk, custom, 2, 0));
     const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));

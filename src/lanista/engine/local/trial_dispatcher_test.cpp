@@ -41,7 +41,7 @@ TEST(TrialDispatcher, DispatchesWorkUntilItIsClosed) {
   item = dispatcher.take();
   ASSERT_TRUE(item);
   EXPECT_EQ(item->work.kind, WorkKind::kFinish);
-  EXPECT_TRUE(item->work.ending.parks);
+  EXPECT_TRUE(item->work.end_request.parks);
   dispatcher.close();
   EXPECT_TRUE(item->slots.front()->signals->abandon);
   EXPECT_FALSE(dispatcher.take());
@@ -107,7 +107,7 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
             dispatcher.post(engine::EpochReport{{trial, slot->epochs_done, slot->epochs_done, {}}});
           } else {
             slot->finished = true;
-            if (item->work.ending.parks) {
+            if (item->work.end_request.parks) {
               dispatcher.post(engine::TrialPausedReport{trial, slot->epochs_done, 0, {}, ""});
             } else {
               dispatcher.post(engine::FinishedReport{trial, {}, ""});

@@ -10,7 +10,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/engine/local/repeat.h"

@@ -26,7 +26,7 @@
 #include "lanista/base/digest.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/remote/process_executor.h"
-#include "support/engine/local/wide_trials_support.h"
+#include "support/engine/local/data_parallel_trials_support.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/local/worker_process.h"
 
@@ -199,9 +199,9 @@ class Attacker {
   int out_;
 };
 
-std::vector<engine::Job> jobs_of_two_users() { return {wide_job(1, 2, 150), wide_job(2, 1, 20)}; }
+std::vector<engine::Job> jobs_of_two_users() { return {data_parallel_job(1, 2, 150), data_parallel_job(2, 1, 20)}; }
 
-std::string text_of(const WideOutcome& outcome) {
+std::string text_of(const TrainingOutcome& outcome) {
   std::string text;
   for (const auto& [trial, state] : outcome.states) text += std::to_string(trial.value) + "=" + state.hex() + " ";
   return text;
@@ -230,10 +230,10 @@ void run_study(const std::string& folder, std::int64_t width, int out) {
   });
   auto executor = engine::ProcessExecutor::create(worker_config, real_file_system(), clock, how);
   if (!executor) return put_line(out, executor.error().text());
-  const WideOutcome outcome = train_all(**executor, jobs_of_two_users());
+  const TrainingOutcome outcome = train_all(**executor, jobs_of_two_users());
   executor->reset();  // The test ends this process after the last line.
   put_line(out, text_of(outcome));
-  put_line(out, outcome.wide_spans > 0 ? "shared" : "alone");
+  put_line(out, outcome.num_parallel_spans > 0 ? "shared" : "alone");
   put_line(out, std::to_string(outcome.losses) + " lost");
 }
 

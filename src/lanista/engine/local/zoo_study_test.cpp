@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "lanista/engine/core/warm_start.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"
@@ -30,7 +30,7 @@ budget: {trials: 10}
 
 class ZooStudy : public testing::BlobStudy {
  protected:
-  Custom study(const std::string& folder, std::uint64_t seed) {
+  CustomStudy study(const std::string& folder, std::uint64_t seed) {
     study::StudyConfig config = configured(kStudy, seed);
     config.train.zoo = folder;
     return testing::as_configured(config);
@@ -60,7 +60,7 @@ TEST_F(ZooStudy, IsFilledByOneStudyAndStartsTheNext) {
     std::filesystem::remove_all(folder.path());
     std::filesystem::copy(saved.path(), folder.path(), std::filesystem::copy_options::recursive);
   };
-  const Custom second = study(folder.path(), 2);
+  const CustomStudy second = study(folder.path(), 2);
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
   const engine::StudyView view = run_to_end(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
@@ -75,7 +75,7 @@ TEST_F(ZooStudy, IsFilledByOneStudyAndStartsTheNext) {
     const auto models = *store.list();
     for (const auto& model : models) {
       const auto gain = store.expected_gain(model.id);
-      if (*gain && !(*gain)->of_task) told += (*gain)->outcomes;
+      if (*gain && !(*gain)->is_task_average) told += (*gain)->outcomes;
     }
     EXPECT_EQ(told, saving.compared);
   }
@@ -99,7 +99,7 @@ TEST_F(ZooStudy, BeginsAsTheModelOfTheZooWhereThePlanIsExact) {
   const Folder folder("exact");
   MemoryFileSystem first, disk;
   run_to_end(first, study(folder.path(), 1), 2, 0);
-  const Custom second = study(folder.path(), 2);
+  const CustomStudy second = study(folder.path(), 2);
   const engine::StudyView view = run_to_end(disk, second, 2, 0);
   const store::CheckpointStore files(disk, kFolder);
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());

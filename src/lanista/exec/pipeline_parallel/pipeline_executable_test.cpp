@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/backend.h"
-#include "support/exec/pipeline_parallel/stages_support.h"
+#include "support/exec/pipeline_parallel/stage_test_support.h"
 #include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 
 namespace lanista::runtime {
@@ -36,7 +36,7 @@ struct RankLossCases {
     }
     if (ranks == 1) return nn::cpu_backend().compile(&derived.train, derived.infer, options(nullptr));
     nn::Stages stages =
-        in_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts, static_cast<std::size_t>(ranks));
+        split_into_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts, static_cast<std::size_t>(ranks));
     last = std::make_shared<ThreadRanks>(static_cast<std::size_t>(ranks) - 1, [this, stages] {
       nn::Stages theirs = stages;
       theirs.remote_ranks = std::make_shared<ThreadRanks>(0, ThreadRanks::Make());
@@ -165,7 +165,7 @@ TEST(PipelineExecutable, FailsWhenARankIsLostRepeatedly) {
     void check_alive() override {}
     void end_step() override {}
   };
-  nn::Stages stages = in_stages(shop.derived.model, 3, kParts);
+  nn::Stages stages = split_into_stages(shop.derived.model, 3, kParts);
   stages.remote_ranks = std::make_shared<Never>();
   PipelineExecutable lonely(*nn::cpu_backend().compile(&shop.derived.train, shop.derived.infer, shop.options(&stages)),
                             2, [&](std::int64_t) -> Result<std::unique_ptr<nn::Executable>> {

@@ -98,12 +98,12 @@ TEST_F(StageChannelTransports, CarryMemoryAndSignalsBetweenRanks) {
   second->write(0, 3100, std::span(bytes).first(800));
   second->send({.stage = 1, .pieces = 3});
 
-  ASSERT_TRUE(until([&] { return there.has(true, 1, 3) && here.has(true, 1, 3); }));
+  ASSERT_TRUE(until([&] { return there.has_reached(true, 1, 3) && here.has_reached(true, 1, 3); }));
   EXPECT_EQ(std::memcmp(memory(2) + 5000, bytes.data(), bytes.size()), 0);
   EXPECT_EQ(std::memcmp(memory(0) + 3100, bytes.data(), 800), 0);
-  EXPECT_FALSE(there.has(false, 1, 1) || there.has(true, 1, 4) || there.has(true, 2, 1));
+  EXPECT_FALSE(there.has_reached(false, 1, 1) || there.has_reached(true, 1, 4) || there.has_reached(true, 2, 1));
   first_->send({.kind = Kind::kBegin});
-  ASSERT_TRUE(until([&] { return !there.has(true, 1, 1); })) << "a step begins with nothing done";
+  ASSERT_TRUE(until([&] { return !there.has_reached(true, 1, 1); })) << "a step begins with nothing done";
   third->send({.kind = Kind::kStop, .reason = "no more"});
   const nn::StageProgress between(memory(1), 3);
   ASSERT_TRUE(until([&] { return here.is_stopped() && between.is_stopped(); }));
@@ -235,7 +235,7 @@ TEST_F(StageChannelTransports, WaitForRanksThatDoNotReadYet) {
   EXPECT_FALSE(until([&] { return said > 5000; }, 0.3));
   auto second = begin(1, {&theirs_[0]});
   const nn::StageProgress there(memory(1), 3);
-  ASSERT_TRUE(until([&] { return there.has(true, 0, 2); }));
+  ASSERT_TRUE(until([&] { return there.has_reached(true, 0, 2); }));
   EXPECT_EQ(*(memory(1) + 1999), std::byte{7});
   EXPECT_FALSE(first_->fault() || second->fault());
 }

@@ -15,15 +15,23 @@ namespace {
 // The starts on each host, and the reported losses.
 struct Hosts {
   /// Each does these words in a shell.
-  explicit Hosts(const std::vector<std::string>& words, bool apart = true) : begun(words.size()) {
+  explicit Hosts(const std::vector<std::string>& words, bool apart = true) : launches(words.size()) {
     StageHosts hosts{.hosts = {}, .has_separate_memory = apart};
     for (std::size_t i = 0; i < words.size(); ++i) {
+<<<<<<< HEAD
       hosts.hosts.push_back(
           {[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
              ++begun[i];
              return launch(socket);
            },
            "node" + std::to_string(i)});
+=======
+      hosts.hosts.push_back({[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
+                               ++launches[i];
+                               return launch(socket);
+                             },
+                             "node" + std::to_string(i)});
+>>>>>>> main
     }
     process_pool =
         std::make_unique<StageProcessPool>(std::move(hosts), [this](const LostRank& lost) { losses.push_back(lost); });
@@ -42,7 +50,7 @@ struct Hosts {
     return "";
   }
 
-  std::vector<int> begun;
+  std::vector<int> launches;
   std::vector<LostRank> losses;
   std::unique_ptr<StageProcessPool> process_pool;
 };
@@ -55,7 +63,7 @@ TEST(StageProcessPool, AvoidUnreachableHosts) {
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(hosts.step(2), "no host can start a rank of a pipeline; the hosts are tried again later");
 
-  EXPECT_EQ(hosts.num_starts, (std::vector<int>{1, 1}));
+  EXPECT_EQ(hosts.launches, (std::vector<int>{1, 1}));
   ASSERT_EQ(hosts.losses.size(), 2U);
   EXPECT_EQ(hosts.losses[0].host, "node0");
   EXPECT_EQ(hosts.losses[0].reason, "ended with exit code 255");
@@ -68,7 +76,7 @@ TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
     EXPECT_NE(killed.step(2).find("was killed by signal 9"), std::string::npos);
     EXPECT_NE(told.step(2).find("was killed by signal 9"), std::string::npos);
     EXPECT_NE(here.step(2).find("ended with exit code 1"), std::string::npos);
-    EXPECT_EQ(killed.num_starts[0] + told.num_starts[0] + here.num_starts[0], 3 * i);
+    EXPECT_EQ(killed.launches[0] + told.launches[0] + here.launches[0], 3 * i);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "support/exec/program/allocation_counter.h"
-#include "support/exec/pipeline_parallel/stages_support.h"
+#include "support/exec/pipeline_parallel/stage_test_support.h"
 
 namespace lanista::nn {
 namespace {
@@ -100,7 +100,7 @@ TEST_P(StepTimers, RecordPassBeginAndEnd) {
       if (pass.kind == StagePass::Kind::kWeightGrad) continue;
       const bool is_forward = pass.kind == StagePass::Kind::kForward;
       for (std::uint32_t s = 0; s < ours.stages.stages.size(); ++s) {
-        const auto& after = ours.stages.stages[is_forward ? s : pass.stage].after;
+        const auto& after = ours.stages.stages[is_forward ? s : pass.stage].successors;
         if (std::ranges::count(after, is_forward ? pass.stage : s) == 0) continue;
         const double read = ended.at({is_forward, s, pass.micro});
         EXPECT_LE(read, step_times->ranks[p][i].begin) << pass.stage << " reads " << s;

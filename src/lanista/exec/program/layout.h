@@ -89,6 +89,7 @@ class Reorder {
   std::array<std::int64_t, kMaxRank> strides_{1};  // in the source
 };
 
+/// Reorder::convert is defined here, because callers choose the types.
 template <class From, class To>
 void Reorder::convert(std::int64_t n, const From* x, To* y) const {
   const std::int64_t samples = batched_ ? n : 1;

@@ -8,7 +8,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/tuning/tuner.h"
-#include "support/exec/train/test_life.h"
+#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {

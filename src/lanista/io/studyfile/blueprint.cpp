@@ -4,10 +4,10 @@
 #include <filesystem>
 
 #include "lanista/base/edit_distance.h"
-#include "lanista/model/spaces/published.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/yaml_guard.h"
+#include "lanista/model/spaces/published.h"
 
 namespace lanista::studyfile {
 
@@ -18,63 +18,111 @@ namespace {
 
 constexpr std::string_view kBuiltin = "builtin:";
 
+json described(json schema, const char* help) {
+  schema["description"] = help;
+  return schema;
+}
+
+json block_object(const char* help, json properties, std::vector<std::string> required) {
+  return {{"type", "object"},
+          {"description", help},
+          {"additionalProperties", false},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)}};
+}
+
+json text_schema() { return {{"type", "string"}}; }
+
+json names_schema() { return {{"anyOf", {text_schema(), {{"type", "array"}, {"items", text_schema()}}}}}; }
+
+json blocks_schema() { return {{"type", "array"}, {"items", {{"type", json::array({"string", "object"})}}}}; }
+
+json choices_schema() {
+  return {{"type", "object"},
+          {"additionalProperties", {{"description", "a list of values, or int() range() log() quant() choice()"}}}};
+}
+
+json reduce_schema(const char* usual) {
+  return {{"enum", {"sum", "mean", "concat", "mul"}},
+          {"description", "operation that joins the values"},
+          {"default", usual}};
+}
+
+json inputs_schema() {
+  return block_object(
+      "some of the named values, joined",
+      {{"label", described(text_schema(), "name of the choice")},
+       {"from", described(names_schema(), "values to choose from")},
+       {"always", described(names_schema(), "values that are joined in any case")},
+       {"choose", {{"description", "how many values: a number, [fewest, most], or any"}, {"default", 1}}},
+       {"reduce", reduce_schema("sum")}},
+      {"label", "from"});
+}
+
+json repeat_schema() {
+  return block_object("layers several times",
+                      {{"label", described(text_schema(), "name of the choice of the depth")},
+                       {"depth", {{"description", "how many times"}}},
+                       {"layers", described(blocks_schema(), "chain that is repeated")},
+                       {"each",
+                        {{"enum", {"shared", "own"}},
+                         {"description", "whether rounds share choices; own: each round has its own, such as k/1"},
+                         {"default", "shared"}}},
+                       {"index", described(text_schema(), "name of the round (0, 1, …) in formulas")},
+                       {"choices", described(choices_schema(), "values that formulas of the layers read")}},
+                      {"depth", "layers"});
+}
+
+json cell_schema() {
+  return block_object(
+      "cell of the NASNet kind: each node reads earlier values through operators and sums them",
+      {{"label", described(text_schema(), "beginning of the names of its choices")},
+       {"nodes", {{"type", "integer"}, {"description", "number of nodes"}, {"default", 4}}},
+       {"inputs", {{"type", "integer"}, {"description", "values that a node reads"}, {"default", 2}}},
+       {"of", described(blocks_schema(), "operators to choose from")},
+       {"previous", described(names_schema(), "values from outside that nodes may read")},
+       {"distinct",
+        {{"type", "boolean"}, {"description", "whether a node reads different values"}, {"default", false}}},
+       {"join",
+        {{"enum", {"all", "loose_end"}},
+         {"description", "nodes that form the output: all, or those that no other node reads"},
+         {"default", "all"}}},
+       {"reduce", reduce_schema("concat")}},
+      {"label", "of"});
+}
+
 }  // namespace
 
 json blueprint_json_schema() {
-  const json text{{"type", "string"}};
-  const json names{{"anyOf", {text, {{"type", "array"}, {"items", text}}}}};
-  const json blocks{{"type", "array"}, {"items", {{"type", json::array({"string", "object"})}}}};
-  const json domain{{"description", "a list of values, or int() range() log() quant() choice()"}};
-  const auto object = [](const char* help, json properties, std::vector<std::string> required) {
-    return json{{"type", "object"},
-                {"description", help},
-                {"additionalProperties", false},
-                {"properties", std::move(properties)},
-                {"required", std::move(required)}};
-  };
-  const json reduce{{"enum", {"sum", "mean", "concat", "mul"}}};
-  json block{{"type", "object"}, {"description", "one of these keys, or the name of an operator with its settings"}};
+  json block{{"type", "object"}, {"description", "one of these keys, or the name of an operator with its attributes"}};
   block["properties"] = {
-      {"name", text},
-      {"from", names},
-      {"label", text},
-      {"layers", blocks},
-      {"if", text},
-      {"then", blocks},
-      {"else", blocks},
-      {"choice", object("one of several", {{"label", text}, {"of", blocks}}, {"label", "of"})},
-      {"inputs", object("some of the named values",
-                        {{"label", text},
-                         {"from", names},
-                         {"always", names},
-                         {"choose", {{"description", "a number, [fewest, most], or any"}, {"default", 1}}},
-                         {"reduce", reduce}},
-                        {"label", "from"})},
-      {"repeat", object("several times",
-                        {{"label", text},
-                         {"depth", domain},
-                         {"layers", blocks},
-                         {"each", {{"enum", {"shared", "own"}}}},
-                         {"index", text},
-                         {"choices", {{"type", "object"}, {"additionalProperties", domain}}}},
-                        {"depth", "layers"})},
-      {"parallel", object("branches of one value",
-                          {{"branches", {{"type", "array"}, {"items", blocks}}}, {"reduce", reduce}}, {"branches"})},
-      {"cell", object("a cell of the NASNet kind",
-                      {{"label", text},
-                       {"nodes", {{"type", "integer"}}},
-                       {"inputs", {{"type", "integer"}}},
-                       {"of", blocks},
-                       {"previous", names},
-                       {"distinct", {{"type", "boolean"}}},
-                       {"join", {{"enum", {"all", "loose_end"}}}},
-                       {"reduce", reduce}},
-                      {"label", "of"})}};
-  json schema = object("blocks with choices",
-                       {{"choices", {{"type", "object"}, {"additionalProperties", domain}}},
-                        {"layers", {{"type", "array"}, {"items", {{"anyOf", {text, block}}}}}}},
-                       {"layers"});
-  return schema;
+      {"name", described(text_schema(), "name of the block's value")},
+      {"from", described(names_schema(), "values that the block reads, instead of the value before")},
+      {"label", described(text_schema(), "label of the operator's node")},
+      {"layers", described(blocks_schema(), "chain, for a name of its own")},
+      {"if", described(text_schema(), "formula that selects between then and else")},
+      {"then", described(blocks_schema(), "chain if the formula is true")},
+      {"else", described(blocks_schema(), "chain if the formula is false")},
+      {"choice",
+       block_object("one of several options",
+                    {{"label", described(text_schema(), "name of the choice")},
+                     {"of", described(blocks_schema(), "options to choose from: operators, skip, or {name, layers}")}},
+                    {"label", "of"})},
+      {"inputs", inputs_schema()},
+      {"repeat", repeat_schema()},
+      {"parallel",
+       block_object("branches that read the same value, joined",
+                    {{"branches", {{"type", "array"}, {"items", blocks_schema()}, {"description", "chains of blocks"}}},
+                     {"reduce", reduce_schema("sum")}},
+                    {"branches"})},
+      {"cell", cell_schema()}};
+  return block_object("blocks with choices",
+                      {{"choices", described(choices_schema(), "values that formulas anywhere read")},
+                       {"layers",
+                        {{"type", "array"},
+                         {"description", "chain from the input to the output of the model"},
+                         {"items", {{"anyOf", {text_schema(), block}}}}}}},
+                      {"layers"});
 }
 
 namespace {

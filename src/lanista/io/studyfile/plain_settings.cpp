@@ -4,7 +4,6 @@
 
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/optimizer.h"
-#include "lanista/search/study/metric.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -96,8 +95,9 @@ OptionSpec within(double min, double max, std::string name, std::string help) {
 /// A number of some optimisers; `none` is what the optimiser usually has, and so is written only where those that the
 /// study may use have different ones.
 Field optimizer_number(std::optional<double> study::TrainConfig::*member, double min, double max,
-                       const std::string& name) {
-  Field out = field(&StudyConfig::train, member, within(min, max, name, "of " + step::optimizers_reading(name)));
+                       const std::string& name, const std::string& help) {
+  Field out =
+      field(&StudyConfig::train, member, within(min, max, name, help + "; of " + step::optimizers_reading(name)));
   out.get = [member, name](const StudyConfig& c) {
     const std::optional<double>& given = c.train.*member;
     const std::optional<double> value = given ? given : study::default_number(c, name);
@@ -111,26 +111,28 @@ Section data_section() {
   const auto block = &StudyConfig::data;
   return {
       "data",
-      "what to learn from",
+      "data of the study",
       {field(block, &DataConfig::source,
-             any("source", "kind:argument?option=value, such as csv:FILE?target=COLUMN; lanista data ls lists them")),
-       field(block, &DataConfig::batch, within(1, study::kMaxBatch, "batch", "samples a training step")),
-       field(block, &DataConfig::split, within(0, 1, "split", "shares of training, validation and test")),
+             any("source", "data source as kind:argument?option=value, such as csv:FILE?target=COLUMN")),
+       field(block, &DataConfig::batch, within(1, study::kMaxBatch, "batch", "number of samples in a training step")),
+       field(block, &DataConfig::split, within(0, 1, "split", "shares of the training, validation and test part")),
        field(block, &DataConfig::normalize,
-             one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part")),
+             one_of("normalize", {"auto", "none"},
+                    "normalisation of features; auto: zero mean and unit deviation of the training part")),
        omits_default(field(block, &DataConfig::targets,
-                   one_of("targets", {"auto", "standardize", "raw"},
-                          "that are numbers; auto: zero mean, unit deviation of the training part"))),
+                           one_of("targets", {"auto", "standardize", "raw"},
+                                  "normalisation of numeric targets; auto: zero mean and unit deviation of the "
+                                  "training part"))),
        omits_default(field(block, &DataConfig::folds,
-                   within(2, study::kMaxFolds, "folds",
-                          "cross-validation: training and validation share are dealt into so many folds, and a proposal "
-                          "is trained once for each; none: one split")))}};
+                           within(2, study::kMaxFolds, "folds",
+                                  "folds of cross-validation over training and validation rows; each proposal trains "
+                                  "once a fold; none: one split")))}};
 }
 
-/// Left out where the budget is in steps: those say how many epochs they are.
+/// The field train.epochs. It is left out where the budget is in steps, which give the number of epochs.
 Field epochs_field() {
   Field out = field(&StudyConfig::train, &study::TrainConfig::epochs,
-                    within(1, study::kMaxEpochs, "epochs", "budget of a trial"));
+                    within(1, study::kMaxEpochs, "epochs", "budget of a trial in epochs"));
   out.get = [](const StudyConfig& c) { return c.train.steps ? Json() : Json(c.train.epochs); };
   return out;
 }
@@ -142,92 +144,101 @@ Section train_section() {
   losses.insert(losses.begin(), "auto");
   return {
       "train",
-      "how every trial is trained, where the space does not say otherwise",
-      {field(block, &TrainConfig::loss, one_of("loss", losses, "auto: by the kind of target")),
+      "how each trial trains, where the space does not vary it",
+      {field(block, &TrainConfig::loss,
+             one_of("loss", losses, "loss that training minimises; auto: by the kind of target")),
        epochs_field(),
        omits_default(field(block, &TrainConfig::steps_per_epoch,
-                   within(1, study::kMaxStepsPerEpoch, "steps_per_epoch",
-                          "steps of every epoch; none: a pass over the training rows"))),
-       omits_default(field(block, &TrainConfig::steps,
-                   within(1, study::kMaxSteps, "steps", "budget of a trial, in training steps in place of epochs"))),
+                           within(1, study::kMaxStepsPerEpoch, "steps_per_epoch",
+                                  "training steps of an epoch; none: an epoch is a pass over the training rows"))),
+       omits_default(
+           field(block, &TrainConfig::steps,
+                 within(1, study::kMaxSteps, "steps", "budget of a trial in training steps, instead of epochs"))),
        omits_default(field(block, &TrainConfig::all_rows_at,
-                   within(1, study::kMaxEpochs, "all_rows_at",
-                          "fidelity is the share of the data: epoch e below this one reads e / all_rows_at of the "
-                          "training rows, a part of what later ones read"))),
+                           within(1, study::kMaxEpochs, "all_rows_at",
+                                  "first epoch that reads all training rows; epoch e before it reads e / all_rows_at "
+                                  "of them"))),
        field(block, &TrainConfig::optimizer, one_of("optimizer", step::optimizer_names(), "update rule")),
        field(block, &TrainConfig::schedule,
              one_of("schedule", {"constant", "step", "cosine"}, "learning rate over time")),
-       field(block, &TrainConfig::step_every, from(1, "step_every", "schedule step: epochs between drops")),
-       field(block, &TrainConfig::step_factor, within(0, 1, "step_factor", "schedule step: factor of a drop")),
-       field(block, &TrainConfig::warmup_epochs, from(0, "warmup_epochs", "linear warm-up")),
-       field(block, &TrainConfig::clip_norm, from(0, "clip_norm", "limit of the gradient's L2 norm; 0: off")),
-       field(block, &TrainConfig::label_smoothing, within(0, 0.999, "label_smoothing", "share spread over classes")),
+       field(block, &TrainConfig::step_every, from(1, "step_every", "epochs between drops of `schedule: step`")),
+       field(block, &TrainConfig::step_factor, within(0, 1, "step_factor", "factor of a drop of `schedule: step`")),
+       field(block, &TrainConfig::warmup_epochs,
+             from(0, "warmup_epochs", "epochs of linear warm-up of the learning rate")),
+       field(block, &TrainConfig::clip_norm, from(0, "clip_norm", "limit of the gradient's L2 norm; 0: no limit")),
+       field(block, &TrainConfig::label_smoothing,
+             within(0, 0.999, "label_smoothing", "share of a label's weight that is spread over all classes")),
        field(block, &TrainConfig::lr, from(0, "lr", "learning rate")),
-       optimizer_number(&TrainConfig::momentum, 0, 0.9999, "momentum"),
-       field(block, &TrainConfig::nesterov, any("nesterov", "of " + step::optimizers_reading("nesterov"))),
+       optimizer_number(&TrainConfig::momentum, 0, 0.9999, "momentum", "momentum of the gradient"),
+       field(block, &TrainConfig::nesterov,
+             any("nesterov", "whether the momentum is Nesterov's; of " + step::optimizers_reading("nesterov"))),
        field(block, &TrainConfig::weight_decay,
-             from(0, "weight_decay", "L2; decoupled for " + step::decoupled_optimizer_names())),
-       optimizer_number(&TrainConfig::beta1, 0, 0.9999, "beta1"),
-       optimizer_number(&TrainConfig::beta2, 0, 0.999999, "beta2"),
-       optimizer_number(&TrainConfig::eps, 1e-16, 1, "eps"),
-       field(block, &TrainConfig::metrics, any("metrics", study::metric_list() + "; empty: by the kind of target")),
+             from(0, "weight_decay", "weight decay: L2, decoupled for " + step::decoupled_optimizer_names())),
+       optimizer_number(&TrainConfig::beta1, 0, 0.9999, "beta1", "first decay rate"),
+       optimizer_number(&TrainConfig::beta2, 0, 0.999999, "beta2", "second decay rate"),
+       optimizer_number(&TrainConfig::eps, 1e-16, 1, "eps", "number that is added to the denominator"),
+       field(block, &TrainConfig::metrics,
+             any("metrics", "metrics that are measured in addition to the loss; empty: by the kind of target")),
        field(block, &TrainConfig::precision,
              one_of("precision", {"float32", "float64", "tf32", "bf16"},
-                    "of training; tf32 and bf16, which round the operands of products, on devices of LibTorch")),
+                    "precision of training; tf32 and bf16 round the operands of products and need a "
+                    "LibTorch device")),
        field(block, &TrainConfig::keep,
              one_of("keep", {std::string(study::kKeepBestEpoch), std::string(study::kKeepLast)},
-                    "the epoch whose weights and measurement a trial stands for; best_epoch: by the goals")),
+                    "epoch that represents a trial: its weights and its measurement; best_epoch: the best by "
+                    "the goals")),
        field(block, &TrainConfig::ties,
              one_of("ties", {std::string(study::kTiesByLoss), std::string(study::kTiesToEarlier)},
-                    "what decides where all goals are equal, between epochs and between trials")),
+                    "what decides between epochs and between trials that are equal in all goals")),
        omits_default(field(
            block, &TrainConfig::start,
            one_of("start",
                   {std::string(study::kStartOff), std::string(study::kStartParent), std::string(study::kStartStudy),
                    std::string(study::kStartZoo), std::string(study::kStartFile)},
-                  "what trials begin with; off: random values; parent: the weights of the trial that they are a "
-                  "mutation of; study: those, else of the kept trial that is most alike; zoo: that, or a model of the "
-                  "zoo that gives more; file: see "
-                  "start_from"))),
+                  "weights that a trial starts from; off: random values; parent: the trial that it is a "
+                  "mutation of; study: that, else the most similar kept trial; zoo: that, or a zoo's model "
+                  "that gives more; file: see start_from"))),
        omits_default(field(block, &TrainConfig::zoo,
-                   any("zoo", "start: zoo: its folder, which trials that are kept are put into, too"))),
+                           any("zoo", "folder of the zoo for `start: zoo`, to which kept trials are added too"))),
        omits_default(field(block, &TrainConfig::zoo_tasks,
-                   one_of("zoo_tasks", {std::string(study::kSameTask), std::string(study::kRelatedTasks)},
-                          "start: zoo: models of the same data, or, where there are none, of other data of the same "
-                          "form"))),
+                           one_of("zoo_tasks", {std::string(study::kSameTask), std::string(study::kRelatedTasks)},
+                                  "models that `start: zoo` offers; same: of the same data; related: if there are "
+                                  "none, of other data of the same "
+                                  "form"))),
        omits_default(field(block, &TrainConfig::start_from,
-                   any("start_from",
-                       "start: file: an ONNX file, the folder of a model package, or base: the file of the "
-                       "base model"))),
-       omits_default(
-           field(block, &TrainConfig::start_rate,
-                 one_of("start_rate", {std::string(study::kFullRate), std::string(study::kEasedRate)},
-                        "learning rate behind such a start; eased: in the first twentieth of the steps 1 - coverage of "
-                        "it, at least 0.3"))),
+                           any("start_from",
+                               "weights for `start: file`: an ONNX file, the folder of a model package, or base for "
+                               "the file of the base model"))),
+       omits_default(field(block, &TrainConfig::start_rate,
+                           one_of("start_rate", {std::string(study::kFullRate), std::string(study::kEasedRate)},
+                                  "learning rate after a start; eased: 1 - coverage of it, at least 0.3, in the first "
+                                  "twentieth of the steps"))),
        omits_default(
            field(block, &TrainConfig::start_recalibrate,
                  within(0, study::kMaxStartBatches, "start_recalibrate",
-                        "batches of training rows that renew batch norm's running statistics before the first epoch of "
-                        "a trial with such a start is measured"))),
-       omits_default(field(block, &TrainConfig::start_shrink,
-                   one_of("start_shrink", {std::string(study::kShrinkFirst), std::string(study::kShrinkByLoss)},
-                          "which units a narrower trial takes of a wider parent: the first, or those that the loss "
-                          "would miss most, by its gradient"))),
-       omits_default(field(block, &TrainConfig::start_optimizer,
-                   one_of("start_optimizer", {std::string(study::kFreshOptimizer), std::string(study::kCarryOptimizer)},
-                          "carry: a trial whose start is its own model goes on with the parent's slots and steps of "
-                          "the optimizer; fresh: with none"))),
+                        "batches of training rows that renew batch-norm statistics before the first measurement "
+                        "of a trial with a start"))),
+       omits_default(
+           field(block, &TrainConfig::start_shrink,
+                 one_of("start_shrink", {std::string(study::kShrinkFirst), std::string(study::kShrinkByLoss)},
+                        "units of a wider parent that a narrower trial keeps: the first ones, or those that the "
+                        "loss needs most by its gradient"))),
+       omits_default(
+           field(block, &TrainConfig::start_optimizer,
+                 one_of("start_optimizer", {std::string(study::kFreshOptimizer), std::string(study::kCarryOptimizer)},
+                        "optimiser state of a trial that computes its parent's function; carry: the parent's state and "
+                        "step count; fresh: none"))),
        omits_default(
            field(block, &TrainConfig::start_race,
                  within(0, study::kMaxRaceSteps, "start_race",
-                        "steps for which a start is trained beside the next best one and random values; what has come "
-                        "to the least loss goes on; 0: the start is taken as it is"))),
-       omits_default(
-           field(block, &TrainConfig::shards,
-                 within(1, study::kMaxBatchParts, "shards", "parts of a batch whose gradients are summed in their order"))),
-       omits_default(
-           field(block, &TrainConfig::accumulate,
-                 within(1, study::kMaxBatchParts, "accumulate", "parts of a shard, one after the other in less memory")))}};
+                        "steps for which a start is compared with the next best parents and random values; the "
+                        "lowest loss continues; 0: no comparison"))),
+       omits_default(field(block, &TrainConfig::shards,
+                           within(1, study::kMaxBatchParts, "shards",
+                                  "parts of a batch with gradients of their own, which are summed in order"))),
+       omits_default(field(block, &TrainConfig::accumulate,
+                           within(1, study::kMaxBatchParts, "accumulate",
+                                  "parts of a shard, computed one after the other in less memory")))}};
 }
 
 }  // namespace
@@ -237,102 +248,112 @@ std::vector<Section> study_sections() {
   return {
       data_section(),
       {"model",
-       "where the search starts",
+       "base models, or a space of models",
        {field(
            &StudyConfig::model, &ModelConfig::base,
            any("base",
-               "builtin:auto (all that suit the data), builtin:small-mlp, builtin:small-cnn, "
+               "base models: builtin:auto (all that suit the data), builtin:small-mlp, builtin:small-cnn, "
                "builtin:small-transformer, builtin:embedding-mlp (a table with categories), or files (net.graph)"))}},
       train_section(),
       {"strategy",
-       "what to try next; further keys are the strategy's own options",
-       {field(&StudyConfig::strategy, &StrategyConfig::name, any("name", "strategy")),
+       "what to try next; further keys are options of the strategy",
+       {field(&StudyConfig::strategy, &StrategyConfig::name, any("name", "strategy that proposes trials")),
         field(&StudyConfig::strategy, &StrategyConfig::slots,
-              within(1, 4096, "slots", "trials under way at a time on the logical clock")),
+              within(1, 4096, "slots", "number of open trials on the logical clock")),
         field(&StudyConfig::strategy, &StrategyConfig::repeat,
               within(1, 1000, "repeat",
-                     "trainings of every proposal, each with its own seed; with data.folds, dealings of them")),
+                     "trainings of each proposal, each with its own seed; with data.folds: fold assignments")),
         field(&StudyConfig::strategy, &StrategyConfig::average,
-              one_of("average", {"mean", "median"}, "what the strategy learns, and the winner is chosen by, of them")),
+              one_of("average", {"mean", "median"},
+                     "how several trainings are combined for the strategy and for the winner")),
         field(&StudyConfig::strategy, &StrategyConfig::retry,
-              within(0, 1000, "retry", "failed trainings of a proposal that are done again with another seed")),
-        omits_default(field(&StudyConfig::strategy, &StrategyConfig::order,
-                    one_of("order", {std::string(kNeededFirst), std::string(kInformativeFirst), std::string(kAsGiven)},
-                           "of a group's trials, where there are rules of implied: whom nobody spares first; by the "
-                           "cost that each is expected to spare others over its own; as the strategy has them"))),
-        omits_default(field(&StudyConfig::strategy, &StrategyConfig::group,
-                    within(0, 4096, "group",
-                           "new trials that are asked for at a time; 0: 64 where implied has rules, no trial ends "
-                           "early and the strategy learns nothing, else 1")))}},
+              within(0, 1000, "retry", "most failed trainings of a proposal that are repeated with another seed")),
+        omits_default(
+            field(&StudyConfig::strategy, &StrategyConfig::order,
+                  one_of("order", {std::string(kNeededFirst), std::string(kInformativeFirst), std::string(kAsGiven)},
+                         "order of a group's trials, with rules of implied; needed_first: trials that no pending "
+                         "one can imply; informative: largest expected saving over cost; given: the "
+                         "strategy's order"))),
+        omits_default(
+            field(&StudyConfig::strategy, &StrategyConfig::group,
+                  within(0, 4096, "group",
+                         "new trials that the strategy proposes at a time; 0: 64 with rules of implied, no early "
+                         "stopping and a strategy that does not learn, else 1")))}},
       {"stop",
-       "when to end a trial early; further keys are the rule's own options",
+       "when a trial ends early; further keys are options of the rule",
        {field(&StudyConfig::stop, &StopConfig::rule, any("rule", "stopping rule"))}},
       {"budget",
        "when the study ends",
-       {field(&StudyConfig::budget, &BudgetConfig::trials,
-              within(1, 4294967295.0, "trials", "finished or stopped trials")),
-        field(&StudyConfig::budget, &BudgetConfig::steps, from(1, "steps", "training steps over all trials")),
+       {field(&StudyConfig::budget, &BudgetConfig::trials, within(1, 4294967295.0, "trials", "number of trials")),
+        field(&StudyConfig::budget, &BudgetConfig::steps, from(1, "steps", "training steps of all trials together")),
         field(&StudyConfig::budget, &BudgetConfig::guard_minutes,
-              within(0.001, 1e6, "guard_minutes", "wall clock; a study it ends says so"))}},
+              within(0.001, 1e6, "guard_minutes",
+                     "limit of the wall clock in minutes; a study that it ends reports so"))}},
       {"run",
-       "how to run",
+       "how the study runs",
        {field(&StudyConfig::run, &RunConfig::workers,
-              within(0, 64, "workers", "training threads; 0: one per core; never changes results")),
+              within(0, 64, "workers", "training threads or processes; 0: one a core; never changes results")),
         field(&StudyConfig::run, &RunConfig::lanes,
-              within(0, 64, "lanes", "trials a thread trains together, at most; 0: automatic; never changes results")),
+              within(0, 64, "lanes", "most trials that a worker trains together; 0: automatic; never changes results")),
         omits_default(
             integer_or_auto(field(&StudyConfig::run, &RunConfig::width,
-                          within(1, 8, "width",
-                                 "worker processes that train one trial together, at most, where workers are free "
-                                 "and train.shards is as large; auto: as shortens its steps; never changes results")))),
+                                  within(1, 8, "width",
+                                         "most worker processes that train one trial together, by its train.shards; "
+                                         "auto: what shortens its steps; never changes results")))),
         omits_default(
             field(&StudyConfig::run, &RunConfig::pipeline,
                   within(0, 4, "pipeline",
-                         "threads of a worker (processes, where workers are) that share the steps of a trial by "
-                         "operators, in the micro-batches of train.accumulate; 0: as it pays; never changes results"))),
-        omits_default(field(&StudyConfig::run, &RunConfig::isolation,
-                    one_of("isolation", {std::string(kThreads), std::string(kProcesses)},
-                           "what a worker is; a process that dies costs its trials some time, not the study; never "
-                           "changes results"))),
+                         "threads of a worker (or processes) that share the steps of a trial by operators, with "
+                         "the parts of train.accumulate as micro-batches; 0: the plan decides; never "
+                         "changes results"))),
+        omits_default(
+            field(&StudyConfig::run, &RunConfig::isolation,
+                  one_of("isolation", {std::string(kThreads), std::string(kProcesses)},
+                         "whether a worker is a thread or a process; a process that dies costs its trials some "
+                         "time; never changes results"))),
         omits_default(field(&StudyConfig::run, &RunConfig::profiles,
-                    any("profiles",
-                        "folder in which times of programs are remembered for predictions; auto: .profiles beside "
-                        "studies in studies/, off elsewhere; off; never changes results"))),
+                            any("profiles",
+                                "folder that stores step times for predictions; auto: .profiles beneath studies/, off "
+                                "elsewhere; never changes results"))),
         omits_default(
             field(&StudyConfig::run, &RunConfig::devices,
                   one_of("devices", devices(),
-                         "what trains: own kernels, LibTorch, a GPU through LibTorch, or a GPU with own kernels' bits; "
-                         "several train side by side, and results are of their kinds"))),
+                         "devices that train: CPU backend, LibTorch on the CPU, LibTorch on a GPU, or block backend; "
+                         "several train at the same time"))),
         omits_default(field(&StudyConfig::run, &RunConfig::lease_seconds,
-                    within(0.1, 86400, "lease_seconds",
-                           "a worker process that is silent for so long has lost its trials, which go on in another"))),
-        field(&StudyConfig::run, &RunConfig::seed, from(0, "seed", "of everything random")),
+                            within(0.1, 86400, "lease_seconds",
+                                   "seconds without a heartbeat after which a worker process loses its trials, which "
+                                   "continue elsewhere"))),
+        field(&StudyConfig::run, &RunConfig::seed, from(0, "seed", "seed of everything random")),
         field(&StudyConfig::run, &RunConfig::memory_gib,
-              from(0, "memory_gib", "limit of tensor memory; 0: three quarters of the machine"))}},
+              from(0, "memory_gib", "limit of tensor memory in GiB; 0: three quarters of the machine"))}},
       {"cluster",
-       "where worker processes are; the study's folder is one that all of them share",
-       {omits_default(field(
-            &StudyConfig::cluster, &study::ClusterConfig::ssh,
-            any("ssh", "hosts that workers are begun on by ssh, in turn; here: this one; never changes results"))),
+       "hosts of worker processes and pipeline ranks",
+       {omits_default(field(&StudyConfig::cluster, &study::ClusterConfig::ssh,
+                            any("ssh",
+                                "hosts that run worker processes, started by ssh in turn; here: this machine; never "
+                                "changes results"))),
         omits_default(field(&StudyConfig::cluster, &study::ClusterConfig::slurm,
-                    any("slurm",
-                        "options of the Slurm jobs that workers are begun in, one each: partition=short, time=4:00:00; "
-                        "never changes results"))),
+                            any("slurm",
+                                "options of srun for the Slurm jobs of the workers, such as partition=short; never "
+                                "changes results"))),
         omits_default(field(&StudyConfig::cluster, &study::ClusterConfig::places,
-                    any("places",
-                        "hosts that places of run.pipeline are begun on by ssh, in turn, beside a worker's own; here: "
-                        "the worker's; never changes results"))),
-        omits_default(field(&StudyConfig::cluster, &study::ClusterConfig::link_us,
-                    from(0, "link_us", "what a message to one of `places` takes, by which steps are cut"))),
+                            any("places",
+                                "hosts that run the ranks of run.pipeline, except the worker's own, started by ssh in "
+                                "turn; here: the worker's host; never changes results"))),
+        omits_default(
+            field(&StudyConfig::cluster, &study::ClusterConfig::link_us,
+                  from(0, "link_us", "time of a message to a host of places in microseconds, for the plan of stages"))),
         omits_default(field(&StudyConfig::cluster, &study::ClusterConfig::link_gb_per_second,
-                    from(0, "link_gb_per_second", "speed of the way there, by which steps are cut; 0: not counted")))}},
+                            from(0, "link_gb_per_second",
+                                 "bandwidth to a host of places in GB/s, for the plan of stages; 0: not counted")))}},
       {"keep",
        "what stays on disk",
-       {field(&StudyConfig::keep, &KeepConfig::top, within(1, 1e6, "top", "trials whose weights are kept")),
+       {field(&StudyConfig::keep, &KeepConfig::top, within(1, 1e6, "top", "number of trials with kept weights")),
         omits_default(field(&StudyConfig::keep, &KeepConfig::ensemble,
-                    within(0, 1000, "ensemble",
-                           "best/ blends the kept trials, drawn so often in all, if that is better on the validation "
-                           "part; 0: it is the best trial")))}}};
+                            within(0, 1000, "ensemble",
+                                   "selections for a blend of kept trials, which becomes best/ if it is better on the "
+                                   "validation part; 0: no blend")))}}};
 }
 
 }  // namespace lanista::studyfile

@@ -25,14 +25,14 @@ OptionSpec end_option(std::int64_t usual, const char* help) {
 
 std::vector<OptionSpec> mltuner_strategy_options() {
   std::vector<OptionSpec> options = study::builtin_tuners().front().options;
-  options.push_back(end_option(kDefaultEndEpochs, "mltuner: epochs without an improvement after which a trial ends"));
+  options.push_back(end_option(kDefaultEndEpochs, "epochs without an improvement after which a trial ends"));
   return options;
 }
 
 std::vector<OptionSpec> second_stage_options() {
   const study::SecondStage usual;
-  return {count_option("best", usual.best, 1, "trials of the search that are trained once more, the best first"),
-          end_option(usual.end, "epochs without an improvement after which one of them ends")};
+  return {count_option("best", usual.best, 1, "number of best trials of the search that are trained again"),
+          end_option(usual.end, "epochs without an improvement after which a refinement ends")};
 }
 
 std::vector<study::TunePlugin> second_stage_tuners() {

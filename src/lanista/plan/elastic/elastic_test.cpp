@@ -93,7 +93,7 @@ TEST(Elastic, WithoutADeadlineIsNoLaterThanFirstCome) {
     SingleGroup first(group), second(group);
     PlanTarget target;
     target.deadline = std::numeric_limits<double>::infinity();
-    target.in_order = true;
+    target.keeps_arrival_order = true;
     const auto ours = simulate(cluster, first, *deadline_policy(target));
     const auto fifo = simulate(cluster, second, *first_come());
     ASSERT_TRUE(ours && fifo);

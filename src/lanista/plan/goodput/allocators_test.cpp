@@ -10,7 +10,7 @@
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/packing.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
-#include "support/plan/goodput/test_crowd.h"
+#include "support/plan/goodput/test_jobs.h"
 
 namespace lanista::cluster {
 namespace {

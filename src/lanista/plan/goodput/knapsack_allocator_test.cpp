@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "lanista/plan/goodput/knapsack.h"
-#include "support/plan/goodput/test_crowd.h"
+#include "support/plan/goodput/test_jobs.h"
 
 namespace lanista::cluster {
 namespace {

@@ -227,29 +227,29 @@ std::vector<std::int64_t> bracket_shares(std::int64_t rungs, std::int64_t eta, s
 StoppingPlugin asha_plugin() {
   OptionSpec type =
       text_option("type", kStopping,
-                  "stopping: who is not good enough at a rung ends; promotion: trials pause there, and the best go on",
+                  "stopping: a trial that is not good enough at a rung ends; promotion: trials pause there, and the "
+                  "best continue",
                   {kStopping, kPromotion});
   OptionSpec mode =
       text_option("mode", kCount,
-                  "who goes on where trials are stopped; count, optuna: fewer than max(1, floor(n/eta)) of "
-                  "the n at the rung are better; ray: no worse than the quantile of the others; "
-                  "syne_tune: at most n/eta are better",
+                  "condition to continue at a rung with n trials; count, optuna: fewer than max(1, floor(n/eta)) are "
+                  "better; ray: no worse than the quantile of the others; syne_tune: at most n/eta are better",
                   {kCount, kRay, kSyneTune, kOptuna});
-  OptionSpec bootstrap = count_option("bootstrap", 0, 0, "so many of the first trials at a rung are stopped (Optuna)");
+  OptionSpec bootstrap = count_option("bootstrap", 0, 0, "number of first trials at a rung that are stopped (Optuna)");
   // So that studies that do not use them have the bytes that they always had.
   for (OptionSpec* spec : {&type, &mode, &bootstrap}) spec->omits_default = true;
   return {"asha",
-          "asynchronous successive halving: at each rung only the best 1/eta of the trials seen there go on",
+          "asynchronous successive halving: at each rung the best 1/eta of the trials so far continue",
           {number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,
                          "epochs at which trials are compared; empty: min, min*eta, ..., max"),
-           count_option("min", 1, 1, "first rung, where no list is given"),
-           count_option("eta", 3, 2, "one of this many trials goes on at a rung"),
-           count_option("max", 0, 0, "last rung, where no list is given; 0: the trial's epochs"),
+           count_option("min", 1, 1, "first rung, without a list of rungs"),
+           count_option("eta", 3, 2, "one of eta trials continues at a rung"),
+           count_option("max", 0, 0, "last rung, without a list of rungs; 0: the trial's epochs"),
            count_option("brackets", 1, 1,
-                        "1: all trials stand at every rung; n: some leave out the first 1 to n - 1 rungs"),
-           text_option("unit", "epochs", "what rungs count", {"epochs"}),
-           text_option("on", "", "metric to compare by; empty: the goals, several of them by fronts"), type, mode,
-           bootstrap},
+                        "1: all trials are compared at each rung; n: some skip the first 1 to n - 1 rungs"),
+           text_option("unit", "epochs", "unit of rungs", {"epochs"}),
+           text_option("on", "", "metric to compare by; empty: the goals, several of them by Pareto fronts"), type,
+           mode, bootstrap},
           make_asha};
 }
 

@@ -88,10 +88,11 @@ Result<std::unique_ptr<Halving>> make_curve(const HalvingContext& judged, const 
 StoppingPlugin curve_plugin() {
   using Kind = OptionSpec::Kind;
   return {"curve",
-          "a trial ends whose curve, extrapolated, hardly reaches the best result",
+          "ends a trial if its extrapolated curve is unlikely to reach the best result",
           {count_option("min", 4, 3, "epoch before which no trial ends"),
-           number_option("chance", Kind::kReal, 0.05, 0, 1, "a trial ends whose chance to end below the best is less"),
-           count_option("startup", 3, 1, "trials that must have trained to their end before one is stopped"),
+           number_option("chance", Kind::kReal, 0.05, 0, 1, "ends a trial with less than this probability to end "
+                                                            "better than the best"),
+           count_option("startup", 3, 1, "number of complete trials before one is stopped"),
            text_option("on", "", "metric to extrapolate; empty: the first goal that is measured in training")},
           make_curve};
 }

@@ -102,11 +102,11 @@ Result<std::unique_ptr<Halving>> make_median(const HalvingContext& judged, const
 
 StoppingPlugin median_plugin() {
   return {"median",
-          "median stopping: a trial ends whose best value so far is worse than the median of the completed ones",
-          {count_option("min", 1, 1, "epoch from which on trials are compared"),
-           count_option("startup", 5, 1, "trials that must have trained to their end before one is stopped"),
+          "median stopping: ends a trial if its best value so far is worse than the median of complete trials",
+          {count_option("min", 1, 1, "first epoch at which trials are compared"),
+           count_option("startup", 5, 1, "number of complete trials before one is stopped"),
            text_option("mode", kVizier,
-                       "vizier: the median of running averages up to the epoch; optuna: of the values at the epoch",
+                       "vizier: median of running averages up to the epoch; optuna: median of values at the epoch",
                        {kVizier, kOptuna}),
            text_option("on", "", "goal to compare by; empty: the first")},
           make_median};

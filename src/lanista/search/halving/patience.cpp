@@ -75,11 +75,11 @@ Result<std::unique_ptr<Halving>> make_patience(const HalvingContext& judged, con
 StoppingPlugin patience_plugin() {
   using Kind = OptionSpec::Kind;
   return {"patience",
-          "a trial ends that has not improved for some epochs",
+          "ends a trial that has not improved for some epochs",
           {count_option("epochs", 5, 1, "epochs without an improvement after which a trial ends"),
-           number_option("min_delta", Kind::kReal, 0.0, 0, 1e300, "by more than this a value must be better to count"),
+           number_option("min_delta", Kind::kReal, 0.0, 0, 1e300, "least improvement that counts"),
            count_option("min", 1, 1, "epoch before which no trial ends"),
-           text_option("on", "", "metric that is to improve; empty: the first goal that is measured in training")},
+           text_option("on", "", "metric that must improve; empty: the first goal that is measured in training")},
           make_patience};
 }
 

@@ -336,13 +336,13 @@ Result<std::unique_ptr<Halving>> make_successive_halving(const HalvingContext& j
 
 /// What both rules have.
 std::vector<OptionSpec> with_common_options(std::vector<OptionSpec> own) {
-  own.push_back(count_option("eta", 3, 2, "one of this many trials goes on at a rung"));
+  own.push_back(count_option("eta", 3, 2, "one of eta trials continues at a rung"));
   own.push_back(text_option("brackets", kTogether,
-                            "together: the next one begins as soon as a slot is free; in_turn: when all trials of the "
-                            "one before have ended",
+                            "start of the next bracket; together: as soon as a slot is free; in_turn: when all "
+                            "trials of the previous one have ended",
                             {kTogether, kInTurn}));
-  own.push_back(count_option("cycles", 0, 0, "how often; 0: as often as the budget allows"));
-  own.push_back(text_option("on", "", "metric to compare by; empty: the goals, several of them by fronts"));
+  own.push_back(count_option("cycles", 0, 0, "number of cycles; 0: as many as the budget allows"));
+  own.push_back(text_option("on", "", "metric to compare by; empty: the goals, several of them by Pareto fronts"));
   return own;
 }
 
@@ -350,22 +350,23 @@ std::vector<OptionSpec> with_common_options(std::vector<OptionSpec> own) {
 
 StoppingPlugin successive_halving_plugin() {
   return {"successive_halving",
-          "trials pause at rungs; when all of a rung are there the best 1/eta go on and the others end",
+          "trials pause at rungs; when all of a rung have arrived, the best 1/eta continue and the others end",
           with_common_options(
-              {count_option("trials", 0, 0, "that begin together; 0: as few as let one reach the end of training"),
-               count_option("min", 1, 1, "first rung, in epochs, where no list is given; then min*eta, ..."),
+              {count_option("trials", 0, 0, "trials that start together; 0: as few as let one reach the end "
+                                            "of training"),
+               count_option("min", 1, 1, "first rung in epochs, without a list of rungs; then min*eta, ..."),
                number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,
-                             "epochs at which trials are compared, the end of training not included")}),
+                             "epochs at which trials are compared, without the end of training")}),
           make_successive_halving, true};
 }
 
 StoppingPlugin hyperband_plugin() {
   return {
-      "hyperband", "successive halvings with many trials that train little at first, fewer that train more, and so on",
-      with_common_options({count_option("min", 1, 1, "epochs below which no trial is stopped"),
+      "hyperband", "successive halvings that start with many short trials, then fewer and longer ones",
+      with_common_options({count_option("min", 1, 1, "epoch before which no trial is stopped"),
                            text_option("variant", "ceil",
-                                       "trials that begin in bracket s of m: ceil: ceil(m eta^s / (s+1)); floor_ratio: "
-                                       "floor(m / (s+1)) eta^s; ceil_ratio: ceil(m / (s+1)) eta^s",
+                                       "trials that start in bracket s of m; ceil: ceil(m eta^s / (s+1)); "
+                                       "floor_ratio: floor(m / (s+1)) eta^s; ceil_ratio: ceil(m / (s+1)) eta^s",
                                        {"ceil", "floor_ratio", "ceil_ratio"})}),
       make_hyperband, true};
 }

@@ -218,12 +218,12 @@ StrategyPlugin bohb_plugin() {
   using Kind = OptionSpec::Kind;
   return {
       "bohb",
-      "BOHB's model: two kernel densities over all decisions, made at the largest budget with enough results; with "
-      "stop: {rule: hyperband} it is BOHB",
-      {number_option("random_fraction", Kind::kReal, 1.0 / 3, 0, 1, "part of the proposals that is drawn at random"),
-       number_option("candidates", Kind::kInt, 64, 1, 10'000, "draws of which the most promising is proposed"),
-       number_option("top_percent", Kind::kInt, 15, 1, 99, "good trials among a hundred"),
-       number_option("widening", Kind::kReal, 3.0, 1e-3, 100, "bandwidths of draws over those of the densities"),
+      "model of BOHB: two kernel densities over all decisions, at the largest budget with enough results; with stop: "
+      "{rule: hyperband} it is BOHB",
+      {number_option("random_fraction", Kind::kReal, 1.0 / 3, 0, 1, "share of random proposals"),
+       number_option("candidates", Kind::kInt, 64, 1, 10'000, "samples of which the most promising is proposed"),
+       number_option("top_percent", Kind::kInt, 15, 1, 99, "percentage of good trials"),
+       number_option("widening", Kind::kReal, 3.0, 1e-3, 100, "factor of the bandwidths for samples"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         BohbSettings settings;

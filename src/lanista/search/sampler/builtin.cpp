@@ -20,7 +20,7 @@ class NoHalving final : public Halving {
 
 StoppingPlugin no_stopping_plugin() {
   return {"none",
-          "every trial trains to its budget",
+          "each trial trains to its budget",
           {},
           [](const HalvingContext&, const Options&) -> Result<std::unique_ptr<Halving>> {
             return std::unique_ptr<Halving>(std::make_unique<NoHalving>());

@@ -182,11 +182,11 @@ class CmaEsSearch final : public ReplayableSampler {
 StrategyPlugin cmaes_plugin() {
   using Kind = OptionSpec::Kind;
   return {"cmaes",
-          "CMA-ES over the numbers of the space by the first goal; bases, choices and mutations are drawn at random",
+          "CMA-ES over the numbers of the space by the first goal; base models, choices and mutations are random",
           {number_option(
                "population", Kind::kInt, 0, 0, 10'000,
-               "trials of a generation; 0: 4 + 3 ln(numbers), or as many as are under way at a time if that is more"),
-           number_option("sigma", Kind::kReal, 1.0 / 6, 1e-6, 1, "first step, as a part of each range"),
+               "trials of a generation; 0: 4 + 3 ln(numbers), or the number of open trials if that is more"),
+           number_option("sigma", Kind::kReal, 1.0 / 6, 1e-6, 1, "first step size, as a share of each range"),
            mutation_count_option()},
           [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
             const auto population = options.at("population").get<std::int64_t>();

@@ -266,12 +266,13 @@ StrategyPlugin dehb_plugin() {
   using Kind = OptionSpec::Kind;
   StrategyPlugin plugin{
       "dehb",
-      "DEHB: differential evolution with a population for each budget, over Hyperband's brackets; it says itself how "
-      "far trials train, so stop must be none",
+      "DEHB: differential evolution with a population for each budget, over Hyperband's brackets; it has its own "
+      "halving, so stop must be none",
       {count_option("min", 1, 1, "least budget in epochs"),
-       count_option("eta", 3, 2, "of so many trials of a budget one goes on, with a budget so many times larger"),
-       number_option("scale", Kind::kReal, 0.5, 0, 2, "of the difference between two that is added to a third (F)"),
-       number_option("crossover", Kind::kReal, 0.5, 0, 1, "probability of a coordinate to be the mutant's (CR)"),
+       count_option("eta", 3, 2, "one of eta trials of a budget continues, with a budget eta times larger"),
+       number_option("scale", Kind::kReal, 0.5, 0, 2, "factor F of the difference of two trials that is added to "
+                                                      "a third"),
+       number_option("crossover", Kind::kReal, 0.5, 0, 1, "probability CR that a coordinate is the mutant's"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         if (context.goals.empty())

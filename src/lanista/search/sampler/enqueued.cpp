@@ -123,7 +123,7 @@ Result<study::Proposal> sampled_proposal(const Context& context, const ProposalS
 
 OptionSpec enqueue_option() {
   OptionSpec out = option(kEnqueue, OptionSpec::Kind::kMapList, nlohmann::json::array(),
-                          "configurations that are tried first, as {parameter: value}; what they do not name is drawn");
+                          "configurations that are tried first, as {parameter: value}; the rest is sampled");
   out.omits_default = true;  // studies without have the bytes that they always had
   return out;
 }

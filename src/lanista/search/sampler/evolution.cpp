@@ -169,14 +169,16 @@ StrategyPlugin evolution_plugin() {
   using Kind = OptionSpec::Kind;
   return {
       "evolution",
-      "regularised evolution: mutate the best of a tournament among the youngest trials",
-      {number_option("population", Kind::kInt, 24, 1, 10'000, "trials that may be parents; the first ones are random"),
-       number_option("tournament", Kind::kInt, 6, 1, 10'000, "trials of which the best becomes the parent"),
+      "regularised evolution: mutates the best of a tournament among the youngest trials",
+      {number_option("population", Kind::kInt, 24, 1, 10'000, "number of trials that may be parents; the first ones "
+                                                              "are random"),
+       number_option("tournament", Kind::kInt, 6, 1, 10'000, "number of trials of which the best becomes the parent"),
        number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
-       number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that one of its hyper-parameters is drawn anew"),
+       number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that a hyper-parameter of a child is "
+                                                        "sampled again"),
        number_option("parsimony", Kind::kReal, 0, 0, 1,
-                     "share of the population whose ranks count as one, among which the smaller model wins; 0: size is "
-                     "no matter"),
+                     "share of the population with ranks that count as equal, so that the smaller model wins; 0: "
+                     "size does not count"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;

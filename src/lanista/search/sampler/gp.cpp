@@ -232,14 +232,15 @@ StrategyPlugin gp_plugin() {
   using Kind = OptionSpec::Kind;
   return {
       "gp",
-      "Gaussian-process search by the first goal: the trial with the highest expected improvement that keeps to the "
-      "constraints; mutations are drawn at random",
-      {number_option("startup", Kind::kInt, 10, 1, 10'000, "results before the model is asked; until then random"),
-       number_option("candidates", Kind::kInt, 1024, 1, 1'000'000, "points of which the best are looked at closely"),
-       number_option("fantasies", Kind::kInt, 128, 1, 10'000, "guesses at what running trials will give"),
-       number_option("refit", Kind::kInt, 1, 1, 10'000, "results after which the kernel is fitted anew"),
+      "Gaussian-process search by the first goal: the highest expected improvement within the constraints; mutations "
+      "are random",
+      {number_option("startup", Kind::kInt, 10, 1, 10'000, "number of random trials before the model is used"),
+       number_option("candidates", Kind::kInt, 1024, 1, 1'000'000, "points that are compared, of which the best "
+                                                                   "are refined"),
+       number_option("fantasies", Kind::kInt, 128, 1, 10'000, "sampled outcomes of running trials"),
+       number_option("refit", Kind::kInt, 1, 1, 10'000, "results after which the kernel is fitted again"),
        number_option("observations", Kind::kInt, 200, 2, 2'000,
-                     "results that the model knows: the best and the newest"),
+                     "results that the model uses: the best and the newest"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         if (context.goals.empty()) return Error{Code::kInvalidArgument, "gp needs a goal to model", "goals"};

@@ -62,10 +62,10 @@ StrategyPlugin grid_plugin() {
   grain.default_value = 5;
   grain.min = 1;
   grain.max = 1'000'000;
-  grain.help = "values taken from a continuous domain";
+  grain.help = "number of values of a continuous domain";
   return {
       "grid",
-      "all bases with all hyper-parameters in order; no mutations",
+      "all base models with all hyper-parameters in order; no mutations",
       {grain},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         return std::unique_ptr<Sampler>(std::make_unique<GridSearch>(context, options.at("grain").get<std::int64_t>()));

@@ -139,11 +139,11 @@ StrategyPlugin local_search_plugin() {
   using Kind = OptionSpec::Kind;
   return {"local_search",
           "hill climbing with restarts: one mutation or one hyper-parameter away from the best trial",
-          {number_option("starts", Kind::kInt, 3, 1, 10'000, "random trials at the beginning of a climb"),
+          {number_option("starts", Kind::kInt, 3, 1, 10'000, "number of random trials at the start of a climb"),
            number_option("patience", Kind::kInt, 25, 1, 1'000'000,
-                         "trials without improvement after which a new climb begins"),
+                         "trials without improvement after which a new climb starts"),
            number_option("radius", Kind::kReal, 0.1, 0.001, 10,
-                         "standard deviation of a step in a number, in parts of its range"),
+                         "standard deviation of a step, as a share of the range"),
            number_option("p_model", Kind::kReal, 0.5, 0, 1, "probability that a neighbour differs in the model"),
            mutation_count_option()},
           [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {

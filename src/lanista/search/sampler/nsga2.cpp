@@ -168,12 +168,14 @@ StrategyPlugin nsga2_plugin() {
   using Kind = OptionSpec::Kind;
   return {
       "nsga2",
-      "several goals at once: cross the trials that no other dominates, keep the front spread out",
-      {number_option("population", Kind::kInt, 50, 2, 10'000, "trials that may be parents; the first ones are random"),
+      "NSGA-II for several goals: crosses trials that no other dominates and keeps the Pareto front spread out",
+      {number_option("population", Kind::kInt, 50, 2, 10'000, "number of trials that may be parents; the first ones "
+                                                              "are random"),
        number_option("p_crossover", Kind::kReal, 0.9, 0, 1, "probability that a child has two parents"),
-       number_option("p_swap", Kind::kReal, 0.5, 0, 1, "probability that a gene comes from the second parent"),
+       number_option("p_swap", Kind::kReal, 0.5, 0, 1, "probability that a decision comes from the second parent"),
        number_option("p_mutation", Kind::kReal, 0, 0, 1,
-                     "probability that a gene is drawn anew, or the model mutated; 0: one over their number"),
+                     "probability that a decision is sampled again or the model mutated; 0: one over the number "
+                     "of decisions"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;

@@ -278,20 +278,20 @@ std::int64_t pbt_quantile(std::int64_t members, double quantile) {
 StrategyPlugin pbt_plugin() {
   StrategyPlugin plugin{
       "pbt",
-      "population based training: every interval the worst members go on from the state of the best, with "
-      "hyper-parameters beside theirs; with a halving of its own",
-      {number_option("population", OptionSpec::Kind::kInt, 8, 2, 100'000, "members, each a trial"),
-       count_option("interval", 1, 1, "epochs from one generation to the next"),
+      "population based training: after each interval the worst members continue from the state of the best, with "
+      "changed hyper-parameters; it has its own halving",
+      {number_option("population", OptionSpec::Kind::kInt, 8, 2, 100'000, "number of members, each a trial"),
+       count_option("interval", 1, 1, "epochs between generations"),
        number_option("quantile", OptionSpec::Kind::kReal, 0.25, 0, 0.5,
-                     "share of members that fork, and of those that they fork from (0.2 in the paper)"),
+                     "share of members that fork, and of members that they fork from (0.2 in the paper)"),
        number_option("resample", OptionSpec::Kind::kReal, 0.25, 0, 1,
-                     "chance that a hyper-parameter of a fork is drawn anew"),
+                     "probability that a hyper-parameter of a fork is sampled again"),
        number_option("factors", OptionSpec::Kind::kRealList, {0.8, 1.2}, 1e-6, 1e6,
-                     "by which it is multiplied else, with equal chance"),
-       text_option("on", "", "metric to compare by; empty: the goals, several of them by fronts"),
+                     "factors of a hyper-parameter that is not sampled again, with equal probability"),
+       text_option("on", "", "metric to compare by; empty: the goals, several of them by Pareto fronts"),
        text_option("fixed", "refuse",
-                   "a model, or a hyper-parameter, that cannot change while a trial trains: refuse to vary it; keep: "
-                   "members have theirs, and fork among those that agree in it",
+                   "models or hyper-parameters that cannot change in training: refuse: they must not vary; keep: "
+                   "members fork among those that agree in them",
                    {"refuse", "keep"})},
       make_pbt};
   plugin.has_own_halving = plugin.forks = true;

@@ -186,10 +186,11 @@ StrategyPlugin policy_gradient_plugin() {
   return {"policy_gradient",
           "REINFORCE: learns independent probabilities of all decisions, mutations included",
           {number_option("rate", Kind::kReal, 0.4, 0, 100, "learning rate of the logits"),
-           number_option("baseline_decay", Kind::kReal, 0.9, 0, 1, "part of the old baseline in the moving average"),
-           number_option("entropy", Kind::kReal, 0.01, 0, 10, "weight of the policy's entropy, which keeps it curious"),
-           number_option("bins", Kind::kInt, 8, 1, 10'000, "parts into which a domain of numbers is cut"),
-           number_option("window", Kind::kInt, 64, 1, 10'000, "recent trials that a result is compared with"),
+           number_option("baseline_decay", Kind::kReal, 0.9, 0, 1, "share of the old baseline in the moving average"),
+           number_option("entropy", Kind::kReal, 0.01, 0, 10, "weight of the policy's entropy, for exploration"),
+           number_option("bins", Kind::kInt, 8, 1, 10'000, "number of intervals of a numeric domain"),
+           number_option("window", Kind::kInt, 64, 1, 10'000, "number of recent trials that a result is "
+                                                              "compared with"),
            mutation_count_option()},
           [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
             Settings settings;

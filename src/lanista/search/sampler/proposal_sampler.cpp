@@ -7,7 +7,7 @@ namespace lanista::strategy {
 
 OptionSpec mutation_count_option() {
   return number_option("mutations", OptionSpec::Kind::kIntList, {0, 3}, 0, 64,
-                       "fewest and most mutations of a model drawn from a base");
+                       "least and greatest number of mutations of a base model");
 }
 
 Result<MutationCount> mutation_count(const Options& options) {

@@ -61,10 +61,10 @@ std::optional<Error> repeated_space_conflict(const study::StudyConfig& config) {
 StrategyPlugin random_plugin() {
   return {
       "random",
-      "independent draws of a base, its mutations and the hyper-parameters",
+      "independent samples of a base model, its mutations and the hyper-parameters",
       {mutation_count_option(),
        option(kAgain, OptionSpec::Kind::kBool, false,
-              "whether a space of which all is drawn is drawn once more, trials beginning with other values")},
+              "whether an exhausted space is sampled again with other seeds")},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         LANISTA_ASSIGN(const MutationCount count, mutation_count(options));
         return std::unique_ptr<Sampler>(std::make_unique<RandomSearch>(context, count, options.at(kAgain).get<bool>()));

@@ -106,11 +106,10 @@ StrategyPlugin sobol_plugin() {
   scramble.kind = OptionSpec::Kind::kText;
   scramble.default_value = "owen";
   scramble.allowed = {"owen", "shift", "none"};
-  scramble.help = "how the seed moves the points: nested uniform scrambling, a digital shift, or not at all";
+  scramble.help = "how the seed changes the points: nested uniform scrambling, a digital shift, or none";
   return {
       "sobol",
-      "points of a Sobol sequence, evenly spread over bases and hyper-parameters (best with 2^m trials); mutations "
-      "are drawn at random",
+      "points of a Sobol sequence over base models and hyper-parameters (best with 2^m trials); mutations are random",
       {scramble, mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         LANISTA_ASSIGN(const MutationCount count, mutation_count(options));

@@ -162,13 +162,16 @@ StrategyPlugin tpe_plugin() {
   using Kind = OptionSpec::Kind;
   return {
       "tpe",
-      "tree-structured Parzen estimator: more like good trials, less like the others; mutations are drawn at random",
-      {number_option("startup", Kind::kInt, 10, 1, 10'000, "trials that must have ended before the model is used"),
-       number_option("candidates", Kind::kInt, 24, 1, 10'000, "draws of which the most promising is proposed"),
-       flag_option("multivariate", true, "model the decisions that exist together jointly, not each on its own"),
-       flag_option("constant_liar", true, "count running trials as bad ones, so that they are not tried again"),
+      "tree-structured Parzen estimator: samples that resemble good trials more than the others; mutations "
+      "are random",
+      {number_option("startup", Kind::kInt, 10, 1, 10'000, "number of ended trials before the model is used"),
+       number_option("candidates", Kind::kInt, 24, 1, 10'000, "samples of which the most promising is proposed"),
+       flag_option("multivariate", true, "whether decisions that exist together are modelled jointly"),
+       flag_option("constant_liar", true, "whether running trials count as bad ones, so that they are not "
+                                          "proposed again"),
        text_option("gamma", "linear",
-                   "good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as in hyperopt",
+                   "number of good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as "
+                   "in hyperopt",
                    {"linear", "sqrt"}),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {

@@ -94,7 +94,8 @@ struct FrozenConfig {
 };
 struct ModelConfig {
   std::vector<std::string> base{"builtin:small-mlp", "builtin:small-cnn"};
-  /// A space of models in place of bases: a tree of blocks (docs/study-file.md), "builtin:NAME?option=value", or null.
+  /// A space of models instead of bases: a tree of blocks (docs/reference/study-file/model.md),
+  /// "builtin:NAME?option=value", or null.
   nlohmann::json space;
   std::optional<FrozenConfig> frozen;
 };

@@ -10,8 +10,8 @@ namespace lanista::study {
 std::vector<OptionSpec> adaptive_options() {
   using Kind = OptionSpec::Kind;
   OptionSpec rate = option("rate", Kind::kText, "auto",
-                           "how the learning rate follows the batch: adascale, by what its step is worth; sqrt, by the "
-                           "root of its factor; linear; none; auto: adascale for sgd and lion, else sqrt");
+                           "factor of the learning rate with the batch; adascale: the value of its step; sqrt: the "
+                           "root of the batch's factor; linear; none; auto: adascale for sgd and lion, else sqrt");
   rate.allowed = {"auto", "adascale", "sqrt", "linear", "none"};
   return {number_option("most", Kind::kInt, nullptr, 1, static_cast<double>(kMaxBatch),
                         "largest batch: data.batch times a power of two"),

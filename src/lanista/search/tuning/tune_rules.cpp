@@ -19,59 +19,62 @@ constexpr const char* kBatch = "batch";
 
 std::vector<OptionSpec> mltuner_options() {
   using Kind = OptionSpec::Kind;
-  OptionSpec searcher = option("searcher", Kind::kText, "sobol", "what proposes settings");
+  OptionSpec searcher = option("searcher", Kind::kText, "sobol", "sampler of settings");
   searcher.allowed = {"random", "grid", "sobol", "tpe", "gp", "marginal"};
   OptionSpec halving = number_option("halving", Kind::kInt, 2, 0, 64,
-                                     "of tries that begin at once one of so many goes on, so many times as long; 0: "
-                                     "the published search, a try at a time against the best so far");
+                                     "one of this many branches continues, this many times as long; 0: the published "
+                                     "search, one branch at a time");
   return {
       option("params", Kind::kMap, nullptr,
-             "what is tuned: lr, momentum, weight_decay, … with the notation of space.params"),
+             "settings to tune: lr, momentum, weight_decay, …, in the notation of space.params"),
       searcher,
-      number_option("windows", Kind::kInt, 10, 2, 1000, "window means that a loss trace is cut into"),
+      number_option("windows", Kind::kInt, 10, 2, 1000, "window means of a loss trace; for halving: 0"),
       number_option("diverged", Kind::kReal, 10.0, 1, 1e300,
-                    "times the loss at the start, above which a branch has diverged"),
+                    "factor of the start loss above which a branch has diverged"),
       number_option("unstable", Kind::kReal, 0.1, 0, 1e300,
-                    "share of the loss's fall, above which its largest rise is too much"),
+                    "largest rise of a stable loss, as a share of its fall; for halving: 0"),
       number_option("time", Kind::kInt, 4, 0, kMaxTryLength,
-                    "steps of the first tries, at least; without halving never fewer than windows"),
+                    "least steps of the first branches; with halving: 0 at least windows"),
       number_option(
           "again", Kind::kReal, 1.0, 1, 1000,
-          "with halving: times as many steps have the first tries of a later search, as what differs is less"),
-      number_option("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
-      number_option("together", Kind::kInt, 8, 1, 64, "tries that begin at once"),
+          "factor of the steps of the first branches in a later search, with halving"),
+      number_option("trials", Kind::kInt, 30, 1, 10'000, "most branches of a search"),
+      number_option("together", Kind::kInt, 8, 1, 64, "branches that start together"),
       halving,
-      number_option("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
-      number_option("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
+      number_option("best", Kind::kInt, 5, 2, 10'000, "number of fastest branches that end a search when they are "
+                                                      "alike; for halving: 0"),
+      number_option("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which branches are alike; for "
+                                                      "halving: 0"),
       number_option("retune", Kind::kInt, 2, 0, 1e6,
-                    "epochs without an improvement after which the trial searches again; 0: it never does"),
+                    "epochs without an improvement after which the trial searches again; 0: never"),
       number_option("age", Kind::kReal, 0.25, 0, 1,
-                    "and never fewer than this share of the epochs so far: old trials wait longer"),
-      option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
-      option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
+                    "least wait before a later search, as a share of the epochs so far"),
+      option("on", Kind::kText, "", "metric that must improve; empty: val_accuracy, else val_loss"),
+      option("paired", Kind::kBool, true, "whether all branches of a search read the same mini-batches"),
       number_option("sequential", Kind::kReal, 0.0, 0, 100,
-                    "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
+                    "standard errors by which a slower branch is discarded early; 0: none is; for halving: 0"),
       number_option("second_look", Kind::kReal, 1.0, 1, 100,
-                    "times the trial time that the two best branches run before one is chosen; 1: no second look"),
+                    "factor of the time that the two best branches run before the choice; 1: none; for halving: 0"),
       option("progress", Kind::kBool, false,
-             "whether the first search's winner must have a loss below the start's, which is one batch's with halving; "
-             "where none has, the trial goes on as it was"),
+             "whether the first search's winner needs a loss below the start's; if none has, the trial "
+             "continues unchanged"),
       number_option("reach", Kind::kReal, 20.0, 0, 1e9,
-                    "with halving: times more or less than the setting at hand that later searches look at, in ranges "
-                    "with log; 0, or up to 1: all of the range"),
+                    "largest factor between the current setting and those of later searches, in log ranges with "
+                    "halving; up to 1: the whole range"),
       number_option("sure", Kind::kReal, 0.0, 0, 100,
-                    "with halving: standard errors by which a later search's winner must be ahead of the setting at "
-                    "hand; they run on until that is told, at most to the epoch's end; 0: the lower loss wins"),
+                    "standard errors by which a later winner must be better than the current setting, with halving, "
+                    "at most to the epoch's end; 0: the lower loss wins"),
       number_option("undo", Kind::kReal, 0.0, 0, 100,
-                    "with halving: the winner goes on so many times its steps before it is taken, and the trial goes "
-                    "back to where it was if its loss is above what the setting at hand had come to; 0: no")};
+                    "factor of the winner's steps for which it is checked, with halving; the trial returns to its "
+                    "earlier state if the loss is worse; 0: no check")};
 }
 
 std::vector<OptionSpec> schedule_options() {
   using Kind = OptionSpec::Kind;
   return {option("settings", Kind::kMapList, nlohmann::json::array(),
-                 "settings by step, rising: a list of {step: 0, lr: 0.1, …}, as a model package tells it"),
-          option("from", Kind::kText, "", "a study, or its best/, whose winner's schedule is read in their place")};
+                 "settings by rising step: a list of {step: 0, lr: 0.1, …}, as in package.json"),
+          option("from", Kind::kText, "", "folder of a study or a package; the schedule of its winner is read "
+                                          "instead of settings")};
 }
 
 /// Numbers that a list, or a number alone, says.
@@ -155,10 +158,10 @@ Result<void> check_tunable(std::string_view name) {
 
 const std::vector<TunePlugin>& builtin_tuners() {
   static const std::vector<TunePlugin> tuners{
-      {"mltuner", "tries settings on branches of the trial itself and goes on from the best", mltuner_options()},
-      {std::string(kReplaySchedule), "plays back the settings that a search has found", schedule_options()},
+      {"mltuner", "tries settings on branches of the trial and continues from the best", mltuner_options()},
+      {std::string(kReplaySchedule), "replays the settings that a search has found", schedule_options()},
       {std::string(kAdaptive),
-       "measures gradient noise in training and chooses the batch by it (data.batch: adaptive(…))",
+       "measures gradient noise in training and selects the batch by it (data.batch: adaptive(…))",
        adaptive_options()}};
   return tuners;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "support/engine/core/conformance_fixture.h"
-#include "support/engine/core/conformance_orders.h"
+#include "support/engine/core/conformance_commands.h"
 #include "support/engine/core/conformance_states.h"
 
 /// What executor.h promises, as tests for every executor. A bench is default-constructible and has

@@ -10,7 +10,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/study_setup.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/store/log.h"

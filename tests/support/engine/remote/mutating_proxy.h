@@ -1,4 +1,4 @@
-#pragma marker_file
+#pragma once
 
 #include <cstdint>
 #include <optional>

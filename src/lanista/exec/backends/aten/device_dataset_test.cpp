@@ -125,7 +125,7 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
   }
   told.uploaded_bytes = executable.uploaded_bytes();
   const nn::Metrics asked{.loss = derived.train.options.loss};
-  std::vector<nn::LaneMetrics> measured{{.lane = 0, .asked = &asked}, {.lane = 2, .asked = &asked}};
+  std::vector<nn::LaneMetrics> measured{{.lane = 0, .requested = &asked}, {.lane = 2, .requested = &asked}};
   batch_of(0, 20);
   bool asked_for = false;
   executable.evaluate([&]() -> const nn::Batch* { return std::exchange(asked_for, true) ? nullptr : &batches[0]; },
@@ -156,7 +156,7 @@ TEST(DeviceDatasets, GiveEqualBitsWhenReadByRow) {
       }
     }
   }
-  EXPECT_TRUE(keeps.warnings().take().empty());
+  EXPECT_TRUE(keeps.warnings().drain().empty());
 }
 
 TEST(DeviceDatasets, AreUploadedOnceAndFreedWithTheLastProgram) {
@@ -170,11 +170,11 @@ TEST(DeviceDatasets, AreUploadedOnceAndFreedWithTheLastProgram) {
     return std::make_shared<const DeviceDataset>();
   };
   {
-    const auto first = keeps.tables().get(key, make), second = keeps.tables().get(key, make);
+    const auto first = keeps.dataset_cache().get(key, make), second = keeps.dataset_cache().get(key, make);
     EXPECT_EQ(first, second);
     EXPECT_EQ(made, 1);
   }
-  static_cast<void>(keeps.tables().get(key, make));
+  static_cast<void>(keeps.dataset_cache().get(key, make));
   EXPECT_EQ(made, 2);
 }
 
@@ -189,7 +189,7 @@ TEST(DeviceDatasets, AreUploadedPerBatchWithoutMemory) {
     const DatasetRun read = train(derived, samples, *device, true, true, Precision::kFloat32, of);
     EXPECT_TRUE(read.states == fed.states);
     EXPECT_EQ(read.uploaded_bytes, fed.uploaded_bytes);
-    EXPECT_EQ(device->warnings().take().size(), 1U);
+    EXPECT_EQ(device->warnings().drain().size(), 1U);
   }
   EXPECT_EQ(samples.reads, 0);
 }

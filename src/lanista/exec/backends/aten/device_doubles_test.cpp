@@ -101,12 +101,12 @@ TEST(LaneProbe, ReportsLaneDependenceOnlyWhereItExists) {
     const Derived derived = derive(small_mlp());
     nn::Program alone = compile_empty(derived, {.lanes = 1, .max_batch = kBatch, .backend = &backend});
     EXPECT_EQ(alone.describe().find("lanes differ"), std::string::npos) << "one lane has no other";
-    const std::vector<std::string> warnings = device.warnings().take();
+    const std::vector<std::string> warnings = device.warnings().drain();
     ASSERT_EQ(warnings.size(), forgets ? 1U : 0U) << "it is told once";
     if (forgets) {
       EXPECT_NE(warnings[0].find("aten/double/L3"), std::string::npos) << warnings[0];
     }
-    EXPECT_TRUE(device.warnings().take().empty());
+    EXPECT_TRUE(device.warnings().drain().empty());
   }
 }
 
@@ -120,7 +120,7 @@ TEST(LaneProbe, FindsEqualLanesForEveryOperatorModelOnTheHost) {
     EXPECT_EQ(program.describe().find("lanes differ"), std::string::npos) << model.name;
     EXPECT_EQ(backend.last->step_count(0), -1);
   }
-  EXPECT_TRUE(device.warnings().take().empty());
+  EXPECT_TRUE(device.warnings().drain().empty());
 }
 
 std::string failure_of(const nn::LaneResult& end) {
@@ -166,7 +166,7 @@ ProgramSet train(const Derived& derived, const DoubleBackend& backend, std::int6
                }},
               several.ends);
   const nn::Metrics asked{.loss = derived.train.options.loss};
-  std::vector<nn::LaneMetrics> measured{{.lane = 0, .asked = &asked}, {.lane = lanes - 1, .asked = &asked}};
+  std::vector<nn::LaneMetrics> measured{{.lane = 0, .requested = &asked}, {.lane = lanes - 1, .requested = &asked}};
   const OwnedBatch batch = random_batch(derived, kBatch, 99);
   const nn::Batch view = batch.view();
   bool told = false;
@@ -193,14 +193,14 @@ TEST(LimitedMemory, RunsFewerLanesPerLaunchWithEqualBits) {
     const std::int64_t least = kernels.most;
     const ProgramSet plenty = train(derived, backend, lanes, shared);
     EXPECT_EQ(plenty.at_once, lanes);
-    EXPECT_TRUE(device.warnings().take().empty());
+    EXPECT_TRUE(device.warnings().drain().empty());
 
     kernels.room = rng.between(least, least * lanes);
     const ProgramSet poor = train(derived, backend, lanes, shared);
     EXPECT_LE(poor.at_once * (least - 4), kernels.room) << "some kernels make four numbers a thread";
     if (poor.at_once < lanes) {
       ++halved;
-      const auto warnings = device.warnings().take();
+      const auto warnings = device.warnings().drain();
       ASSERT_FALSE(warnings.empty());
       EXPECT_NE(warnings[0].find("torch:double"), std::string::npos) << warnings[0];
     }
@@ -288,7 +288,7 @@ TEST(LimitedMemory, CompilesFewerLanesWhenStatesDoNotFit) {
   ASSERT_TRUE(program.ok()) << program.error().message;
   EXPECT_LT(program->lanes(), lanes);
   EXPECT_GE(program->lanes(), lanes / 8);
-  EXPECT_EQ(device.warnings().take().size(), 1U);
+  EXPECT_EQ(device.warnings().drain().size(), 1U);
 }
 #endif
 

@@ -61,7 +61,7 @@ TEST(DeviceLibrary, HasItsOwnStamp) {
 }
 
 TEST(DeviceFindings, ReportGpuAndLibrary) {
-  const std::vector<Finding> all = findings();
+  const std::vector<DeviceCheck> all = check_devices();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].name, "gpu");
   EXPECT_EQ(all[1].name, "torch");

@@ -1,4 +1,4 @@
-#include "support/exec/backends/cuda_blocks/block_watched.h"
+#include "support/exec/backends/cuda_blocks/block_race_detector.h"
 
 #include <cstddef>
 #include <vector>
@@ -12,7 +12,7 @@ void record_write(const void* p);
 }  // namespace
 }  // namespace lanista::device::block
 
-#define BLOCK_TRACED_POINTERS "lanista/device/block_watched.inc.h"
+#define BLOCK_TRACED_POINTERS "support/exec/backends/cuda_blocks/block_race_detector.inc.h"
 #include "lanista/exec/backends/cuda_blocks/device/run.inc.h"
 
 namespace lanista::device::block {
