@@ -48,13 +48,8 @@ class StageProcessPool::ProcessGroup {
       if (const auto fault = transport_->fault()) fail_lost(fault->end, fault->why);
     } else {
       for (std::size_t i = 0; i < num_used_; ++i) {
-<<<<<<< HEAD
-        engine::Channel& channel = *processes_[i].num_starts.channel;
-        if (channel.receive(0)) fail_lost(i, "sent an unexpected message");
-=======
         engine::Channel& channel = *processes_[i].launched.channel;
-        if (channel.receive(0)) fail_lost(i, "said what nobody asked for");
->>>>>>> main
+        if (channel.receive(0)) fail_lost(i, "sent an unexpected message");
         if (channel.closed()) fail_lost(i, "");
       }
     }
@@ -102,14 +97,9 @@ class StageProcessPool::ProcessGroup {
     for (std::size_t i = 0; i < wanted; ++i) receive(i);
     if (hosts_.has_separate_memory) {
       std::vector<engine::Channel*> ends;
-<<<<<<< HEAD
-      for (std::size_t i = 0; i < wanted; ++i) ends.push_back(&*processes_[i].num_starts.channel);
+      for (std::size_t i = 0; i < wanted; ++i) ends.push_back(&*processes_[i].launched.channel);
       transport_ =
           std::make_unique<StageChannelTransport>(map, memory_.data(), 0, std::move(ends), hosts_.heartbeat_timeout_s);
-=======
-      for (std::size_t i = 0; i < wanted; ++i) ends.push_back(&*processes_[i].launched.channel);
-      transport_ = std::make_unique<StageChannelTransport>(map, memory_.data(), 0, std::move(ends), hosts_.heartbeat_timeout_s);
->>>>>>> main
     }
     program_ = program;
   }
@@ -193,14 +183,9 @@ class StageProcessPool::ProcessGroup {
     const std::string& reason = why.empty() ? end.text : why;
     report_loss(lost_process, reason);
     const std::string& host = hosts_.hosts[lost_process.host].host;
-<<<<<<< HEAD
-    throw nn::RankLost("process " + std::to_string(lost_process.num_starts.process) +
+    throw nn::RankLost("process " + std::to_string(lost_process.launched.process) +
                        (host.empty() ? "" : " on " + host) + " at rank " + std::to_string(i + 1) + " of a pipeline " +
                        reason);
-=======
-    throw nn::RankLost("process " + std::to_string(lost_process.launched.process) + (host.empty() ? "" : " on " + host) +
-                         " at place " + std::to_string(i + 1) + " of a pipeline " + reason);
->>>>>>> main
   }
 
   const StageHosts& hosts_;

@@ -18,20 +18,12 @@ struct Hosts {
   explicit Hosts(const std::vector<std::string>& words, bool apart = true) : launches(words.size()) {
     StageHosts hosts{.hosts = {}, .has_separate_memory = apart};
     for (std::size_t i = 0; i < words.size(); ++i) {
-<<<<<<< HEAD
       hosts.hosts.push_back(
           {[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
-             ++begun[i];
+             ++launches[i];
              return launch(socket);
            },
            "node" + std::to_string(i)});
-=======
-      hosts.hosts.push_back({[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
-                               ++launches[i];
-                               return launch(socket);
-                             },
-                             "node" + std::to_string(i)});
->>>>>>> main
     }
     process_pool =
         std::make_unique<StageProcessPool>(std::move(hosts), [this](const LostRank& lost) { losses.push_back(lost); });

@@ -242,7 +242,7 @@ TEST(DataParallelGuard, RefusesForeignFilesAtOnce) {
   EXPECT_EQ(code(hard), Code::kFailedPrecondition);
   file(small, 0600, 100);
   EXPECT_EQ(code(small), Code::kDataLoss);
-  EXPECT_EQ(code("/dev/shm/lanista-of-nobody"), Code::kFailedPrecondition);  // the folder is everybody's
+  EXPECT_EQ(code("/dev/shm/lanista-of-nobody"), Code::kFailedPrecondition);  // the folder is not private
   if (::geteuid() == 0) {
     const std::string foreign = new_session_path();
     file(foreign, 0600, 1 << 16);

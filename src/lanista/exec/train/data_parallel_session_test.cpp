@@ -21,7 +21,7 @@ TEST(DataParallelSession, GivesTheBitsOfTheTrialAlone) {
   for (const char* const middle : {"relu", "batch_norm", "relu that adapts"}) {
     const bool adapts = std::string_view(middle).ends_with("adapts");
     TrainerInput input = data_parallel_trial(4, adapts ? "relu" : middle);
-    if (adapts) {  // who helps measures noise and changes the batch as who leads does
+    if (adapts) {  // a helper measures noise and changes the batch as the leader does
       input.model =
           *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
       input.recipe.optimizer = "sgd";

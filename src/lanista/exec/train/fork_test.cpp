@@ -111,7 +111,7 @@ void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
   while (parent.epochs_done() < epochs) ASSERT_TRUE(step(group, parent));
   TrainerInput own = input;
   own.trial = TrialId{9};
-  std::vector<study::Measurement> before;  // what it measured as somebody else
+  std::vector<study::Measurement> before;  // measurements of the other trial
   for (const study::Measurement& each : parent.measurements()) {
     before.push_back({own.trial, each.epoch, each.step, {{"val_loss", rng.uniform()}}});
   }
@@ -134,7 +134,7 @@ void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
       ASSERT_TRUE(made) << made.error().text();
       branch.emplace(*std::move(made));
     }
-    if (i == rests_at) {  // it rests, and goes on from a state of its own
+    if (i == rests_at) {  // it pauses, and resumes from its own state
       TrialRun back = *TrialRun::create(own);
       auto saved = own_or_forked_state(child.save(), input.trial, own.trial_seed + 1, {});
       ASSERT_TRUE(saved && back.restore(*std::move(saved)));

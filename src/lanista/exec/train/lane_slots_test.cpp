@@ -180,7 +180,7 @@ TEST_F(LaneSlotsTest, NeverLoseAState) {
     for (const std::int64_t lanes : {1, 3, 5}) groups.emplace_back(*LaneGroup::create(input(1), lanes));
     std::vector<TrialRun> runs;
     std::vector<TrainerInput> inputs;   // of each
-    std::vector<std::uint32_t> origin;  // whose numbers each must have
+    std::vector<std::uint32_t> origin;  // the trial with the same numbers
     for (std::uint32_t id = 1; id <= 6; ++id) {
       runs.push_back(run(id));
       inputs.push_back(input(id));

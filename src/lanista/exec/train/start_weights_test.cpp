@@ -215,7 +215,7 @@ TEST_F(StartTest, AppliesOnlyBeforeTheFirstStep) {
   const TrainerState stepped = run.save();
   run.release();
   EXPECT_EQ(group.admit(run).error().code, Code::kInternal);
-  TrialRun back = *TrialRun::create(child);  // whoever has a checkpoint of its own needs no start
+  TrialRun back = *TrialRun::create(child);  // a trial with a checkpoint of its own needs no start
   ASSERT_TRUE(back.restore(stepped));
   ASSERT_TRUE(group.admit(back));
   EXPECT_TRUE(back.save().tensors == stepped.tensors);

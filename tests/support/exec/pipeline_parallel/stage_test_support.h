@@ -119,7 +119,7 @@ class ThreadRanks final : public RemoteRanks {
   }
 
   int begin_step_fails_at = 0, check_alive_fails_at = 0;  ///< the so manieth from here on; 0: none
-  bool is_idle = false;                          ///< whoever begins next has one place that does nothing
+  bool is_idle = false;                          ///< in the next step one rank does nothing
   bool is_entered = false;
   int num_starts = 0;
   std::int64_t num_sent_bytes = 0;  ///< from place to place
@@ -152,12 +152,12 @@ class ThreadRanks final : public RemoteRanks {
   }
   void stop_workers() {
     should_stop_ = true;
-    // Who sleeps between steps looks again now: at the first word of a memory, where its board is.
+    // Wakes ranks that wait between steps at the first word of their memory.
     for (AlignedBytes& each : rank_memories_) futex_wake_all(*reinterpret_cast<SharedWord*>(each.data()));
     threads_.clear();
     workers_.clear();
     const std::lock_guard lock(mutex_);
-    inboxes_.clear();  // the first place may still speak, to nobody
+    inboxes_.clear();  // rank 0 may still send, to no rank
   }
 
   // A sent message arrives at once, and all arrive in one order.

@@ -19,7 +19,7 @@ struct Trained {
   std::vector<study::Measurement> measurements;
 };
 
-/// To the end of the epochs, through save and restore at every step that `saves_at` says; `prepare` is called before each.
+/// Trains to the end of the epochs, with save and restore at every step of `saves_at`; `prepare` is called before each.
 inline Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
                              const std::function<void(LaneGroup&, TrialRun&)>& prepare,
                              const std::function<bool(std::int64_t)>& saves_at = {}) {
@@ -30,7 +30,7 @@ inline Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
   while (run.epochs_done() < input.recipe.epochs) {
     EXPECT_TRUE(group->admit(run));
     if (saves_at && saves_at(run.step_count())) {
-      TrainerInput later = input;  // whoever goes on from a state has no weights to begin with
+      TrainerInput later = input;  // a resumed trial has no start weights
       later.start.reset();
       for (AlternativeStartWeights& alternative : later.alternative_starts) alternative.weights.reset();
       TrialRun resumed = *TrialRun::create(later);
