@@ -204,13 +204,13 @@ class StageProcessPool::ProcessGroup {
 class StageProcessPool::BorrowedGroup final : public nn::RemoteRanks {
  public:
   BorrowedGroup(StageProcessPool& process_pool, std::uint64_t program, StageTask task)
-      : groups_(process_pool), program_(program), task_(std::move(task)) {}
+      : pool_(process_pool), program_(program), task_(std::move(task)) {}
   ~BorrowedGroup() override { end_step(); }
 
   std::byte* begin_step(const nn::StageMemoryMap& map) override {
     task_.bytes = map.bytes;
     task_.digest = map.program;
-    group_ = &groups_.borrow(program_);
+    group_ = &pool_.borrow(program_);
     try {
       return group_->begin(program_, task_, map);
     } catch (...) {
@@ -221,11 +221,11 @@ class StageProcessPool::BorrowedGroup final : public nn::RemoteRanks {
   void check_alive() override { group_->check_alive(); }
   nn::StageTransport* transport() override { return group_->transport(); }
   void end_step() override {
-    if (ProcessGroup* const group = std::exchange(group_, nullptr)) groups_.give_back(*group);
+    if (ProcessGroup* const group = std::exchange(group_, nullptr)) pool_.give_back(*group);
   }
 
  private:
-  StageProcessPool& groups_;
+  StageProcessPool& pool_;
   const std::uint64_t program_;
   StageTask task_;
   ProcessGroup* group_ = nullptr;  // during a step
