@@ -86,7 +86,7 @@ TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   const std::string other = refusal([](StageTask& task) { task.build = "0.0 build 0123"; });
   EXPECT_TRUE(says(other, "allowed: the worker's own build, lanista 0.0 build 0123")) << other;
   const std::string first = refusal([](StageTask& task) { task.rank = 0; });
-  EXPECT_TRUE(says(first, "place 0 is the worker's own; allowed: 1 to 1")) << first;
+  EXPECT_TRUE(says(first, "rank 0 belongs to the worker; allowed: 1 to 1")) << first;
   const std::string level = refusal([](StageTask& task) { task.isa = "abacus"; });
   EXPECT_TRUE(says(level, "this CPU has no abacus")) << level;
   const std::string program = refusal([](StageTask& task) { task.bytes = 64; });
@@ -98,7 +98,7 @@ TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   EXPECT_TRUE(says(room, "allowed are 100")) << room;
 }
 
-// A task whose places share memory, with the size and the digest that its program has.
+// A task with shared memory, with the size and the digest of its program.
 StageTask sharing(StageProcessThread& rank, SharedMemory& memory) {
   StageTask task = good();
   task.stages.has_separate_memory = false;

@@ -1,4 +1,4 @@
-// A branch computes what its parent would compute, to the bit, and is nobody but itself.
+// A branch computes the bits that its parent would compute, and is otherwise independent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,8 @@ TrainerInput random_trial(Rng rng, std::uint32_t id) {
   const std::array<study::PluginConfig, 5> selectors{
       study::PluginConfig{}, study::PluginConfig{"selective", {{"beta", 1}, {"warmup_epochs", 0}}},
       study::PluginConfig{"selective", {{"beta", 2}, {"stale", 2}, {"history", 400}, {"interrupt", 4}}},
-      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}}, study::PluginConfig{"random", {{"keep", 0.3}}}};
+      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}},
+      study::PluginConfig{"random", {{"keep", 0.3}}}};
   recipe.select = selectors[rng.split("selector").below(selectors.size())];
   return {.trial = TrialId{id},
           .model = *graph::parse(random_model(rng)),
@@ -162,7 +163,7 @@ TEST(Branch, HasNameSeedAndRecipeOfItsOwn) {
   }
 }
 
-// The twin is made from an input that says what the fork was told: other mini-batches, another rate.
+// The equivalent run has an input with the settings of the fork: other mini-batches, another rate.
 TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -177,8 +178,8 @@ TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
     other.recipe.lr = rng.uniform(0.001, 0.05);
     other.recipe.clip_norm = 0.5;
     if (rng.bernoulli(0.7)) other.data_seed = rng.next();
-    TrialRun twin = *TrialRun::create(other);
-    ASSERT_TRUE(twin.restore(before));
+    TrialRun equal_run = *TrialRun::create(other);
+    ASSERT_TRUE(equal_run.restore(before));
 
     TrialRun fork = *parent.fork({{"lr", other.recipe.lr}, {"clip_norm", 0.5}}, other.data_seed);
 
@@ -187,9 +188,9 @@ TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
     EXPECT_EQ(fork.data_seed(), other.data_seed);
     for (int i = 0; i < 20; ++i) {
       step(group, {&fork});
-      step(group, {&twin});
+      step(group, {&equal_run});
     }
-    EXPECT_TRUE(fork.save().tensors == twin.save().tensors);
+    EXPECT_TRUE(fork.save().tensors == equal_run.save().tensors);
     EXPECT_EQ(parent.recipe().lr, input.recipe.lr);
     EXPECT_EQ(parent.data_seed(), input.data_seed);
     EXPECT_TRUE(parent.save().tensors == before.tensors);

@@ -16,9 +16,9 @@
 namespace lanista::train {
 namespace {
 
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// What an evaluation says of predictions.
+/// Returns the values of an evaluation for predictions.
 std::map<std::string, double> measured(const Evaluation& evaluation, std::int64_t width,
                                        const std::vector<double>& predictions, const std::vector<std::int32_t>& labels,
                                        const std::vector<float>& targets) {
@@ -80,8 +80,8 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
 }
 
 TEST(Evaluation, IsNotImprovedByNanPredictions) {
-  const auto two =
-      measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNoNumber, 2}, {0, 1, 0}, {});
+  const auto two = measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNaN, 2},
+                            {0, 1, 0}, {});
   for (const auto& [name, value] : two) {
     if (name == "accuracy") {
       EXPECT_DOUBLE_EQ(value, 2.0 / 3);
@@ -90,7 +90,7 @@ TEST(Evaluation, IsNotImprovedByNanPredictions) {
     }
   }
   const auto numbers =
-      measured(Evaluation("mse", study::applicable_metrics(0), 2), 2, {1, 2, 3, kNoNumber}, {}, {1, 2, 3, 4});
+      measured(Evaluation("mse", study::applicable_metrics(0), 2), 2, {1, 2, 3, kNaN}, {}, {1, 2, 3, 4});
   for (const auto& [name, value] : numbers) EXPECT_TRUE(std::isnan(value)) << name;
 }
 
@@ -102,7 +102,8 @@ TEST(Evaluation, HasThePerplexityOfItsLogLoss) {
 }
 
 TEST(Evaluation, OfNoSamplesIsNan) {
-  const Evaluation two("cross_entropy", study::applicable_metrics(2), 2), numbers("mse", study::applicable_metrics(0), 1);
+  const Evaluation two("cross_entropy", study::applicable_metrics(2), 2),
+      numbers("mse", study::applicable_metrics(0), 1);
   for (const auto& [name, value] : two.values({}, "test_")) EXPECT_TRUE(std::isnan(value)) << name;
   for (const auto& [name, value] : numbers.values({}, "test_")) EXPECT_TRUE(std::isnan(value)) << name;
   EXPECT_TRUE(two.values({}, "test_").contains("test_f1_macro"));
@@ -131,7 +132,7 @@ TEST(Evaluation, AcceptsCustomMetrics) {
       {.name = "net_gain", .targets = study::MetricTargets::kTwoClasses, .maximize = true, .compute = net_gain}};
   const Evaluation evaluation("cross_entropy", {"accuracy", "net_gain"}, 2, own);
   EXPECT_EQ(measured(evaluation, 2, {2, 0, 0, 2, 2, 0}, {0, 1, 1}, {}).at("net_gain"), 0);
-  EXPECT_TRUE(std::isnan(measured(evaluation, 2, {2, 0, 0, 2, 2, kNoNumber}, {0, 1, 1}, {}).at("net_gain")));
+  EXPECT_TRUE(std::isnan(measured(evaluation, 2, {2, 0, 0, 2, 2, kNaN}, {0, 1, 1}, {}).at("net_gain")));
 }
 
 TEST(Evaluation, GivesCustomMetricsTargetsInOriginalUnits) {

@@ -1,4 +1,4 @@
-// Training on some of the examples: against a loop written out here, and as twins of itself.
+// Training on some of the examples: against a loop written here, and against equivalent runs.
 #include "lanista/exec/train/selection.h"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,9 @@ TrainerInput trial(std::uint32_t id, study::PluginConfig select) {
   recipe.momentum = 0.9;
   recipe.select = std::move(select);
   return {.trial = TrialId{id},
-          .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=24)\n%3 = relu(%2)\n"
-                                 "%4 = batch_norm(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n"),
+          .model =
+              *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=24)\n%3 = relu(%2)\n"
+                            "%4 = batch_norm(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n"),
           .recipe = recipe,
           .metrics = {},
           .trial_seed = 100 + id,
@@ -67,7 +68,7 @@ TEST(Selection, MatchesTrainingOnAllRowsWithoutExponent) {
   }
 }
 
-// The queue's rules, told in another way: by which rows were trained on when.
+// The queue's rules in another form: the rows of each update.
 TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
   Rng rng(9);
   for (int round = 0; round < 300; ++round) {
@@ -76,7 +77,8 @@ TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
     recipe.epochs = 6;
     const double keep = rng.uniform(0.02, 1);
     const std::int64_t warmup = rng.between(0, 2), interrupt = rng.between(0, 4), wait = rng.between(1, 5);
-    recipe.select = {"random", {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
+    recipe.select = {"random",
+                     {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
     const std::uint64_t seed = rng.next();
     Selection selection = *Selection::make(recipe, {.seed = seed, .rows = 50});
     const auto oracle = *data::make_selector({"random", {{"keep", keep}}}, {.seed = seed, .rows = 50});
@@ -270,7 +272,7 @@ TEST(Selection, ResumesFromAnyStep) {
   }
 }
 
-// With the hold-out losses of the data at hand, and copied with the run.
+// With the hold-out losses of the current data, copied with the run.
 TEST(Selection, TrainsOnRowsWithReducibleLoss) {
   auto [raw, split] = *data::open_raw({}, ".", real_file_system());
   Rng rng(6);
@@ -359,7 +361,7 @@ TEST(Selection, RefusesCheckpointsOfOtherTrainings) {
     elements_of<std::int64_t>(state.tensors[i])[1] = -1;
   };
   EXPECT_EQ(refused("select:counts", negative),
-            "checkpoint's 'select:counts' or 'select:queue' fit no training on these data");
+            "checkpoint's 'select:counts' or 'select:queue' do not fit these data");
   Trainer plain = *Trainer::create(trial(2, {}));
   EXPECT_NE(plain.restore(good).error().message.find("is of a trial that selects examples"), std::string::npos);
   EXPECT_TRUE(trainer.save().tensors == good.tensors) << "what was refused changed nothing";
