@@ -38,7 +38,7 @@ void expect_cases(const nn::Backend& backend, std::int64_t lanes, std::int64_t s
   for (const CaseSteps& each : cases()) {
     const std::int64_t batch = std::min(each.batch, most);
     expect_equal_results(train(each.derived, backend, lanes, steps, {each.hyper}, true, batch),
-                 train(each.derived, nn::cpu_backend(), lanes, steps, {each.hyper}, true, batch), each.name);
+                         train(each.derived, nn::cpu_backend(), lanes, steps, {each.hyper}, true, batch), each.name);
   }
 }
 
@@ -81,7 +81,8 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
   for (std::size_t m = 0; m < all.size(); ++m) {
     TrainingRun got{members[m].results, {}};
     for (std::int64_t lane = 0; lane < lanes; ++lane) got.states.push_back(members[m].machine->extract_state(lane));
-    expect_equal_results(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most), all[m].name);
+    expect_equal_results(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most),
+                         all[m].name);
   }
 }
 
@@ -168,7 +169,8 @@ TEST(BlockOnCuda, ReportsStepTimes) {
       for (const auto& call : timed) {
         std::printf(" %d(", call.call.op);
         for (int k = 0; k < 7; ++k) std::printf("%s%d", k > 0 ? "," : "", call.call.n[k]);
-        std::printf(")%s=%llu", call.call.needs_barrier != 0 ? "w" : "", static_cast<unsigned long long>(call.cycles / 10));
+        std::printf(")%s=%llu", call.call.needs_barrier != 0 ? "w" : "",
+                    static_cast<unsigned long long>(call.cycles / 10));
       }
       std::printf("\n");
       std::fflush(stdout);

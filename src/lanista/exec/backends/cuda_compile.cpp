@@ -132,7 +132,8 @@ Result<std::string> compile_cuda(const CudaSource& text, int architecture, const
     // A file of another user is not loaded, nor is a link followed.
     const auto files = real_file_system().confined_to(file.parent_path().string());
     const bool is_own = files->kind(file.string()) == FileKind::kFile;
-    if (auto cubin = is_own ? files->read(file.string()) : Result<std::string>(std::string()); cubin && !cubin->empty()) {
+    if (auto cubin = is_own ? files->read(file.string()) : Result<std::string>(std::string());
+        cubin && !cubin->empty()) {
       return *std::move(cubin);
     }
   }

@@ -18,7 +18,7 @@ struct CudaSource {
 /// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. `libraries`
 /// are tried before those that the system knows. Errors: kUnavailable (no NVRTC, or the text does not compile).
 /// Thread-safe.
-Result<std::string> compile_cuda(const CudaSource& text, int architecture, const std::vector<std::string>& libraries = {},
-                                 std::string* log = nullptr);
+Result<std::string> compile_cuda(const CudaSource& text, int architecture,
+                                 const std::vector<std::string>& libraries = {}, std::string* log = nullptr);
 
 }  // namespace lanista::device

@@ -63,7 +63,7 @@ class AtenBackend final : public nn::Backend {
     return device_.device().is_cpu() ? nn::Capability{} : nn::Capability{.workers = 1, .prefers_many_lanes = true};
   }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     be_single_threaded();
     try {
       return AtenExecutable::compile(train, infer, options, device_);

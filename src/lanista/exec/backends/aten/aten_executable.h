@@ -16,15 +16,16 @@
 
 namespace lanista::device {
 
-/// Form A: a step of all lanes as calls of ATen. States lie as rows of one tensor, [lanes, bytes of StateFormat], so that
-/// to seat, evict or clone one is to copy a row; lanes that are masked or empty are computed where they lie between
-/// others, and never written.
+/// Form A: a step of all lanes as calls of ATen. States lie as rows of one tensor, [lanes, bytes of StateFormat], so
+/// that to seat, evict or clone one is to copy a row; lanes that are masked or empty are computed where they lie
+/// between others, and never written.
 class AtenExecutable final : public nn::Executable {
  public:
   /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form here, a batch in parts),
   /// kResourceExhausted.
-  static Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                      const nn::ProgramOptions& options, const AtenDevice& device);
+  static Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train,
+                                                         const step::InferenceStep& infer,
+                                                         const nn::ProgramOptions& options, const AtenDevice& device);
   ~AtenExecutable() override;
 
   std::int64_t bytes() const override;
@@ -43,7 +44,7 @@ class AtenExecutable final : public nn::Executable {
   void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
   void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
   double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                         const nn::LaneHyper& hyper) const override;
+                               const nn::LaneHyper& hyper) const override;
   void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override;
   void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
@@ -78,7 +79,8 @@ class AtenExecutable final : public nn::Executable {
   struct Step;
   struct CompiledParts;
 
-  AtenExecutable(nn::ExecutableProperties properties, CompiledParts parts, const nn::ProgramOptions& options, const AtenDevice& device);
+  AtenExecutable(nn::ExecutableProperties properties, CompiledParts parts, const nn::ProgramOptions& options,
+                 const AtenDevice& device);
   nn::LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
   Tensor host_row(std::int64_t lane) const;
   Tensor state_part(const Lanes& lanes, std::size_t part, std::int64_t elements) const;
@@ -96,11 +98,13 @@ class AtenExecutable final : public nn::Executable {
   void fill_batches(StepInputBuffer& inputs, std::size_t at, const LaneBatches& fed, const DeviceDataset* table) const;
   static std::int64_t token_index(float number);
   Tensor upload_column(const nn::SampleTable& table, const graph::ValueType& type,
-                    std::span<const float> nn::Batch::*member) const;
+                       std::span<const float> nn::Batch::*member) const;
   std::shared_ptr<const DeviceDataset> upload_dataset(const nn::SampleTable& table) const;
   const DeviceDataset* dataset_of(const LaneBatches& fed) const;
-  static Tensor read(const StepInputBuffer& inputs, const StepShape& shape, StepInputBuffer::Region region, std::size_t at = 0);
-  static Tensor read_shared(const StepInputBuffer& inputs, StepInputBuffer::Region region, std::int64_t lanes, std::size_t at = 0);
+  static Tensor read(const StepInputBuffer& inputs, const StepShape& shape, StepInputBuffer::Region region,
+                     std::size_t at = 0);
+  static Tensor read_shared(const StepInputBuffer& inputs, StepInputBuffer::Region region, std::int64_t lanes,
+                            std::size_t at = 0);
   void run_queued_steps();
   Values compute_step(const Step& step, const std::function<void()>& done = {}) const;
   StepResults collect_results(const Lanes& lanes, const Values& values) const;
@@ -113,7 +117,7 @@ class AtenExecutable final : public nn::Executable {
   void update_buffers_with_lane_kernels(const Step& step, const lane::StateRanges& of);
   /// What `note` has to say, if anything, is said meanwhile.
   void update_with_lane_kernels(const Step& step, std::int64_t piece, const lane::StateRanges& of, const Tensor& scale,
-                         lane::LossRecord* note = nullptr);
+                                lane::LossRecord* note = nullptr);
   void commit_lanes(const Step& step, const StepResults& of, std::vector<std::pair<Tensor, Tensor>> writes);
   void count_steps(const Lanes& lanes, std::span<const std::uint8_t> active);
   UpdateHyperTable hyper_of(const Step& step, std::int64_t piece) const;
@@ -128,7 +132,8 @@ class AtenExecutable final : public nn::Executable {
   void train_step(const nn::StepInput& step_input, std::int64_t step);
   void train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const nn::StepInput& step_input,
                    std::int64_t step);
-  bool train_group(const LaneBatches& fed, const nn::StepInput& step_input, std::vector<std::uint8_t> active, std::int64_t step);
+  bool train_group(const LaneBatches& fed, const nn::StepInput& step_input, std::vector<std::uint8_t> active,
+                   std::int64_t step);
   void check_hyper(const nn::LaneHyper& hyper) const;
   std::int64_t values_per_target(const nn::Metrics& requested) const;
 
@@ -144,12 +149,12 @@ class AtenExecutable final : public nn::Executable {
   std::int64_t classes_ = 0, positions_ = 1, row_ = 1;
   std::int64_t planned_bytes_ = 0;  // of values, with all lanes
   MemoryBudget::Reservation reservation_;
-  Tensor state_rows_;                        // [lanes, elements of a state]
-  Tensor chunk_totals_;                      // double [kNumTotals, lanes] of the chunk under way
-  std::vector<nn::LaneState> states_;  // the host's memory of each; none where a lane is empty
-  std::unique_ptr<PendingChunk> pending_chunk_;   // of a chunk under way
+  Tensor state_rows_;                            // [lanes, elements of a state]
+  Tensor chunk_totals_;                          // double [kNumTotals, lanes] of the chunk under way
+  std::vector<nn::LaneState> states_;            // the host's memory of each; none where a lane is empty
+  std::unique_ptr<PendingChunk> pending_chunk_;  // of a chunk under way
   std::map<StepShape, std::unique_ptr<RecordedStep>> recorded_steps_;
-  RecordedStep* queued_ = nullptr;      // whose steps are filled and not done yet
+  RecordedStep* queued_ = nullptr;              // whose steps are filled and not done yet
   std::int64_t num_single_steps_ = 0;           // so many steps do not wait for others
   std::vector<std::int64_t> num_queued_steps_;  // of each lane: so many of its steps wait
   std::int64_t lanes_per_launch_ = 1;

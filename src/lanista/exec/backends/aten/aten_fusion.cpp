@@ -11,7 +11,7 @@ namespace {
 class FusionFinder {
  public:
   FusionFinder(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
-         const std::set<graph::Port>& keep, const AtenFusions& fusions)
+               const std::set<graph::Port>& keep, const AtenFusions& fusions)
       : graph_(graph), types_(types), keep_(keep), fusions_(fusions) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       position_[order[i]] = i;
@@ -30,7 +30,8 @@ class FusionFinder {
     if (inputs.size() > 1) candidates.insert(candidates.end(), readers_[inputs[1]].begin(), readers_[inputs[1]].end());
     for (const graph::NodeId second : candidates) {
       const auto found = fusions_.find({node(first).op, node(second).op});
-      if (found == fusions_.end() || second == first || is_fused(second) || !matches(found->second, first, second)) continue;
+      if (found == fusions_.end() || second == first || is_fused(second) || !matches(found->second, first, second))
+        continue;
       FusedNodes made{&found->second, {first, second}, inputs, {}};
       const std::vector<graph::Port>& second_inputs = node(second).inputs;
       if (const auto place = replaced_input(found->second.kind, {first, 0}, second)) {
@@ -57,8 +58,8 @@ class FusionFinder {
       if (found == fusions_.end() || found->second.kind != AtenFusion::kManyToOne) return {};
       made.fusion = &found->second;
       const graph::Port from = node(port.node).inputs[0];
-      const bool is_product =
-          position_.contains(from.node) && node(from.node).op == "matmul" && !is_fused(from.node) && has_single_use(from);
+      const bool is_product = position_.contains(from.node) && node(from.node).op == "matmul" && !is_fused(from.node) &&
+                              has_single_use(from);
       if (is_product) made.nodes.push_back(from.node);
       made.nodes.push_back(port.node);
       const std::vector<graph::Port>& inputs = node(is_product ? from.node : port.node).inputs;
@@ -91,7 +92,8 @@ class FusionFinder {
     return maker == position_.end() || maker->second < position_.at(at);
   }
   // Where the second reads what is not made any more.
-  std::optional<std::size_t> replaced_input(AtenFusion::FusionKind kind, graph::Port result, graph::NodeId second) const {
+  std::optional<std::size_t> replaced_input(AtenFusion::FusionKind kind, graph::Port result,
+                                            graph::NodeId second) const {
     const std::vector<graph::Port>& second_inputs = node(second).inputs;
     const bool either = node(second).op == "add" && second_inputs.size() == 2 && second_inputs[0] == result;
     if (kind == AtenFusion::kReplacesLastInput) return either ? 0 : second_inputs.size() - 1;
@@ -104,14 +106,17 @@ class FusionFinder {
     const std::vector<graph::Port>&of = node(first).inputs, &second_inputs = node(second).inputs;
     switch (kind) {
       case AtenFusion::kReadsFirstOutput:
-        return std::ranges::all_of(
-            second_inputs, [&](graph::Port port) { return port.node == first || std::ranges::find(of, port) != of.end(); });
+        return std::ranges::all_of(second_inputs, [&](graph::Port port) {
+          return port.node == first || std::ranges::find(of, port) != of.end();
+        });
       case AtenFusion::kReplacesLastInput:
       case AtenFusion::kReplacesFirstInput:
         return second_inputs[*replaced_input(kind, result, second)] == result && has_single_use(result) &&
-               std::ranges::all_of(second_inputs, [&](graph::Port port) { return port == result || is_available(port, first); });
+               std::ranges::all_of(second_inputs,
+                                   [&](graph::Port port) { return port == result || is_available(port, first); });
       case AtenFusion::kReadsSameInput:
-        return second_inputs.size() == 1 && of.size() > 1 && second_inputs[0] == of[1] && position_.at(second) > position_.at(first);
+        return second_inputs.size() == 1 && of.size() > 1 && second_inputs[0] == of[1] &&
+               position_.at(second) > position_.at(first);
       case AtenFusion::kManyToOne:
         return false;
     }
@@ -151,10 +156,12 @@ std::map<graph::NodeId, FusedNodes> find_fusions(const graph::Graph& graph, cons
   FusionFinder find(graph, types, order, keep, fusions);
   // CompiledParts take more together than a pair would.
   for (const graph::NodeId id : order) {
-    if (auto match_many = find.is_fused(id) ? std::nullopt : find.match_many(id)) all.emplace(id, std::move(*match_many));
+    if (auto match_many = find.is_fused(id) ? std::nullopt : find.match_many(id))
+      all.emplace(id, std::move(*match_many));
   }
   for (const graph::NodeId id : order) {
-    if (auto match_pair = find.is_fused(id) ? std::nullopt : find.match_pair(id)) all.emplace(id, std::move(*match_pair));
+    if (auto match_pair = find.is_fused(id) ? std::nullopt : find.match_pair(id))
+      all.emplace(id, std::move(*match_pair));
   }
   return all;
 }

@@ -17,17 +17,18 @@ namespace lanista::device {
 
 struct AtenFusion {
   enum FusionKind {
-    kReadsFirstOutput,    ///< the second reads what the first makes, and else what the first reads: all values are made
-    kReplacesLastInput,  ///< the second's last input is what the first makes first, and nobody else's: that value is not made;
-               ///< or either of two that it adds
-    kReplacesFirstInput,    ///< the same of the second's first input
-    kReadsSameInput,   ///< the second reads what is the first's second input, alone: both values are made
-    kManyToOne,  ///< all that the last reads is made by others of one kind, for nobody else, and not made any more; what a
-             ///< part reads may be a product, and a transposition may be the end
+    kReadsFirstOutput,   ///< the second reads what the first makes, and else what the first reads: all values are made
+    kReplacesLastInput,  ///< the second's last input is what the first makes first, and nobody else's: that value is
+                         ///< not made; or either of two that it adds
+    kReplacesFirstInput,  ///< the same of the second's first input
+    kReadsSameInput,      ///< the second reads what is the first's second input, alone: both values are made
+    kManyToOne,  ///< all that the last reads is made by others of one kind, for nobody else, and not made any more;
+                 ///< what a part reads may be a product, and a transposition may be the end
   };
   FusionKind kind;
-  /// Calls in their order. What runs takes the inputs of the first, and of kReplacesLastInput and kReplacesFirstInput those of the second that
-  /// are left; of kManyToOne the inputs of each part's first call. It returns the values that are made, in order.
+  /// Calls in their order. What runs takes the inputs of the first, and of kReplacesLastInput and kReplacesFirstInput
+  /// those of the second that are left; of kManyToOne the inputs of each part's first call. It returns the values that
+  /// are made, in order.
   std::function<AtenRun(std::span<const AtenCall> calls)> prepare;
   /// Which two are meant, if not any of these names.
   bool (*of)(const graph::Types& types, const graph::Node& first, const graph::Node& second) = nullptr;

@@ -4,8 +4,8 @@
 
 namespace lanista::device {
 
-double AtenExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
-                              nn::LaneGradients& out, bool add) {
+double AtenExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,
+                                 const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
   const AtenScope scope(*queue_);
   check_hyper(hyper);
   check_batch(batch, true);
@@ -36,12 +36,13 @@ void AtenExecutable::commit(std::int64_t lane, const nn::LaneGradients& gradient
   };
   const bool vector_width = state_format_->is_double();
   const nn::StateLayout& layout = state_format_->layout();
-  const StepResults of{
-      .losses = {},
-      .gradients = to_device(vector_width ? static_cast<void*>(gradients.gradients<double>()) : gradients.gradients<float>(),
-                             layout.parameters),
-      .buffers = to_device(vector_width ? static_cast<void*>(gradients.new_buffers<double>()) : gradients.new_buffers<float>(),
-                           layout.buffers)};
+  const StepResults of{.losses = {},
+                       .gradients = to_device(vector_width ? static_cast<void*>(gradients.gradients<double>())
+                                                           : gradients.gradients<float>(),
+                                              layout.parameters),
+                       .buffers = to_device(vector_width ? static_cast<void*>(gradients.new_buffers<double>())
+                                                         : gradients.new_buffers<float>(),
+                                            layout.buffers)};
   const LaneBatches fed{.lanes = {lane, 1}, .size = 1, .of = {nullptr}, .shared = true};
   const auto step = make_recorded_step(shape_of(fed, {&hyper, 1}));
   const std::uint8_t active = 1;
@@ -55,14 +56,16 @@ void AtenExecutable::commit(std::int64_t lane, const nn::LaneGradients& gradient
 void AtenExecutable::renew_buffers(std::int64_t lane, const nn::LaneGradients& from) {
   const AtenScope scope(*queue_);
   const nn::StateLayout& layout = state_format_->layout();
-  void* const values = state_format_->is_double() ? static_cast<void*>(from.new_buffers<double>()) : from.new_buffers<float>();
+  void* const values =
+      state_format_->is_double() ? static_cast<void*>(from.new_buffers<double>()) : from.new_buffers<float>();
   const Tensor all = at::from_blob(values, {1, layout.buffers}, real_.device(at::kCPU));
   for (const nn::Range& run : layout.renewed) {
     state_part({lane, 1}, 1, layout.buffers).narrow(1, run.begin, run.count).copy_(all.narrow(1, run.begin, run.count));
   }
 }
 
-void AtenExecutable::profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) {
+void AtenExecutable::profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper,
+                                  const std::function<void()>& done) {
   const AtenScope scope(*queue_);
   check_batch(batch, true);
   const LaneBatches fed{.lanes = {0, 1}, .size = batch.size, .of = {&batch}, .shared = true};

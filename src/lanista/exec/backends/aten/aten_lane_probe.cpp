@@ -37,7 +37,8 @@ bool AtenExecutable::probe_lanes() {
   LANISTA_CHECK(train_.has_value(), "a program that only predicts has no steps to look at");
   auto state = nn::LaneState::make(state_format_, 1, nullptr);
   if (!state) throw DeviceOutOfMemory(state.error().message);
-  void* const bytes = state_format_->is_double() ? static_cast<void*>(state->parameters<double>()) : state->parameters<float>();
+  void* const bytes =
+      state_format_->is_double() ? static_cast<void*>(state->parameters<double>()) : state->parameters<float>();
   const Tensor begin = at::from_blob(bytes, {1, state_rows_.size(1)}, real_.device(at::kCPU)).to(real_.device());
   const auto lanes = static_cast<std::size_t>(options_.lanes);
   const std::vector<nn::LaneHyper> hyper(lanes, nn::LaneHyper{.momentum = 0.9});
@@ -49,9 +50,9 @@ bool AtenExecutable::probe_lanes() {
     for (std::int64_t number = 0; number < kProbedSteps; ++number) {
       Rng rng(static_cast<std::uint64_t>(number));
       ProbeBatch probe_batch{.features = probe_values(rng, infer_.types.at(infer_.input), size),
-                       .targets = {},
-                       .labels = {},
-                       .samples = {}};
+                             .targets = {},
+                             .labels = {},
+                             .samples = {}};
       if (classes_ == 0) probe_batch.targets = probe_values(rng, train_->types.at(train_->target), size);
       for (std::int64_t i = 0; i < size * positions_ && classes_ > 0; ++i) {
         probe_batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(classes_))));
@@ -63,9 +64,9 @@ bool AtenExecutable::probe_lanes() {
                             .targets = probe_batch.targets,
                             .sample_index = probe_batch.samples};
       const LaneBatches fed{.lanes = {0, options_.lanes},
-                    .size = size,
-                    .of = std::vector<const nn::Batch*>(shared ? 1 : lanes, &batch),
-                    .shared = shared};
+                            .size = size,
+                            .of = std::vector<const nn::Batch*>(shared ? 1 : lanes, &batch),
+                            .shared = shared};
       num_queued_steps_.assign(lanes, number);
       const auto step = make_recorded_step(shape_of(fed, hyper));
       step->inputs.prepare();

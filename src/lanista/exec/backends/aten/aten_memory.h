@@ -16,7 +16,8 @@ class DeviceOutOfMemory : public std::runtime_error {
 
 /// Whether that is what LibTorch, or we, mean.
 inline bool is_out_of_memory(const std::exception& error) {
-  if (dynamic_cast<const DeviceOutOfMemory*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+  if (dynamic_cast<const DeviceOutOfMemory*>(&error) != nullptr ||
+      dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
       dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) {
     return true;
   }

@@ -19,16 +19,20 @@ struct AtenExecutable::PendingChunk {
 /// Steps of one shape: what they read, and their calls.
 struct AtenExecutable::RecordedStep {
   RecordedStep(StepShape of, const StepInputBuffer::Layouts& layouts, const AtenDevice& device, std::size_t steps)
-      : shape(std::move(of)), inputs(layouts, device.device(), steps), frames(steps), fused_updates(steps), active_lanes(steps) {}
+      : shape(std::move(of)),
+        inputs(layouts, device.device(), steps),
+        frames(steps),
+        fused_updates(steps),
+        active_lanes(steps) {}
 
   StepShape shape;
   StepInputBuffer inputs;
-  std::vector<Frame> frames;                                   ///< of each step that is fed together with others
+  std::vector<Frame> frames;                                        ///< of each step that is fed together with others
   std::vector<std::map<graph::NodeId, FusedUpdate>> fused_updates;  ///< of each, Frame::descents
   std::vector<std::vector<std::uint8_t>> active_lanes;              ///< lanes that take part in each
-  std::size_t filled = 0;                                      ///< so many of them wait to be done
-  std::function<void()> one;                                   ///< does the first; empty: not recorded yet
-  std::function<void()> all;                                   ///< does them one after the other
+  std::size_t filled = 0;                                           ///< so many of them wait to be done
+  std::function<void()> one;                                        ///< does the first; empty: not recorded yet
+  std::function<void()> all;                                        ///< does them one after the other
 };
 
 /// One of them.

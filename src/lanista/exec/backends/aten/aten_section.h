@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "lanista/exec/backends/aten/aten_fusion.h"
+#include "lanista/exec/program/plan.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/infer.h"
-#include "lanista/exec/program/plan.h"
 
 namespace lanista::device {
 
@@ -18,9 +18,9 @@ using Values = std::map<graph::Port, Tensor>;
 class AtenSection {
  public:
   AtenSection() = default;
-  /// `keep` are values that somebody reads later; `name` stands in the plan. Of `updatable_parameters`, where a gradient is beside
-  /// what it may change, the gradient is made when nobody reads that any more, if nobody here reads the gradient.
-  /// Errors: kUnimplemented, naming an operator without an entry and the way out.
+  /// `keep` are values that somebody reads later; `name` stands in the plan. Of `updatable_parameters`, where a
+  /// gradient is beside what it may change, the gradient is made when nobody reads that any more, if nobody here reads
+  /// the gradient. Errors: kUnimplemented, naming an operator without an entry and the way out.
   static Result<AtenSection> make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
                                   const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
                                   const graph::OpTable& ops, const AtenTable& table, const AtenFusions& fusions = {},

@@ -39,7 +39,8 @@ void AtenExecutable::check_batch(const nn::Batch& batch, bool trains) const {
                     "label " + std::to_string(label) + " of " + std::to_string(classes_) + " classes");
     }
   }
-  if (compute_.has_random_masks() || batch.table != nullptr) want(batch.sample_index.size(), batch.size, "sample numbers");
+  if (compute_.has_random_masks() || batch.table != nullptr)
+    want(batch.sample_index.size(), batch.size, "sample numbers");
   if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
 }
 
@@ -64,7 +65,7 @@ StepInputBuffer::Layouts AtenExecutable::layouts_of(const StepShape& shape) cons
   const at::ScalarType real = c10::typeMetaToScalarType(real_.dtype());
   const auto values = [&](const graph::ValueType& type) {
     StepInputBuffer::Layout layout{type.dtype == graph::DType::kReal ? real : at::kLong,
-                              StepInputBuffer::sizes_of(type.shape, shape.size)};
+                                   StepInputBuffer::sizes_of(type.shape, shape.size)};
     layout.sizes.insert(layout.sizes.begin(), shape.table == nullptr ? readers : 0);
     return layout;
   };
@@ -76,7 +77,8 @@ StepInputBuffer::Layouts AtenExecutable::layouts_of(const StepShape& shape) cons
   if (train_ && classes_ == 0) all[StepInputBuffer::kTargets] = values(train_->types.at(train_->target));
   all[StepInputBuffer::kWeights] = {real, {shape.weighted ? shape.lanes : 0, shape.size}};
   all[StepInputBuffer::kHyper] = {at::kDouble, {shape.num_hyper_tables(), shape.lanes, UpdateHyperTable::kColumns}};
-  all[StepInputBuffer::kLaneAttrs] = {at::kDouble, {shape.lanes, static_cast<std::int64_t>(properties().lane_attrs.size())}};
+  all[StepInputBuffer::kLaneAttrs] = {at::kDouble,
+                                      {shape.lanes, static_cast<std::int64_t>(properties().lane_attrs.size())}};
   all[StepInputBuffer::kActive] = {at::kLong, {shape.lanes}};
   all[StepInputBuffer::kKeys] = {at::kLong, {shape.lanes, 2}};
   const bool reads_rows = compute_.has_random_masks() || shape.table != nullptr;
@@ -86,7 +88,8 @@ StepInputBuffer::Layouts AtenExecutable::layouts_of(const StepShape& shape) cons
 }
 
 // [lanes, …]: what is shared, each lane sees.
-Tensor AtenExecutable::read_shared(const StepInputBuffer& inputs, StepInputBuffer::Region region, std::int64_t lanes, std::size_t at) {
+Tensor AtenExecutable::read_shared(const StepInputBuffer& inputs, StepInputBuffer::Region region, std::int64_t lanes,
+                                   std::size_t at) {
   const Tensor& all = inputs.at(region, at);
   std::vector<std::int64_t> sizes = all.sizes().vec();
   sizes[0] = lanes;
@@ -94,7 +97,8 @@ Tensor AtenExecutable::read_shared(const StepInputBuffer& inputs, StepInputBuffe
 }
 
 // Features or targets of a step: as they came, or out of the table.
-Tensor AtenExecutable::read(const StepInputBuffer& inputs, const StepShape& shape, StepInputBuffer::Region region, std::size_t at) {
+Tensor AtenExecutable::read(const StepInputBuffer& inputs, const StepShape& shape, StepInputBuffer::Region region,
+                            std::size_t at) {
   if (shape.table == nullptr) return read_shared(inputs, region, shape.lanes, at);
   const Tensor& rows = inputs.at(StepInputBuffer::kSamples, at);
   const Tensor& table = region == StepInputBuffer::kFeatures ? shape.table->features : shape.table->targets;
@@ -111,7 +115,8 @@ Tensor AtenExecutable::read(const StepInputBuffer& inputs, const StepShape& shap
 }
 
 // Zeros where a lane has none.
-void AtenExecutable::fill_batches(StepInputBuffer& inputs, std::size_t at, const LaneBatches& fed, const DeviceDataset* table) const {
+void AtenExecutable::fill_batches(StepInputBuffer& inputs, std::size_t at, const LaneBatches& fed,
+                                  const DeviceDataset* table) const {
   const auto each = [&](auto room, const auto& write) {
     const std::size_t count = room.size() / fed.of.size();
     for (std::size_t i = 0; i < fed.of.size(); ++i) {
@@ -155,8 +160,9 @@ void AtenExecutable::fill_batches(StepInputBuffer& inputs, std::size_t at, const
 }
 
 // `hyper` and `active` are of these lanes alone.
-void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches& fed, std::span<const nn::LaneHyper> hyper,
-                       std::span<const std::uint8_t> active, std::int64_t number) const {
+void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches& fed,
+                          std::span<const nn::LaneHyper> hyper, std::span<const std::uint8_t> active,
+                          std::int64_t number) const {
   StepInputBuffer& inputs = step.inputs;
   Frame& frame = step.frames[at];
   fill_batches(inputs, at, fed, step.shape.table);
@@ -171,11 +177,13 @@ void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches&
   for (std::size_t i = 0; i < hyper.size(); ++i) {
     const nn::LaneHyper& h = hyper[i];
     const std::size_t lane = static_cast<std::size_t>(fed.lanes.begin) + i;
-    const std::int64_t done = std::max<std::int64_t>(0, step_count(static_cast<std::int64_t>(lane))) + num_queued_steps_[lane];
+    const std::int64_t done =
+        std::max<std::int64_t>(0, step_count(static_cast<std::int64_t>(lane))) + num_queued_steps_[lane];
     for (std::size_t piece = 0; piece < static_cast<std::size_t>(step.shape.num_hyper_tables()); ++piece) {
       const double factor = step.shape.lr_ranges.empty() ? 1 : lr_factor(h, step.shape.lr_ranges[2 * piece]);
       const std::size_t row = piece * hyper.size() + i;
-      UpdateHyperTable::write(rows.subspan(row * UpdateHyperTable::kColumns, UpdateHyperTable::kColumns), h, factor, done);
+      UpdateHyperTable::write(rows.subspan(row * UpdateHyperTable::kColumns, UpdateHyperTable::kColumns), h, factor,
+                              done);
     }
     for (std::size_t k = 0; k < known; ++k) {
       lane_attrs[i * known + k] = h.lane_attrs.empty() ? properties().lane_attrs[k].value : h.lane_attrs[k];
@@ -201,7 +209,7 @@ void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches&
     };
     if (step.shape.weighted) {
       state_format_->is_double() ? write_weights(inputs.host<double>(StepInputBuffer::kWeights, at))
-                         : write_weights(inputs.host<float>(StepInputBuffer::kWeights, at));
+                                 : write_weights(inputs.host<float>(StepInputBuffer::kWeights, at));
     }
   }
   frame.host_lane_attrs.assign(lane_attrs.begin(), lane_attrs.end());

@@ -10,8 +10,8 @@
 
 #include "lanista/base/precision.h"
 #include "lanista/exec/backends/aten/aten_queue.h"
-#include "lanista/model/graph/op.h"
 #include "lanista/exec/program/chunk.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::device {
 
@@ -31,17 +31,17 @@ struct LaneKey {
 /// [lanes, …]; behind the lanes its dimensions are those of the graph, whatever the strides are.
 struct Frame {
   std::int64_t lanes = 0, batch = 0;
-  std::int64_t total = 0;                 ///< samples of the step; its loss is the mean over them
-  at::TensorOptions real = {};            ///< element type and device of real values
-  std::vector<LaneKey> keys = {};         ///< of each lane; none in inference
-  Tensor smoothing = {};                  ///< [lanes] of labels
-  Tensor weights = {};                    ///< [lanes, batch] of samples; undefined: 1 each
+  std::int64_t total = 0;                    ///< samples of the step; its loss is the mean over them
+  at::TensorOptions real = {};               ///< element type and device of real values
+  std::vector<LaneKey> keys = {};            ///< of each lane; none in inference
+  Tensor smoothing = {};                     ///< [lanes] of labels
+  Tensor weights = {};                       ///< [lanes, batch] of samples; undefined: 1 each
   Tensor lane_attrs = {};                    ///< [lanes, k] of ExecutableProperties::lane_attrs, double
-  Tensor active = {};                     ///< [lanes] int64: 1 where a lane takes part; of steps
-  Tensor mask_keys = {};                  ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
-  Tensor samples = {};                    ///< [lanes, batch] int64 numbers of samples, where masks are drawn
+  Tensor active = {};                        ///< [lanes] int64: 1 where a lane takes part; of steps
+  Tensor mask_keys = {};                     ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
+  Tensor samples = {};                       ///< [lanes, batch] int64 numbers of samples, where masks are drawn
   std::vector<double> host_lane_attrs = {};  ///< the same, for kernels of the host
-  MatmulPrecisionScope products = {};            ///< of the device; may be empty
+  MatmulPrecisionScope products = {};        ///< of the device; may be empty
   /// What gradients by these nodes are for, where their makers may change it at once; a maker that does, has no value.
   const std::map<graph::NodeId, FusedUpdate>* fused_updates = nullptr;
 };
@@ -52,7 +52,7 @@ struct AtenCall {
   const std::vector<graph::ValueType>& out;
   graph::NodeId id;
   std::vector<nn::LaneAttr>& lane_attrs;  ///< of the section so far
-  mutable bool narrow = false;           ///< told by the entry: a product of rounded operands
+  mutable bool narrow = false;            ///< told by the entry: a product of rounded operands
 
   const graph::Shape& x(std::size_t i = 0) const { return args.inputs[i].shape; }
   const graph::Shape& y(std::size_t i = 0) const { return out[i].shape; }

@@ -37,7 +37,8 @@ Updated sgd(const H& hyper, const Tensor& gradients, const Tensor& p, const std:
 Updated adam_from(const H& hyper, const Tensor& g, const Tensor& p, const std::vector<Tensor>& slots) {
   const Tensor m = hyper.of(H::kBeta1) * slots[0] + hyper.of(H::kOneMinusBeta1) * g;
   const Tensor v = hyper.of(H::kBeta2) * slots[1] + (hyper.of(H::kOneMinusBeta2) * g) * g;
-  return {hyper.of(H::kNegativeAdamLr) * (m / (at::sqrt(v) / hyper.of(H::kSqrtBiasCorrection) + hyper.of(H::kEps))) + p, {m, v}};
+  return {hyper.of(H::kNegativeAdamLr) * (m / (at::sqrt(v) / hyper.of(H::kSqrtBiasCorrection) + hyper.of(H::kEps))) + p,
+          {m, v}};
 }
 
 Updated adam(const H& hyper, const Tensor& g, const Tensor& p, const std::vector<Tensor>& slots) {
@@ -61,7 +62,8 @@ Updated rmsprop(const H& hyper, const Tensor& gradients, const Tensor& p, const 
   const Tensor square = hyper.of(H::kBeta2) * slots[0] + (hyper.of(H::kOneMinusBeta2) * g) * g;
   const Tensor alone = g / (at::sqrt(square) + hyper.of(H::kEps));
   const Tensor momentum = hyper.of(H::kMomentum) * slots[1] + alone;
-  return {hyper.of(H::kNegativeLr) * at::where(moves, momentum, alone) + p, {square, at::where(moves, momentum, slots[1])}};
+  return {hyper.of(H::kNegativeLr) * at::where(moves, momentum, alone) + p,
+          {square, at::where(moves, momentum, slots[1])}};
 }
 
 }  // namespace

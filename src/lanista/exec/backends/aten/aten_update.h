@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lanista/exec/backends/aten/aten_table.h"
-#include "lanista/exec/program/state_layout.h"
 #include "lanista/exec/program/chunk.h"
+#include "lanista/exec/program/state_layout.h"
 
 namespace lanista::device {
 
@@ -31,7 +31,7 @@ class UpdateHyperTable {
     kIsFirstStep,
     kClipNorm,
     kLabelSmoothing,
-    kDividesBySecondMoment,     // gradients by the root of their second moment, where their size is asked for
+    kDividesBySecondMoment,   // gradients by the root of their second moment, where their size is asked for
     kSecondMomentCorrection,  // of that moment
     kColumns
   };

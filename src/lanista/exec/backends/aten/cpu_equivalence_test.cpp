@@ -138,7 +138,8 @@ std::string text_of(double value) {
 void compare_all(Precision precision, const nn::Backend& backend) {
   const std::vector<TestModel> models = operator_models();
   const std::vector<Recipe> all = recipes();
-  const std::vector<std::int64_t> lanes = runs_all_cases() ? std::vector<std::int64_t>{1, 3, 16} : std::vector<std::int64_t>{2};
+  const std::vector<std::int64_t> lanes =
+      runs_all_cases() ? std::vector<std::int64_t>{1, 3, 16} : std::vector<std::int64_t>{2};
   ErrorTally tally;
   const std::size_t turn = precision == Precision::kFloat64 ? 0 : 1;
   for (std::size_t i = 0; i < models.size(); ++i) {
@@ -242,8 +243,8 @@ TEST_P(CpuEquivalence, AgreesForRandomRowModels) {
   ErrorTally tally;
   const std::uint64_t count = runs_all_cases() ? 300 : 24;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
-    compare({random_row_model(seed), recipes()[seed % 3], Precision::kFloat64, 1 + static_cast<std::int64_t>(seed / 3 % 3),
-             seed % 3 == 0},
+    compare({random_row_model(seed), recipes()[seed % 3], Precision::kFloat64,
+             1 + static_cast<std::int64_t>(seed / 3 % 3), seed % 3 == 0},
             backend(), tally);
   }
   EXPECT_LT(tally.ill_conditioned, tally.twins / 10);

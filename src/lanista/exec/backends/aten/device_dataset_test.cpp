@@ -80,11 +80,11 @@ struct DatasetRun {
 };
 
 // Steps of three lanes, one of them masked in the last, then a measurement.
-DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevice& device, bool names_table, bool shared,
-           Precision precision, MemoryBudget* budget = nullptr) {
+DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevice& device, bool names_table,
+                 bool shared, Precision precision, MemoryBudget* budget = nullptr) {
   auto made =
       AtenExecutable::compile(&derived.train, derived.infer,
-                           {.lanes = kLanes, .max_batch = kBatch, .precision = precision, .budget = budget}, device);
+                              {.lanes = kLanes, .max_batch = kBatch, .precision = precision, .budget = budget}, device);
   EXPECT_TRUE(made.ok());
   auto& executable = static_cast<AtenExecutable&>(**made);
   for (std::int64_t lane = 0; lane < kLanes; ++lane)
@@ -111,12 +111,12 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
   for (const std::int64_t first : {0, 8}) {
     if (first > 0) active[1] = 0;
     executable.run({.steps = 8,
-                 .active = active,
-                 .step_input = [&](std::int64_t step) -> nn::StepInput {
-                   for (std::size_t at = 0; at < (shared ? 1 : owned.size()); ++at) batch_of(at, first + step);
-                   return {std::span(batches).first(shared ? 1 : owned.size()), hyper};
-                 }},
-                ends);
+                    .active = active,
+                    .step_input = [&](std::int64_t step) -> nn::StepInput {
+                      for (std::size_t at = 0; at < (shared ? 1 : owned.size()); ++at) batch_of(at, first + step);
+                      return {std::span(batches).first(shared ? 1 : owned.size()), hyper};
+                    }},
+                   ends);
     executable.wait();
     for (const nn::LaneResult& end : ends) {
       EXPECT_FALSE(end.failure);
@@ -129,7 +129,7 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
   batch_of(0, 20);
   bool asked_for = false;
   executable.evaluate([&]() -> const nn::Batch* { return std::exchange(asked_for, true) ? nullptr : &batches[0]; },
-                   measured);
+                      measured);
   for (const nn::LaneMetrics& each : measured) told.sums.push_back(each.sums.loss);
   for (std::int64_t lane = 0; lane < kLanes; ++lane) told.states.push_back(executable.extract_state(lane));
   return told;

@@ -75,7 +75,7 @@ class DoubleBackend final : public nn::Backend {
   std::string_view name() const override { return device_.name(); }
   std::string_view numeric_class() const override { return device_.numeric_class(); }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     auto made = AtenExecutable::compile(train, infer, options, device_);
     if (made) last = static_cast<const AtenExecutable*>(made->get());
     return made;

@@ -22,11 +22,11 @@ Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Te
   const Tensor from = x.is_non_overlapping_and_dense() ? x : x.contiguous();
   const Tensor other = dy.defined() ? with_layout_of(dy, from) : Tensor();
   Tensor y = at::empty_like(from);
-  const std::int64_t vector_width = std::min(
-      {vector_width_of(from, x.numel()), vector_width_of(y, x.numel()), other.defined() ? vector_width_of(other, x.numel()) : std::int64_t{4}});
-  kernels.run(
-      kernel, x.scalar_type(), x.numel() / vector_width,
-      lane::Elementwise{from.data_ptr(), other.defined() ? other.data_ptr() : nullptr, y.data_ptr(), a, b, vector_width});
+  const std::int64_t vector_width = std::min({vector_width_of(from, x.numel()), vector_width_of(y, x.numel()),
+                                              other.defined() ? vector_width_of(other, x.numel()) : std::int64_t{4}});
+  kernels.run(kernel, x.scalar_type(), x.numel() / vector_width,
+              lane::Elementwise{from.data_ptr(), other.defined() ? other.data_ptr() : nullptr, y.data_ptr(), a, b,
+                                vector_width});
   return y;
 }
 
@@ -94,7 +94,9 @@ bool can_load_fours(const Tensor& x) {
   return even;
 }
 
-bool lanes_can_load_fours(const Tensor& x) { return vector_width_of(x, x.size(1)) == 4 && (x.size(0) == 1 || x.stride(0) % 4 == 0); }
+bool lanes_can_load_fours(const Tensor& x) {
+  return vector_width_of(x, x.size(1)) == 4 && (x.size(0) == 1 || x.stride(0) % 4 == 0);
+}
 
 std::int64_t vector_width_of(const Tensor& x, std::int64_t columns) {
   const auto bytes = 4 * static_cast<std::size_t>(x.element_size());

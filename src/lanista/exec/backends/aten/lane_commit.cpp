@@ -15,7 +15,7 @@ namespace lanista::device {
 namespace {
 
 constexpr std::int64_t kMaxSamplesPerThread = 256;  // losses of a lane that one thread sums while others update
-constexpr std::int64_t kClipParts = 256;       // of a lane's sum of squares, whatever its size
+constexpr std::int64_t kClipParts = 256;            // of a lane's sum of squares, whatever its size
 
 // [lanes, elements] of a value in the order in which the state holds it; a lane's are neighbours.
 Tensor in_state_layout(const Tensor& value, const nn::StateTensorLayout& item) {
@@ -65,7 +65,8 @@ class RangeCollector {
 
 // Where nobody looks at all gradients together, and a rate is one for all parameters, each is used where it is made.
 bool AtenExecutable::can_fuse_updates(const StepShape& shape) const {
-  return shape.lr_ranges.size() == 2 * state_format_->layout().trained.size() && !shape.clipped && !shape.wants_gradient_norm;
+  return shape.lr_ranges.size() == 2 * state_format_->layout().trained.size() && !shape.clipped &&
+         !shape.wants_gradient_norm;
 }
 
 // Parameters from `begin` on.
@@ -78,11 +79,11 @@ lane::UpdateTarget AtenExecutable::update_target(const Step& step, std::int64_t 
            begin * static_cast<std::int64_t>(state_rows_.element_size());
   };
   lane::UpdateTarget to{.active = int64_data(step.frame().active),
-                     .hyper = static_cast<const double*>(hyper.data_ptr()),
-                     .parameters = part(0),
-                     .slots = {nullptr, nullptr},
-                     .lane = state_rows_.stride(0),
-                     .columns = UpdateHyperTable::kColumns};
+                        .hyper = static_cast<const double*>(hyper.data_ptr()),
+                        .parameters = part(0),
+                        .slots = {nullptr, nullptr},
+                        .lane = state_rows_.stride(0),
+                        .columns = UpdateHyperTable::kColumns};
   for (std::size_t k = 0; k < layout.slots.size(); ++k) to.slots[k] = part(2 + k);
   return to;
 }
@@ -101,7 +102,7 @@ std::map<graph::NodeId, FusedUpdate> AtenExecutable::fused_updates_of(const Step
 }
 
 void AtenExecutable::update_with_lane_kernels(const Step& step, std::int64_t piece, const lane::StateRanges& of,
-                                    const Tensor& scale, lane::LossRecord* note) {
+                                              const Tensor& scale, lane::LossRecord* note) {
   lane::Update call{.of = of,
                     .to = update_target(step, piece, 0),
                     .scale = scale.defined() ? scale.data_ptr() : nullptr,
@@ -127,11 +128,11 @@ void AtenExecutable::commit_fused(const Step& step, const Values& values) {
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor losses = values.at(train_->loss).contiguous();
   lane::LossRecord note{int64_data(step.frame().active),
-                  losses.data_ptr(),
-                  int64_data(step.input(StepInputBuffer::kStep)),
-                  static_cast<double*>(chunk_totals_.data_ptr()) + lanes.begin,
-                  step.shape().size,
-                  options_.lanes};
+                        losses.data_ptr(),
+                        int64_data(step.input(StepInputBuffer::kStep)),
+                        static_cast<double*>(chunk_totals_.data_ptr()) + lanes.begin,
+                        step.shape().size,
+                        options_.lanes};
   const auto record_losses = [&] {
     if (note.losses == nullptr) return;
     device_.kernels()->run_rows("note", state_rows_.scalar_type(), lanes.count, note.samples, note);
@@ -182,8 +183,9 @@ void AtenExecutable::commit_with_lane_kernels(const Step& step, const StepResult
   }
   for (std::size_t i = 0; i < step.shape().lr_ranges.size(); i += 2) {
     const nn::Range range{step.shape().lr_ranges[i], step.shape().lr_ranges[i + 1]};
-    RangeCollector one(
-        [&](const lane::StateRanges& all) { update_with_lane_kernels(step, static_cast<std::int64_t>(i / 2), all, scale); });
+    RangeCollector one([&](const lane::StateRanges& all) {
+      update_with_lane_kernels(step, static_cast<std::int64_t>(i / 2), all, scale);
+    });
     one.add(range, of.gradients.narrow(1, range.begin, range.count));
     one.flush();
   }

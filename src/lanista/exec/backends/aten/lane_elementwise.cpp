@@ -162,7 +162,7 @@ void add_lane_elementwise_fusions(AtenFusions& fusions, const LaneKernels& kerne
   fusions[{"cross_entropy", "cross_entropy_grad"}] = {
       AtenFusion::kReadsFirstOutput, [k = &kernels](std::span<const AtenCall>) { return cross_entropy(k, true); }};
   fusions[{"embedding", "positional_embedding"}] = {AtenFusion::kReplacesFirstInput,
-                                                  [k = &kernels](std::span<const AtenCall>) { return embedding(k); }};
+                                                    [k = &kernels](std::span<const AtenCall>) { return embedding(k); }};
 }
 
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {

@@ -48,11 +48,11 @@ AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k, const LaneA
     const Tensor old_mean = dense_columns(in[next]), old_var = dense_columns(in[next + 1]);
     TORCH_CHECK(old_mean.stride(0) == old_var.stride(0), "running statistics that lie apart");
     k->run_rows("norm_end", type, lanes * columns, sums.size(1),
-                lane::NormFinalize{static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(),
-                              old_var.data_ptr(),
-                              static_cast<const double*>(frame.lane_attrs.data_ptr()) + static_cast<std::int64_t>(number),
-                              mean.data_ptr(), inverse.data_ptr(), new_mean.data_ptr(), new_var.data_ptr(), eps,
-                              x.size(1), columns, old_mean.stride(0), frame.lane_attrs.stride(0), sums.size(1)});
+                lane::NormFinalize{
+                    static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(), old_var.data_ptr(),
+                    static_cast<const double*>(frame.lane_attrs.data_ptr()) + static_cast<std::int64_t>(number),
+                    mean.data_ptr(), inverse.data_ptr(), new_mean.data_ptr(), new_var.data_ptr(), eps, x.size(1),
+                    columns, old_mean.stride(0), frame.lane_attrs.stride(0), sums.size(1)});
     lane::NormApply apply = apply_to(x, mean, inverse, y);
     Tensor slope, shift;
     if (affine) {
@@ -225,19 +225,20 @@ AtenRun softmax_grad(const AtenCall& call, const LaneKernels* k, double scale = 
 
 void add_lane_norm_fusions(AtenFusions& fusions, const LaneKernels& kernels) {
   for (const char* name : LaneActivation::kNames) {
-    fusions[{"batch_norm_train", name}] = {AtenFusion::kReadsFirstOutput, [k = &kernels](std::span<const AtenCall> calls) {
-                                           return batch_norm_train(calls[0], k, LaneActivation::of_call(calls[1]));
-                                         }};
+    fusions[{"batch_norm_train", name}] = {AtenFusion::kReadsFirstOutput,
+                                           [k = &kernels](std::span<const AtenCall> calls) {
+                                             return batch_norm_train(calls[0], k, LaneActivation::of_call(calls[1]));
+                                           }};
   }
   fusions[{"layer_norm_train", "mean"}] = {
-      AtenFusion::kReplacesLastInput, [k = &kernels](std::span<const AtenCall> calls) { return layer_norm_and_mean(calls, k); },
-      is_mean_of_positions};
-  fusions[{"layer_norm_grad", "add"}] = {AtenFusion::kReplacesLastInput, [k = &kernels](std::span<const AtenCall> calls) {
-                                         return layer_norm_grad_and_sum(calls[0], k);
-                                       }};
-  fusions[{"softmax_grad", "scale_by"}] = {AtenFusion::kReplacesLastInput, [k = &kernels](std::span<const AtenCall> calls) {
-                                           return softmax_grad(calls[0], k, calls[1].args.real("by"));
-                                         }};
+      AtenFusion::kReplacesLastInput,
+      [k = &kernels](std::span<const AtenCall> calls) { return layer_norm_and_mean(calls, k); }, is_mean_of_positions};
+  fusions[{"layer_norm_grad", "add"}] = {
+      AtenFusion::kReplacesLastInput,
+      [k = &kernels](std::span<const AtenCall> calls) { return layer_norm_grad_and_sum(calls[0], k); }};
+  fusions[{"softmax_grad", "scale_by"}] = {
+      AtenFusion::kReplacesLastInput,
+      [k = &kernels](std::span<const AtenCall> calls) { return softmax_grad(calls[0], k, calls[1].args.real("by")); }};
 }
 
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels) {

@@ -24,12 +24,12 @@ struct TileShape {
   bool anyhow = false;      // takes right sides however they lie
 };
 constexpr std::array<TileShape, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
-                                          {"product_128x64", 128, 64, 256, 16, 0.98},
-                                          {"product_64x128", 64, 128, 128, 12, 0.93, false},
-                                          {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
-                                          {"product_32x64", 32, 64, 128, 16, 0.8},
-                                          {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
-                                          {"product_32x16", 32, 16, 32, 12, 0.5}}};
+                                           {"product_128x64", 128, 64, 256, 16, 0.98},
+                                           {"product_64x128", 64, 128, 128, 12, 0.93, false},
+                                           {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
+                                           {"product_32x64", 32, 64, 128, 16, 0.8},
+                                           {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
+                                           {"product_32x16", 32, 16, 32, 12, 0.5}}};
 
 std::int64_t tiles_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, std::int64_t n) {
   return batch * ((m + tile_shape.rows - 1) / tile_shape.rows) * ((n + tile_shape.columns - 1) / tile_shape.columns);
@@ -40,12 +40,14 @@ std::int64_t tiles_of(const TileShape& tile_shape, std::int64_t batch, std::int6
 double cost_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends) {
   const double wanted = ends ? 16 : 8;  // warps that keep one busy
   const std::int64_t tiles = tiles_of(tile_shape, batch, m, n), own = (tiles + kMultiprocessors - 1) / kMultiprocessors;
-  const double warps = static_cast<double>(std::min<std::int64_t>(own * tile_shape.threads / 32, tile_shape.most_warps));
-  return static_cast<double>(own * tile_shape.rows * tile_shape.columns) / tile_shape.speed / std::min(1.0, warps / wanted);
+  const double warps =
+      static_cast<double>(std::min<std::int64_t>(own * tile_shape.threads / 32, tile_shape.most_warps));
+  return static_cast<double>(own * tile_shape.rows * tile_shape.columns) / tile_shape.speed /
+         std::min(1.0, warps / wanted);
 }
 
 const TileShape& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends,
-                         std::string_view asked) {
+                          std::string_view asked) {
   const TileShape* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const TileShape& tile_shape : kForms) {
@@ -121,8 +123,9 @@ ProductResult LaneProducts::operator()(const Tensor& left, const Tensor& right, 
   const Tensor l = with_two_batches(left), r = with_two_batches(right);
   const std::int64_t batch = l.size(0) * l.size(1), m = l.size(2), k = l.size(3), n = r.size(3);
   const std::string_view lying = lying_of(l, r);
-  const TileShape& tile_shape = form_for(l.scalar_type() == at::kDouble, lying.back() == 'a', batch, m, n,
-                                  k < kLong && (end.activation.of != lane::kNoActivation || end.other.defined()), tile_);
+  const TileShape& tile_shape =
+      form_for(l.scalar_type() == at::kDouble, lying.back() == 'a', batch, m, n,
+               k < kLong && (end.activation.of != lane::kNoActivation || end.other.defined()), tile_);
   const std::int64_t tiles = tiles_of(tile_shape, batch, m, n);
   const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
   if (!uses_lane_kernels_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {
@@ -131,7 +134,8 @@ ProductResult LaneProducts::operator()(const Tensor& left, const Tensor& right, 
   std::vector<std::int64_t> sizes = left.sizes().vec();
   sizes.back() = n;
   ProductResult out;
-  const bool updates_parameters = end.fused_update != nullptr && lying == "_tn" && in_fours(end.fused_update->to, n, l.scalar_type());
+  const bool updates_parameters =
+      end.fused_update != nullptr && lying == "_tn" && in_fours(end.fused_update->to, n, l.scalar_type());
   if (!updates_parameters) out.y = end.destination.defined() ? end.destination : at::empty(sizes, l.options());
   const Tensor y = updates_parameters ? Tensor() : with_two_batches(out.y);
   if (end.activated) out.activated = at::empty(sizes, l.options());
@@ -143,36 +147,38 @@ ProductResult LaneProducts::operator()(const Tensor& left, const Tensor& right, 
   // What has no gaps may still begin anywhere.
   const auto begins_well = [n](const Tensor& x) { return !x.defined() || vector_width_of(x, n) == 4; };
   const std::string kernel = tile_shape.kernel + std::string(lying);
-  kernels_->run_tiles(kernel.c_str(), l.scalar_type(), tiles, tile_shape.threads,
-                      lane::Product{.left = l.data_ptr(),
-                                    .right = r.data_ptr(),
-                                    .bias = memory(bias),
-                                    .other = memory(other),
-                                    .pre_activation = memory(pre_activation),
-                                    .y = memory(out.y),
-                                    .activated = memory(out.activated),
-                                    .column_sums = memory(out.column_sums),
-                                    .left_at = matrices_of(l),
-                                    .right_at = matrices_of(r),
-                                    .y_at = updates_parameters ? lane::Matrices{} : matrices_of(y),
-                                    .inner = l.size(1),
-                                    .m = m,
-                                    .n = n,
-                                    .k = k,
-                                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
-                                    .y_can_load_fours = updates_parameters || (in_fours(y, 3) && begins_well(out.activated) &&
-                                                            begins_well(pre_activation) && begins_well(other)),
-                                    .bias_can_load_fours = !bias.defined() || (begins_well(bias) && bias.stride(0) % 4 == 0),
-                                    .scale = end.scale,
-                                    .a = end.activation.a,
-                                    .b = end.activation.b,
-                                    .activation = end.activation.of,
-                                    .to = updates_parameters ? end.fused_update->to : lane::UpdateTarget{},
-                                    .fused_update = updates_parameters ? end.fused_update->by : lane::kNoUpdate});
+  kernels_->run_tiles(
+      kernel.c_str(), l.scalar_type(), tiles, tile_shape.threads,
+      lane::Product{.left = l.data_ptr(),
+                    .right = r.data_ptr(),
+                    .bias = memory(bias),
+                    .other = memory(other),
+                    .pre_activation = memory(pre_activation),
+                    .y = memory(out.y),
+                    .activated = memory(out.activated),
+                    .column_sums = memory(out.column_sums),
+                    .left_at = matrices_of(l),
+                    .right_at = matrices_of(r),
+                    .y_at = updates_parameters ? lane::Matrices{} : matrices_of(y),
+                    .inner = l.size(1),
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
+                    .y_can_load_fours = updates_parameters || (in_fours(y, 3) && begins_well(out.activated) &&
+                                                               begins_well(pre_activation) && begins_well(other)),
+                    .bias_can_load_fours = !bias.defined() || (begins_well(bias) && bias.stride(0) % 4 == 0),
+                    .scale = end.scale,
+                    .a = end.activation.a,
+                    .b = end.activation.b,
+                    .activation = end.activation.of,
+                    .to = updates_parameters ? end.fused_update->to : lane::UpdateTarget{},
+                    .fused_update = updates_parameters ? end.fused_update->by : lane::kNoUpdate});
   return out;
 }
 
-ProductResult LaneProducts::multiply_with_library(const Tensor& left, const Tensor& right, const ProductEpilogue& end) const {
+ProductResult LaneProducts::multiply_with_library(const Tensor& left, const Tensor& right,
+                                                  const ProductEpilogue& end) const {
   const auto matrices = [](const Tensor& x) { return x.reshape({-1, x.size(-2), x.size(-1)}); };
   const Tensor r = matrices(right);
   std::vector<std::int64_t> sizes = left.sizes().vec();
@@ -185,11 +191,13 @@ ProductResult LaneProducts::multiply_with_library(const Tensor& left, const Tens
   const LaneActivation& activation = end.activation;
   if (activation.of != lane::kNoActivation && end.pre_activation.defined()) {
     const std::string gradient = activation.name() + std::string("_grad");
-    out.y = lane_elementwise(*kernels_, gradient.c_str(), end.pre_activation.contiguous(), out.y, activation.a, activation.b);
+    out.y = lane_elementwise(*kernels_, gradient.c_str(), end.pre_activation.contiguous(), out.y, activation.a,
+                             activation.b);
   }
   if (end.activated) {
-    out.activated =
-        activation.of == lane::kNoActivation ? out.y : lane_elementwise(*kernels_, activation.name(), out.y, {}, activation.a, activation.b);
+    out.activated = activation.of == lane::kNoActivation
+                        ? out.y
+                        : lane_elementwise(*kernels_, activation.name(), out.y, {}, activation.a, activation.b);
   }
   if (end.column_sums) out.column_sums = lane_column_sum(*kernels_, r);
   if (end.destination.defined()) out.y = Tensor(end.destination).copy_(out.y);

@@ -19,13 +19,13 @@ struct FusedUpdate {
 /// What a product does to its numbers before it stores them.
 struct ProductEpilogue {
   double scale = 1;
-  Tensor bias = {};          ///< [batch, n] of products without an inner batch, added to every row
-  Tensor other = {};         ///< as the product: added to it
-  LaneActivation activation = {};    ///< f
-  Tensor pre_activation = {};        ///< what f was of, as the product: its gradient goes on
-  bool activated = false;     ///< f(y) is wanted beside y
-  bool column_sums = false;  ///< of the right matrix, beside the product
-  Tensor destination = {};          ///< where the product is written, if that is somewhere; with a scale alone
+  Tensor bias = {};                ///< [batch, n] of products without an inner batch, added to every row
+  Tensor other = {};               ///< as the product: added to it
+  LaneActivation activation = {};  ///< f
+  Tensor pre_activation = {};      ///< what f was of, as the product: its gradient goes on
+  bool activated = false;          ///< f(y) is wanted beside y
+  bool column_sums = false;        ///< of the right matrix, beside the product
+  Tensor destination = {};         ///< where the product is written, if that is somewhere; with a scale alone
   /// Of what the product is the gradient, if anything: lanes that are active descend at once, and there is no y; where
   /// that cannot be, there is one. With a scale and column sums alone.
   const FusedUpdate* fused_update = nullptr;
@@ -35,8 +35,9 @@ struct ProductResult {
   Tensor y, activated, column_sums;  ///< [batch, m, n] without gaps, the same, [batch, n]
 };
 
-/// OperandRounding of matrices [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], wherever their numbers lie; all in
-/// one launch. A number's terms are added in their order, but for few numbers of long sums, which the library makes.
+/// OperandRounding of matrices [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], wherever their numbers lie;
+/// all in one launch. A number's terms are added in their order, but for few numbers of long sums, which the library
+/// makes.
 class LaneProducts {
  public:
   LaneProducts(const LaneKernels& kernels, const OperandRounding& products);

@@ -9,8 +9,8 @@ struct RowKernelNames {
   const char *grad, *mean;
 };
 constexpr std::array<RowKernelNames, 3> kKernels{{{64, 16, "row_grad_64", "row_mean_64"},
-                                              {128, 32, "row_grad_128", "row_mean_128"},
-                                              {kMaxRegisterRow, 32, "row_grad_256", "row_mean_256"}}};
+                                                  {128, 32, "row_grad_128", "row_mean_128"},
+                                                  {kMaxRegisterRow, 32, "row_grad_256", "row_mean_256"}}};
 const RowKernelNames& kernels_of(std::int64_t len) {
   return *std::ranges::find_if(kKernels, [len](const RowKernelNames& k) { return len <= k.longest; });
 }

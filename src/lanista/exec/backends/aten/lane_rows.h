@@ -24,8 +24,8 @@ struct LaneRowsMean {
   Tensor y;              ///< [lanes, samples, len]
   Tensor mean, inverse;  ///< [lanes, samples, rows] of each row
 };
-/// The mean over a sample's rows [lanes, samples, rows, len], without gaps, of at most kMaxRegisterRow numbers, normalised
-/// each for itself; weight and bias are [lanes, len] that lie alike, or neither is there.
+/// The mean over a sample's rows [lanes, samples, rows, len], without gaps, of at most kMaxRegisterRow numbers,
+/// normalised each for itself; weight and bias are [lanes, len] that lie alike, or neither is there.
 LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Tensor& bias,
                             double eps);
 

@@ -37,8 +37,9 @@ TEST(Rounding, IsToTheNearestWithTiesToEven) {
     for (int i = 0; i < 4000; ++i) {
       const double runs_all_cases = static_cast<double>(rng.between(1 << (digits - 1), (1 << digits) - 1));
       const double part = i % 3 == 0 ? 0.5 : i % 3 == 1 ? rng.uniform() : 0.5 + (rng.bernoulli(0.5) ? 1 : -1) * 0x1p-12;
-      values.push_back(static_cast<float>(
-          std::ldexp(rng.bernoulli(0.5) ? runs_all_cases + part : -runs_all_cases - part, static_cast<int>(rng.between(-100, 90)))));
+      values.push_back(
+          static_cast<float>(std::ldexp(rng.bernoulli(0.5) ? runs_all_cases + part : -runs_all_cases - part,
+                                        static_cast<int>(rng.between(-100, 90)))));
     }
     const at::Tensor x = at::from_blob(values.data(), {1, static_cast<std::int64_t>(values.size())}, at::kFloat);
     const at::Tensor y = rounded(x, precision);
@@ -73,7 +74,8 @@ bool is_parameter(const lanista::Tensor& tensor) {
 }
 
 // What a step of plain descent with rate 1 took off the parameters is their gradient.
-Gradients told(const std::vector<lanista::Tensor>& pre_activation, const std::vector<lanista::Tensor>& after, double loss) {
+Gradients told(const std::vector<lanista::Tensor>& pre_activation, const std::vector<lanista::Tensor>& after,
+               double loss) {
   Gradients all{.loss = loss, .of = {}};
   for (const lanista::Tensor& tensor : pre_activation) {
     if (!is_parameter(tensor)) continue;
@@ -255,8 +257,9 @@ TEST_P(RoundedOperands, RoundsOnlyOperandsOfConvolutions) {
 TEST_P(RoundedOperands, KeepsFloat32StatesAndIndependentLanes) {
   for (const char* name : {"batch_norm_image", "attention_heads_2__dropout_0_3", "conv_grouped"}) {
     const Derived derived = derive(model_named(name), "adam");
-    nn::Program narrow = compile(
-        derived, {.lanes = num_lanes_for(3), .max_batch = kBatch, .precision = Precision::kBf16, .backend = &backend()});
+    nn::Program narrow =
+        compile(derived,
+                {.lanes = num_lanes_for(3), .max_batch = kBatch, .precision = Precision::kBf16, .backend = &backend()});
     nn::Program own = compile(derived, {});
     EXPECT_EQ(narrow.state_format().digest(), own.state_format().digest()) << name;
     EXPECT_NE(narrow.describe().find("bf16 aten"), std::string::npos);

@@ -43,8 +43,8 @@ StepInputBuffer::StepInputBuffer(const Layouts& layouts, at::Device device, std:
   for (std::size_t step = 0; step < steps; ++step) {
     char* const begin = static_cast<char*>(device_.data_ptr()) + step * end;
     for (std::size_t i = 0; i < kRegions; ++i) {
-      views_[step][i] =
-          at::from_blob(begin + region_ranges_[i].begin, layouts[i].sizes, at::TensorOptions(layouts[i].type).device(device));
+      views_[step][i] = at::from_blob(begin + region_ranges_[i].begin, layouts[i].sizes,
+                                      at::TensorOptions(layouts[i].type).device(device));
     }
   }
 }

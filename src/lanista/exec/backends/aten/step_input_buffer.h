@@ -22,10 +22,12 @@ struct StepShape {
   std::int64_t size = 0;              ///< samples of each one's batch
   bool shared = false;                ///< one batch for all lanes
   bool weighted = false, wants_gradient_norm = false, clipped = false;
-  const DeviceDataset* table = nullptr;     ///< that batches are rows of; null: they bring their samples
+  const DeviceDataset* table = nullptr;      ///< that batches are rows of; null: they bring their samples
   std::vector<std::int64_t> lr_ranges = {};  ///< begins and counts of runs of parameters with one rate in every lane
   /// Of the lanes' numbers: one a piece, and one where nothing is trained, for losses read them too.
-  std::int64_t num_hyper_tables() const { return std::max<std::int64_t>(1, static_cast<std::int64_t>(lr_ranges.size()) / 2); }
+  std::int64_t num_hyper_tables() const {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(lr_ranges.size()) / 2);
+  }
   auto operator<=>(const StepShape&) const = default;
 };
 
@@ -35,15 +37,15 @@ struct StepShape {
 class StepInputBuffer {
  public:
   enum Region {
-    kFeatures,  ///< real, or tokens as int64; [lanes, batch, …], one lane where batches are shared
-    kTargets,   ///< the same
-    kWeights,   ///< real [lanes, batch]
-    kHyper,     ///< double [pieces, lanes, columns]
-    kLaneAttrs,   ///< double [lanes, numbers]
-    kActive,    ///< int64 [lanes]
-    kKeys,      ///< int64 [lanes, 2]: seed, step
-    kSamples,   ///< int64 [lanes, batch] rows, one lane where batches are shared
-    kStep,      ///< int64 [1]: the step's number in its chunk
+    kFeatures,   ///< real, or tokens as int64; [lanes, batch, …], one lane where batches are shared
+    kTargets,    ///< the same
+    kWeights,    ///< real [lanes, batch]
+    kHyper,      ///< double [pieces, lanes, columns]
+    kLaneAttrs,  ///< double [lanes, numbers]
+    kActive,     ///< int64 [lanes]
+    kKeys,       ///< int64 [lanes, 2]: seed, step
+    kSamples,    ///< int64 [lanes, batch] rows, one lane where batches are shared
+    kStep,       ///< int64 [1]: the step's number in its chunk
     kRegions
   };
   struct Layout {
@@ -68,8 +70,9 @@ class StepInputBuffer {
   template <class T>
   std::span<T> host(Region region, std::size_t step = 0) {
     const auto [begin, bytes] = region_ranges_[region];
-    return {reinterpret_cast<T*>(static_cast<char*>(host_buffers_[current_host_].data_ptr()) + step * step_bytes_ + begin),
-            bytes / sizeof(T)};
+    return {
+        reinterpret_cast<T*>(static_cast<char*>(host_buffers_[current_host_].data_ptr()) + step * step_bytes_ + begin),
+        bytes / sizeof(T)};
   }
   /// What was prepared goes to the device, behind what is there to do: of all steps,
   void send();
@@ -89,7 +92,8 @@ class StepInputBuffer {
   std::size_t step_bytes_ = 0;
   Tensor device_;
   std::vector<Tensor> host_buffers_;
-  std::vector<std::optional<c10::Event>> upload_events_;  // of each of these; none on the CPU, which reads them where they are
+  std::vector<std::optional<c10::Event>>
+      upload_events_;  // of each of these; none on the CPU, which reads them where they are
   std::size_t current_host_ = 0;
   std::vector<std::array<Tensor, kRegions>> views_;  // of each step
 };

@@ -8,7 +8,7 @@ namespace {
 
 template <class T>
 Result<std::unique_ptr<Executable>> executable_of(kernels::Isa isa, const step::TrainingStep* train,
-                                            const step::InferenceStep& infer, const ProgramOptions& options) {
+                                                  const step::InferenceStep& infer, const ProgramOptions& options) {
   LANISTA_ASSIGN(auto program, LaneProgram<T>::compile(isa, train, infer, options));
   return std::unique_ptr<Executable>(std::move(program));
 }
@@ -23,7 +23,7 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return class_; }
   Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                           const ProgramOptions& options) const override {
+                                              const ProgramOptions& options) const override {
     if (stored(options.precision) != options.precision) {
       return Error{.code = Code::kUnimplemented,
                    .message = "train.precision: " + std::string(name_of(options.precision)) +

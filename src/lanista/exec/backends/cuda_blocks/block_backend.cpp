@@ -17,13 +17,14 @@ class BlockBackend final : public nn::Backend {
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return nn::cpu_backend(kernels::Isa::kAvx2).numeric_class(); }
   nn::Capability capability() const override {
-    // A thread a structure that is under way: their lanes go in one launch (LaunchBatcher), and most of the time threads
-    // wait for it. A second machine for a structure serves trials that came too late for the first.
-    return &device_ == &host_block_device() ? nn::Capability{}
-                                      : nn::Capability{.workers = 64, .prefers_many_lanes = true, .max_executables = 2};
+    // A thread a structure that is under way: their lanes go in one launch (LaunchBatcher), and most of the time
+    // threads wait for it. A second machine for a structure serves trials that came too late for the first.
+    return &device_ == &host_block_device()
+               ? nn::Capability{}
+               : nn::Capability{.workers = 64, .prefers_many_lanes = true, .max_executables = 2};
   }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     return BlockExecutable::compile(device_, train, infer, options);
   }
 

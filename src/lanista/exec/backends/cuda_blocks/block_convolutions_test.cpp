@@ -51,7 +51,7 @@ TEST(BlockConvolutions, EqualTheCpuToTheBitForRandomSizes) {
     const TestModel model = drawn_taps(seed);
     const Derived derived = derive(model);
     expect_equal_results(train(derived, host(), 2, 3, recipes(), true, kBatch),
-                 train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
+                         train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
     if (HasFailure()) FAIL() << model.text;
   }
 }
@@ -74,7 +74,7 @@ TEST(BlockOnCuda, EqualsTheCpuToTheBitForRandomConvolutions) {
     const TestModel model = drawn_taps(seed);
     const Derived derived = derive(model);
     expect_equal_results(train(derived, *backend, 2, 3, recipes(), true, kBatch),
-                 train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
+                         train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
     if (HasFailure()) FAIL() << model.text;
   }
 }

@@ -321,8 +321,8 @@ Result<BlockDevice*> cuda_block_device(std::string_view name) {
 
 Result<std::string> compile_block(int architecture, std::string* log) {
   const CudaSource text{"block",
-                      std::string(block_text()),
-                      {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}};
+                        std::string(block_text()),
+                        {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}};
   return compile_cuda(text, architecture, {}, log);
 }
 

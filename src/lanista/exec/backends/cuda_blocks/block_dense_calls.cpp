@@ -16,14 +16,16 @@ struct ProductSizes {
   bool relu = false;
 };
 
-void add_product(Emitter& e, const ProductSizes& s, const OperandRange& a, const OperandRange& b, const OperandRange& bias, const OperandRange& c) {
+void add_product(Emitter& e, const ProductSizes& s, const OperandRange& a, const OperandRange& b,
+                 const OperandRange& bias, const OperandRange& c) {
   e.add(block::kProduct, {s.m, s.m_sample, s.n, s.k,      s.k_sample, s.a_m,    s.a_k, s.b_k, s.b_n, s.c_m,
                           1,   s.matrices, 1,   s.a_next, s.b_next,   s.c_next, 0,     0,     0,     s.relu ? 1 : 0},
         {a, b, bias, c});
 }
 
 // The same matrices with rows and columns exchanged, in the scratch: so that neighbours are read together.
-OperandRange add_transposed(Emitter& e, const OperandRange& x, std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
+OperandRange add_transposed(Emitter& e, const OperandRange& x, std::int64_t matrices, std::int64_t rows,
+                            std::int64_t columns) {
   OperandRange y = e.scratch(matrices * rows * columns);
   e.add(block::kTranspose, {matrices, rows, columns}, {x, y}).reads_only_parameters = x.part == SlabRegion::kState;
   y.written = false;

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "lanista/base/result.h"
+#include "lanista/exec/backends/cuda_blocks/block_memory_pool.h"
 #include "lanista/exec/backends/cuda_blocks/device/types.inc.h"
 #include "lanista/exec/backends/cuda_blocks/launch_batcher.h"
-#include "lanista/exec/backends/cuda_blocks/block_memory_pool.h"
 
 namespace lanista::device {
 

@@ -34,8 +34,9 @@ void numbered(const Binding& b, Emitter& e, std::initializer_list<const char*> n
 
 template <int kWhich>
 void numbered_grad(const Binding& b, Emitter& e, std::initializer_list<const char*> names) {
-  set_numbers(b, names,
-              e.add(block::kParametricActivationGrad, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)}));
+  set_numbers(
+      b, names,
+      e.add(block::kParametricActivationGrad, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)}));
 }
 
 // A sum of many: ((x0 + x1) + x2) + …

@@ -7,8 +7,8 @@
 #include "lanista/exec/backends/cuda_blocks/block_device.h"
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 #include "lanista/exec/program/backend.h"
-#include "lanista/exec/program/layout.h"
 #include "lanista/exec/program/executable.h"
+#include "lanista/exec/program/layout.h"
 #include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::device {
@@ -22,8 +22,8 @@ class BlockExecutable final : public nn::Executable {
   /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form, float64, a batch in parts),
   /// kResourceExhausted.
   static Result<std::unique_ptr<nn::Executable>> compile(BlockDevice& device, const step::TrainingStep* train,
-                                                      const step::InferenceStep& infer,
-                                                      const nn::ProgramOptions& options);
+                                                         const step::InferenceStep& infer,
+                                                         const nn::ProgramOptions& options);
 
   ~BlockExecutable() override;
 
@@ -44,7 +44,7 @@ class BlockExecutable final : public nn::Executable {
   void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
   void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
   double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                         const nn::LaneHyper& hyper) const override;
+                               const nn::LaneHyper& hyper) const override;
   void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override;
   void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
@@ -68,8 +68,8 @@ class BlockExecutable final : public nn::Executable {
   struct Round {
     std::size_t lane = 0;
     std::vector<block::Step> steps;
-    nn::LaneHyper hyper;      // of the last of them
-    std::int64_t first = 0;   // of the chunk
+    nn::LaneHyper hyper;            // of the last of them
+    std::int64_t first = 0;         // of the chunk
     const float* losses = nullptr;  // one a step
   };
   struct Slab {
@@ -79,7 +79,7 @@ class BlockExecutable final : public nn::Executable {
   struct LaneSlot {
     nn::LaneState state;
     bool is_device_newer = false;  // the device's bytes are newer than the host's
-    Slab slab = {};      // while there is a state
+    Slab slab = {};                // while there is a state
   };
   // What a batch brings, once up.
   struct UploadedBatch {
@@ -95,8 +95,9 @@ class BlockExecutable final : public nn::Executable {
     UploadedBatch uploaded;
   };
 
-  BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program, std::unique_ptr<nn::Executable> cpu_executable,
-               const step::TrainingStep& train, const nn::ProgramOptions& options);
+  BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program,
+                  std::unique_ptr<nn::Executable> cpu_executable, const step::TrainingStep& train,
+                  const nn::ProgramOptions& options);
   LaneSlot& lane_slot(std::int64_t lane) const { return lane_slots_[static_cast<std::size_t>(lane)]; }
   std::byte* slab(std::int64_t lane) const { return lane_slot(lane).slab.memory.at(); }
   std::int64_t num_occupied_lanes() const;
@@ -144,10 +145,10 @@ class BlockExecutable final : public nn::Executable {
   std::int64_t staging_bytes_per_lane_ = 0;  // a step's part in the staging, of a lane, at most
   std::int64_t max_staging_bytes_ = std::int64_t{64} << 20, num_rounds_ = 0;
   BlockMemory calls_, staging_, device_staging_;  // staging, staged: while a chunk is under way; what of it went up
-  BlockMemory call_cycles_;                    // of calls; none: nobody asks
+  BlockMemory call_cycles_;                       // of calls; none: nobody asks
   mutable std::vector<LaneSlot> lane_slots_;
-  std::vector<Slab> spare_slabs_;  // for who comes
-  std::int64_t num_reserved_lanes_ = 1;    // lanes that have a slab, at least
+  std::vector<Slab> spare_slabs_;        // for who comes
+  std::int64_t num_reserved_lanes_ = 1;  // lanes that have a slab, at least
 
   // Of the chunk under way.
   nn::Chunk chunk_;

@@ -11,9 +11,9 @@ class BlockDevice;
 
 enum class MemoryKind : std::uint8_t { kDevice, kStaging };
 
-/// MemoryKind of a device that nobody has at the moment, so that machines which come and go ask no driver, whose calls for
-/// memory wait for everything that the device does. What was given back longest ago goes first where there is too much
-/// of it, and all of it where an allocation fails, which is then tried once more. Thread-safe.
+/// MemoryKind of a device that nobody has at the moment, so that machines which come and go ask no driver, whose calls
+/// for memory wait for everything that the device does. What was given back longest ago goes first where there is too
+/// much of it, and all of it where an allocation fails, which is then tried once more. Thread-safe.
 class BlockMemoryPool {
  public:
   /// Bytes that may wait for the next owner.
@@ -44,8 +44,8 @@ class BlockMemoryPool {
   std::int64_t idle_locked(MemoryKind kind) const;
 
   const Limits limits_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::vector<IdleAllocation> idle_allocations_;    // given back longest ago first
+  mutable std::mutex mutex_;                      // guards what follows
+  std::vector<IdleAllocation> idle_allocations_;  // given back longest ago first
 };
 
 }  // namespace lanista::device

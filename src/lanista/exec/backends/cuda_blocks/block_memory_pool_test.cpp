@@ -18,7 +18,8 @@ using namespace testing;
 // The host's blocks, of which so much may be held, counted; memory comes full of what is no number.
 class CountingBlockDevice final : public BlockDevice {
  public:
-  explicit CountingBlockDevice(BlockMemoryPool::Limits idle = {.device = 1 << 24, .staging = 1 << 22}) : BlockDevice(idle) {}
+  explicit CountingBlockDevice(BlockMemoryPool::Limits idle = {.device = 1 << 24, .staging = 1 << 22})
+      : BlockDevice(idle) {}
   ~CountingBlockDevice() override {
     memory_pool().empty(*this);
     EXPECT_TRUE(held.empty());
@@ -146,7 +147,8 @@ TEST(BlockMemory, CoversOccupiedLanesAndTheCurrentChunk) {
 TEST(BlockMemory, FailsBeforeTrainingWhenExhausted) {
   CountingBlockDevice device;
   const Derived derived = derive(small_mlp());
-  const auto compiled = BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 4, .max_batch = kMaxBatch});
+  const auto compiled =
+      BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 4, .max_batch = kMaxBatch});
   ASSERT_TRUE(compiled.ok());
   nn::Executable& executable = **compiled;
   executable.attach(0, *executable.make_state(1));
@@ -192,7 +194,8 @@ TEST(BlockMemory, ReusesFreedSlabWithoutDriverCall) {
 TEST(BlockCalls, OfAChunkAreOneUploadAndOneLaunch) {
   CountingBlockDevice device;
   const Derived derived = derive(small_mlp());
-  auto executable = *BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 3, .max_batch = kMaxBatch});
+  auto executable =
+      *BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 3, .max_batch = kMaxBatch});
   for (std::int64_t lane = 0; lane < 3; ++lane) executable->attach(lane, *executable->make_state(1));
   chunk(*executable, derived, 1, 3);
   device.copies = device.launches = device.needs_barrier = 0;
@@ -220,7 +223,8 @@ TEST(BlockSharedLaunch, UploadsASharedBatchOnce) {
       executables.back()->attach(0, *executables.back()->make_state(i));
       chunks.push_back({.steps = i == 1 ? 30 : 40, .active = {&one, 1}, .step_input = [&, i](std::int64_t step) {
                           OwnedBatch& to = i == 2 ? other : owned;
-                          if (i != 1 || !together) to = random_batch(all[i], kMaxBatch, static_cast<std::uint64_t>(step) + i / 2);
+                          if (i != 1 || !together)
+                            to = random_batch(all[i], kMaxBatch, static_cast<std::uint64_t>(step) + i / 2);
                           (i == 2 ? own : batch) = to.view();
                           return StepInput{{i == 2 ? &own : &batch, 1}, hyper};
                         }});

@@ -25,8 +25,8 @@ struct BlockProgram {
   std::int64_t slab_bytes() const { return 4 * slab_words; }
 };
 
-/// Errors: kUnimplemented, an operator or optimiser that has no form here, by name. `state_format` is how states of the step
-/// lie.
+/// Errors: kUnimplemented, an operator or optimiser that has no form here, by name. `state_format` is how states of the
+/// step lie.
 Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch);
 
@@ -47,14 +47,15 @@ struct OperandRange {
 struct EmittedCall {
   block::Call call{};
   std::array<OperandRange, block::kMaxOperands> at{};
-  bool reads_only_parameters = false;     ///< reads parameters alone: it may run before all others
-  bool has_phases = false;  ///< it has phases
+  bool reads_only_parameters = false;  ///< reads parameters alone: it may run before all others
+  bool has_phases = false;             ///< it has phases
 };
 
 /// Takes down the calls of a step.
 class Emitter {
  public:
-  Emitter(const nn::StateFormat& state_format, std::int64_t max_batch) : state_format_(state_format), max_batch_(max_batch) {}
+  Emitter(const nn::StateFormat& state_format, std::int64_t max_batch)
+      : state_format_(state_format), max_batch_(max_batch) {}
 
   EmittedCall& add(block::Op op, std::vector<std::int64_t> sizes, std::vector<OperandRange> spots);
   OperandRange read(const nn::Binding<float>& b, std::size_t input) const;

@@ -26,8 +26,8 @@ void run_in_one_launch(std::span<const LaunchPart> parts) {
     try {
       // In step, so that they may share batches.
       for (BlockExecutable* executable : executables) executable->open_round(std::ssize(executables));
-      while (std::ranges::all_of(executables,
-                                 [](const BlockExecutable* each) { return each->has_steps() && each->has_staging_space(); })) {
+      while (std::ranges::all_of(
+          executables, [](const BlockExecutable* each) { return each->has_steps() && each->has_staging_space(); })) {
         shared_uploads.clear();
         for (BlockExecutable* executable : executables) executable->append_step(&shared_uploads);
       }

@@ -132,7 +132,8 @@ BlockExecutable::UploadedBatch BlockExecutable::put_batch(const nn::Batch& batch
   uploaded.input = put_features(batch);
   uploaded.target = put_target(batch);
   uploaded.size = static_cast<int>(batch.size);
-  if (program_.has_random_masks) std::ranges::copy(batch.sample_index, put(std::ssize(batch.sample_index), uploaded.samples));
+  if (program_.has_random_masks)
+    std::ranges::copy(batch.sample_index, put(std::ssize(batch.sample_index), uploaded.samples));
   if (!batch.weights.empty()) std::ranges::copy(batch.weights, put(std::ssize(batch.weights), uploaded.weights));
   return uploaded;
 }
@@ -152,14 +153,15 @@ block::Step BlockExecutable::put_step(const UploadedBatch& uploaded, const nn::L
   }
   std::vector<block::LrRange> lr_ranges;
   for (const nn::Range& run : state_format_->layout().trained) {
-    nn::for_each_lr_range(hyper.lr_ranges, run.begin, run.count, [&](std::int64_t begin, std::int64_t count, double factor) {
-      const double lr = hyper.lr * factor;
-      const double correction = corrects_rate(optimizer_) ? 1.0 - whole_power(hyper.beta1, done + 1) : 1.0;
-      lr_ranges.push_back({.begin = static_cast<int>(begin),
-                        .count = static_cast<int>(count),
-                        .rate = static_cast<float>(-lr / correction),
-                        .shrink = static_cast<float>(1.0 - lr * hyper.weight_decay)});
-    });
+    nn::for_each_lr_range(
+        hyper.lr_ranges, run.begin, run.count, [&](std::int64_t begin, std::int64_t count, double factor) {
+          const double lr = hyper.lr * factor;
+          const double correction = corrects_rate(optimizer_) ? 1.0 - whole_power(hyper.beta1, done + 1) : 1.0;
+          lr_ranges.push_back({.begin = static_cast<int>(begin),
+                               .count = static_cast<int>(count),
+                               .rate = static_cast<float>(-lr / correction),
+                               .shrink = static_cast<float>(1.0 - lr * hyper.weight_decay)});
+        });
   }
   step.num_lr_ranges = static_cast<int>(lr_ranges.size());
   std::ranges::copy(lr_ranges, put(std::ssize(lr_ranges), step.lr_ranges));
@@ -179,7 +181,8 @@ void BlockExecutable::begin(const nn::Chunk& chunk, std::span<nn::LaneResult> en
 
 // Room for what is left of the chunk, or for so much of it as it may have; at least for a step.
 void BlockExecutable::allocate_staging(std::int64_t lanes, std::int64_t most) {
-  const std::int64_t step = std::max<std::int64_t>(lanes, 1) * staging_bytes_per_lane_, left = chunk_.steps - next_step_;
+  const std::int64_t step = std::max<std::int64_t>(lanes, 1) * staging_bytes_per_lane_,
+                     left = chunk_.steps - next_step_;
   const std::int64_t wanted = std::max(step * 2, std::min(step * (left + 1), most));
   if (wanted <= staging_.bytes()) return;
   staging_ = {};
@@ -217,7 +220,8 @@ bool BlockExecutable::has_same_batch_layout(const BlockExecutable& other) const 
 }
 
 // Sends a batch up, unless another machine has for this step.
-BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const nn::Batch& batch, std::vector<SharedUpload>* shared_uploads) {
+BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const nn::Batch& batch,
+                                                             std::vector<SharedUpload>* shared_uploads) {
   const auto same = [](auto a, auto b) { return a.data() == b.data() && a.size() == b.size(); };
   const auto is_it = [&](const SharedUpload& each) {
     const nn::Batch& other = each.batch;
@@ -227,7 +231,8 @@ BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const nn::Batch& ba
   };
   check_batch(batch);
   if (shared_uploads != nullptr) {
-    if (const auto found = std::ranges::find_if(*shared_uploads, is_it); found != shared_uploads->end()) return found->uploaded;
+    if (const auto found = std::ranges::find_if(*shared_uploads, is_it); found != shared_uploads->end())
+      return found->uploaded;
   }
   const UploadedBatch uploaded = put_batch(batch);
   if (shared_uploads != nullptr) shared_uploads->push_back({batch, this, uploaded});
@@ -237,9 +242,9 @@ BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const nn::Batch& ba
 void BlockExecutable::append_step(std::vector<SharedUpload>* shared_uploads) {
   const std::int64_t before = num_staged_bytes_;
   const nn::StepInput work = chunk_.step_input(next_step_);
-  LANISTA_CHECK(
-      work.hyper.size() == lane_slots_.size() && (work.batches.size() == 1 || work.batches.size() == lane_slots_.size()),
-      "a step wants hyper-parameters for every lane, and one batch or one a lane");
+  LANISTA_CHECK(work.hyper.size() == lane_slots_.size() &&
+                    (work.batches.size() == 1 || work.batches.size() == lane_slots_.size()),
+                "a step wants hyper-parameters for every lane, and one batch or one a lane");
   UploadedBatch uploaded;
   const bool shared = work.batches.size() == 1;
   for (Round& round : rounds_) {
@@ -306,7 +311,8 @@ void BlockExecutable::collect_results() {
     for (std::size_t s = 0; s < round.steps.size(); ++s) {
       end.loss = static_cast<double>(round.losses[s]);
       end.loss_sum += end.loss * static_cast<double>(round.steps[s].batch);
-      if (!std::isfinite(end.loss) && end.first_nonfinite_step < 0) end.first_nonfinite_step = round.first + static_cast<std::int64_t>(s);
+      if (!std::isfinite(end.loss) && end.first_nonfinite_step < 0)
+        end.first_nonfinite_step = round.first + static_cast<std::int64_t>(s);
       ++end.steps;
     }
     at.state.set_step_count(at.state.step_count() + std::ssize(round.steps));
@@ -334,7 +340,8 @@ void BlockExecutable::fail(const std::exception_ptr& why) {
 
 void BlockExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
   begin(chunk, ends);
-  const bool wants_gradient_norm = std::ranges::find(chunk.wants_gradient_norm, std::uint8_t{1}) != chunk.wants_gradient_norm.end();
+  const bool wants_gradient_norm =
+      std::ranges::find(chunk.wants_gradient_norm, std::uint8_t{1}) != chunk.wants_gradient_norm.end();
   if (wants_gradient_norm || options_.before_commit) {
     next_step_ = chunk.steps;
     run_on_cpu(chunk, ends);

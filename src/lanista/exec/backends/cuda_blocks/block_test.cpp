@@ -21,7 +21,7 @@ TEST(Block, EqualsTheCpuToTheBitForSupportedModels) {
     if (!is_supported(derived, host())) continue;
     ++tried;
     expect_equal_results(train(derived, host(), 3, 6, recipes(), tried % 2 == 0),
-                 train(derived, nn::cpu_backend(), 3, 6, recipes(), tried % 2 == 0), model.name);
+                         train(derived, nn::cpu_backend(), 3, 6, recipes(), tried % 2 == 0), model.name);
   }
   EXPECT_GE(tried, 40);
 }
@@ -88,7 +88,8 @@ TEST(Block, TrainsWithEveryOptimiserAndLrRanges) {
     const std::vector<LaneHyper> recipe{
         {.lr = 0.01, .momentum = 0.5, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.98, .eps = 1e-6, .clip_norm = 0.5},
         {.lr = 0.003, .weight_decay = 0.1, .lr_ranges = lr_ranges}};
-    expect_equal_results(train(derived, host(), 2, 12, recipe), train(derived, nn::cpu_backend(), 2, 12, recipe), optimizer);
+    expect_equal_results(train(derived, host(), 2, 12, recipe), train(derived, nn::cpu_backend(), 2, 12, recipe),
+                         optimizer);
   }
 }
 
@@ -168,9 +169,10 @@ TEST(Block, ComputesGradientsAndNormsAsTheCpuDoes) {
 TEST(Block, CallsBeforeCommitHook) {
   const Derived derived = derive(small_mlp());
   int commits = 0;
-  nn::Program program = compile(derived, {.max_batch = kMaxBatch, .backend = &host(), .before_commit = [&](std::int64_t) {
-                                            if (++commits == 2) throw std::bad_alloc();
-                                          }});
+  nn::Program program =
+      compile(derived, {.max_batch = kMaxBatch, .backend = &host(), .before_commit = [&](std::int64_t) {
+                          if (++commits == 2) throw std::bad_alloc();
+                        }});
   const OwnedBatch owned = random_batch(derived, kMaxBatch, 1);
   EXPECT_NO_THROW(step_once(program, owned, {}));
   EXPECT_THROW(step_once(program, owned, {}), std::bad_alloc);
@@ -181,8 +183,8 @@ TEST(Block, SplitsAChunkIntoRoundsWhenStagingIsSmall) {
   const kernels::FlushToZero as_workers;
   const Derived derived = derive(small_mlp());
   const auto run = [&](bool small) {
-    auto executable =
-        BlockExecutable::compile(host_block_device(), &derived.train, derived.infer, {.lanes = 2, .max_batch = kMaxBatch});
+    auto executable = BlockExecutable::compile(host_block_device(), &derived.train, derived.infer,
+                                               {.lanes = 2, .max_batch = kMaxBatch});
     auto& blocks = dynamic_cast<BlockExecutable&>(**executable);
     if (small) blocks.set_max_staging_bytes(1);
     for (std::int64_t lane = 0; lane < 2; ++lane) blocks.attach(lane, *blocks.make_state(3));
@@ -247,7 +249,7 @@ TEST(BlockOnCuda, EqualsTheCpuToTheBitForSupportedModels) {
     const Derived derived = derive(model);
     if (!is_supported(derived, host())) continue;
     expect_equal_results(train(derived, *backend, 3, 6, recipes()), train(derived, nn::cpu_backend(), 3, 6, recipes()),
-                 model.name);
+                         model.name);
   }
 }
 

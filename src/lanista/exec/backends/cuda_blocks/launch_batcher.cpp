@@ -58,7 +58,8 @@ void LaunchBatcher::launch(BlockDevice& device, std::span<LaunchRequest* const> 
   bool launched = true;
   try {
     std::vector<block::Lane> lanes;
-    for (const LaunchRequest* request : requests) lanes.insert(lanes.end(), request->lanes.begin(), request->lanes.end());
+    for (const LaunchRequest* request : requests)
+      lanes.insert(lanes.end(), request->lanes.begin(), request->lanes.end());
     device.launch(lanes);
   } catch (...) {
     launched = false;

@@ -21,8 +21,8 @@ class BlockDevice;
 /// go from chunk to chunk go in step, and who is alone waits for nobody. Thread-safe.
 class LaunchBatcher {
  public:
-  /// Does the steps of these lanes, `client` names whose they are; they are done when it returns. Throws what the device
-  /// throws: of a launch that cannot be, only to those whose lanes cannot be launched without the others either.
+  /// Does the steps of these lanes, `client` names whose they are; they are done when it returns. Throws what the
+  /// device throws: of a launch that cannot be, only to those whose lanes cannot be launched without the others either.
   void run(BlockDevice& device, std::span<const block::Lane> lanes, const void* client);
   /// It does something else now, and is not waited for.
   void leave(const void* client);
@@ -44,8 +44,8 @@ class LaunchBatcher {
   std::condition_variable changed_;
   bool is_launching_ = false;
   std::vector<LaunchRequest*> waiting_;
-  std::set<const void*> expected_clients_;         // of the last launch, not come again
-  Time::time_point wait_deadline_ = {};            // when they are not expected any more
+  std::set<const void*> expected_clients_;  // of the last launch, not come again
+  Time::time_point wait_deadline_ = {};     // when they are not expected any more
   std::chrono::nanoseconds max_wait_ = {};  // 0: as the last launch took
 };
 

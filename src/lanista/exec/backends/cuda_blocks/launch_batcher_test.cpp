@@ -19,7 +19,9 @@ using namespace testing;
 // The host's blocks, which take their time, count launches and refuse programs of so many calls.
 class SlowBlockDevice final : public BlockDevice {
  public:
-  std::byte* allocate(MemoryKind kind, std::int64_t bytes) override { return host_block_device().allocate(kind, bytes); }
+  std::byte* allocate(MemoryKind kind, std::int64_t bytes) override {
+    return host_block_device().allocate(kind, bytes);
+  }
   void release(MemoryKind kind, std::byte* memory) noexcept override { host_block_device().release(kind, memory); }
   void copy(void* to, const void* from, std::int64_t bytes) override { host_block_device().copy(to, from, bytes); }
   void launch(std::span<const block::Lane> lanes) override {
@@ -56,7 +58,7 @@ class SlowBlockBackend final : public nn::Backend {
   std::string_view name() const override { return "block:slow"; }
   std::string_view numeric_class() const override { return host().numeric_class(); }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     return BlockExecutable::compile(device_, train, infer, options);
   }
 
@@ -169,12 +171,12 @@ TEST(LaunchBatcher, DoesNotWaitForAClientThatLeft) {
     const std::uint8_t one = 1;
     LaneResult end;
     executable.run({.steps = 1,
-                 .active = {&one, 1},
-                 .step_input =
-                     [&](std::int64_t) {
-                       return StepInput{{&batch, 1}, {&hyper, 1}};
-                     }},
-                {&end, 1});
+                    .active = {&one, 1},
+                    .step_input =
+                        [&](std::int64_t) {
+                          return StepInput{{&batch, 1}, {&hyper, 1}};
+                        }},
+                   {&end, 1});
     executable.wait();
     EXPECT_EQ(end.steps, 1);
   };

@@ -118,7 +118,7 @@ using MixedTileFunction = void (*)(const WeightGradSum<T>&, const WeightGradRows
 template <class T, int kRows>
 struct MixedForms {
   static constexpr MixedTileFunction<T> kForms[4] = {mixed_tile<T, kRows, 1, false>, mixed_tile<T, kRows, 1, true>,
-                                                 mixed_tile<T, kRows, 2, false>, mixed_tile<T, kRows, 2, true>};
+                                                     mixed_tile<T, kRows, 2, false>, mixed_tile<T, kRows, 2, true>};
 };
 
 template <class T, int... kRows>
@@ -188,7 +188,7 @@ using TapTileFunction = void (*)(const WeightGradSum<T>&, const TapRange&, T*, i
 template <class T, int kRows, bool kTwo>
 struct TapForms {
   static constexpr TapTileFunction<T> kForms[2] = {tap_tile < T, kRows, kTwo ? 2 : 1, false >,
-                                               tap_tile<T, kRows, kTwo ? 2 : 1, true>};
+                                                   tap_tile<T, kRows, kTwo ? 2 : 1, true>};
 };
 
 template <class T, bool kTwo, int... kRows>
@@ -383,8 +383,9 @@ void conv2d_grad_w(const ConvShape& s, const T* x, const T* dy, T* dw, T*) {
     for (i64 oh = 0; oh < s.oh; oh += rows) {
       for (i64 group = 0; group < s.groups; ++group) {
         add_part(WeightGradSlice<T>(s, smaller(samples, s.n - n), oh, smaller(s.oh, oh + rows),
-                             x + n * s.h * s.w * s.ci + group * (s.ci / s.groups),
-                             dy + n * s.oh * s.ow * s.co + group * (s.co / s.groups), dw + group * (s.co / s.groups)));
+                                    x + n * s.h * s.w * s.ci + group * (s.ci / s.groups),
+                                    dy + n * s.oh * s.ow * s.co + group * (s.co / s.groups),
+                                    dw + group * (s.co / s.groups)));
       }
     }
   }

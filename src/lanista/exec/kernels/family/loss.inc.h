@@ -130,11 +130,10 @@ void focal_grad(i64 rows, i64 total, i64 classes, double smoothing, const T* pro
 template <class T, class Term>
 void mean_of_errors(i64 rows, i64 len, const T* prediction, const T* target, T* loss, Term term) {
   for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
-    loss[r] = tree_sum<T>(len,
-                          [&](auto lanes, i64 i, auto acc) {
-                            return term(lanes.load(prediction + i) - lanes.load(target + i), acc);
-                          }) /
-              static_cast<T>(len);
+    loss[r] =
+        tree_sum<T>(len, [&](auto lanes, i64 i,
+                             auto acc) { return term(lanes.load(prediction + i) - lanes.load(target + i), acc); }) /
+        static_cast<T>(len);
   }
 }
 

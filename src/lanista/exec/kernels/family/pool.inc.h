@@ -170,7 +170,8 @@ void relu_max_pool(const PoolShape& s, const T* x, T* y, std::uint8_t* index) {
 
 /// Windows that do not overlap: a cell gets its window's gradient or nothing.
 template <class T>
-inline void spread_gradient(const PoolShape& s, const PoolSegment& run, const std::uint8_t* index, const T* dy, T* image) {
+inline void spread_gradient(const PoolShape& s, const PoolSegment& run, const std::uint8_t* index, const T* dy,
+                            T* image) {
   using Int = typename Wide<T>::Int;
   for (i64 p = 0; p < run.count; ++p) {
     const i64 from = (run.output + p) * s.c;

@@ -72,15 +72,16 @@ inline std::vector<Tensor> train_on(BlockDevice& device, const Derived& derived,
   std::vector<nn::LaneResult> ends(1);
   OwnedBatch owned;
   nn::Batch batch;
-  (*executable)->run({.steps = 2,
-                   .active = {&active, 1},
-                   .step_input =
-                       [&](std::int64_t step) {
-                         owned = random_batch(derived, size, 20 + static_cast<std::uint64_t>(step));
-                         batch = owned.view();
-                         return nn::StepInput{{&batch, 1}, hyper};
-                       }},
-                  ends);
+  (*executable)
+      ->run({.steps = 2,
+             .active = {&active, 1},
+             .step_input =
+                 [&](std::int64_t step) {
+                   owned = random_batch(derived, size, 20 + static_cast<std::uint64_t>(step));
+                   batch = owned.view();
+                   return nn::StepInput{{&batch, 1}, hyper};
+                 }},
+            ends);
   (*executable)->wait();
   EXPECT_FALSE(ends[0].failure);
   return (*executable)->extract_state(0);
