@@ -31,7 +31,7 @@ std::vector<Activation<T>> activations(const Kernels<T>& k) {
            [](long double x) { return x > 0 ? x : std::expm1(x); }}};
 }
 
-// Of straight pieces, and compared to the bit elsewhere: relu below, hard_swish in piecewise_test.cpp.
+// Piecewise linear activations, which other tests compare to the bit: relu below, hard_swish in piecewise_test.cpp.
 const std::set<std::string_view> kExact{"relu", "hard_swish"};
 
 TEST(Activation, HasAReferenceForEveryOperator) {
@@ -225,7 +225,7 @@ TEST(Softmax, MatchesItsDefinitionAlongAnyAxis) {
 TEST(Softmax, SumsARowByTheFixedTreeAtEveryWidth) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
-    // Zeros make the exponentials exact, and the row's maximum is the only other thing that counts: 1 / len.
+    // Zeros make the exponentials exact, so every result is 1 / len.
     for (std::int64_t len = 1; len < 70; ++len) {
       Guarded<T> y(len);
       const std::vector<T> x(static_cast<std::size_t>(len), T(3));
@@ -271,7 +271,7 @@ TEST(Softmax, GivesZeroToMinusInfinity) {
       EXPECT_EQ(y[at(0, 2)], two[1]);
       EXPECT_EQ(y[at(1, 1)], T(1));
     }
-    // Nothing to share out: as in PyTorch.
+    // A row of minus infinities has no softmax; PyTorch gives NaN too.
     for (const AxisShape& s : {AxisShape{2, 5, 1}, AxisShape{1, 5, 2}}) {
       std::vector<T> none(10, never), y(10);
       family.softmax(s, none.data(), y.data());

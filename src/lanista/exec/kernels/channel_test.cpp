@@ -38,7 +38,7 @@ TEST(Gate, MultipliesAndSumsChannelByChannel) {
   });
 }
 
-/// One row of lrn and its gradient as the formulas say.
+/// One row of lrn and its gradient by the formulas.
 void lrn_row(const LrnShape& s, const double* x, const double* dy, double* y, double* dx) {
   const auto window = [&](std::int64_t of) {
     const std::int64_t first = of - (s.size - 1) / 2;

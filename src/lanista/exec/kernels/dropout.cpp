@@ -12,7 +12,7 @@ std::uint64_t detail::dropout_stream(DropoutKey key) {
 }
 
 bool dropout_keeps(DropoutKey key, std::int64_t sample, std::int64_t element, double p) {
-  // 32 neighbouring elements share eight counters, word by word: vectors of words then need no transposition.
+  // 32 neighbouring elements share eight counters, word by word. So a vector of words needs no transposition.
   const std::int64_t counter = element / 32 * 8 + element % 8;
   const std::size_t word = static_cast<std::size_t>(element / 8 % 4);
   const std::array<std::uint32_t, 4> words =

@@ -8,7 +8,7 @@
 
 #include "lanista/base/rng.h"
 
-// Times of the shapes that small models live on; one thread, per ISA level and element type.
+// Times of typical shapes of small models on one thread, per ISA level and element type.
 namespace lanista::kernels {
 namespace {
 

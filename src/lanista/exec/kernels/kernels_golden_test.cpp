@@ -1,8 +1,8 @@
-// The bits of every numeric class. A hash that differs here means that trials would train to other numbers: either a
-// fault (of ours or of a compiler), or a change on purpose. On purpose: give the classes a new number in
-// nn/cpu_backend.cpp, run these tests, and put the hashes that they print into the tables, here and in
-// runtime/models_golden_test.cpp. Inputs come from our Rng, and no kernel calls the mathematical library, so every
-// compiler must give these.
+// Hashes of the bits of every numeric class. If a hash differs, trials train to other numbers. The cause is a defect
+// (here or in a compiler) or an intended change. For an intended change, give the classes a new number in
+// exec/backends/cpu/cpu_backend.cpp. Then run these tests and copy the printed hashes into the tables, here and in
+// models_golden_test.cpp. Inputs are sampled by lanista::Rng, and no kernel calls the mathematical library. So every
+// compiler must give these hashes.
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 template <class T>
 using Values = std::vector<T>;
 
-/// Makes every number of a kernel's result, one call after the other.
+/// Hashes every number of a kernel's result, one call after the other.
 template <class T>
 class Recorder {
  public:
@@ -76,7 +76,7 @@ void elu(Recorder<T>& r) {
   r.add(dx);
 }
 
-// exp of every number of the sweep below 0, as shares beside a one.
+// exp of every number of the sweep below 0, as softmax shares next to exp(0) = 1.
 template <class T>
 void exponential(Recorder<T>& r) {
   for (const T x : dense_sweep<T>()) {

@@ -1,4 +1,4 @@
-// Compiled with -mavx2 -mfma; reached only where the CPU has both.
+// Compiled with -mavx2 -mfma. It runs only on a CPU that has both.
 #define LANISTA_KERNEL_LEVEL avx2
 #include "lanista/exec/kernels/family/simd_avx2.inc.h"
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
@@ -10,5 +10,5 @@ using Wide = Simd<T>;
 
 }  // namespace
 }  // namespace lanista::kernels::LANISTA_KERNEL_LEVEL
-// The vector types come first.
+// The vector types must come first.
 #include "lanista/exec/kernels/family/table.inc.h"

@@ -1,5 +1,5 @@
-// Any x86-64: SSE2, no FMA.
+// Compiled for any x86-64: SSE2 without FMA.
 #define LANISTA_KERNEL_LEVEL portable
 #include "lanista/exec/kernels/family/simd_portable.inc.h"
-// The vector types come first.
+// The vector types must come first.
 #include "lanista/exec/kernels/family/table.inc.h"

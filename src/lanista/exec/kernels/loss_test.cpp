@@ -232,7 +232,7 @@ TEST(Bce, IsStableForLargeLogitsAndPropagatesNan) {
     family.loss("bce")->grad_of_values(6, 1, 1, x.data(), t.data(), gradient.data());
     EXPECT_EQ(std::vector<T>(loss.begin(), loss.begin() + 4), (std::vector<T>{0, T(2e4), T(2e4), 0}));
     EXPECT_EQ(std::vector<T>(gradient.begin(), gradient.begin() + 4), (std::vector<T>{0, 1, -1, 0}));
-    // e^-30 is far below what 1 + e^-30 can tell.
+    // e^-30 is far below the resolution of 1 + e^-30.
     EXPECT_NEAR(static_cast<double>(loss[4]) / std::exp(-30.0), 1, 1e-6);
     EXPECT_TRUE(std::isnan(loss[5]) && std::isnan(gradient[5]));
   });

@@ -122,7 +122,7 @@ TEST(BatchNorm, GivesAChannelTheSameBytesInAnyImage) {
   });
 }
 
-// The halves, on rows that are a whole batch: the bits of the whole kernel, which the golden hashes pin.
+// Both halves on the rows of a whole batch give the bits of the whole kernel, which the golden hashes check.
 TEST(BatchNorm, InHalvesGivesTheSameBytes) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
@@ -229,8 +229,8 @@ TEST(GroupNorm, NormalisesEveryGroupOfEverySample) {
   });
 }
 
-// Equal values have no variance, however large they are and however many: what a plain sum's rounding would leave of
-// x - mean would be of the size of 1 / inv_std, and all that is left of a gradient's sum.
+// Equal values have no variance, however large and however many they are. With a plain sum, the rounding error of the
+// mean would be as large as 1 / inv_std and would dominate the gradient.
 TEST(Norms, OfEqualValuesAreExactWhateverTheirSize) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);

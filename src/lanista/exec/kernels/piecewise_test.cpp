@@ -5,13 +5,13 @@
 namespace lanista::kernels {
 namespace {
 
-/// A kernel with its numbers filled in, and what it must give.
+/// A kernel with its parameters bound, and its reference.
 template <class T>
 struct Piece {
   std::string name;
   std::function<void(std::int64_t, const T*, T*)> run;
   std::function<void(std::int64_t, const T*, const T*, T*)> grad;
-  bool from_output;  ///< the gradient looks at y
+  bool from_output;  ///< whether the gradient reads y
   std::function<double(double)> value, slope;
 };
 

@@ -28,7 +28,7 @@ TEST(ReadSum, ReadsEveryElementInEveryRoundAndNoneBeyond) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     for (std::int64_t count = 0; count < 300; ++count) {
-      // Whole numbers, so that the sum is exact in any order; a read too many would meet the not-a-numbers.
+      // Integers, so that the sum is exact in any order. A read beyond the end would add a NaN.
       std::vector<T> x(static_cast<std::size_t>(count + 64), std::numeric_limits<T>::quiet_NaN());
       for (std::int64_t i = 0; i < count; ++i) x[static_cast<std::size_t>(i)] = static_cast<T>(i + 1);
       const std::int64_t rounds = count % 4;

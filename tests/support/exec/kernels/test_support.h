@@ -11,18 +11,20 @@
 #include "lanista/base/rng.h"
 #include "lanista/exec/kernels/kernels.h"
 
-/// What the tests of this room share: seeded data, the scalar definition of a term, comparisons, levels.
+// Helpers of the kernel tests: seeded data, the scalar definition of a term, comparisons, instruction set levels.
 namespace lanista::kernels {
 
+/// A signed index as an array index.
 inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// One term of a sum as the level defines it.
+/// a b + sum as the level defines it: fused at AVX2 and AVX-512, rounded twice at the portable level.
 template <class T>
 T term(Isa isa, T a, T b, T sum) {
   if (isa == Isa::kPortable) return a * b + sum;
   return std::fma(a, b, sum);
 }
 
+/// `count` values, uniform in [lo, hi).
 template <class T>
 std::vector<T> random_values(Rng& rng, std::int64_t count, double lo = -1, double hi = 1) {
   std::vector<T> values(static_cast<std::size_t>(count));
@@ -30,7 +32,7 @@ std::vector<T> random_values(Rng& rng, std::int64_t count, double lo = -1, doubl
   return values;
 }
 
-/// Output buffers start as a pattern that no kernel may leave behind or write beyond.
+/// Output buffer of `size` elements with margins. It is filled with -77, so that a write outside the buffer is found.
 template <class T>
 struct Guarded {
   static constexpr std::int64_t kMargin = 16;
@@ -49,6 +51,7 @@ struct Guarded {
   std::vector<T> values;
 };
 
+/// Success if `got` has the bytes of `want` and its margins are unchanged.
 template <class T>
 ::testing::AssertionResult same_bytes(const std::vector<T>& want, const Guarded<T>& got) {
   if (!got.margins_are_intact()) return ::testing::AssertionFailure() << "wrote outside its output";
@@ -63,7 +66,7 @@ template <class T>
   return ::testing::AssertionSuccess();
 }
 
-/// |got - want| <= tolerance * max(1, |want|) * epsilon of T, element by element.
+/// Success if |got - want| <= epsilons * max(1, |want|) * epsilon of T for every element.
 template <class T, class W>
 ::testing::AssertionResult close(const std::vector<W>& want, const Guarded<T>& got, double epsilons) {
   if (!got.margins_are_intact()) return ::testing::AssertionFailure() << "wrote outside its output";
@@ -78,7 +81,7 @@ template <class T, class W>
   return ::testing::AssertionSuccess();
 }
 
-/// Runs `body.operator()<T>(isa, kernels)` for every element type and level of this machine.
+/// Calls `body(T{}, isa, kernels<T>(isa))` for every element type and every level that this CPU supports.
 template <class Body>
 void for_every_family(Body body) {
   for (const Isa isa : available_isas()) {

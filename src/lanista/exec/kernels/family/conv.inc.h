@@ -136,7 +136,7 @@ inline void run_taps(const TapSum<T>& job) {
   }
 }
 
-/// Depthwise: channels in the vector, up to four neighbouring positions with one look at the weights.
+/// Depthwise convolution: channels in the vector; up to four neighbouring positions share one load of the weights.
 template <class T, int kPositions>
 inline void depthwise_positions(const TapSum<T>& job, const AxisClass& ch, const AxisClass& cw, const T* weights,
                                 const T* source, T* target) {

@@ -1,4 +1,4 @@
-#include "support/exec/backends/cuda_blocks/block_watched.h"
+#include "support/exec/backends/cuda_blocks/block_race_detector.h"
 
 #include <cstddef>
 #include <vector>
@@ -12,7 +12,7 @@ void record_write(const void* p);
 }  // namespace
 }  // namespace lanista::device::block
 
-#define BLOCK_TRACED_POINTERS "lanista/device/block_watched.inc.h"
+#define BLOCK_TRACED_POINTERS "support/exec/backends/cuda_blocks/block_race_detector.inc.h"
 #include "lanista/exec/backends/cuda_blocks/device/run.inc.h"
 
 namespace lanista::device::block {
@@ -41,8 +41,8 @@ struct AccessTracker {
     if (race_report->races++ > 0) return;
     const std::ptrdiff_t word = (static_cast<const std::byte*>(p) - begin) / 4;
     race_report->first = "word " + std::to_string(word) + ": thread " + std::to_string(host.thread) + " " + what +
-                   (other == kSeveralThreads ? std::string(" several") : " thread " + std::to_string(other)) + " in one phase (" +
-                   std::to_string(host.phase) + ")";
+                         (other == kSeveralThreads ? std::string(" several") : " thread " + std::to_string(other)) +
+                         " in one phase (" + std::to_string(host.phase) + ")";
   }
 };
 thread_local AccessTracker access_tracker;
@@ -52,7 +52,8 @@ void record_read(const void* p) {
   if (last_accesses == nullptr) return;
   if (last_accesses->written == host.phase && last_accesses->writer != host.thread)
     access_tracker.race(p, "reads what was written by", last_accesses->writer);
-  last_accesses->reader = last_accesses->read == host.phase && last_accesses->reader != host.thread ? kSeveralThreads : host.thread;
+  last_accesses->reader =
+      last_accesses->read == host.phase && last_accesses->reader != host.thread ? kSeveralThreads : host.thread;
   last_accesses->read = host.phase;
 }
 
@@ -61,7 +62,8 @@ void record_write(const void* p) {
   if (last_accesses == nullptr) return;
   if (last_accesses->written == host.phase && last_accesses->writer != host.thread)
     access_tracker.race(p, "writes what was written by", last_accesses->writer);
-  if (last_accesses->read == host.phase && last_accesses->reader != host.thread) access_tracker.race(p, "writes what was read by", last_accesses->reader);
+  if (last_accesses->read == host.phase && last_accesses->reader != host.thread)
+    access_tracker.race(p, "writes what was read by", last_accesses->reader);
   last_accesses->writer = host.thread;
   last_accesses->written = host.phase;
 }

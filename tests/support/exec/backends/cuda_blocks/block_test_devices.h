@@ -7,7 +7,7 @@
 
 #include "lanista/exec/backends/cuda_blocks/block_executable.h"
 #include "lanista/exec/backends/cuda_blocks/block_on_host.h"
-#include "support/exec/backends/cuda_blocks/block_watched.h"
+#include "support/exec/backends/cuda_blocks/block_race_detector.h"
 #include "support/exec/program/test_models.h"
 
 // Hosts that run blocks otherwise: threads in another order, every access watched.
