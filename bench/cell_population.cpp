@@ -29,7 +29,7 @@ class CellPopulation final : public Population {
       : members_(std::move(members)), batch_(std::move(batch)), view_(batch_->view()), seconds_(seconds) {
     for (CellModel& each : members_) {
       each.chunk.active = {&kActive, 1};
-      each.chunk.work = [this, &each](std::int64_t) {
+      each.chunk.step_input = [this, &each](std::int64_t) {
         return nn::StepInput{{&view_, 1}, {&each.hyper, 1}};
       };
     }

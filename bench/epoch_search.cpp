@@ -79,7 +79,7 @@ class Search {
                             volume ? volume->regret(finished_) : 0, kept()});
     }
     out_.seconds = now_seconds() - begin;
-    out_.trials = driver_.trials();
+    out_.trials = driver_.num_trials();
     return std::move(out_);
   }
 

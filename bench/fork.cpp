@@ -80,7 +80,7 @@ Result<void> fork_through_store(const train::TrialRun& parent, train::TrialRun& 
 /// A fork's state, and what its first update does beyond those of others.
 Result<void> copy_state(const nn::LaneState& state, bool written) {
   LANISTA_ASSIGN(nn::LaneState copy, state.clone(2));
-  if (written) copy.make_own();
+  if (written) copy.ensure_unique();
   return {};
 }
 

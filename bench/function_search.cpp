@@ -27,7 +27,7 @@ class FunctionSearch {
       out.regrets.push_back(chosen_ - function_.minimum);
     }
     out.seconds = now_seconds() - begin;
-    out.trials = driver_.trials();
+    out.trials = driver_.num_trials();
     return out;
   }
 

@@ -20,7 +20,7 @@ LanistaProgram::LanistaProgram(const Case& c, std::int64_t first, nn::Program pr
       hyper_(static_cast<std::size_t>(program_.lanes())),
       active_(hyper_.size(), 1),
       losses_(hyper_.size()),
-      ends_(hyper_.size()) {
+      results_(hyper_.size()) {
   for (std::size_t lane = 0; lane < hyper_.size(); ++lane) {
     hyper_[lane] = model_hyper(c, first_ + static_cast<std::int64_t>(lane));
   }
@@ -74,12 +74,12 @@ std::span<const nn::LaneResult> LanistaProgram::run(std::int64_t steps) {
   const nn::Batch batch = batch_->view();
   std::ranges::fill(active_, std::uint8_t{1});
   const auto work = [&](std::int64_t) { return nn::StepInput{std::span(&batch, 1), hyper_}; };
-  std::ranges::fill(ends_, nn::LaneResult{.failure = {}});
-  program_.run({.steps = steps, .active = active_, .work = work}, ends_);
-  for (const nn::LaneResult& end : ends_) {
+  std::ranges::fill(results_, nn::LaneResult{.failure = {}});
+  program_.run({.steps = steps, .active = active_, .step_input = work}, results_);
+  for (const nn::LaneResult& end : results_) {
     if (end.failure) std::rethrow_exception(end.failure);
   }
-  return ends_;
+  return results_;
 }
 
 std::span<const double> LanistaProgram::step() { return step(0, lanes()); }

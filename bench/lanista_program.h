@@ -68,7 +68,7 @@ class LanistaProgram {
   std::vector<nn::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
   std::vector<double> losses_;
-  std::vector<nn::LaneResult> ends_;
+  std::vector<nn::LaneResult> results_;
   std::vector<step::StateTensor> state_;
 };
 

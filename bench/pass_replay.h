@@ -15,15 +15,15 @@ namespace lanista::bench {
 class PassReplay final : public nn::StageObserver {
  public:
   explicit PassReplay(nn::Stages stages) : stages_(std::move(stages)) {
-    begin_.resize(stages_.places.size());
-    pass_seconds_.resize(stages_.places.size());
+    begin_.resize(stages_.ranks.size());
+    pass_seconds_.resize(stages_.ranks.size());
   }
-  void begins(std::size_t place, const nn::StagePass&) override { begin_[place] = thread_cpu_seconds(); }
-  void ends(std::size_t place, const nn::StagePass&) override {
+  void on_pass_begin(std::size_t place, const nn::StagePass&) override { begin_[place] = thread_cpu_seconds(); }
+  void on_pass_end(std::size_t place, const nn::StagePass&) override {
     pass_seconds_[place].push_back(thread_cpu_seconds() - begin_[place]);
   }
-  void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
-  void holds(std::uint32_t, std::int64_t) override {}
+  void on_edge_copy(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
+  void on_held_samples(std::uint32_t, std::int64_t) override {}
 
   /// Of the step that was done last; micro-batches are of equal sizes.
   double seconds();

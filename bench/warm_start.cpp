@@ -50,7 +50,7 @@ using Weights = std::shared_ptr<const train::StartWeights>;
 
 Result<Weights> transfer_from(const ArrivingModel& arriving, const Trained& parent, std::span<const graph::NodePair> pairs) {
   LANISTA_ASSIGN(const auto plan, zoo::plan_transfer(parent.model, arriving.model, pairs, arriving.ops, {.seed = arriving.seed}));
-  if (!plan.exact && zoo::inherited_share(plan) < engine::kLeastCoverage) return Weights();
+  if (!plan.exact && zoo::inherited_share(plan) < engine::kMinCoverage) return Weights();
   return train::transfer_weights(parent.state, plan, arriving.model, arriving.ops, arriving.seed);
 }
 

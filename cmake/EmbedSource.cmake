@@ -1,7 +1,8 @@
-# Turns source files into one text inside a C++ file: what a compiler gets at run time. Lines that include each other go,
-# and so does "#pragma once", since the files come in order. Run as a script by lanista_embed_source().
+# Turns source files into one text inside a C++ file, which a compiler reads at run time. Lines with `#include "` and
+# `#pragma once` are left out, since the files come in order. Run as a script by lanista_embed_source().
 #
-#   cmake -DOUTPUT=<file.cpp> -DFUNCTION=<name> -DHEADER=<header> -DSPACE=<namespace> -DFILES=<files, "|" between> -P EmbedSource.cmake
+#   cmake -DOUTPUT=<file.cpp> -DFUNCTION=<name> -DHEADER=<header> -DSPACE=<namespace> -DFILES=<files, "|" between>
+#         -P EmbedSource.cmake
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   include(MadeByScript)
   # lanista_embed_source(<file.cpp> FUNCTION <name> HEADER <header> SPACE <namespace> FILES <files>): makes <file.cpp>,
@@ -17,7 +18,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 string(REPLACE "|" ";" files "${FILES}")
-set(code "// Made by cmake/EmbedSource.cmake.\n#include \"${HEADER}\"\n\nnamespace ${SPACE} {\nnamespace {\n\nconstexpr std::string_view kText =\n")
+set(code "// Made by cmake/EmbedSource.cmake.\n#include \"${HEADER}\"\n\nnamespace ${SPACE} {\nnamespace {\n\n")
+string(APPEND code "constexpr std::string_view kText =\n")
 foreach(file IN LISTS files)
   file(READ "${file}" text)
   string(REPLACE ")embedded\"" "" without "${text}")
@@ -27,5 +29,6 @@ foreach(file IN LISTS files)
   string(REGEX REPLACE "(^|\n)#(include \"|pragma once)[^\n]*" "\\1" text "${text}")
   string(APPEND code "    R\"embedded(${text})embedded\"\n")
 endforeach()
-string(APPEND code "    ;\n\n}  // namespace\n\nstd::string_view ${FUNCTION}() { return kText; }\n\n}  // namespace ${SPACE}\n")
+string(APPEND code "    ;\n\n}  // namespace\n\nstd::string_view ${FUNCTION}() { return kText; }\n\n")
+string(APPEND code "}  // namespace ${SPACE}\n")
 file(WRITE "${OUTPUT}" "${code}")

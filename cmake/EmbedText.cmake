@@ -1,12 +1,14 @@
 # Turns text files into C++: every list of files becomes a function that gives their texts, and one that gives the hash
-# of the texts joined, as a content security policy writes it. Run as a script by lanista_embed_page(), which says when.
+# of the texts joined, as a content security policy writes it. Run as a script by lanista_embed_page().
 #
-#   cmake -DOUTPUT=<file.cpp> -DPREFIX=<word> -DSCRIPTS=<files> -DSTYLES=<files> -P EmbedText.cmake  (lists: "|" between)
+#   cmake -DOUTPUT=<file.cpp> -DPREFIX=<word> -DSCRIPTS=<files> -DSTYLES=<files> -P EmbedText.cmake
+#
+# Lists have "|" between their entries.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   include(MadeByScript)
   # lanista_embed_page(<file.cpp> [PREFIX <word>] SCRIPTS <files> [STYLES <files>]): makes <file.cpp> in the build
-  # folder, anew when a text changes. Its functions are <word>_script, <word>_style and those with _hash behind; the word
-  # is "page" if none is given.
+  # folder, again when a text changes. Its functions are <word>_script and <word>_style, and the same names with _hash.
+  # The default word is "page".
   function(lanista_embed_page output)
     cmake_parse_arguments(arg "" "PREFIX" "SCRIPTS;STYLES" ${ARGN})
     if(NOT arg_PREFIX)
@@ -43,7 +45,8 @@ function(base64_of_hex hex result)
   set(${result} "${text}${first}=" PARENT_SCOPE)
 endfunction()
 
-set(code "// Made by cmake/EmbedText.cmake from the texts of the report page.\n#include \"lanista/app/report/page_assets.h\"\n\n")
+set(code "// Made by cmake/EmbedText.cmake from the texts of the report page.\n")
+string(APPEND code "#include \"lanista/app/report/page_assets.h\"\n\n")
 string(APPEND code "namespace lanista::report {\nnamespace {\n\n")
 set(functions "")
 foreach(kind IN ITEMS script style)

@@ -1,11 +1,13 @@
-# Finds LibTorch by its headers and libraries, without Torch's own CMake package: that one may switch on the CUDA
-# language and sets global flags. Works with Debian's libtorch-dev and with a wheel or zip through LibTorch_ROOT,
+# Finds LibTorch by its headers and libraries. It does not use Torch's own CMake package, which may switch on the CUDA
+# language and sets global flags. Works with Debian's libtorch-dev, and with a wheel or zip through LibTorch_ROOT,
 # Torch_DIR or CMAKE_PREFIX_PATH.
 #
-# Targets:   LibTorch::LibTorch (system headers; c10 and torch_cpu). Not libtorch itself: in a wheel it drags in CUDA libraries
-#            that a machine without a GPU lacks, and what runs here runs on the CPU.
-#            LibTorch::CUDA (c10_cuda and torch_cuda besides, CUDA's headers), where both libraries and the headers are.
-# Variables: LibTorch_FOUND, LibTorch_INCLUDE_DIR
+# Target LibTorch::LibTorch: system headers, c10 and torch_cpu. It does not link libtorch itself. In a wheel that one
+# needs CUDA libraries, which a machine without a GPU lacks.
+#
+# Target LibTorch::CUDA: c10_cuda, torch_cuda and CUDA's headers too. It exists if both libraries and the headers do.
+#
+# Variables: LibTorch_FOUND, LibTorch_INCLUDE_DIR.
 set(_lanista_hints "")
 if(Torch_DIR)  # <root>/share/cmake/Torch, or lib/<triple>/cmake/Torch on Debian
   list(APPEND _lanista_hints ${Torch_DIR}/../../.. ${Torch_DIR}/../../../..)
@@ -53,7 +55,7 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   target_link_libraries(LibTorch::LibTorch INTERFACE ${_lanista_libs})
 endif()
 
-# A GPU's half lies beside the CPU's. Its headers want two of CUDA's own, which a toolkit has, or a wheel of Python.
+# The GPU libraries are in the same folder. Their headers need two of CUDA's own, from a toolkit or a wheel of Python.
 find_library(LibTorch_c10_cuda_LIBRARY NAMES c10_cuda ${_lanista_lib_args} NO_DEFAULT_PATH)
 find_library(LibTorch_cuda_LIBRARY NAMES torch_cuda ${_lanista_lib_args} NO_DEFAULT_PATH)
 mark_as_advanced(LibTorch_c10_cuda_LIBRARY LibTorch_cuda_LIBRARY)

@@ -1,4 +1,4 @@
-# Makes a header that defines one macro: a hash of source files, so that two builds can tell whether they agree on them.
+# Makes a header that defines one macro: a hash of source files. Two builds compare it.
 # Run as a script by lanista_hash_sources().
 #
 #   cmake -DOUTPUT=<file.h> -DMACRO=<name> -DFILES=<files, "|" between> -P HashSources.cmake

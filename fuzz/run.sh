@@ -31,7 +31,8 @@ run_one() {
   mkdir -p "$out" "$build/corpus/$target"
   words=""
   [ -f "fuzz/$target.dict" ] && words="-dict=fuzz/$target.dict"
-  "$program" "$build/corpus/$target" "fuzz/corpus/$target" $words -seed="${LANISTA_FUZZ_SEED:-1}" -max_total_time="$seconds" -max_len=65536 \
+  "$program" "$build/corpus/$target" "fuzz/corpus/$target" $words \
+    -seed="${LANISTA_FUZZ_SEED:-1}" -max_total_time="$seconds" -max_len=65536 \
     -timeout=25 -rss_limit_mb=1024 -malloc_limit_mb=512 -artifact_prefix="$out/" -print_final_stats=1 \
     >"$out/log.txt" 2>&1
   result=$?

@@ -38,7 +38,7 @@ TEST(StudyFilePage, ListsEachMetricWithTargetsAndDirection) {
   const std::string text = page("study-file.md");
   const std::map<study::MetricTargets, std::string> targets{{study::MetricTargets::kClasses, "classes"},
                                                             {study::MetricTargets::kTwoClasses, "two classes"},
-                                                            {study::MetricTargets::kLaneAttrs, "numbers"},
+                                                            {study::MetricTargets::kNumbers, "numbers"},
                                                             {study::MetricTargets::kLabels, "labels"}};
   for (const study::Metric& metric : study::metrics()) {
     const std::string row = "| `" + metric.name + "` | " + targets.at(metric.targets) + " | " +

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "support/base/sanitized.h"
+#include "support/base/sanitizer.h"
 #include "memory_bombs.h"
 
 // What a hostile file may cost: every parser reads or refuses every bomb within 4 x input + 64 MB. Run by hand, the

@@ -52,7 +52,7 @@ Result<Connection> connection() {
 }  // namespace
 
 engine::LaunchWorker launch_by_tcp() {
-  return [](const std::string&) -> Result<engine::Begun> {
+  return [](const std::string&) -> Result<engine::LaunchedWorker> {
     LANISTA_ASSIGN(const Connection both, connection());
     engine::Channel channel(both.local_fd);
     posix_spawn_file_actions_t actions;
@@ -67,7 +67,7 @@ engine::LaunchWorker launch_by_tcp() {
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(both.remote_fd);
     if (error != 0) return Error{Code::kResourceExhausted, "the system gives no process for a place", ""};
-    return engine::Begun{child, std::move(channel)};
+    return engine::LaunchedWorker{child, std::move(channel)};
   };
 }
 

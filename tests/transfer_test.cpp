@@ -68,9 +68,9 @@ Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given,
     value = input.dtype == graph::DType::kIndex ? static_cast<float>(choices.below(kWords))
                                                 : static_cast<float>(choices.normal());
   }
-  static constexpr std::array<std::int64_t, kRows> kLaneAttrs{0, 1, 2, 3};
+  static constexpr std::array<std::int64_t, kRows> kNumbers{0, 1, 2, 3};
   Evaluated out{{}, std::vector<double>(static_cast<std::size_t>(kRows * program->prediction_size()))};
-  program->predict(0, {.size = kRows, .features = x, .labels = {}, .targets = {}, .sample_index = kLaneAttrs},
+  program->predict(0, {.size = kRows, .features = x, .labels = {}, .targets = {}, .sample_index = kNumbers},
                    std::span(out.y));
   std::erase_if(state, [](const Tensor& tensor) { return !is_parameter(tensor); });
   out.weights = std::move(state);

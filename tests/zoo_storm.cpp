@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "support/io/zoo/test_storm.h"
+#include "support/io/zoo/test_crash_storm.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) {

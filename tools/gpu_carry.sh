@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fills a folder with what a build of the lower rooms wants and a bare machine lacks: headers of nlohmann-json, CLI11 and
-# xxHash, sources of GoogleTest. For tools/gpu_check.sh, which takes it from ./.carry or LANISTA_CARRIED.
+# Fills a folder with the headers and sources that a build needs on a bare machine: nlohmann-json, CLI11, xxHash and
+# GoogleTest. tools/gpu_check.sh reads it from ./.carry or LANISTA_CARRIED.
+#
 #   tools/gpu_carry.sh [FOLDER]
 # Debian: nlohmann-json3-dev libcli11-dev libxxhash-dev googletest
 set -eu
@@ -10,7 +11,10 @@ include=${LANISTA_CARRY_FROM:-/usr}/include
 share=${LANISTA_CARRY_FROM:-/usr}/share/cmake/nlohmann_json
 tests=${LANISTA_CARRY_FROM:-/usr}/src/googletest/googletest
 for each in "$include/nlohmann" "$include/CLI" "$include/xxhash.h" "$share" "$tests"; do
-  [ -e "$each" ] || { echo "gpu_carry: $each is missing (nlohmann-json3-dev libcli11-dev libxxhash-dev googletest)" >&2; exit 1; }
+  if [ ! -e "$each" ]; then
+    echo "gpu_carry: $each is missing (nlohmann-json3-dev libcli11-dev libxxhash-dev googletest)" >&2
+    exit 1
+  fi
 done
 rm -rf "$out"
 mkdir -p "$out/include" "$out/share/cmake" "$out/src/googletest"

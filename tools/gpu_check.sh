@@ -1,22 +1,32 @@
 #!/bin/sh
-# One call on a machine with a GPU: builds the rooms up to `bench` from nothing, tests devices, measures them and what
-# others need, and writes OUT/gpu.json.
+# Checks a machine with a GPU in one call. Builds from nothing, tests and measures devices, measures other libraries,
+# and writes OUT/gpu.json.
+#
 #   tools/gpu_check.sh OUT [part…]
-# Parts, in this order: build twins cuda_twins block memcheck racecheck bench search peers (default: all; all but the
-# first build what is not there; search, 64 trials by `lanista run`, wants a build of all rooms in LANISTA_GPU_BUILD). LibTorch is that of python3's torch, or whatever CMake finds. No network. What a bare machine
-# lacks comes from LANISTA_CARRIED, or ./.carry (tools/gpu_carry.sh).
+#
+# The parts, in this order: build equivalence cuda_equivalence block memcheck racecheck bench search peers. The default
+# is all. Each part but the first starts with the build if there is none. The part `search` runs 64 trials and needs a
+# complete build in LANISTA_GPU_BUILD. LibTorch is that of python3's torch, or the one that CMake finds.
+# No network is used. What a bare machine lacks comes from LANISTA_CARRIED, or ./.carry (tools/gpu_carry.sh).
+#
 #   LANISTA_GPU_BUILD    a folder with a finished build: nothing is built
-#   LANISTA_GPU_SECONDS, LANISTA_GPU_BUILD_SECONDS  of everything, of the build (default: 540, 360)
-#   LANISTA_GPU_DEVICES  of bench and search              (default: torch:cuda:0,block:cuda:0; the search on the first)
-#   LANISTA_GPU_BENCH    more arguments of `lanista bench gpu`   (default: --lanes 1,16,64,256 --repeats 3)
-#   LANISTA_GPU_PEERS    more arguments of gpu_peers.py          (default: --lanes 64,16,1, all arms but torch-compile)
-#   LANISTA_GPU_DRY      no GPU, and parts that want one run on the CPU as far as they can
-# Every part stands under a limit of time, and a part that cannot be here says "skipped" and why. Exit status: 0 if
-# everything that ran was right, however slow.
+#
+#   LANISTA_GPU_SECONDS, LANISTA_GPU_BUILD_SECONDS  limits of the whole and of the build (default: 540, 360)
+#
+#   LANISTA_GPU_DEVICES  of bench and search (default: torch:cuda:0,block:cuda:0; the search uses the first)
+#
+#   LANISTA_GPU_BENCH    more arguments of `lanista bench gpu` (default: --lanes 1,16,64,256 --repeats 3)
+#
+#   LANISTA_GPU_PEERS    more arguments of gpu_peers.py (default: --lanes 64,16,1, all arms but torch-compile)
+#
+#   LANISTA_GPU_DRY      no GPU: parts that need one run on the CPU as far as they can
+#
+# Each part has a limit of time. A part that cannot run prints "skipped" and the reason. The exit status is 0 if each
+# part that ran was right, at any speed.
 set -u
 out=${1:?usage: tools/gpu_check.sh OUT [part…]}
 shift
-parts=${*:-build twins cuda_twins block memcheck racecheck bench search peers}
+parts=${*:-build equivalence cuda_equivalence block memcheck racecheck bench search peers}
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 build=${LANISTA_GPU_BUILD:-${TMPDIR:-/tmp}/lanista-gpu}
@@ -66,7 +76,7 @@ note() {
   printf '%-10s %-8s %4s s  %s\n' "$1" "$2" "$3" "$4"
 }
 
-# part NAME SECONDS COMMAND…: what it says goes to log.txt (its last 200 kB), what it prints also to $work/NAME.
+# part NAME SECONDS COMMAND…: both outputs go to log.txt (the last 200 kB), standard output also to $work/NAME.
 part() {
   name=$1 limit=$2
   shift 2
@@ -87,7 +97,10 @@ part() {
   case $status in
     0) note "$name" ok "$took" "" ;;
     124 | 137) note "$name" failed "$took" "longer than $limit s" ;;
-    *) note "$name" failed "$took" "status $status; $(cat "$work/$name" "$work/error" | grep -aE 'FAILED  \]|rror|gpu_check|lanista bench:' | tail -n 1 | cut -c 1-300)" ;;
+    *)
+      last=$(cat "$work/$name" "$work/error" | grep -aE 'FAILED  \]|rror|gpu_check|lanista bench:' | tail -n 1)
+      note "$name" failed "$took" "status $status; $(printf '%s' "$last" | cut -c 1-300)"
+      ;;
   esac
   return $status
 }
@@ -109,16 +122,19 @@ dependencies() {
   printf '#define XXH_STATIC_LINKING_ONLY\n#define XXH_IMPLEMENTATION\n#include "xxhash.h"\n' >xxhash.c
   cc -O3 -fPIC -Iinclude -c xxhash.c -o xxhash.o & first=$!
   for each in gtest-all gtest_main; do
-    c++ -O1 -std=c++17 -fPIC -Iinclude "-I$carried/src/googletest" -c "$carried/src/googletest/src/$each.cc" -o "$each.o" &
+    c++ -O1 -std=c++17 -fPIC -Iinclude "-I$carried/src/googletest" -c "$carried/src/googletest/src/$each.cc" \
+      -o "$each.o" &
   done
-  wait $first && wait && ar rcs lib/libxxhash.a xxhash.o && ar rcs lib/libgtest.a gtest-all.o && ar rcs lib/libgtest_main.a gtest_main.o
+  wait $first && wait && ar rcs lib/libxxhash.a xxhash.o && ar rcs lib/libgtest.a gtest-all.o &&
+    ar rcs lib/libgtest_main.a gtest_main.o
 }
 
 build() {
   rm -rf "$build" && mkdir -p "$build" || return 1
   dependencies || { echo "dependencies in $carried cannot be built" >&2; return 1; }
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLANISTA_TORCH=ON -DLANISTA_UNITY=ON -DBUILD_TESTING=ON \
-    -DLANISTA_WERROR=OFF -DLANISTA_BENCH_LOOPS=OFF "-DLANISTA_ROOMS=base;graph;step;kernels;nn;device;bench" \
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLANISTA_TORCH=ON -DLANISTA_UNITY=ON \
+    -DBUILD_TESTING=ON -DLANISTA_WERROR=OFF -DLANISTA_BENCH_LOOPS=OFF \
+    "-DLANISTA_ROOMS=base;graph;step;kernels;nn;device;bench" \
     "-DCMAKE_PREFIX_PATH=$build/carried" ${torch:+-DLibTorch_ROOT="$torch"} || return 1
   wanted="lanista-bench"
   for each in lanista_torch device_tests block_tests; do
@@ -135,7 +151,7 @@ fi
 printf '"%s"' "$torch" >"$work/torch"
 rm -f "$out/log.txt" "$out/gpu.json"
 write gpu "$work/gpu" && write torch "$work/torch"
-[ -n "$gpu" ] || [ -n "$dry" ] || echo "no GPU that nvidia-smi tells of: parts that want one are skipped"
+[ -n "$gpu" ] || [ -n "$dry" ] || echo "nvidia-smi lists no GPU: parts that need one are skipped"
 
 bench=$build/lanista-bench
 tests=$build/src/lanista/exec/backends
@@ -145,31 +161,35 @@ else
   part build "${LANISTA_GPU_BUILD_SECONDS:-360}" env LANISTA_GPU_BUILD="$build" sh "$0" "$work" --build-only
 fi
 
-# wanted PART [gpu]: is it asked for, and can it be?
+# wanted PART [gpu]: succeeds if the part is requested and can run.
 wanted() {
   case " $parts " in *" $1 "*) ;; *) return 1 ;; esac
   [ -x "$bench" ] || { note "$1" skipped 0 "nothing is built"; return 1; }
   if [ "${2:-}" = gpu ] && [ -z "$gpu$dry" ]; then
-    note "$1" skipped 0 "no GPU that nvidia-smi tells of"
+    note "$1" skipped 0 "nvidia-smi lists no GPU"
     return 1
   fi
 }
-# has PART TEST: is this test binary in the build?
+# has PART TEST: succeeds if the build has this test binary.
 has() { [ -x "$tests/$2" ] || { note "$1" skipped 0 "this build has no $2"; return 1; }; }
 
 block=block:cuda:0 devices=torch:cuda:0,block:cuda:0
 [ -z "$dry" ] || [ -n "$gpu" ] || block=block:host devices=torch:cpu,block:host
 devices=${LANISTA_GPU_DEVICES:-$devices}
 
-if wanted twins && has twins device_tests; then
-  part twins 60 sh -c "$(shards "$cores" "$tests/device_tests" --gtest_brief=1 '--gtest_filter=-*cuda*')"
+if wanted equivalence && has equivalence device_tests; then
+  part equivalence 60 sh -c "$(shards "$cores" "$tests/device_tests" --gtest_brief=1 '--gtest_filter=-*cuda*')"
 fi
-if wanted cuda_twins gpu && has cuda_twins device_tests; then
-  part cuda_twins 60 sh -c "$(shards 4 "$tests/device_tests" '--gtest_filter=*cuda*')"
-  # Where a card is, tests that leave themselves out have not found it.
-  if grep -aq 'SKIPPED' "$work/cuda_twins"; then
-    why=$(grep -a -A 3 'Skipped' "$work/cuda_twins" | grep -av 'Skipped' | head -n 1 | cut -c 1-300)
-    if [ -n "$gpu" ]; then note cuda_twins failed 0 "tests left themselves out: $why"; else note cuda_twins skipped 0 "$why"; fi
+if wanted cuda_equivalence gpu && has cuda_equivalence device_tests; then
+  part cuda_equivalence 60 sh -c "$(shards 4 "$tests/device_tests" '--gtest_filter=*cuda*')"
+  # On a machine with a card, skipped tests did not find it.
+  if grep -aq 'SKIPPED' "$work/cuda_equivalence"; then
+    why=$(grep -a -A 3 'Skipped' "$work/cuda_equivalence" | grep -av 'Skipped' | head -n 1 | cut -c 1-300)
+    if [ -n "$gpu" ]; then
+      note cuda_equivalence failed 0 "tests were skipped: $why"
+    else
+      note cuda_equivalence skipped 0 "$why"
+    fi
   fi
 fi
 if wanted block && has block block_tests; then
@@ -182,13 +202,17 @@ for tool in memcheck racecheck; do
     note $tool skipped 0 "no compute-sanitizer here"
     continue
   fi
-  # Blocks, which share a lane's memory, and tiles of products, whose threads share a block's.
+  # Blocks share the memory of a lane. Threads of a tile of a product share the memory of a block.
   cases=mlp-64,nb201-cell limit=30
   [ $tool = memcheck ] || cases=mlp-64 limit=60
-  part $tool $limit "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case $cases --json
-  ! grep -q '"status":"skipped"' "$work/$tool" || note $tool skipped 0 "$(grep -o '"reason":"[^"]*"' "$work/$tool" | head -n 1 | cut -c 11-300)"
+  part $tool $limit "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu \
+    --devices "$block" --lanes 3 --repeats 1 --case $cases --json
+  if grep -q '"status":"skipped"' "$work/$tool"; then
+    note $tool skipped 0 "$(grep -o '"reason":"[^"]*"' "$work/$tool" | head -n 1 | cut -c 11-300)"
+  fi
   [ ! -x "$tests/device_tests" ] ||
-    part ${tool}_tiles 45 "$sanitizer" --tool $tool --error-exitcode 9 "$tests/device_tests" '--gtest_filter=*LaneProductsOn.KeepWhat*cuda*:*LaneRowsOn.KeepWhat*cuda*'
+    part ${tool}_tiles 45 "$sanitizer" --tool $tool --error-exitcode 9 "$tests/device_tests" \
+      '--gtest_filter=*LaneProductsOn.KeepWhat*cuda*:*LaneRowsOn.KeepWhat*cuda*'
 done
 if wanted bench gpu; then
   part bench 100 "$bench" gpu --devices "$devices" --json ${LANISTA_GPU_BENCH:---lanes 1,16,64,256 --repeats 3}
@@ -207,7 +231,9 @@ if wanted peers gpu; then
   [ -n "$gpu" ] || on=cpu
   left=$((end - $(date +%s) - 10))
   if part cases 60 "$bench" gpu --write "$work/case-files" --lanes 64; then
-    part peers $left python3 "$root/tools/gpu_peers.py" "$work/case-files" --device $on --out "$out/peers.json" --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph}
+    arms=torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph
+    part peers $left python3 "$root/tools/gpu_peers.py" "$work/case-files" --device $on --out "$out/peers.json" \
+      --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms $arms}
     [ ! -e "$out/peers.json" ] || write peers "$out/peers.json"
   fi
 fi

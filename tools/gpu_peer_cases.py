@@ -1,5 +1,6 @@
-"""The training cases that `lanista bench gpu --write DIR` leaves in a folder, and their models in words that every form
-of them has (operators: see TorchOps, LaneOps, JaxOps). Wants numpy alone.
+"""The training cases that `lanista bench gpu --write DIR` writes, and their models as calls of operators.
+
+TorchOps, LaneOps and JaxOps implement the operators. Needs numpy only.
 """
 import json
 import os
@@ -8,8 +9,9 @@ import numpy
 
 
 class Case:
-    """A case and its first `lanes` models; what is beyond those that were written begins with theirs again. Of cells,
-    which are all different, it has those that there are, whatever `lanes` says."""
+    """A case and its first `lanes` models. With more lanes than written models, the models repeat.
+
+    A case of cells has each cell once, for any `lanes`, because all cells are different."""
 
     def __init__(self, folder, name, lanes):
         with open(os.path.join(folder, "cases.json")) as text:
@@ -40,8 +42,9 @@ class Case:
         return (self.parts[i], 0) if self.parts else (self, i)
 
     def distances(self, losses):
-        """Of each model, of the first ones, its largest relative distance of losses [steps, models] from own kernels';
-        NaN where one is none."""
+        """Largest relative distance of the losses [steps, models] of each model from those of lanista kernels.
+
+        NaN if a loss is NaN."""
         losses = numpy.asarray(losses, dtype="float64")
         own = self.losses[:, :losses.shape[1]]
         return numpy.max(numpy.abs(losses - own) / numpy.abs(own), axis=0).tolist()
@@ -56,7 +59,7 @@ class Cell:
         self.rates = case.rates[i:i + 1]
         self.trained = [of[None] for key, of in arrays.items() if key.startswith(f"{i}/trained/")]
         self.buffers = [of[None] for key, of in arrays.items() if key.startswith(f"{i}/buffer/")]
-        self.model = drawn_cell(case.cells[i])
+        self.model = cell_model(case.cells[i])
         self.cells = self.parts = []
 
 
@@ -93,7 +96,7 @@ def cell(ops, images):
 EDGES = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
 
 
-def drawn_cell(operations):
+def cell_model(operations):
     """Of bench/cells.cpp: operations on the edges between four values, in the order of EDGES."""
     def model(ops, images):
         values, active = [ops.conv_norm(images)], {}
@@ -103,7 +106,7 @@ def drawn_cell(operations):
                 if end != to or operation == "none":
                     continue
                 term = values[begin]
-                if operation in ("conv1", "conv3"):  # the weight says which
+                if operation in ("conv1", "conv3"):  # the shape of the weight decides which
                     if begin not in active:
                         active[begin] = ops.relu(term)
                     term = ops.conv_norm(active[begin])

@@ -1,6 +1,8 @@
-"""A whole search in PyTorch on a device: trials of the built-in small-cnn on scikit-learn's digits, learning rates and
-momenta drawn at random, 20 epochs of shuffled batches of 32, validation accuracy after each; one trial after the other.
-The data lie on the device, permutations are drawn there, and the host waits once a trial.
+"""A whole search in PyTorch on a device, one trial after the other.
+
+The trials are the built-in small-cnn on scikit-learn's digits, with random learning rates and momenta. A trial has 20
+epochs of shuffled batches of 32, with the validation accuracy after each. The data and the permutations are on the
+device, and the host waits once a trial.
 """
 import math
 import time
@@ -29,7 +31,7 @@ def model_of(device):
                          nn.Flatten(), nn.Linear(128, 10)).to(device)
 
 
-def draws(trials):
+def random_settings(trials):
     generator = torch.Generator().manual_seed(SEED)
     return [(1e-2 * 50 ** torch.rand((), generator=generator).item(), 0.95 * torch.rand((), generator=generator).item())
             for _ in range(trials)]
@@ -123,7 +125,7 @@ def trial(trainer, data, rate, momentum, device, epochs):
 
 
 def search(device, captured, trials):
-    """A row: seconds of all trials. Where these would take longer than 40, of eight, and it says so."""
+    """A row with the seconds of all trials. If they would need more than 40 s, eight trials run, with a note."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     if device == "cpu":
@@ -145,7 +147,7 @@ def search(device, captured, trials):
     one, setting, trainer, data = best
     timed = trials if one * EPOCHS * trials <= LONGEST else min(8, trials)
     begin = time.perf_counter()
-    last = [trial(trainer, data, rate, momentum, device, EPOCHS)[-1] for rate, momentum in draws(timed)]
+    last = [trial(trainer, data, rate, momentum, device, EPOCHS)[-1] for rate, momentum in random_settings(timed)]
     seconds = time.perf_counter() - begin
     row = {"value": round(seconds * trials / timed, 3), "unit": "s", "repeats": 1, "spread": 0, "setting": setting,
            "timed_trials": timed, "best": max(last), "median": sorted(last)[len(last) // 2]}

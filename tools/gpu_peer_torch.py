@@ -19,7 +19,7 @@ def settle(device):
 
 
 def choose_cudnn(setting):
-    """How cuDNN finds its kernels: it times them, unless the setting says "heuristics" or "deterministic"."""
+    """Sets how cuDNN finds its kernels: it times them, unless the setting has "heuristics" or "deterministic"."""
     torch.backends.cudnn.benchmark = "heuristics" not in setting and "deterministic" not in setting
     torch.backends.cudnn.deterministic = "deterministic" in setting
 
@@ -265,7 +265,7 @@ class Hfta(Together):
 
 
 class Vmap(Together):
-    """torch.func; `compiled`: by torch.compile. Without PyTorch's attention, whose kernels know no vmap everywhere."""
+    """torch.func, with `compiled` by torch.compile. Not with PyTorch's attention: some of its kernels have no vmap."""
 
     def __init__(self, case, device, setting, compiled=False):
         super().__init__(case, device, setting)

@@ -1,26 +1,25 @@
 #!/usr/bin/env python3
-"""What others need on the same card for the cases of `lanista bench gpu`: PyTorch and JAX, each at its best setting.
+"""Measures PyTorch and JAX on the cases of `lanista bench gpu` on the same card, each at its best setting.
 
 usage: gpu_peers.py DIR --lanes 1,16,64 --out FILE.json [--arms ...] [--cases ...] [--device cpu]
 
-DIR is what `lanista bench gpu --write DIR` left: weights, batch, rates, and own kernels' losses, which every arm must
-meet over 20 steps (1e-4, relative; one model in ten 1e-3, since kinks magnify a rounding) before it is timed. Arms,
-microseconds a model and step:
+`lanista bench gpu --write DIR` makes DIR: weights, batch, rates, and the losses of lanista kernels. Each arm must agree
+with these losses over 20 steps before it is timed: within 1e-4, relative, and one model in ten within 1e-3, since kinks
+magnify a rounding. The arms, in microseconds a model and step:
 
-  torch-eager    PyTorch as one writes it, up to 8 models one after the other; NCHW or channels_last, cuDNN that times its
-                 kernels, goes by its heuristics or is deterministic, foreach or fused SGD: whatever is quickest of what
-                 agrees
-  torch-graph    a captured CUDA graph a model, one after the other or over eight streams, in the same settings
-  torch-vmap     torch.func: vmap of grad, captured
-  torch-hfta     the form of HFTA: grouped convolutions and batched products, captured
-  torch-compile  torch-vmap through torch.compile, captured
-  jax            jit of a scan over 50 steps of vmap; of cells, which are all different, of each, one after the other
-  torch-search, torch-search-graph   seconds of a whole search: 64 trials of a small network on scikit-learn's digits,
-                 20 epochs, one after the other; eager, and with one captured step (gpu_peer_search.py)
+- torch-eager: plain PyTorch, up to 8 models one after the other. Settings: NCHW or channels_last, kernels of cuDNN that
+  are timed, by heuristics or deterministic, foreach or fused SGD. The fastest of the settings that agree counts.
+- torch-graph: a captured CUDA graph a model, one after the other or over eight streams, in the same settings.
+- torch-vmap: torch.func, vmap of grad, captured.
+- torch-hfta: the form of HFTA, with grouped convolutions and batched products, captured.
+- torch-compile: torch-vmap through torch.compile, captured.
+- jax: jit of a scan over 50 steps of vmap. Cells are all different, so each has its own, one after the other.
+- torch-search, torch-search-graph: seconds of a whole search, eager and with one captured step (gpu_peer_search.py). It
+  has 64 trials of a small network on scikit-learn's digits, 20 epochs each, one after the other.
 
-Arms run in processes of their own, which are ended where a case takes longer than --limit; what goes wrong is a row
-with its reason. FILE is written anew after every row. On --device cpu nothing is captured: that proves the models.
-Exit status: 1 if an arm disagreed.
+Each arm runs in a process, which is ended if a case exceeds --limit. An error is a row with its reason. FILE is written
+again after each row. On --device cpu nothing is captured: that checks the models. The exit status is 1 if an arm
+disagreed.
 """
 import argparse
 import json
@@ -50,7 +49,7 @@ def checked(case, losses):
     strayed = sum(not each <= TOLERANCE for each in distances)
     if strayed > 0.1 * len(distances) or any(not each <= 10 * TOLERANCE for each in distances):
         raise Disagrees(f"losses of {strayed} of {len(distances)} models are further than {TOLERANCE} (relative) from "
-                        f"own kernels', the worst {max(distances):.2g}")
+                        f"those of lanista kernels, the worst {max(distances):.2g}")
     return round(1e6 * max(distances), 3)
 
 
@@ -94,11 +93,11 @@ class TorchWorker:
         losses = self.forms.first_losses(trainers, step, CHECKED_STEPS, self.device)
         for each in trainers:
             each.reset()
-        self.forms.sync(self.device)  # whoever steps on a stream of its own waits for nothing
+        self.forms.sync(self.device)  # an arm with a stream of its own waits for nothing else
         return checked(case, losses)
 
     def settings(self, case):
-        """What a model may be written with, beside what does not matter."""
+        """Settings of a model that are tried."""
         if case.is_image:
             return [f"{layout} {way}".strip() for way in self.cudnn() for layout in ("nchw", "channels_last")]
         return ["sdpa", "plain attention"] if case.name.startswith("transformer") else [""]
@@ -107,7 +106,7 @@ class TorchWorker:
         return ["", "heuristics", "deterministic"] if self.device != "cpu" else [""]
 
     def agreeing(self, ways, settings, make):
-        """Adds the ways of each setting that meets own kernels' losses; none may be an error, of the first."""
+        """Adds the ways of each setting that agrees with lanista kernels. Raises the first error if none agrees."""
         first, apart = None, []
         for setting in settings:
             self.forms.choose_cudnn(setting)
@@ -237,7 +236,7 @@ class JaxWorker:
             return self.form.InTurn(list(pool.map(lambda part: self.form.Compiled(part, CHUNK_STEPS), case.parts)))
 
     def prepare(self, wanted, limit):
-        """Compiles (case, lanes) side by side: XLA takes seconds for each, on one core."""
+        """Compiles each (case, lanes) in parallel: XLA needs seconds for each, on one core."""
         import concurrent.futures
         pool = concurrent.futures.ThreadPoolExecutor(max(1, min(12, os.cpu_count() - 1)))
         self.compiled = {tuple(each): pool.submit(self.compile, *each) for each in wanted}

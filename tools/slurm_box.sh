@@ -3,8 +3,9 @@
 #   tools/slurm_box.sh start DIR [NODES]   (default: 4 nodes of 2 CPUs) prints what to set: SLURM_CONF
 #   tools/slurm_box.sh stop DIR
 #   tools/slurm_box.sh node DIR NAME       begins the daemon of one node again
-# Everything is in DIR: keys, configuration, logs, state. Needs root (addresses on the loopback device) and Debian's
-# packages slurmctld, slurmd, slurm-client, slurm-wlm-basic-plugins, munge; says so with status 77 where they are missing.
+# DIR has all keys, configuration, logs and state. Needs root, for addresses on the loopback device. Needs Debian's
+# packages slurmctld, slurmd, slurm-client, slurm-wlm-basic-plugins and munge: without them, it prints that and exits
+# with status 77.
 set -u
 verb=${1:-} dir=${2:-}
 if [ -z "$verb" ] || [ -z "$dir" ]; then
@@ -51,12 +52,13 @@ configure() {
     echo "SlurmdTimeout=20"
     echo "KillWait=5"
     echo "MinJobAge=600"
-    echo "InactiveLimit=10"  # a job whose srun is gone ends, even if nobody was there to hear of it
+    echo "InactiveLimit=10"  # a job without its srun ends, even if no one received the message
     echo "SelectType=select/cons_tres"
     echo "SelectTypeParameters=CR_Core"
     echo "SlurmdParameters=config_overrides"
     for node in $(seq 0 $((nodes - 1))); do
-      echo "NodeName=n$node NodeHostname=$host NodeAddr=$(address "$node") Port=$((17001 + node)) CPUs=2 RealMemory=1000"
+      where="NodeHostname=$host NodeAddr=$(address "$node") Port=$((17001 + node))"
+      echo "NodeName=n$node $where CPUs=2 RealMemory=1000"
     done
     echo "PartitionName=box Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
   } >"$dir/slurm.conf"
@@ -97,7 +99,8 @@ ours() { pgrep -f "$1" 2>/dev/null; }
 
 stop() {
   daemons="(slurmctld|slurmd|munged) .*$dir/"
-  steps=$(for node in "$dir"/spool.*; do [ -d "$node" ] && ls "$node" 2>/dev/null; done | sed -n 's/^n[0-9]*_\([0-9]*\.[0-9a-z]*\)$/\1/p')
+  steps=$(for node in "$dir"/spool.*; do [ -d "$node" ] && ls "$node" 2>/dev/null; done |
+    sed -n 's/^n[0-9]*_\([0-9]*\.[0-9a-z]*\)$/\1/p')
   for step in $steps; do ours "slurmstepd: \[$step\]" | xargs -r kill -9 2>/dev/null; done
   ours "$daemons" | xargs -r kill 2>/dev/null
   for _ in $(seq 50); do

@@ -16,9 +16,9 @@
 
 #include "campaign/grid.h"
 #include "campaign/log_damage.h"
-#include "campaign/mutants.h"
-#include "campaign/storms.h"
-#include "campaign/worker_storms.h"
+#include "campaign/corrupted_files.h"
+#include "campaign/signal_stress.h"
+#include "campaign/worker_signal_stress.h"
 
 int main(int argc, char** argv) {
   // Absolute: every call has a folder of its own.

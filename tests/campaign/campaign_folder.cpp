@@ -1,4 +1,4 @@
-#include "campaign/workplace.h"
+#include "campaign/campaign_folder.h"
 
 #include <unistd.h>
 

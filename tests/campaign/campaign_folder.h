@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "campaign/child.h"
+#include "campaign/child_process.h"
 
 namespace lanista::campaign {
 

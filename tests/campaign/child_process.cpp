@@ -1,4 +1,4 @@
-#include "campaign/child.h"
+#include "campaign/child_process.h"
 
 #include <fcntl.h>
 #include <grp.h>

@@ -1,4 +1,4 @@
-#include "campaign/mutate_bytes.h"
+#include "campaign/corrupt_bytes.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace lanista::campaign {
 namespace {
 
-constexpr std::array kLaneAttrs{"0",
+constexpr std::array kNumbers{"0",
                               "-1",
                               "1e308",
                               "-1e400",
@@ -83,7 +83,7 @@ void renumber(std::string& bytes, Rng& rng) {
   }
   if (numbers.empty()) return flip(bytes, rng);
   const auto [from, length] = numbers[rng.below(numbers.size())];
-  bytes.replace(from, length, kLaneAttrs[rng.below(kLaneAttrs.size())]);
+  bytes.replace(from, length, kNumbers[rng.below(kNumbers.size())]);
 }
 
 bool is_text(const std::string& bytes) {

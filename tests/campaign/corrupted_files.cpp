@@ -1,4 +1,4 @@
-#include "campaign/mutants.h"
+#include "campaign/corrupted_files.h"
 
 #include <sys/resource.h>
 
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <map>
 
-#include "campaign/mutate_bytes.h"
-#include "campaign/workplace.h"
+#include "campaign/corrupt_bytes.h"
+#include "campaign/campaign_folder.h"
 #include "lanista/base/rng.h"
 
 namespace lanista::campaign {

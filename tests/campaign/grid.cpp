@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "campaign/workplace.h"
+#include "campaign/campaign_folder.h"
 
 namespace lanista::campaign {
 namespace {

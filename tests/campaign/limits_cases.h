@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "campaign/child.h"
-#include "campaign/workplace.h"
+#include "campaign/child_process.h"
+#include "campaign/campaign_folder.h"
 
 namespace lanista::campaign {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "campaign/workplace.h"
+#include "campaign/campaign_folder.h"
 #include "lanista/base/clock.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"

@@ -1,4 +1,4 @@
-#include "campaign/storms.h"
+#include "campaign/signal_stress.h"
 
 #include <signal.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "campaign/workplace.h"
+#include "campaign/campaign_folder.h"
 #include "lanista/base/rng.h"
 
 namespace lanista::campaign {

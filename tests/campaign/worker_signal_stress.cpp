@@ -1,4 +1,4 @@
-#include "campaign/worker_storms.h"
+#include "campaign/worker_signal_stress.h"
 
 #include <signal.h>
 
@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "campaign/workplace.h"
+#include "campaign/campaign_folder.h"
 #include "lanista/base/rng.h"
 
 namespace lanista::campaign {

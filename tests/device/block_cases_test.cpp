@@ -6,7 +6,7 @@
 
 #include "bench/cases.h"
 #include "lanista/exec/backends/cuda_blocks/block_executable.h"
-#include "support/exec/backends/cuda_blocks/block_other_hosts.h"
+#include "support/exec/backends/cuda_blocks/block_test_devices.h"
 #include "support/exec/backends/cuda_blocks/block_test_support.h"
 
 namespace lanista::device {

@@ -11,7 +11,7 @@
 #include "lanista/base/check.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/spaces/published.h"
-#include "support/exec/program/old_aliasing.h"
+#include "support/exec/program/aliasing_v1.h"
 
 namespace lanista::oracle {
 namespace {

@@ -6,7 +6,7 @@ foreach(
   readers.report_browser=42
   house.limits=34
   house.model_oracle_published=34
-  runtime.DataParallelTrials.HaveTheSameBitsWhoeverIsKilled=31
+  runtime.DataParallelTrials.HaveTheSameBitsAfterAnyKill=31
   readers.onnx_light=29
   readers.onnx_nodes=28
   house.campaign_log=25

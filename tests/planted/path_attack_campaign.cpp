@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "campaign/child.h"
-#include "campaign/workplace.h"
-#include "planted/places.h"
-#include "planted/plants.h"
+#include "campaign/child_process.h"
+#include "campaign/campaign_folder.h"
+#include "planted/write_targets.h"
+#include "planted/path_attacks.h"
 #include "planted/watched_names.h"
 
 namespace lanista::planted {

@@ -1,4 +1,4 @@
-#include "planted/plants.h"
+#include "planted/path_attacks.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

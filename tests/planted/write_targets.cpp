@@ -1,4 +1,4 @@
-#include "planted/places.h"
+#include "planted/write_targets.h"
 
 namespace lanista::planted {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "support/base/sanitized.h"
+#include "support/base/sanitizer.h"
 
 namespace lanista {
 namespace {

@@ -72,7 +72,7 @@ std::vector<double> blend(Blend kind, std::span<const std::vector<double>> membe
   for (const auto& each : members) LANISTA_CHECK(each.size() == members.front().size(), "members predict other rows");
   LANISTA_CHECK(width > 0 && members.front().size() % width == 0, "predictions are not whole rows");
   if (members.size() == 1) return members.front();
-  if (kind == Blend::kLaneAttrs) return mean_of(members, shares);
+  if (kind == Blend::kNumbers) return mean_of(members, shares);
   return kind == Blend::kClasses ? of_classes(members, shares, width) : of_labels(members, shares);
 }
 

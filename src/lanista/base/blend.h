@@ -9,7 +9,7 @@ namespace lanista {
 /// How the predictions of several models become one. What comes out is of the same kind as what each of them gives, so
 /// that whoever reads the predictions of one reads those of many.
 enum class Blend {
-  kLaneAttrs,  ///< the weighted mean
+  kNumbers,  ///< the weighted mean
   kClasses,  ///< logits of classes: the logarithm of the weighted mean of what softmax makes of each; softmax gives the mean
   kLabels,   ///< logits, each of a label of its own: that of the weighted mean of sigmoids
 };

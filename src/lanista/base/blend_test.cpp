@@ -78,13 +78,13 @@ TEST(Blend, LabelsGiveLogitOfMeanProbability) {
 }
 
 TEST(Blend, NumbersGiveWeightedMean) {
-  const auto seen = blend(Blend::kLaneAttrs, Members{{1, 2}, {5, -2}}, std::vector{0.75, 0.25}, 2);
+  const auto seen = blend(Blend::kNumbers, Members{{1, 2}, {5, -2}}, std::vector{0.75, 0.25}, 2);
 
   EXPECT_EQ(seen, (std::vector<double>{2, 1}));
 }
 
 TEST(Blend, SingleMemberIsUnchanged) {
-  for (const Blend how : {Blend::kLaneAttrs, Blend::kClasses, Blend::kLabels}) {
+  for (const Blend how : {Blend::kNumbers, Blend::kClasses, Blend::kLabels}) {
     EXPECT_EQ(blend(how, Members{{3, -1e300}}, std::vector{1.0}, 2), (std::vector<double>{3, -1e300}));
   }
 }
@@ -104,7 +104,7 @@ TEST(Blend, PropagatesNan) {
   EXPECT_TRUE(std::isnan(classes[0]) && std::isnan(classes[1]));
   EXPECT_FALSE(std::isnan(classes[2]) || std::isnan(classes[3]));
 
-  for (const Blend how : {Blend::kLaneAttrs, Blend::kLabels}) {
+  for (const Blend how : {Blend::kNumbers, Blend::kLabels}) {
     const auto seen = blend(how, Members{{1, nan}, {1, 2}}, std::vector{0.5, 0.5}, 2);
     EXPECT_TRUE(!std::isnan(seen[0]) && std::isnan(seen[1]));
   }

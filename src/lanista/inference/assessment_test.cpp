@@ -44,7 +44,7 @@ TEST(ResidualsOf, SummariseEachNumberOfThePredictions) {
   EXPECT_DOUBLE_EQ(residuals[1].quantiles[3], -2);
 }
 
-TEST(ResidualsOf, AreNotNumbersWhereAPredictionIsNone) {
+TEST(ResidualsOf, AreNanForNanPredictions) {
   const std::vector<double> predictions{0, std::numeric_limits<double>::quiet_NaN()};
   const std::vector<float> targets{1, 1};
   const auto lost = residuals_of(predictions, targets, 1);

@@ -94,7 +94,7 @@ std::vector<double> by_definition(const Trained& all, const std::string& file, b
   return out;
 }
 
-TEST(FoldsPackage, PredictsTheMeanOfWhatEachTrainingSaysByItsOwnRules) {
+TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
   for (const bool classes : {true, false}) {
     SCOPED_TRACE(classes ? "classes" : "numbers");
     const TemporaryFolder place;

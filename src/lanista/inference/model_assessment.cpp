@@ -210,7 +210,7 @@ PartAssessment assess_part(const data::Dataset& data, std::span<const Prediction
       return assess_classes(data, requested);
     case step::TargetKind::kMultilabel:
       return assess_labels(data, requested);
-    case step::TargetKind::kLaneAttrs:
+    case step::TargetKind::kNumbers:
       break;
   }
   return assess_numbers(data, requested);
@@ -247,7 +247,7 @@ class AssessmentRequests {
 
   std::vector<PredictionRequest> requests_for(data::Part part) {
     if (trainings_.empty()) return {{&*package_predictor_, data_, data_->rows(part)}};
-    if (part == data::Part::kTest) return {{&*package_predictor_, data_->pool(), data_->rows(part)}};
+    if (part == data::Part::kTest) return {{&*package_predictor_, data_->fold_union(), data_->rows(part)}};
     std::vector<PredictionRequest> out;
     for (auto& [predictor, own] : trainings_) out.push_back({&predictor, own, own->rows(part)});
     return out;

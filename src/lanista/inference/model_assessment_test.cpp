@@ -53,7 +53,7 @@ struct EndedStudy {
   data::Dataset data;
 };
 
-TEST(AssessModel, CountsWhichClassIsTakenForWhich) {
+TEST(AssessModel, CountsConfusedClasses) {
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
       "data: {source: \"synthetic:blobs?rows=3000&classes=4&features=3&seed=5\", batch: 16}\n");
@@ -124,7 +124,7 @@ std::string table() {
   return out;
 }
 
-TEST(AssessModel, TellsHowFarOffNumbersAre) {
+TEST(AssessModel, ReportsResidualsOfNumbers) {
   const testing::TemporaryFolder place;
   testing::write(place.path() / "t.csv", table());
   const EndedStudy study("model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\n"
@@ -175,7 +175,7 @@ TEST(AssessModel, TellsHowFarOffNumbersAre) {
   EXPECT_EQ(study::assessment_json(*assess_model(study.package, study.data, false)), study::assessment_json(*assessed));
 }
 
-TEST(AssessModel, CountsEveryLabelForItself) {
+TEST(AssessModel, CountsEveryLabelSeparately) {
   const TemporaryFolder place;
   std::string table = "a,b,c,often,seldom,never\n";
   Rng rng = Rng(6).split("labels");
@@ -238,7 +238,7 @@ TEST(AssessModel, RefusesOtherData) {
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
 }
 
-TEST(AssessModel, TellsOfManyClassesTheWorst) {
+TEST(AssessModel, ReportsTheWorstOfManyClasses) {
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 1}\n"
       "data: {source: \"synthetic:blobs?rows=6000&classes=60&features=2&seed=5\", batch: 16}\n");

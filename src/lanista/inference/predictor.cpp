@@ -97,8 +97,8 @@ nn::TargetScaling target_scaling_of(const std::optional<data::Normalization>& ta
 }
 
 /// What a member with units of its own does to raw features.
-data::Finish finish_of(const engine::ModelMember::Preprocessing& units) {
-  data::Finish out{units.features, {}, units.unseen};
+data::PostProcess post_process_of(const engine::ModelMember::Preprocessing& units) {
+  data::PostProcess out{units.features, {}, units.unseen};
   for (const double value : units.missing) out.missing.push_back(static_cast<float>(value));
   return out;
 }
@@ -153,7 +153,7 @@ Result<std::vector<float>> as_features(const Tensor& input) {
 /// One of a package's models, compiled.
 struct CompiledMember {
   nn::Program program;
-  std::optional<data::Finish> finish;  ///< of features that the package leaves raw
+  std::optional<data::PostProcess> post_process;  ///< of features that the package leaves raw
   nn::TargetScaling unit;
 };
 
@@ -189,7 +189,7 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
     }
     const engine::ModelMember::Preprocessing units = package.preprocessing_of(member);
     CompiledMember& running = members.emplace_back(CompiledMember{std::move(program), {}, target_scaling_of(units.targets)});
-    if (member.own_preprocessing) running.finish = finish_of(units);
+    if (member.own_preprocessing) running.post_process = post_process_of(units);
   }
   LANISTA_ASSIGN(auto metrics, metrics_of(package));
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
@@ -204,9 +204,9 @@ std::vector<double> Predictor::predict(std::span<const float> features) {
   LANISTA_CHECK(features.size() % impl_->width == 0, "features are not whole rows");
   std::vector<std::vector<double>> predictions;
   for (CompiledMember& member : impl_->members) {
-    if (member.finish) {
+    if (member.post_process) {
       std::vector<float> own(features.begin(), features.end());
-      member.finish->apply(own, static_cast<std::int64_t>(impl_->width));
+      member.post_process->apply(own, static_cast<std::int64_t>(impl_->width));
       predictions.push_back(run(member.program, own, impl_->width));
     } else {
       predictions.push_back(run(member.program, features, impl_->width));
@@ -220,12 +220,12 @@ Assessment Predictor::assess(std::span<const double> predictions, std::span<cons
                              std::span<const float> targets) const {
   const train::Evaluation evaluation(impl_->loss, impl_->metrics, impl_->answer, {}, impl_->unit);
   nn::Metrics requested = evaluation.requested();
-  requested.confusion = impl_->targets.kind != step::TargetKind::kLaneAttrs;
+  requested.confusion = impl_->targets.kind != step::TargetKind::kNumbers;
   nn::MetricSums sums;
   nn::HostMetrics(requested, impl_->answer, impl_->isa).add(predictions, labels, targets, sums);
   Assessment out;
   out.rows = sums.samples;
-  out.lost = sums.lost;
+  out.lost = sums.num_nan;
   out.metrics = evaluation.values(sums, "");
   out.classes = impl_->targets.classes;
   out.multilabel = impl_->targets.kind == step::TargetKind::kMultilabel;

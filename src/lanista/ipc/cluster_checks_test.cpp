@@ -23,7 +23,7 @@ TEST(ClusterChecks, AllowsNamesOfHosts) {
       "node1",  "me@node2.site",           "here",        "10.0.0.7", "fe80::1%eth0",
       "me@::1", "ssh://me@node.site:2222", "ssh://node1", "_gpu-07",  "me@target@bastion.site"};
   EXPECT_TRUE(check_cluster({.ssh = hosts, .slurm = {}}).ok());
-  EXPECT_TRUE(check_cluster({.ssh = {}, .slurm = {}, .ranks = hosts}).ok());
+  EXPECT_TRUE(check_cluster({.ssh = {}, .slurm = {}, .places = hosts}).ok());
 }
 
 TEST(ClusterChecks, RefusesHostsThatAreOptionsOrPaths) {
@@ -51,7 +51,7 @@ TEST(ClusterChecks, RefusesHostsThatAreOptionsOrPaths) {
                                        std::string("node1\0", 6)};
   for (const std::string& host : hosts) {
     expect_refused(check_cluster({.ssh = {host}, .slurm = {}}), "'" + host + "' is no host");
-    expect_refused(check_cluster({.ssh = {}, .slurm = {}, .ranks = {"here", host}}), "'" + host + "' is no host");
+    expect_refused(check_cluster({.ssh = {}, .slurm = {}, .places = {"here", host}}), "'" + host + "' is no host");
   }
 }
 

@@ -16,13 +16,13 @@ namespace lanista::cli {
 namespace {
 
 /// What is kept, the best first: trials, or with folds the trainings of a proposal whose weights are there.
-Result<std::vector<engine::Model>> kept_models(const std::string& folder, const study::StudyView& view,
+Result<std::vector<engine::EnsembleModel>> kept_models(const std::string& folder, const study::StudyView& view,
                                                const data::DataSpec& data) {
   const store::CheckpointStore checkpoints(real_file_system(), folder);
   LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(view));
-  std::vector<engine::Model> out;
+  std::vector<engine::EnsembleModel> out;
   for (const TrialId id : study::ranking(view)) {
-    engine::Model model;
+    engine::EnsembleModel model;
     for (const study::TrialView* trial : study::fold_models_of(view, view.trials[id.value - 1])) {
       if (!trial->outcome || trial->outcome->weights.empty()) continue;
       if (!real_file_system().exists(checkpoints.path(trial->outcome->weights))) continue;

@@ -36,8 +36,8 @@ engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study:
       .costs = {},
       .measured_on = {.cost_key = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
       .known = verb_request.known,
-      .devices = verb_request.path_on.devices,
-      .speeds = verb_request.path_on.speeds};
+      .devices = verb_request.simulated_cluster.devices,
+      .speeds = verb_request.simulated_cluster.speeds};
 }
 
 /// What a trial's program spends on every node of its model, as rows of a table.
@@ -63,14 +63,14 @@ Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double se
     const auto origin = train.origin.find(*lines[i].node);
     if (origin != train.origin.end()) us[origin->second] += times.line_us[i];
   }
-  for (const std::size_t v : plan.graph.of_member[member]) {
+  for (const std::size_t v : plan.graph.nodes_of_member[member]) {
     const fuse::LogicalNode& node = plan.graph.nodes[v];
     for (const fuse::Owner& owner : node.owners) {
       if (owner.member != member || !owner.node) continue;
-      key.cost_key = fuse::work_text(node.cost_key);
+      key.work = fuse::work_text(node.work);
       table.put(key, {.microseconds = us[*owner.node],
-                      .flops = node.cost_key.flops,
-                      .bytes = node.cost_key.in_bytes + node.cost_key.other_bytes,
+                      .flops = node.work.flops,
+                      .bytes = node.work.in_bytes + node.work.other_bytes,
                       .samples = times.samples});
     }
   }

@@ -18,7 +18,7 @@
 namespace lanista::cli {
 namespace {
 
-Error one_line(Error error) {
+Error one_line_error(Error error) {
   error.message = printable(error.message);
   error.where = printable(error.where);
   return error;
@@ -77,16 +77,16 @@ void add_idle_settings(const study::StudyConfig& config, std::vector<std::string
 
 Error StudySource::with_location(Error error, const std::string& key, const std::string& detail) const {
   error.where = studyfile::location_in_study(text, name, overrides, key) + (detail.empty() ? "" : ": " + detail);
-  return one_line(std::move(error));
+  return one_line_error(std::move(error));
 }
 
 Result<ResolvedRequest> resolve_request(const RunRequest& request) {
   auto found = read_source(request);
-  if (!found) return one_line(found.error());
+  if (!found) return one_line_error(found.error());
   const StudySource& source = *found;
   auto read = studyfile::read_study(source.text, source.name, source.overrides);
   // Without a place it is the list of the file's mistakes, whose lines are printable.
-  if (!read) return read.error().where.empty() ? read.error() : one_line(read.error());
+  if (!read) return read.error().where.empty() ? read.error() : one_line_error(read.error());
   study::StudyConfig config = *std::move(read);
   if (auto whole = studyfile::embed_model_space(config, source.folder, real_file_system()); !whole) {
     return source.with_location(whole.error(), "model.space");

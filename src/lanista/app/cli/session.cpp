@@ -75,7 +75,7 @@ int plan_study(const RunRequest& request, const ResolvedRequest& study) {
   if (is_of_devices && (!is_one || backend != nullptr)) {
     auto timed = time_devices(study, request.worker_overrides, verb_request);
     if (!timed) return print_error(timed.error());
-    verb_request.path_on = *std::move(timed);
+    verb_request.simulated_cluster = *std::move(timed);
   }
   return print_plan(verb_request, study.config, study.data.spec(), study.models);
 }
@@ -151,7 +151,7 @@ int run_study(const RunRequest& request) {
   if (!engine) return print_folder_error(verb_request->source.with_location(engine.error(), engine.error().where));
   if (new_folder) new_folder->keep_folder();
   if (const auto& zoo = (*engine)->view().zoo; zoo && !request.display.quiet) {
-    print_notes({study::zoo_note(*zoo, engine::zoo_place(config, spec, out).folder)});
+    print_notes({study::zoo_note(*zoo, engine::zoo_location(config, spec, out).folder)});
   }
   running.print_banner("study");
   return running.run(**engine);

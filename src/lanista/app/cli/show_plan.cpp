@@ -64,7 +64,7 @@ std::string share_of_peak(const TimedPlan& plan, double flops, double us) {
 json values_json(const std::vector<nn::PlanValue>& values) {
   json all = json::array();
   for (const auto& value : values) {
-    all.push_back({{"shape", value.shape.text()}, {"layout", value.layout}, {"place", value.placement}});
+    all.push_back({{"shape", value.shape.text()}, {"layout", value.layout}, {"place", value.address}});
   }
   return all;
 }
@@ -116,9 +116,9 @@ graph::CostPrices TimedPlan::prices() const {
 
 graph::CostTable TimedPlan::costs() const {
   graph::CostTable table;
-  graph::CostKey key{.cost_key = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)};
+  graph::CostKey key{.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)};
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    key.cost_key = lines[i].cost_key();
+    key.work = lines[i].cost_key();
     table.put(
         key,
         {.microseconds = times.line_us[i], .flops = lines[i].flops, .bytes = lines[i].bytes, .samples = times.samples});

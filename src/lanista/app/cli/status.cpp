@@ -129,7 +129,7 @@ std::string workers_text(const study::StudyView& view) {
 
 json bounds_json(const report::MakespanBound& bound) {
   json bounds{{"area", bound.bounds.area}, {"longest", bound.bounds.longest}, {"dual", bound.bounds.dual}};
-  return {{"bound_seconds", bound.seconds()}, {"bounds", std::move(bounds)}, {"gap", bound.relative_gap()}};
+  return {{"bound_seconds", bound.seconds()}, {"bounds", std::move(bounds)}, {"gap", bound.gap()}};
 }
 
 json current_work_json(const study::StudyView& view) {
@@ -203,7 +203,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
   if (const study::SearchCounts searches = study::search_counts(view); searches.searches > 0) {
     out["searches"] = {{"trials", searches.trials},
                        {"count", searches.searches},
-                       {"won", searches.won},
+                       {"won", searches.successful},
                        {"branches", searches.branches},
                        {"steps_given_up", searches.discarded}};
   }
@@ -278,7 +278,7 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
   }
   if (const study::WorkerUsage use = study::worker_usage(view); use.seconds > 0) {
     text += "  workers " + std::to_string(use.workers()) + ", busy " + percent(use.utilisation()) + ", " +
-            percent(report::makespan_bound(view).relative_gap()) + " over the least time";
+            percent(report::makespan_bound(view).gap()) + " over the least time";
   }
   if (const std::string waiting = study::waiting_text(study::trials_waiting(view)); !waiting.empty()) {
     text += "  " + waiting;

@@ -135,8 +135,8 @@ json start_json(const zoo::WarmStart& start) {
   json pairs = json::array();
   for (const auto& pair : start.parent_match.match.pairs) pairs.push_back({pair.a.value, pair.b.value});
   json gain = nullptr;
-  if (start.gain) {
-    gain = {{"saving", start.gain->saving}, {"outcomes", start.gain->outcomes}, {"of_task", start.gain->is_task_average}};
+  if (start.expected_saving) {
+    gain = {{"saving", start.expected_saving->saving}, {"outcomes", start.expected_saving->outcomes}, {"of_task", start.expected_saving->is_task_average}};
   }
   return {{"parent", start.parent_match.entry.id},
           {"quality", start.parent_match.entry.quality},
@@ -164,7 +164,7 @@ std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
                                             : "the parent's up to node " + std::to_string(start.exact_prefix) + " of " +
                                                   std::to_string(child.size()) + "; " +
                                                   printable(start.plan.inexact_reason) + "\n");
-  out += "saves       " + gain_text(start.gain) + "\n\n";
+  out += "saves       " + gain_text(start.expected_saving) + "\n\n";
   std::map<graph::NodeId, graph::NodeId> parents;
   for (const auto& pair : match.pairs) parents[pair.b] = pair.a;
   std::vector<TableRow> rows{{"new", "parent", ""}};

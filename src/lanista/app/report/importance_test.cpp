@@ -262,10 +262,10 @@ TEST(Importance, MapsMostImportantDecisions) {
   for (std::size_t i = 0; i < of.points.size(); ++i) {
     const study::TrialView& trial = view.trials[of.points[i].value - 1];
     const auto& sample = trial.proposal.sample;
-    EXPECT_NEAR(lr.ranks[i], position_of(trial), 1e-12);
-    EXPECT_EQ(std::isnan(momentum.ranks[i]), !sample.contains("momentum"));
+    EXPECT_NEAR(lr.positions[i], position_of(trial), 1e-12);
+    EXPECT_EQ(std::isnan(momentum.positions[i]), !sample.contains("momentum"));
     if (sample.contains("momentum")) {
-      EXPECT_NEAR(momentum.ranks[i], std::get<double>(sample.at("momentum")) / 0.9, 1e-12);
+      EXPECT_NEAR(momentum.positions[i], std::get<double>(sample.at("momentum")) / 0.9, 1e-12);
     }
     EXPECT_EQ(of.values[i], trial.measurements.back().metrics.at("val_accuracy"));
   }

@@ -32,7 +32,7 @@ Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
 /// Whether the study says of its targets what the data hold: a resumed one opens its data by what it says.
 Result<void> check_targets(const study::DataConfig& config, const data::DataSpec& data) {
   const bool standard = data.target_normalization.has_value();
-  if (data.targets().kind != step::TargetKind::kLaneAttrs || standard == (config.targets == "standardize")) return {};
+  if (data.targets().kind != step::TargetKind::kNumbers || standard == (config.targets == "standardize")) return {};
   return Error{Code::kInvalidArgument,
                "is " + config.targets + ", but the data were opened with targets " +
                    (standard ? "standardised" : "as they are") + " (fit_to_data settles it)",

@@ -44,13 +44,13 @@ struct ForkedRun {
 /// What a job's start has to be better than (study::StartRace); random values are not among these.
 struct StartRaceSetup {
   std::int64_t steps = 0;  ///< 0: there is no race
-  struct Rival {
+  struct Alternative {
     study::Start start;
     std::optional<zoo::TransferPlan> transfer = {};  ///< as Job::transfer
     double ease = 1;                                 ///< as Recipe::ease, if the trial goes on from it
     std::optional<graph::Graph> parent = {};         ///< as Job::parent
   };
-  std::vector<Rival> rivals = {};
+  std::vector<Alternative> alternatives = {};
 };
 
 /// Everything that determines a trial's numbers, and where to go on from.

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "support/engine/core/custom_study.h"
-#include "support/engine/core/erratic.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/random_verdicts.h"
 
 namespace lanista::engine {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/engine/core/study_setup.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/mutator.h"
 

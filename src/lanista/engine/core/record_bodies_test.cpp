@@ -22,7 +22,7 @@ using testing::ForwardingExecutor;
 using testing::small_study;
 
 using Limits = std::numeric_limits<double>;
-const std::vector<double> kLaneAttrs{Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(),  0.0,           -0.0,
+const std::vector<double> kNumbers{Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(),  0.0,           -0.0,
                                    Limits::max(),       -Limits::max(),     Limits::denorm_min(), Limits::min(), 0.1};
 // The long one last: whatever comes after it reads it again.
 const std::vector<std::string> kTexts{"",          "plain", "bad \xFF byte", "\xC3", "a\0b",
@@ -105,7 +105,7 @@ TEST_F(Records, OldHeadersMeanRawTargets) {
 }
 
 TEST_F(Records, RoundTripAnyNumber) {
-  for (const double value : kLaneAttrs) {
+  for (const double value : kNumbers) {
     study::TrialView trial;
     trial.id = TrialId{1};
     trial.logical_start = value;
@@ -393,7 +393,7 @@ class ExtremeMetricExecutor final : public ForwardingExecutor {
 };
 
 TEST(Study, ReopensWithAnyTestMetric) {
-  for (const double value : kLaneAttrs) {
+  for (const double value : kNumbers) {
     Bench bench;
     FakeExecutor fake = bench.executor(bench.disk, {});
     ExtremeMetricExecutor outlier(fake, value);

@@ -2,7 +2,7 @@
 // back.
 #include <gtest/gtest.h>
 
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::engine {
 namespace {

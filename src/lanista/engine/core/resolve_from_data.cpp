@@ -36,7 +36,7 @@ Result<void> resolve_bases(std::vector<std::string>& bases, const data::DataSpec
 
 /// The words of targets as the data have them: what is stored says it, whatever later builds do where nothing is said.
 Result<void> resolve_targets(std::string& targets, const data::DataSpec& data) {
-  if (data.targets().kind == step::TargetKind::kLaneAttrs) {
+  if (data.targets().kind == step::TargetKind::kNumbers) {
     if (targets == "auto") targets = data.target_normalization ? "standardize" : "raw";
     return {};
   }

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/earlier_trials.h"
 
 namespace lanista::engine {

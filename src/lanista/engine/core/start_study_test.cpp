@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "support/engine/core/breeding.h"
+#include "support/engine/core/random_clones.h"
 
 namespace lanista::engine {
 namespace {

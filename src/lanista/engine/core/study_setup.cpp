@@ -295,7 +295,7 @@ const std::string& loss_name(const study::StudyConfig& config, const data::DataS
 
 Blend blend_of(const data::DataSpec& data) {
   if (data.multilabel) return Blend::kLabels;
-  return data.classes > 0 ? Blend::kClasses : Blend::kLaneAttrs;
+  return data.classes > 0 ? Blend::kClasses : Blend::kNumbers;
 }
 
 std::uint64_t trial_seed(const study::StudyConfig& config, TrialId trial) {
@@ -326,7 +326,7 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   if (trial.proposal.race && trial.measurements.empty()) {
     job.race.steps = trial.proposal.race->steps;
     for (const study::Start& rival : trial.proposal.race->rivals) {
-      job.race.rivals.push_back({rival, {}, ease_of(&rival)});
+      job.race.alternatives.push_back({rival, {}, ease_of(&rival)});
     }
   }
   if (!trial.forks.empty()) {

@@ -70,7 +70,7 @@ double StudyState::due(TrialId id, std::int64_t epoch) const {
   const OpenTrial& running = open.at(id);
   const double trained = static_cast<double>(epoch - running.began_after_epoch) * running.logical_epoch;
   if (!running.guard) return running.began + trained;
-  const auto checks = static_cast<double>(running.guard->checks(running.began_after_epoch, epoch));
+  const auto checks = static_cast<double>(running.guard->count_checks(running.began_after_epoch, epoch));
   return running.began + trained + checks * trial(id).proposal.select_time;
 }
 

@@ -33,10 +33,10 @@ std::string divergence(const study::StudyConfig& config, const study::Measuremen
 void StudyEngine::announce(const study::Event& event) {
   strategy_->observe(event);
   run_ahead_limit_.observe(event, *strategy_);
-  const std::size_t contradicted = dominance_pruner_.contradicted().size();
+  const std::size_t contradicted = dominance_pruner_.contradicted_rules().size();
   dominance_pruner_.observe(event);
   optimum_reached_.observe(state_.view, event);
-  if (const auto wrong = dominance_pruner_.contradicted(); wrong.size() > contradicted) {
+  if (const auto wrong = dominance_pruner_.contradicted_rules(); wrong.size() > contradicted) {
     this->event(Level::kWarning, "rule_contradicted", {{"rules", wrong}});
   }
   if (services_.observer.on_event) services_.observer.on_event(state_.view, event);
@@ -109,7 +109,7 @@ Result<bool> StudyEngine::fits_budget(const study::Proposal& proposal, std::int6
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
     const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(trial), trial.sample);
     std::int64_t steps = epochs.steps_through(to) - epochs.steps_through(from);
-    if (const auto guard = guard_of(trial)) steps += guard->checks(from, to) * guard->max_discarded_steps(epochs.length);
+    if (const auto guard = guard_of(trial)) steps += guard->count_checks(from, to) * guard->max_discarded_steps(epochs.length);
     if (from > 0) return steps;
     if (trial.race) return steps + study::discarded_steps(*trial.race);
     return steps + (trial.start ? 0 : race_steps(trial) * study::kMaxRaceParents);  // at most, before it has a start

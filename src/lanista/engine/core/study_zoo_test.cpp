@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <set>
 
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/zoo_task.h"
 #include "support/io/zoo/test_store.h"
 

@@ -266,7 +266,7 @@ Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpT
     return {};
   };
   if (job.start) LANISTA_TRY(plan_of(*job.start, job.transfer, job.parent));
-  for (StartRaceSetup::Rival& rival : job.race.rivals) {
+  for (StartRaceSetup::Alternative& rival : job.race.alternatives) {
     LANISTA_TRY(plan_of(rival.start, rival.transfer, rival.parent));
   }
   return {};

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "lanista/base/rng.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "support/engine/forecast/simulated_fleet.h"
 #include "lanista/engine/core/study_state.h"

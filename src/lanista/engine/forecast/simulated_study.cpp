@@ -223,7 +223,7 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
       out.fifo_seconds = course->makespan;
       continue;
     }
-    for (schedule::PlacementInterval& stretch : course->stretches) stretch.id = study.trial_of(stretch.id).value;
+    for (schedule::PlacementInterval& stretch : course->placement_intervals) stretch.id = study.trial_of(stretch.id).value;
     for (schedule::TrialEnd& end : course->ends) end.id = study.trial_of(end.id).value;
     out.course = *std::move(course);
     out.trials = std::ssize(whole);

@@ -100,7 +100,7 @@ TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
 }
 
 // Hidden numbers of hundreds have roundings of a ten-thousandth, whatever the logit is that they add up to.
-TEST(OnePackage, IsHeldToItsOnnxFileByTheRoundingOfASample) {
+TEST(OnePackage, IsComparedWithItsOnnxFileUpToRounding) {
   for (int drawn = 0; drawn < 8; ++drawn) {
     auto graph = graph::parse(
         "%0 = input(shape=[13])\n%1 = linear(%0, out=128)\n%2 = linear(%1, out=128)\n%3 = linear(%2, out=128)\n"
@@ -134,7 +134,7 @@ TEST(OnePackage, IsHeldToItsOnnxFileByTheRoundingOfASample) {
   }
 }
 
-TEST(BlendedPackage, SeesAnOnnxFileThatBlendsOtherwise) {
+TEST(BlendedPackage, DetectsAnOnnxFileThatBlendsDifferently) {
   BlendCase one = testing::blend_cases(5).back();  // of classes
   ASSERT_EQ(one.how, Blend::kClasses);
   const auto onnx = engine::package_onnx(package_of(one));
@@ -172,7 +172,7 @@ TEST(BlendedSource, ComputesTheBlend) {
   EXPECT_EQ(at, seen.size());
 }
 
-TEST(BlendedSource, IsThatOfItsOnlyMember) {
+TEST(BlendedSource, MatchesItsOnlyMember) {
   BlendCase one = testing::blend_cases(1).front();
   one.members.resize(1);
   one.shares = {1};

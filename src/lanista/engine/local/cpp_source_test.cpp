@@ -116,7 +116,7 @@ OnnxCase tiny_case() {
   return one;
 }
 
-TEST(CppSource, FillsMissingNumbersInAsTheTableDid) {
+TEST(CppSource, FillsMissingNumbersLikeTheTable) {
   const TemporaryFolder place;
   const std::filesystem::path& folder = place.path();
   const OnnxCase one = tiny_case();

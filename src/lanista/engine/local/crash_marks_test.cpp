@@ -31,7 +31,7 @@ TEST(CrashMarks, AreNotWrittenThroughALinkNorIntoAFifo) {
   std::filesystem::remove(file);
 }
 
-TEST(CrashMarks, NameTheRunningTrialsWhenTheProcessDiesOfItsOwnFault) {
+TEST(CrashMarks, NameTheRunningTrialsAfterAFatalSignal) {
   const std::string file = fresh_file("marks");
   for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS}) {
     EXPECT_EXIT(
@@ -80,7 +80,7 @@ TEST(CrashMarks, AreInstalledOnceAtATime) {
   std::filesystem::remove(file);
 }
 
-TEST(CrashMarks, AreNoneWithoutAFile) {
+TEST(CrashMarks, AreEmptyWithoutAFile) {
   EXPECT_TRUE(read_crash_marks(real_file_system(), "/nonexistent/marks")->empty());
   EXPECT_FALSE(CrashMarks::install("/nonexistent", "/nonexistent/marks"));
 }

@@ -17,7 +17,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
 #include "lanista/engine/remote/process_executor.h"
-#include "support/engine/local/wide_trials_support.h"
+#include "support/engine/local/data_parallel_trials_support.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/local/worker_process.h"
 
@@ -116,7 +116,7 @@ TEST_F(DataParallelTrials, HaveTheSameBitsWhateverWidthTheyFind) {
 }
 
 // Whoever it is, leader or helper, at drawn moments of a time in which both work on the trial.
-TEST_F(DataParallelTrials, HaveTheSameBitsWhoeverIsKilled) {
+TEST_F(DataParallelTrials, HaveTheSameBitsAfterAnyKill) {
   const std::vector<engine::Job> jobs{data_parallel_job(1, 2, kLongTrialEpochs)};
   const TrainingOutcome wanted = alone(jobs);
   Rng rng(11);

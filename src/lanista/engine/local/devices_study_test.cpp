@@ -10,12 +10,12 @@
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/device_pool.h"
 #include "lanista/engine/local/device_speed.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::runtime {
@@ -109,7 +109,7 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
   int measured = 0;
 };
 
-TEST_P(DevicesStudy, OfTwoClassesLeavesNoTraceOfPausesAndKills) {
+TEST_P(DevicesStudy, OfTwoClassesIsTheSameAfterPausesAndKills) {
   if (nn::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
@@ -153,7 +153,7 @@ TEST_P(DevicesStudy, OfTwoClassesLeavesNoTraceOfPausesAndKills) {
   }
 }
 
-TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirOwnDevicesRepeatToTheBit) {
+TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirDevicesRepeat) {
   if (nn::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
   MemoryFileSystem disk;
   ASSERT_TRUE(run_process(disk, mixed));
@@ -184,7 +184,7 @@ TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirOwnDevicesRepeatToTheBit) {
 /// The export but for the header, which tells what the study file says of devices.
 std::string behind_the_header(const std::string& text) { return text.substr(text.find('\n')); }
 
-TEST_P(DevicesStudy, OfOneClassIsTheStudyOfOneDeviceToTheBit) {
+TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
   MemoryFileSystem alone;
   ASSERT_TRUE(testing::run_process(alone, testing::as_configured(config), data, clock, {}));
   const std::string expected = behind_the_header(canonical(alone));
@@ -217,7 +217,7 @@ TEST_P(DevicesStudy, OfOneClassIsTheStudyOfOneDeviceToTheBit) {
   }
 }
 
-TEST_P(DevicesStudy, ChoosesAsItsLogSaysWhereDevicesStayAndMeasuresWhereTheyChange) {
+TEST_P(DevicesStudy, ReplaysDeviceChoicesAndMeasuresNewDevices) {
   MemoryFileSystem disk;
   ProcessRun process_run = mixed;
   process_run.events = 2;
@@ -250,7 +250,7 @@ class BackendWithoutConvolutions final : public nn::Backend {
 };
 
 // Where one device has no form of an operator, another trains the trial, and it is no failure.
-TEST_P(DevicesStudy, LeavesToOthersWhatADeviceCannotDo) {
+TEST_P(DevicesStudy, AssignsUnsupportedTrialsToOtherDevices) {
   BackendWithoutConvolutions picky;
   MemoryFileSystem alone, several;
   ASSERT_TRUE(testing::run_process(alone, testing::as_configured(config), data, clock, {}));
@@ -269,7 +269,7 @@ INSTANTIATE_TEST_SUITE_P(All, DevicesStudy, ::testing::Values(kPbt, kStarts),
                          [](const auto& instance) { return instance.param == kPbt ? "pbt" : "starts"; });
 
 // What is measured is about what a trial takes: a device that does everything twice is half as fast.
-TEST(DeviceSpeed, OfOwnKernelsAndOfManyWorkers) {
+TEST(DeviceSpeed, OfCpuKernelsAndOfManyWorkers) {
   study::StudyConfig config = *studyfile::read_study(kStarts, "devices");
   const data::Dataset data = testing::blobs();
   ASSERT_TRUE(engine::resolve_from_data(config, data.spec()));

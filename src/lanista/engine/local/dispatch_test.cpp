@@ -48,7 +48,7 @@ TEST(NextWork, IsTheEarliestTrialWithLanesOfItsGroup) {
   EXPECT_EQ(ids(next_work(entries, {.workers = 1})), (Ids{3})) << "whatever the plan says";
 }
 
-TEST(NextWork, OfTrialsThatNoPlanNamesIsOneByOne) {
+TEST(NextWork, RunsTrialsWithoutAGroupOneByOne) {
   DispatchEntries entries;
   add(entries, 1, "a").group = 0;
   add(entries, 2, "a").group = 0;
@@ -99,7 +99,7 @@ TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
   EXPECT_EQ(ids(next_work(entries, capacity)), Ids{5}) << "nobody could be its company";
 }
 
-TEST(NextWork, PassesOverWhoRunsWaitsOrHasEnded) {
+TEST(NextWork, SkipsTrialsThatRunWaitOrHaveEnded) {
   DispatchEntries entries;
   add(entries, 1, "a").running = true;
   add(entries, 2, "a").allowed_epochs = 0;
@@ -111,7 +111,7 @@ TEST(NextWork, PassesOverWhoRunsWaitsOrHasEnded) {
   EXPECT_EQ(ids(next_work(entries, {})), Ids{5});
 }
 
-TEST(NextWork, OfATrialThatEndsOrCrashedOnceHasNoCompany) {
+TEST(NextWork, RunsATrialThatEndsOrCrashedOnceAlone) {
   DispatchEntries entries;
   add(entries, 1, "a", 0, true);
   add(entries, 2, "a", 1);
@@ -131,7 +131,7 @@ TEST(NextWork, OfATrialThatEndsOrCrashedOnceHasNoCompany) {
   EXPECT_EQ(next_work(entries, {}).kind, WorkKind::kFinish);
 }
 
-TEST(NextWork, GivesATrialThatWantsTheMemoryTheWholeMachine) {
+TEST(NextWork, RunsATrialThatNeedsAllMemoryAlone) {
   DispatchEntries entries;
   DispatchEntry& big = add(entries, 1, "a");
   big.signals.needs_exclusive_memory = true;
@@ -143,7 +143,7 @@ TEST(NextWork, GivesATrialThatWantsTheMemoryTheWholeMachine) {
   EXPECT_TRUE(next_work(entries, {.workers = 2, .busy = 1}).trials.empty());
 }
 
-TEST(NextWork, SaysHowATrialEnds) {
+TEST(NextWork, ReportsHowATrialEnds) {
   DispatchEntries entries;
   DispatchEntry& entry = add(entries, 1, "a");
   entry.progress.epochs_done = 1;
@@ -161,7 +161,7 @@ TEST(NextWork, SaysHowATrialEnds) {
   EXPECT_EQ(next_work(entries, {}).kind, WorkKind::kTrain) << "first it trains as far as it may";
 }
 
-TEST(NextWork, OfAPauseIsToSaveWhatIsNotSaved) {
+TEST(NextWork, SavesUnsavedTrialsDuringAPause) {
   DispatchEntries entries;
   add(entries, 1, "a");
   add(entries, 2, "a", 1).progress.is_unsaved = true;
@@ -186,7 +186,7 @@ bool may_begin(const DispatchEntries& entries, const DispatchEntry& it, const Di
   return it.progress.epochs_done < it.allowed_epochs || it.finish_requested || it.pause_requested;
 }
 
-TEST(NextWork, OfDrawnTicketsIsWhatTheRuleSays) {
+TEST(NextWork, MatchesTheRuleForRandomEntries) {
   const Rng root(17);
   int alone = 0, together = 0, nothing = 0, ends = 0;
   for (std::uint64_t number = 0; number < 5000; ++number) {

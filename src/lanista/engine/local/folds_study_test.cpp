@@ -83,7 +83,7 @@ TEST(FoldsStudy, TrainsEveryFoldAsDataSplitByHand) {
   EXPECT_EQ(*fingerprint(single), *fingerprint(digits));
 }
 
-TEST(FoldsStudy, HandsOverTrainingsWithTheNormalisationsOfTheirFolds) {
+TEST(FoldsStudy, PackagesTrainingsWithNormalisationsOfTheirFolds) {
   MemoryFileSystem disk;
   ASSERT_TRUE(run_folds(disk, folded_study(kFoldedBlobs, 3, 1), 6, 2));
   const study::StudyView view = folded_view(disk);

@@ -143,7 +143,7 @@ TEST(FrozenStudy, TrainsTheHeadsOfWholeModels) {
   }
 }
 
-TEST(FrozenStudy, LeavesNoTraceOfKillsEvenWithoutTheFileOfTheWeights) {
+TEST(FrozenStudy, GivesTheSameResultAfterKillsWithoutTheWeightsFile) {
   MemoryFileSystem undisturbed;
   put_inputs(undisturbed);
   ASSERT_TRUE(process(undisturbed, study(kFrozen)).run());
@@ -169,7 +169,7 @@ TEST(FrozenStudy, LeavesNoTraceOfKillsEvenWithoutTheFileOfTheWeights) {
   EXPECT_GT(resumed, 4);
 }
 
-TEST(FrozenStudy, SaysWhenLostWeightsHaveChangedWhereTheyCameFrom) {
+TEST(FrozenStudy, ReportsLostWeightsThatChangedAtTheirSource) {
   MemoryFileSystem disk;
   put_inputs(disk);
   ASSERT_TRUE(process(disk, study(kFrozen)).run());
@@ -198,7 +198,7 @@ TEST(FrozenStudy, IsPlannedAsItRuns) {
   const auto plan = engine::plan_study(all.config(), all.data(), *models, {.machine = all.machine()});
   ASSERT_TRUE(plan) << plan.error().text();
   ASSERT_FALSE(plan->prefixes.empty());
-  EXPECT_TRUE(plan->prefixes.front().keeping.pays) << plan->prefixes.front().keeping.why_not;
+  EXPECT_TRUE(plan->prefixes.front().cache.pays) << plan->prefixes.front().cache.why_not;
   EXPECT_NE(engine::plan_text(*plan, false).find("frozen through %3 relu, shared by "), std::string::npos)
       << engine::plan_text(*plan, false);
 }

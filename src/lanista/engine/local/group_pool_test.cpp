@@ -50,7 +50,7 @@ class GroupPoolTest : public WorkerExecutorTest {
   const Digest key_ = Hasher().text("key").finish();
 };
 
-TEST_F(GroupPoolTest, GivesTheGroupInWhichMostOfThemSit) {
+TEST_F(GroupPoolTest, GivesTheGroupThatHoldsMostStates) {
   train::TrialRun a = *train::TrialRun::create(counted(1)), b = *train::TrialRun::create(counted(2)),
                   c = *train::TrialRun::create(counted(3)), d = *train::TrialRun::create(counted(4));
   train::LaneGroup first = take({}), second = take({});
@@ -72,7 +72,7 @@ TEST_F(GroupPoolTest, GivesTheGroupInWhichMostOfThemSit) {
   EXPECT_NE(pool_.take(Hasher().text("another key").finish(), counted(1), {})->describe(), "") << "a new one";
 }
 
-TEST_F(GroupPoolTest, SendsHomeWhoeverMustGo) {
+TEST_F(GroupPoolTest, EvictsStatesThatMustLeave) {
   train::TrialRun a = *train::TrialRun::create(counted(1)), b = *train::TrialRun::create(counted(2));
   train::LaneGroup group = take({});
   step(group, {&a, &b});
@@ -111,7 +111,7 @@ TEST_F(GroupPoolTest, HasEveryStateAttachedOnceForAllEpochsOfItsTrial) {
 
 // Workers take each other's trials in changing companies, with checkpoints, with memory for a few states only, and with
 // trials that are given up and come back: each ends as it would alone.
-TEST_F(GroupPoolTest, LetsNoTwoThreadsMeetInOneMachine) {
+TEST_F(GroupPoolTest, GivesAProgramToOneThreadAtATime) {
   constexpr std::uint32_t kTrials = 9;
   std::map<TrialId, Digest> wanted;
   for (std::uint32_t id = 1; id <= kTrials; ++id) wanted[TrialId{id}] = trained_alone(id, step_ops_);

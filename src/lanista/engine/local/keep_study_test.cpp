@@ -130,7 +130,7 @@ TEST(KeepStudy, TestsTheWinnerWithTheWeightsThatItKeeps) {
   EXPECT_EQ(view.test, *seen);
 }
 
-TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
+TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
   int resumed = 0;
   for (const std::string& text : {study_text("schedule: constant"), study_text("steps_per_epoch: 3"),
                                   study_text("schedule: constant", kAccuracy)}) {
@@ -164,7 +164,7 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
 
 // Whatever is asked of a rule comes from the job, so that constraints see what the log sees. The goal strives against
 // them: what is kept is the largest loss that they admit.
-TEST(KeepStudy, KeepsToConstraintsFirst) {
+TEST(KeepStudy, SatisfiesConstraintsFirst) {
   for (const char* constraint : {"val_loss * params <= 100", "val_loss * flops <= 300", "val_loss <= lr"}) {
     SCOPED_TRACE(constraint);
     MemoryFileSystem disk;
@@ -235,7 +235,7 @@ void expect_goes_on_as_begun(const std::string& text, const std::vector<std::str
 
 const std::string kTies = "  ties: \"earlier\"\n", kLast = "  keep: \"last\"\n";
 
-TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
+TEST(KeepStudy, OfABuildWithoutSelectionUsesItsLastEpochs) {
   const std::string text = study_text("keep: last, ties: earlier");
   expect_goes_on_as_begun(text, {kLast, kTies}, Rng(5));
 
@@ -247,7 +247,7 @@ TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
   expect_measured(measured(view, winner, package->members[0].weights), winner.measurements.back());
 }
 
-TEST(KeepStudy, OfABuildThatKnewOfNoTiesStandsForTheEarlierOfEquals) {
+TEST(KeepStudy, OfABuildWithoutTiesSelectsTheEarlierOfEquals) {
   expect_goes_on_as_begun(study_text("ties: earlier", kAccuracy), {kTies}, Rng(6));
 }
 

@@ -102,7 +102,7 @@ TEST(OnnxImport, ComputesASumThatTakesAValueTwice) {
   }
 }
 
-TEST(OnnxRoundTrip, KeepsWhatStandsForMissingNumbers) {
+TEST(OnnxRoundTrip, KeepsReplacementsOfMissingNumbers) {
   const auto graph = graph::parse("%0 = input(shape=[3])\n%1 = relu(%0)\n%2 = output(%1)\n");
   ASSERT_TRUE(graph.ok());
   const auto exported = formats::to_onnx(
@@ -136,7 +136,7 @@ TEST(OnnxRoundTrip, KeepsTheUnitOfTargets) {
 }
 
 // What we find in a file of ours is a layer in another's.
-TEST(OnnxImport, TakesNoUnitOfTargetsOutOfForeignFiles) {
+TEST(OnnxImport, ReadsNoTargetScalingFromForeignFiles) {
   OnnxCase one = testing::base_cases().back();
   auto model = *formats::to_onnx(one.graph, one.weights, one.options);
   for (Tensor& tensor : model.initializers) {
@@ -159,7 +159,7 @@ TEST(OnnxImport, TakesNoUnitOfTargetsOutOfForeignFiles) {
   }
 }
 
-TEST(OnnxImport, RefusesAUnitOfOtherThanItsTargets) {
+TEST(OnnxImport, RefusesAScalingThatIsNotOfItsTargets) {
   const OnnxCase one = testing::base_cases().back();
   auto model = *formats::to_onnx(one.graph, one.weights, one.options);
   for (Tensor& tensor : model.initializers) {

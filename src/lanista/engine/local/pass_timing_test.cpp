@@ -13,7 +13,7 @@ constexpr const char* kModel =
     "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=512)\n%3 = relu(%2)\n%4 = linear(%3, out=10)\n"
     "%5 = output(%4)\n";
 
-TEST(TimePasses, GivesEachOperatorTheTimesOfItsPasses) {
+TEST(TimePasses, MeasuresThePassesOfEachOperator) {
   const auto model = nn::testing::derive({"model", kModel}, "adam");
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const auto planned = planned_step(model.train, ops, kBatch, 4);
@@ -51,7 +51,7 @@ TEST(TimePasses, GivesEachOperatorTheTimesOfItsPasses) {
   EXPECT_GT(named("%2 linear").weight_grad, named("%4 linear").weight_grad);
 }
 
-TEST(TimePasses, RefusesMicroBatchesThatAreNone) {
+TEST(TimePasses, RefusesInvalidMicroBatches) {
   const auto model = nn::testing::derive({"model", kModel}, "adam");
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const auto planned = planned_step(model.train, ops, kBatch, 4);

@@ -7,17 +7,17 @@
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -56,7 +56,7 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
   RealClock clock;
 };
 
-TEST_P(PbtStudy, LeavesNoTraceOfPausesAndKillsOnAnyWorkersAndLanes) {
+TEST_P(PbtStudy, GivesTheSameResultAfterKillsOnAnyWorkersAndLanes) {
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
   const auto end = run_process(reference, 1, 1, 0, [&] { moments.push_back(reference.files()); });
@@ -89,7 +89,7 @@ TEST_P(PbtStudy, LeavesNoTraceOfPausesAndKillsOnAnyWorkersAndLanes) {
   }
 }
 
-TEST_P(PbtStudy, HasTrialsThatAreRepeatedToTheBitAlongTheirLines) {
+TEST_P(PbtStudy, HasTrialsThatRepeatToTheBitAlongTheirLineage) {
   MemoryFileSystem disk;
   ASSERT_TRUE(run_process(disk, 2, 0, 0));
   const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));

@@ -24,7 +24,7 @@ data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1"}
 strategy: {name: random, slots: 9}
 )yaml";
 
-TEST(PlanRun, WorkersDoWhatIsPrinted) {
+TEST(PlanRun, MatchesThePrintedPlan) {
   for (const std::int64_t workers : {1, 2, 3}) {
     SCOPED_TRACE(workers);
     MemoryFileSystem disk;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace nn::testing;
 
-TEST(PlanTiming, RunsEveryLineOfEveryModelOnAMadeUpBatch) {
+TEST(PlanTiming, RunsEveryLineOfEveryModelOnASyntheticBatch) {
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);
     nn::Program program = compile(derived, {.max_batch = 4});

@@ -10,7 +10,7 @@
 #include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/forecast/study_plan.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::runtime {
@@ -55,7 +55,7 @@ ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Da
   observer.on_event = [&, seen = 0](const auto&, const auto&) mutable { pause = ++seen == events ? 15 : pause.load(); };
   NullSink sink;
   const auto summary = as_configured(small_study(data))
-                           .go_on({.fs = &fs,
+                           .run_study({.fs = &fs,
                                    .clock = &clock,
                                    .sink = &sink,
                                    .executor = executor.get(),
@@ -75,7 +75,7 @@ engine::TimingHistory known_in(MemoryFileSystem& disk, std::vector<Error>& skipp
   return engine::TimingHistory::read(disk, kTimes, "a CPU", skipped);
 }
 
-TEST(ProfilesStudy, HasTheSameResultsWithAndWithoutRemembering) {
+TEST(ProfilesStudy, HasTheSameResultsWithAndWithoutStoredTimes) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem without, with;
@@ -96,7 +96,7 @@ TEST(ProfilesStudy, HasTheSameResultsWithAndWithoutRemembering) {
   EXPECT_TRUE(skipped.empty());
 }
 
-TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
+TEST(ProfilesStudy, StoresProgramTimesAtPausesAndAtTheEnd) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem disk;
@@ -127,7 +127,7 @@ TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
 }
 
 // Whatever the disk has against the times, the study does not hear of it.
-TEST(ProfilesStudy, EndsWhereverTimesCannotBePut) {
+TEST(ProfilesStudy, EndsWhenTimesCannotBeStored) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem without;

@@ -87,7 +87,7 @@ std::int64_t trained_numbers(const graph::Graph& model) {
   return cost->parameters;
 }
 
-TEST(PublishedSpaces, LeaveAsOnnxAndComeBackAtTheSizesOfTheirPapers) {
+TEST(PublishedSpaces, SurviveAnOnnxRoundTripAtPublishedSizes) {
   constexpr std::int64_t kMost = 8'000'000;  // larger ones would take gigabytes here, and hold no other operators
   int exported = 0;
   for (const mutate::PublishedSpace& published : mutate::published_spaces()) {

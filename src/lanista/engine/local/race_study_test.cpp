@@ -9,14 +9,14 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/search/study/start_race.h"
 #include "support/io/zoo/test_store.h"
 
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -79,7 +79,7 @@ Seen seen_in(const engine::StudyView& view) {
   return out;
 }
 
-TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
+TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;  // kills at every record
   Seen all;
   int kills = 0;
@@ -171,7 +171,7 @@ TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
 }
 
 // Logical time counts the steps of all that race, whoever wins.
-TEST_F(RaceStudy, TakesLogicalTimeForItsRaces) {
+TEST_F(RaceStudy, ChargesLogicalTimeForItsRaces) {
   MemoryFileSystem disk;
   run_to_end(disk, study(1), 1, 0);
   int seen = 0;

@@ -7,12 +7,12 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/data/selection_comparison.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -31,7 +31,7 @@ class SelectStudy : public testing::BlobStudy {
   Custom study(const char* text = kStudy) { return testing::as_configured(configured(text, 5)); }
 };
 
-TEST_F(SelectStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
+TEST_F(SelectStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;  // kills at every record
   const Custom custom = study();
   MemoryFileSystem reference;
@@ -79,7 +79,7 @@ TEST_F(SelectStudy, HasTrialsThatAreRepeatedToTheBit) {
 }
 
 // Logical time has room for the most that can be given up, at each of the two checks.
-TEST_F(SelectStudy, TakesLogicalTimeAndStepsForItsChecks) {
+TEST_F(SelectStudy, ChargesLogicalTimeAndStepsForItsChecks) {
   MemoryFileSystem disk;
   const auto view = run_to_end(disk, study(), 1, 0);
   int seen = 0;

@@ -118,7 +118,7 @@ TEST_F(SharedStore, OfExecutorsOfSeveralProcessesLosesAndMixesNothing) {
   expect_exactly(train_on_all(executors));
 }
 
-TEST_F(SharedStore, KeepsTheParkedTrialsOfEveryExecutor) {
+TEST_F(SharedStore, KeepsSpilledTrialsOfEveryExecutor) {
   MemoryFileSystem disk;
   store::CheckpointStore mine(disk, "study"), theirs(disk, "study");
   const auto state = [] { return train::TrainerState{{}, {{"step", "3"}}}; };
@@ -132,7 +132,7 @@ TEST_F(SharedStore, KeepsTheParkedTrialsOfEveryExecutor) {
   EXPECT_EQ(back->facts, state().facts);
 }
 
-TEST_F(SharedStore, IsRefusedToWhoHasOtherDataOrOtherNumbers) {
+TEST_F(SharedStore, IsRefusedWithOtherDataOrNumericClass) {
   const auto refuse = [&](engine::WorkerConfig other, const std::string& word) {
     const auto made = WorkerExecutor::create(other, data_, ops_, real_file_system(), clock_);
     ASSERT_FALSE(made);

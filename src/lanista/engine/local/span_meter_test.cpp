@@ -9,7 +9,7 @@ namespace {
 
 using study::SpanCosts;
 
-TEST(SpanMeter, TellsStepsAndMeasuringApart) {
+TEST(SpanMeter, SeparatesStepsFromMeasuring) {
   SpanCosts one, other;
   const std::array<SpanCosts*, 2> lanes{&one, &other};
   add_chunk_costs(0.04, 2, lanes, std::array<std::uint8_t, 2>{0, 0});  // 10 ms a step of each
@@ -24,7 +24,7 @@ TEST(SpanMeter, TellsStepsAndMeasuringApart) {
   EXPECT_EQ(other.evaluating, 0);
 }
 
-TEST(SpanMeter, NeverGivesOutMoreThanWasSpent) {
+TEST(SpanMeter, NeverExceedsTheMeasuredTime) {
   SpanCosts slow;
   const std::array<SpanCosts*, 1> lanes{&slow};
   add_chunk_costs(1.0, 1, lanes, std::array<std::uint8_t, 1>{0});  // interrupted
@@ -33,7 +33,7 @@ TEST(SpanMeter, NeverGivesOutMoreThanWasSpent) {
   EXPECT_GE(slow.evaluating, 0);
 }
 
-TEST(SpanMeter, DoesNotGuessWhatAnEpochOfOneChunkWentInto) {
+TEST(SpanMeter, DoesNotSplitTheTimeOfAnEpochOfOneChunk) {
   SpanCosts costs;
   const std::array<SpanCosts*, 1> lanes{&costs};
   add_chunk_costs(0.5, 1, lanes, std::array<std::uint8_t, 1>{1});

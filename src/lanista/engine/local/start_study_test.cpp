@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/breeding.h"
+#include "support/engine/core/random_clones.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/model/autodiff/training_step.h"
@@ -15,7 +15,7 @@
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -53,7 +53,7 @@ class StartStudy : public testing::BlobStudy {
   }
 };
 
-TEST_F(StartStudy, LeavesNoTraceOfPausesAndKills) {
+TEST_F(StartStudy, GivesTheSameResultAfterPausesAndKills) {
   engine::testing::CloneCounts all;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -87,7 +87,7 @@ TEST_F(StartStudy, LeavesNoTraceOfPausesAndKills) {
   EXPECT_GT(all.grandchildren, 0);
 }
 
-TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndLanesAndBehindKills) {
+TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndAfterKills) {
   int started = 0, fresh = 0;
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     SCOPED_TRACE(seed);

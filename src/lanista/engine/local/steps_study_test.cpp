@@ -6,7 +6,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/io/formats/safetensors.h"
@@ -56,7 +56,7 @@ Result<engine::RunResult> run(FileSystem& fs, const std::string& text, std::int6
 
 std::string behind_the_header(const std::string& canonical) { return canonical.substr(canonical.find('\n')); }
 
-TEST(StepsStudy, OfAPassIsToTheBitTheStudyOfEpochs) {
+TEST(StepsStudy, OfOnePassMatchesTheStudyOfEpochs) {
   for (const bool promotion : {false, true}) {
     for (const bool frozen : {false, true}) {
       MemoryFileSystem plain, steps, budget;
@@ -79,7 +79,7 @@ TEST(StepsStudy, OfAPassIsToTheBitTheStudyOfEpochs) {
   }
 }
 
-TEST(GrowingStudy, ThatReadsAllRowsAtOnceIsToTheBitThePlainStudy) {
+TEST(GrowingStudy, MatchesThePlainStudyWhenItReadsAllRowsAtOnce) {
   MemoryFileSystem plain, at_once;
   for (MemoryFileSystem* disk : {&plain, &at_once}) put_inputs(*disk);
   ASSERT_TRUE(run(plain, study("epochs: 3", false, true), 1));

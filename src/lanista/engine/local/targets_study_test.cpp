@@ -57,7 +57,7 @@ std::string study_over(const std::string& path, const std::string& targets, std:
 study::StudyView view_of(FileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
 // What was the complaint: in a unit of its own such a study trained next to nothing.
-TEST(TargetsStudy, ProposesTheSameAndIsAsGoodInAnyUnit) {
+TEST(TargetsStudy, IsInvariantToTheTargetUnit) {
   const TemporaryFolder place;
   testing::write(place.path() / "plain.csv", friedman(400, 1, 0));
   testing::write(place.path() / "large.csv", friedman(400, 50'000, 10'000));
@@ -301,7 +301,7 @@ class OldStudy {
 
 std::string behind_the_first(const std::string& canonical) { return canonical.substr(canonical.find('\n')); }
 
-TEST(TargetsStudy, OfBeforeTheyWereStandardisedGoesOnToTheBit) {
+TEST(TargetsStudy, OfAnOlderVersionResumesToTheSameBits) {
   const TemporaryFolder place;
   testing::write(place.path() / "rows.csv", friedman(120, 1, 0));
   OldStudy study(study_over((place.path() / "rows.csv").string(), "raw", 4));

@@ -52,7 +52,7 @@ class TextStudy : public ::testing::Test {
   TemporaryFolder place_;
 };
 
-TEST_F(TextStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
+TEST_F(TextStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
   MemoryFileSystem undisturbed;
   const auto run = process(undisturbed, study(), 1, 1).run();
   ASSERT_TRUE(run) << run.error().text();

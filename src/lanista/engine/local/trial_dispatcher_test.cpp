@@ -23,7 +23,7 @@ std::unique_ptr<TrialSlot> slot_of(std::uint32_t id, std::int64_t epochs_done = 
   return slot;
 }
 
-TEST(TrialDispatcher, HandsOutWhatIsThereUntilItIsClosed) {
+TEST(TrialDispatcher, DispatchesWorkUntilItIsClosed) {
   TrialDispatcher dispatcher(4);
   dispatcher.add_trial(slot_of(1), false, {});
   dispatcher.command(engine::Allow{TrialId{1}, 2});
@@ -48,7 +48,7 @@ TEST(TrialDispatcher, HandsOutWhatIsThereUntilItIsClosed) {
   dispatcher.return_item(*std::move(item));
 }
 
-TEST(TrialDispatcher, ForgetsWhatWasNotHeardOfATrialThatComesBack) {
+TEST(TrialDispatcher, DropsUnreadReportsOfATrialThatReturns) {
   TrialDispatcher dispatcher(4);
   const auto measured = [](std::uint32_t id, std::int64_t epoch) {
     return study::Measurement{TrialId{id}, epoch, epoch, {}};
@@ -69,7 +69,7 @@ TEST(TrialDispatcher, ForgetsWhatWasNotHeardOfATrialThatComesBack) {
   EXPECT_EQ(told, (std::vector<std::pair<std::uint32_t, std::int64_t>>{{2, 7}, {1, 1}}));
 }
 
-TEST(TrialDispatcher, IsBrokenForGoodByTheFirstWord) {
+TEST(TrialDispatcher, KeepsItsFirstFailure) {
   TrialDispatcher dispatcher(4);
   dispatcher.post(engine::AllPausedReport{});
   dispatcher.fail_all(Code::kResourceExhausted, "out of memory");
@@ -85,7 +85,7 @@ TEST(TrialDispatcher, IsBrokenForGoodByTheFirstWord) {
 
 // Workers that train nothing, and an engine that asks for anything at any moment: nobody ever holds a trial that
 // another holds, and every trial tells its epochs once, in order, and one end.
-TEST(TrialDispatcher, GivesEveryTrialToOneAtATime) {
+TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
   constexpr std::uint32_t kTrials = 60;
   constexpr std::int64_t kEpochs = 5;
   // Of all seeds: how often depends on whether both workers have a core.

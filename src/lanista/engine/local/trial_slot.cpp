@@ -73,8 +73,8 @@ ScoreUnits unit_scorer_of(train::TrainerInput input) {
 Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files, const engine::Job& job,
                                                    const graph::OpTable& ops, const ScoreUnits& score) {
   std::vector<train::AlternativeStartWeights> out = alternatives_of(job);
-  for (std::size_t i = 0; i < job.race.alternative_starts.size(); ++i) {
-    const engine::StartRaceSetup::Rival& rival = job.race.alternative_starts[i];
+  for (std::size_t i = 0; i < job.race.alternatives.size(); ++i) {
+    const engine::StartRaceSetup::Alternative& rival = job.race.alternatives[i];
     LANISTA_ASSIGN(out[i].weights, read_weights(files, job, {rival.start, rival.transfer, rival.parent}, ops, score));
   }
   return out;
@@ -83,7 +83,7 @@ Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const stor
 std::vector<train::AlternativeStartWeights> alternatives_of(const engine::Job& job) {
   std::vector<train::AlternativeStartWeights> out;
   if (job.race.steps == 0) return out;
-  for (const engine::StartRaceSetup::Rival& rival : job.race.alternative_starts) {
+  for (const engine::StartRaceSetup::Alternative& rival : job.race.alternatives) {
     out.push_back({nullptr, rival.ease, job.recipe.recalibrate});
   }
   out.push_back({nullptr, 1, 0});  // random values

@@ -187,7 +187,7 @@ Result<void> TrialWork::try_run(TrialDispatcher::WorkItem& item, std::size_t wor
   LANISTA_ASSIGN(const bool ready, with_memory(first, [&]() -> Result<void> {
                    LANISTA_ASSIGN(const train::TrainerInput like, trainer_input(first.job));
                    LANISTA_ASSIGN(group, context_.groups.take(first.key, like, begun));
-                   return group->make_room(item.slots.size());
+                   return group->reserve_lanes(item.slots.size());
                  }));
   if (!ready) return {};
   first.costs.set_up += context_.clock.now() - asked;

@@ -101,7 +101,7 @@ Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::
 
 Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   const study::TuneRules& rules = *run.tune_rules();
-  const auto searches = run.searched().first;
+  const auto searches = run.search_counts().first;
   Options options = run.recipe().tune.options;
   if (nlohmann::json& params = options["params"]; searches == 0 && rules.halving > 0 && params.size() > 1) {
     params.erase("batch");

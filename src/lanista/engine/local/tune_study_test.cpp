@@ -10,7 +10,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/engine/local/repeat.h"
@@ -163,7 +163,7 @@ TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
 }
 
 // What a trial did it does again, by what it is told or by measuring once more.
-TEST(TuneStudy, WhoseBatchesFollowNoiseIsTheSameWithAnyWorkersAndPlayedBack) {
+TEST(TuneStudy, WithAdaptiveBatchesIsTheSameWithAnyWorkersAndOnReplay) {
   MemoryFileSystem one, three;
   const auto ran = run(one, kAdaptive, 1);
   ASSERT_TRUE(ran) << ran.error().text();
@@ -208,7 +208,7 @@ TEST(TuneStudy, OfASecondStageIsTheSameWithAnyWorkers) {
   EXPECT_EQ(*fingerprint(three), *fingerprint(one));
 }
 
-TEST(TuneStudy, OfTheStrategyBeginsItsModelsAgainTheSameWithAnyWorkers) {
+TEST(TuneStudy, OfTheStrategyIsTheSameWithAnyWorkers) {
   MemoryFileSystem one, three;
   const auto ran = run(one, kAgain, 1, 7);
   ASSERT_TRUE(ran) << ran.error().text();
@@ -232,7 +232,7 @@ TEST(TuneStudy, OfTheStrategyBeginsItsModelsAgainTheSameWithAnyWorkers) {
   EXPECT_EQ(*fingerprint(three), *fingerprint(one));
 }
 
-TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
+TEST(TuneStudy, ReplaysAFoundScheduleAsTheTrial) {
   MemoryFileSystem all, finals;
   ASSERT_TRUE(run(all, study("random", ", halving: 0, second_look: 2, sequential: 3"), 2));
   expect_played_back(all);

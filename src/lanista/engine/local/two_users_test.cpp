@@ -26,7 +26,7 @@
 #include "lanista/base/digest.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/remote/process_executor.h"
-#include "support/engine/local/wide_trials_support.h"
+#include "support/engine/local/data_parallel_trials_support.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/local/worker_process.h"
 

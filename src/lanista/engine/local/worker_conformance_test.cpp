@@ -21,7 +21,7 @@ constexpr const char* kSource = "synthetic:blobs?rows=96&classes=3&features=4&se
 
 template <std::int64_t kWorkers, std::int64_t kLanes>
 struct WorkerBench {
-  static constexpr bool kKeeps = true;
+  static constexpr bool kStoresWeights = true;
   static constexpr std::int64_t kEpochs = 4;
 
   std::unique_ptr<Executor> make() {

@@ -98,7 +98,7 @@ StageHosts stage_hosts_of(const engine::WorkerConfig& worker_config) {
   if (worker_config.pipeline_hosts.empty()) return local_stage_hosts();
   const auto programs = engine::programs_of_hosts(worker_config.pipeline_hosts, worker_config.pipeline_programs);
   LANISTA_CHECK(programs.ok(), "the hosts of the brief were checked");
-  return remote_stage_hosts(engine::stages_of(worker_config.pipeline_hosts, *programs));
+  return remote_stage_hosts(engine::stage_launchers(worker_config.pipeline_hosts, *programs));
 }
 
 std::shared_ptr<StudyMarks> crash_marks_of(const engine::WorkerConfig& worker_config, const WorkerOptions& options, FileSystem& fs) {
@@ -135,7 +135,7 @@ struct WorkerExecutor::Impl {
       : wanted(machine_of(worker_config)),
         data(d),
         stage_processes(stage_hosts_of(worker_config), [this](const LostRank& lost) { report_lost_rank(lost); }),
-        pipelines(b, {.places = worker_config.pipeline, .stage_processes = has_stage_processes(worker_config) ? &stage_processes : nullptr, .link = link_of(worker_config)}),
+        pipelines(b, {.ranks = worker_config.pipeline, .process_pool = has_stage_processes(worker_config) ? &stage_processes : nullptr, .link = link_of(worker_config)}),
         backend(worker_config.pipeline == 1 && options.backend != nullptr ? b : pipelines),
         operators(std::move(all)),
         step_ops(step::training_ops(operators.table())),
@@ -323,8 +323,8 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   slot->job = job;
   slot->key = train::lane_group_key(job.model, job.recipe, impl_->step_ops, impl_->backend);
   ScoreUnits score;
-  const auto asks = [](const engine::StartRaceSetup::Rival& rival) { return rival.parent.has_value(); };
-  if (job.parent || std::ranges::any_of(job.race.alternative_starts, asks)) {
+  const auto asks = [](const engine::StartRaceSetup::Alternative& rival) { return rival.parent.has_value(); };
+  if (job.parent || std::ranges::any_of(job.race.alternatives, asks)) {
     LANISTA_ASSIGN(train::TrainerInput input, impl_->trial_work.trainer_input(job));
     score = unit_scorer_of(std::move(input));
   }
@@ -333,7 +333,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
     LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(job.checkpoint));
     slot->state = train::TrainerState{std::move(stored.tensors), std::move(stored.facts), std::move(stored.kept)};
     if (job.fork) {
-      LANISTA_ASSIGN(slot->state, train::own_or_forked(*std::move(slot->state), job.fork->from, job.trial_seed,
+      LANISTA_ASSIGN(slot->state, train::own_or_forked_state(*std::move(slot->state), job.fork->from, job.trial_seed,
                                                        job.fork->measurements));
     }
     LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));

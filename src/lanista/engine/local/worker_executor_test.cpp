@@ -145,7 +145,7 @@ TEST_F(WorkerExecutorTest, WaitsAtTheEpochItIsAllowed) {
   EXPECT_TRUE(std::holds_alternative<engine::FinishedReport>(*last));
 }
 
-TEST_F(WorkerExecutorTest, PausesWithCheckpointsFromWhichAnotherGoesOnWithTheSameBits) {
+TEST_F(WorkerExecutorTest, PausesWithCheckpointsThatResumeToTheSameBits) {
   const auto step_ops = step::training_ops(ops_.table());
   std::map<TrialId, std::string> checkpoints;
   {
@@ -186,7 +186,7 @@ TEST_F(WorkerExecutorTest, PausesWithCheckpointsFromWhichAnotherGoesOnWithTheSam
   for (const auto& [id, seen] : epochs) EXPECT_EQ(seen.size(), static_cast<std::size_t>(kEpochs)) << id.value;
 }
 
-TEST_F(WorkerExecutorTest, TurnsABadTrialIntoAReportAndGoesOn) {
+TEST_F(WorkerExecutorTest, TurnsABadTrialIntoAReportAndContinues) {
   auto executor = make();
   auto bad = job(1);
   bad.model = mutate::builtin_base("small-mlp", data_.spec().features, 4)->graph;

@@ -32,7 +32,7 @@ Sizes sizes_of(train::TrainerInput input) {
 }
 
 // With memory for one program and one state, trials take turns: each waits in the store while another trains.
-TEST_F(WorkerMemory, ParksIdleTrialsInTheStoreWhenMemoryIsShort) {
+TEST_F(WorkerMemory, SpillsIdleTrialsToTheStoreWhenMemoryIsShort) {
   const auto step_ops = step::training_ops(ops_.table());
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   for (const std::int64_t workers : {1, 2}) {
@@ -50,7 +50,7 @@ TEST_F(WorkerMemory, ParksIdleTrialsInTheStoreWhenMemoryIsShort) {
   }
 }
 
-TEST_F(WorkerMemory, TellsOfAStoreThatCannotTakeAParkedTrial) {
+TEST_F(WorkerMemory, ReportsAStoreThatCannotHoldASpilledTrial) {
   const auto step_ops = step::training_ops(ops_.table());
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   MemoryFileSystem disk;
@@ -87,7 +87,7 @@ TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
 }
 
 // Programs that wait for trials, and trials that wait for verdicts, hold the memory that a test wants.
-TEST_F(WorkerMemory, TestsInTheMemoryOfThoseThatWait) {
+TEST_F(WorkerMemory, TestsInTheMemoryOfWaitingTrials) {
   const auto step_ops = step::training_ops(ops_.table());
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   std::set<std::map<std::string, double>> tested;
@@ -233,7 +233,7 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
   }
 }
 
-TEST_F(WorkerMemory, IsBrokenByWhatNobodyExpects) {
+TEST_F(WorkerMemory, FailsOnAnUnknownException) {
   const ClockThatThrows clock(10, true);
   auto executor = make(one_lane(1), real_file_system(), clock);
   ASSERT_TRUE(executor->start(job(1)));
@@ -262,7 +262,7 @@ TEST_F(WorkerMemory, WorksWithTheThreadsThatTheSystemGives) {
   expect_trained(*executor, 3);
 }
 
-TEST_F(WorkerMemory, SaysThatItHasNoThreadAtAll) {
+TEST_F(WorkerMemory, ReportsThatItHasNoThread) {
   WorkerOptions options;
   options.before_thread = [] {
     throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));

@@ -26,11 +26,11 @@ engine::MakeWorkerExecutor make_process_worker(const nn::Operators& operators) {
                      engine::ReportActiveTrials tell) -> Result<std::shared_ptr<engine::Executor>> {
     FileSystem& fs = real_file_system();
     LANISTA_ASSIGN(data::Dataset data, data::open(worker_config.data.config(), worker_config.data.folder, fs, worker_config.data.repetitions));
-    auto house = std::make_shared<WorkerProcessState>(std::move(data));
+    auto state = std::make_shared<WorkerProcessState>(std::move(data));
     WorkerOptions options;
-    options.in_hand = std::move(tell);
-    LANISTA_ASSIGN(house->executor, WorkerExecutor::create(worker_config, house->data, operators, fs, house->clock, options));
-    return std::shared_ptr<engine::Executor>(house, house->executor.get());
+    options.on_training = std::move(tell);
+    LANISTA_ASSIGN(state->executor, WorkerExecutor::create(worker_config, state->data, operators, fs, state->clock, options));
+    return std::shared_ptr<engine::Executor>(state, state->executor.get());
   };
 }
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "lanista/engine/core/warm_start.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"
@@ -13,7 +13,7 @@
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 using zoo::testing::Folder;
@@ -37,7 +37,7 @@ class ZooStudy : public testing::BlobStudy {
   }
 };
 
-TEST_F(ZooStudy, IsFilledByOneAndStartsTheNextWhichIsTheSameOnAnyWorkersAndBehindKills) {
+TEST_F(ZooStudy, IsFilledByOneStudyAndStartsTheNext) {
   const Folder folder("runtime"), saved("runtime_saved");
   MemoryFileSystem first;
   const engine::StudyView filling = run_to_end(first, study(folder.path(), 1), 2, 0);

@@ -11,7 +11,7 @@
 
 #include "lanista/base/frame.h"
 #include "lanista/engine/remote/messages.h"
-#include "support/engine/remote/process_life.h"
+#include "support/engine/remote/crashing_executor.h"
 #include "lanista/engine/remote/worker_fleet.h"
 #include "lanista/engine/remote/worker_protocol.h"
 #include "lanista/ipc/worker_socket.h"

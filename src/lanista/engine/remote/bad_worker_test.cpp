@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "support/engine/remote/process_life.h"
+#include "support/engine/remote/crashing_executor.h"
 
 namespace lanista::engine::testing {
 namespace {

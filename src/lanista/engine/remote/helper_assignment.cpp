@@ -59,7 +59,7 @@ HelperAssignment::HelperAssignment(std::int64_t width, std::size_t workers, cons
       timing_history_(std::move(known)),
       workers_(workers),
       policy_(schedule::policy_of_helpers()),
-      fallback_policy_(schedule::towards({.in_order = true})) {
+      fallback_policy_(schedule::deadline_policy({.keeps_arrival_order = true})) {
   clear_sessions();
 }
 
@@ -150,8 +150,8 @@ std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, co
   std::set<std::int32_t> with_work;
   for (const DecisionInputs::Trial& trial : inputs.trials) {
     helper_input.trials.push_back(
-        {trial.trial, trial.leader, trial.has_work, trial.max_width, expected(leases.all().at(trial.trial))});
-    if (trial.has_work) with_work.insert(trial.leader);
+        {trial.trial, trial.worker, trial.has_work, trial.max_width, expected(leases.all().at(trial.trial))});
+    if (trial.has_work) with_work.insert(trial.worker);
   }
   schedule::Helpers decided =
       schedule::assign_helpers(helper_input, with_work.size() > kMaxWorkersForPolicy ? *fallback_policy_ : *policy_);

@@ -93,7 +93,7 @@ std::optional<graph::Graph> read_graph(const json& in, const char* name) {
 
 json race_json(const StartRaceSetup& race) {
   json rivals = json::array();
-  for (const StartRaceSetup::Rival& rival : race.rivals) {
+  for (const StartRaceSetup::Alternative& rival : race.alternatives) {
     rivals.push_back({{"start", study::start_json(rival.start)},
                       {"transfer", rival.transfer ? zoo::transfer_json(*rival.transfer) : json("none")},
                       {"ease", real_json(rival.ease)},
@@ -105,12 +105,12 @@ json race_json(const StartRaceSetup& race) {
 StartRaceSetup read_race(const json& in) {
   StartRaceSetup race{integer(in, "steps"), {}};
   for (const json& each : array(in, "rivals")) {
-    StartRaceSetup::Rival rival{good(study::start_from_json(member(each, "start"))), {}, real(each, "ease")};
+    StartRaceSetup::Alternative rival{good(study::start_from_json(member(each, "start"))), {}, real(each, "ease")};
     if (const json& plan = member(each, "transfer"); plan != "none") {
       rival.transfer = good(zoo::transfer_from_json(plan));
     }
     rival.parent = read_graph(each, "parent");
-    race.rivals.push_back(std::move(rival));
+    race.alternatives.push_back(std::move(rival));
   }
   return race;
 }

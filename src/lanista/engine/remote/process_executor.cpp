@@ -95,7 +95,7 @@ void ProcessExecutor::Impl::send(const std::vector<TrialId>& trials) {
     sent.push_back(lease);
   }
   for (const auto& [worker, its] : moved) {
-    UpdateGroups arranged{plan.of(its), std::move(allowed[worker])};
+    UpdateGroups arranged{plan.regrouping_for(its), std::move(allowed[worker])};
     if (!arranged.changes.parts.empty() || !arranged.allow.empty()) send_command(worker, arranged);
   }
   for (const Lease* lease : sent) {

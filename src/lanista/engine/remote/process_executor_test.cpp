@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "support/engine/remote/process_life.h"
+#include "support/engine/remote/crashing_executor.h"
 #include "lanista/engine/remote/worker_fleet.h"
 
 namespace lanista::engine::testing {

@@ -17,7 +17,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/ipc/host_name.h"
-#include "support/engine/remote/process_life.h"
+#include "support/engine/remote/crashing_executor.h"
 
 namespace lanista::engine::testing {
 namespace {

@@ -248,7 +248,7 @@ Result<void> ReportCheck::check_contents(const study::Measurement& measurement, 
     if (!is_known) return refused("reported the metric " + quoted_name(name) + ", which the study does not measure");
   }
   const bool races = job.race.steps > 0 && measurement.epoch == 1;
-  if (!measurement.race.empty() && (!races || measurement.race.size() != job.race.rivals.size() + 2)) {
+  if (!measurement.race.empty() && (!races || measurement.race.size() != job.race.alternatives.size() + 2)) {
     return refused("reported a race of starts that " + trial_text(job.trial) + " was not in");
   }
   const std::int64_t all = steps_through(job, job.recipe.epochs);

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "support/engine/core/breeding.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/random_clones.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/fake_executor.h"
 
 namespace lanista::engine::testing {

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "support/base/sanitized.h"
+#include "support/base/sanitizer.h"
 #include "support/engine/remote/mutating_proxy.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "support/engine/core/test_support.h"

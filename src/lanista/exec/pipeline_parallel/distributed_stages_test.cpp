@@ -8,7 +8,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
-#include "support/exec/pipeline_parallel/stages_support.h"
+#include "support/exec/pipeline_parallel/stage_test_support.h"
 
 namespace lanista::nn {
 namespace {

@@ -81,7 +81,7 @@ TEST(PipelineBackend, GivesTheBitsOfOneThreadOnAnyNumber) {
   }
 }
 
-TEST(PipelineBackend, GoesOnFromTheCheckpointOfAnyOtherPlan) {
+TEST(PipelineBackend, ResumesFromTheCheckpointOfAnyOtherPlan) {
   const nn::Backend& cpu = nn::cpu_backend();
   const auto model = derived(kBranches);
   const PipelineBackend two(cpu, 2), three(cpu, 3), four(cpu, 4);
@@ -101,7 +101,7 @@ TEST(PipelineBackend, CutsAModelIntoStages) {
 }
 
 // What is told of a step is what the plan's lists have, beside what was simulated of them.
-TEST(PipelineBackend, TellsOfAStepBesideItsSimulation) {
+TEST(PipelineBackend, ReportsAStepNextToItsSimulation) {
   const auto model = derived(kBranches);
   auto staged = compiled(model, PipelineBackend(nn::cpu_backend(), 2), kBatch, 4);
   ASSERT_TRUE(staged.ok()) << staged.error().text();
@@ -154,7 +154,7 @@ TEST(PipelineBackend, CountsLinksThatAreKnown) {
   EXPECT_FALSE(is_cut({1e-9, 1e3}));
 }
 
-TEST(PipelineBackend, PlacesHearOfEachOtherByTheFirst) {
+TEST(PipelineBackend, RanksCommunicateThroughRankZero) {
   const pipeline::Devices devices = star_devices(3, {2e-5, 1e9});
   const pipeline::Link near{2e-5, 1e9}, far{4e-5, 5e8};
   EXPECT_EQ(devices.links,
@@ -163,7 +163,7 @@ TEST(PipelineBackend, PlacesHearOfEachOtherByTheFirst) {
 }
 
 // As studies do it: data in their order, short last batches, measurements; stopped at any step, gone on with any number.
-TEST(PipelineBackend, TrainsTrialsThatGoOnWithAnyNumberOfThreads) {
+TEST(PipelineBackend, ResumesTrialsWithAnyNumberOfThreads) {
   const nn::Backend& cpu = nn::cpu_backend();
   const PipelineBackend two(cpu, 2), four(cpu, 4);
   const auto trial = [&](const std::vector<const nn::Backend*>& backends, int stop_every) {
@@ -217,7 +217,7 @@ TEST(PipelineBackend, LeavesBatchNormToOneThread) {
   EXPECT_TRUE(trained(model, {&two}, 4) == trained(model, {&cpu}, 4));
 }
 
-TEST(PipelineBackend, RefusesMicroBatchesOfUnlikeSizes) {
+TEST(PipelineBackend, RefusesMicroBatchesOfDifferentSizes) {
   const PipelineBackend two(nn::cpu_backend(), 2);
   const auto model = derived(kBranches);
   const auto made = compiled(model, two, 30, 4);
@@ -230,7 +230,7 @@ TEST(PipelineBackend, RefusesMicroBatchesOfUnlikeSizes) {
 }
 
 // A chain whose values no place has room for, all of them; of some each has.
-TEST(PipelineBackend, TrainsAtPlacesWhatOneHasNoRoomFor) {
+TEST(PipelineBackend, TrainsOnRanksWhatDoesNotFitOnOne) {
   std::string text = "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=16, kernel=[3], padding=[1])\n";
   int last = 1;
   for (; last < 17; ++last) {

@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/backend.h"
-#include "support/exec/pipeline_parallel/stages_support.h"
+#include "support/exec/pipeline_parallel/stage_test_support.h"
 #include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 
 namespace lanista::runtime {
@@ -107,7 +107,7 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
   return out;
 }
 
-TEST(PipelineExecutable, GoesOnWithFewerPlacesToTheSameBits) {
+TEST(PipelineExecutable, ContinuesOnFewerRanksToTheSameBits) {
   for (const std::int64_t lanes : {1, 3}) {
     RankLossCases plain(lanes);
     const auto wanted = course(plain, **plain.make(1), [] {});
@@ -125,7 +125,7 @@ TEST(PipelineExecutable, GoesOnWithFewerPlacesToTheSameBits) {
   }
 }
 
-TEST(PipelineExecutable, HasItsPlaceAgainWhereNoOtherPlanHasRoom) {
+TEST(PipelineExecutable, ReplacesTheRankWhenNoOtherPlanFits) {
   RankLossCases plain(1);
   const auto wanted = course(plain, **plain.make(1), [] {});
   RankLossCases shop(1);
@@ -139,7 +139,7 @@ TEST(PipelineExecutable, HasItsPlaceAgainWhereNoOtherPlanHasRoom) {
   EXPECT_EQ(shop.asked, (std::vector<std::int64_t>{3, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1}));
 }
 
-TEST(PipelineExecutable, HasAllPlacesAgainForTheNextTrial) {
+TEST(PipelineExecutable, RestoresAllRanksForTheNextTrial) {
   RankLossCases shop(1);
   const auto machine = shop.machine(3);
   course(shop, *machine, [&] {
@@ -152,7 +152,7 @@ TEST(PipelineExecutable, HasAllPlacesAgainForTheNextTrial) {
   EXPECT_EQ(shop.asked, (std::vector<std::int64_t>{3, 2, 3}));
 }
 
-TEST(PipelineExecutable, FailsWhereAPlaceIsLostAgainAndAgain) {
+TEST(PipelineExecutable, FailsWhenARankIsLostRepeatedly) {
   const RankLossCases shop(1);
   const OwnedBatch batch = random_batch(shop.derived, kMost, 1);
   const nn::Batch view = batch.view();

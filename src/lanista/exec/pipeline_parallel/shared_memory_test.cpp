@@ -24,7 +24,7 @@ Code opened(const std::string& path, std::int64_t bytes = kBytes, pid_t maker = 
   return memory ? Code::kInternal : memory.error().code;
 }
 
-TEST(SharedMemory, IsOneMemoryForItsMakerAndItsReader) {
+TEST(SharedMemory, IsSharedByOwnerAndReader) {
   auto made = *SharedMemory::create(kBytes);
   const auto read = SharedMemory::open(made.path(), kBytes, ::getpid());
   ASSERT_TRUE(read.ok()) << read.error().text();
@@ -32,7 +32,7 @@ TEST(SharedMemory, IsOneMemoryForItsMakerAndItsReader) {
   EXPECT_EQ(read->data()[kBytes - 1], std::byte{42});
 }
 
-TEST(SharedMemory, HasASizeThatNobodyChanges) {
+TEST(SharedMemory, HasASealedSize) {
   const auto made = *SharedMemory::create(kBytes);
   const int file = ::open(made.path().c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_GE(file, 0);
@@ -61,7 +61,7 @@ TEST(SharedMemory, RefusesPathsOfAnotherForm) {
   EXPECT_EQ(opened(path_of(9999)), Code::kNotFound);
 }
 
-TEST(SharedMemory, RefusesFilesThatAreNoSealedMemory) {
+TEST(SharedMemory, RefusesFilesThatAreNotSealedMemory) {
   std::string pattern = "/tmp/lanista_memory_XXXXXX";
   const int file = ::mkstemp(pattern.data());
   ASSERT_EQ(::ftruncate(file, kBytes), 0);

@@ -88,7 +88,7 @@ class StageChannelTransports : public ::testing::Test {
   std::unique_ptr<StageChannelTransport> first_;
 };
 
-TEST_F(StageChannelTransports, CarryMemoryAndWordsFromPlaceToPlace) {
+TEST_F(StageChannelTransports, CarryMemoryAndSignalsBetweenRanks) {
   auto second = begin(1, {&theirs_[0]}), third = begin(2, {&theirs_[1]});
   const nn::StageProgress here(memory(0), 3), there(memory(2), 3);
   Rng rng(1);
@@ -112,7 +112,7 @@ TEST_F(StageChannelTransports, CarryMemoryAndWordsFromPlaceToPlace) {
   EXPECT_FALSE(first_->fault() || second->fault() || third->fault());
 }
 
-TEST_F(StageChannelTransports, HandOverWhatIsNotTheirs) {
+TEST_F(StageChannelTransports, ReturnMessagesOfOtherKinds) {
   auto second = begin(1, {&theirs_[0]});
   ours_[0].send(static_cast<std::uint16_t>(StageWire::kTask), "another one");
   ASSERT_TRUE(until([&] { return second->has_unread(); }));
@@ -120,7 +120,7 @@ TEST_F(StageChannelTransports, HandOverWhatIsNotTheirs) {
   EXPECT_FALSE(second->fault());
 }
 
-TEST_F(StageChannelTransports, SeeWhoIsGone) {
+TEST_F(StageChannelTransports, DetectALostRank) {
   theirs_.erase(theirs_.begin() + 1);
   const auto gone = fault();
   ASSERT_TRUE(gone);
@@ -138,7 +138,7 @@ struct Hostile {
 class HostileStageMessages : public StageChannelTransports, public ::testing::WithParamInterface<Hostile> {};
 
 // Of place 1.
-TEST_P(HostileStageMessages, AreNamedAndChangeNothing) {
+TEST_P(HostileStageMessages, AreReportedAndChangeNothing) {
   const auto before = all_of(0);
   send(0, GetParam().kind, GetParam().text);
   const auto found = fault();
@@ -212,7 +212,7 @@ TEST_F(StageChannelTransports, RefuseFramesThatDoNotMatchTheirChecksum) {
 }
 
 // Half a frame, and nothing of it any more: the other one lives, and says so.
-TEST_F(StageChannelTransports, GiveUpWhoIsSilent) {
+TEST_F(StageChannelTransports, DropASilentRank) {
   first_.reset();
   first_ = begin(0, {&ours_[0], &ours_[1]}, 2.5);
   auto second = begin(1, {&theirs_[0]});
@@ -226,7 +226,7 @@ TEST_F(StageChannelTransports, GiveUpWhoIsSilent) {
 }
 
 // What nobody takes is kept up to a limit; then who speaks waits.
-TEST_F(StageChannelTransports, WaitForThoseWhoDoNotListenYet) {
+TEST_F(StageChannelTransports, WaitForRanksThatDoNotReadYet) {
   std::atomic<int> said = 0;
   const std::jthread speaker([&] {
     for (int i = 0; i < 10000; ++i, ++said) first_->write(1, 1000, std::vector<std::byte>(1000, std::byte{7}));
@@ -252,7 +252,7 @@ TEST_F(StageChannelTransports, DoNotWaitForALostRank) {
   EXPECT_TRUE(until([&] { return done.load(); }));
 }
 
-TEST_F(StageChannelTransports, WaitForNobodyBehindATask) {
+TEST_F(StageChannelTransports, DoNotWaitAfterATask) {
   auto second = begin(1, {&theirs_[0]});
   first_->end();
   std::atomic<bool> done = false;
@@ -266,7 +266,7 @@ TEST_F(StageChannelTransports, WaitForNobodyBehindATask) {
   EXPECT_TRUE(second->has_unread());
 }
 
-TEST(StageWire, ComesBackAsItWasSent) {
+TEST(StageWire, RoundTrips) {
   Rng rng(4);
   for (int i = 0; i < 200; ++i) {
     const auto number = [&] { return static_cast<std::uint32_t>(rng.below(std::uint64_t{1} << 32)); };

@@ -48,7 +48,7 @@ class StageProcessPool::ProcessGroup {
       if (const auto fault = transport_->fault()) fail_lost(fault->end, fault->why);
     } else {
       for (std::size_t i = 0; i < num_used_; ++i) {
-        engine::Channel& channel = *processes_[i].num_starts.channel;
+        engine::Channel& channel = *processes_[i].launched.channel;
         if (channel.receive(0)) fail_lost(i, "said what nobody asked for");
         if (channel.closed()) fail_lost(i, "");
       }
@@ -62,7 +62,7 @@ class StageProcessPool::ProcessGroup {
 
  private:
   struct StageProcess {
-    engine::LaunchedWorker begun;
+    engine::LaunchedWorker launched;
     std::size_t host = 0;
     bool has_accepted_task = false;  // it has taken a task
   };
@@ -88,14 +88,14 @@ class StageProcessPool::ProcessGroup {
     task.number = ++tasks_;
     for (std::size_t i = 0; i < wanted; ++i) {
       task.rank = i + 1;
-      processes_[i].num_starts.channel->send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
+      processes_[i].launched.channel->send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
     }
     // They wait at what was before.
     if (before.data() != nullptr && !hosts_.has_separate_memory) futex_wake_all(*reinterpret_cast<SharedWord*>(before.data()));
     for (std::size_t i = 0; i < wanted; ++i) receive(i);
     if (hosts_.has_separate_memory) {
       std::vector<engine::Channel*> ends;
-      for (std::size_t i = 0; i < wanted; ++i) ends.push_back(&*processes_[i].num_starts.channel);
+      for (std::size_t i = 0; i < wanted; ++i) ends.push_back(&*processes_[i].launched.channel);
       transport_ = std::make_unique<StageChannelTransport>(map, memory_.data(), 0, std::move(ends), hosts_.heartbeat_timeout_s);
     }
     program_ = program;
@@ -119,7 +119,7 @@ class StageProcessPool::ProcessGroup {
   // Its answer to the last task; what it said of those before is of no use any more.
   void receive(std::size_t i) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kCompileTimeoutSeconds);
-    engine::Channel& channel = *processes_[i].num_starts.channel;
+    engine::Channel& channel = *processes_[i].launched.channel;
     while (true) {
       const std::chrono::duration<double> left = until - std::chrono::steady_clock::now();
       const auto answer = channel.receive(std::max(0.0, left.count()));
@@ -142,24 +142,24 @@ class StageProcessPool::ProcessGroup {
 
   void reap_exited() {
     std::erase_if(processes_, [&](StageProcess& stage_process) {
-      while (stage_process.num_starts.channel->receive(0)) {
+      while (stage_process.launched.channel->receive(0)) {
       }
-      if (!stage_process.num_starts.channel->closed()) return false;
+      if (!stage_process.launched.channel->closed()) return false;
       report_loss(stage_process, reap(stage_process).text);
       return true;
     });
   }
 
   void report_loss(const StageProcess& stage_process, const std::string& reason) const {
-    if (on_loss_) on_loss_({stage_process.num_starts.process, reason, hosts_.hosts[stage_process.host].host});
+    if (on_loss_) on_loss_({stage_process.launched.process, reason, hosts_.hosts[stage_process.host].host});
   }
   /// How it ended, or was ended.
   static ProcessEnd reap(const StageProcess& stage_process) {
-    const bool is_gone = stage_process.num_starts.channel->closed();
-    const auto how = engine::wait_for_exit(stage_process.num_starts.process, is_gone ? kExitStatusWaitSeconds : 0);
+    const bool is_gone = stage_process.launched.channel->closed();
+    const auto how = engine::wait_for_exit(stage_process.launched.process, is_gone ? kExitStatusWaitSeconds : 0);
     if (how) return {how->as_launcher_exit().text(), how->as_launcher_exit().signal == 0};
-    ::kill(stage_process.num_starts.process, SIGKILL);
-    static_cast<void>(engine::wait_for_exit(stage_process.num_starts.process, kKillTimeoutSeconds));
+    ::kill(stage_process.launched.process, SIGKILL);
+    static_cast<void>(engine::wait_for_exit(stage_process.launched.process, kKillTimeoutSeconds));
     return {"was ended", true};
   }
 
@@ -179,7 +179,7 @@ class StageProcessPool::ProcessGroup {
     const std::string& reason = why.empty() ? end.text : why;
     report_loss(lost_process, reason);
     const std::string& host = hosts_.hosts[lost_process.host].host;
-    throw nn::RankLost("process " + std::to_string(lost_process.num_starts.process) + (host.empty() ? "" : " on " + host) +
+    throw nn::RankLost("process " + std::to_string(lost_process.launched.process) + (host.empty() ? "" : " on " + host) +
                          " at place " + std::to_string(i + 1) + " of a pipeline " + reason);
   }
 
@@ -199,13 +199,13 @@ class StageProcessPool::ProcessGroup {
 class StageProcessPool::BorrowedGroup final : public nn::RemoteRanks {
  public:
   BorrowedGroup(StageProcessPool& process_pool, std::uint64_t program, StageTask task)
-      : groups_or_pool_(process_pool), program_(program), task_(std::move(task)) {}
+      : groups_(process_pool), program_(program), task_(std::move(task)) {}
   ~BorrowedGroup() override { end_step(); }
 
   std::byte* begin_step(const nn::StageMemoryMap& map) override {
     task_.bytes = map.bytes;
     task_.digest = map.program;
-    group_ = &groups_or_pool_.borrow(program_);
+    group_ = &groups_.borrow(program_);
     try {
       return group_->begin(program_, task_, map);
     } catch (...) {
@@ -216,11 +216,11 @@ class StageProcessPool::BorrowedGroup final : public nn::RemoteRanks {
   void check_alive() override { group_->check_alive(); }
   nn::StageTransport* transport() override { return group_->transport(); }
   void end_step() override {
-    if (ProcessGroup* const group = std::exchange(group_, nullptr)) groups_or_pool_.give_back(*group);
+    if (ProcessGroup* const group = std::exchange(group_, nullptr)) groups_.give_back(*group);
   }
 
  private:
-  StageProcessPool& groups_or_pool_;
+  StageProcessPool& groups_;
   const std::uint64_t program_;
   StageTask task_;
   ProcessGroup* group_ = nullptr;  // during a step
@@ -240,7 +240,7 @@ std::shared_ptr<nn::RemoteRanks> StageProcessPool::ranks(StageTask task) {
 StageProcessPool::ProcessGroup& StageProcessPool::borrow(std::uint64_t program) {
   const std::lock_guard lock(mutex_);
   ProcessGroup* best = nullptr;
-  for (const auto& group : groups_or_pool_) {
+  for (const auto& group : groups_) {
     if (group->is_busy) continue;
     if (group->program() == program) {
       best = group.get();
@@ -248,7 +248,7 @@ StageProcessPool::ProcessGroup& StageProcessPool::borrow(std::uint64_t program) 
     }
     if (best == nullptr || (best->program() != 0 && group->program() == 0)) best = group.get();
   }
-  if (best == nullptr) best = groups_or_pool_.emplace_back(std::make_unique<ProcessGroup>(hosts_, on_loss_)).get();
+  if (best == nullptr) best = groups_.emplace_back(std::make_unique<ProcessGroup>(hosts_, on_loss_)).get();
   best->is_busy = true;
   return *best;
 }

@@ -69,7 +69,7 @@ class StageProcessPool {
   std::function<void(const LostRank&)> on_loss_;
   std::mutex mutex_;  // of who has which crew
   std::uint64_t programs_ = 0;
-  std::list<std::unique_ptr<ProcessGroup>> crews_;
+  std::list<std::unique_ptr<ProcessGroup>> groups_;
 };
 
 }  // namespace lanista::runtime

@@ -44,7 +44,7 @@ struct Hosts {
   std::unique_ptr<StageProcessPool> process_pool;
 };
 
-TEST(StageProcessPool, LeaveHostsAloneThatCannotBeReached) {
+TEST(StageProcessPool, AvoidUnreachableHosts) {
   Hosts hosts({"exit 255", "exit 3"});
 
   EXPECT_NE(hosts.step(2).find(" on node0 at place 1 of a pipeline ended with exit code 255"), std::string::npos);
@@ -58,7 +58,7 @@ TEST(StageProcessPool, LeaveHostsAloneThatCannotBeReached) {
 }
 
 // Whoever was killed may be there again, and processes here are.
-TEST(StageProcessPool, AskAgainWhereAProcessWasKilledOrIsHere) {
+TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
   Hosts killed({"kill -9 $$"}), told({"exit 137"}), here({"exit 1"}, false);
   for (int i = 1; i < 4; ++i) {
     EXPECT_NE(killed.step(2).find("was killed by signal 9"), std::string::npos);
@@ -68,7 +68,7 @@ TEST(StageProcessPool, AskAgainWhereAProcessWasKilledOrIsHere) {
   }
 }
 
-TEST(StageProcessPool, EndWhoeverSpeaksNoLanguageOfTheirs) {
+TEST(StageProcessPool, KillProcessesThatViolateTheProtocol) {
   EXPECT_NE(Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at place 1 of a pipeline says a message of "),
             std::string::npos);
   // A frame with a checksum that is another one.

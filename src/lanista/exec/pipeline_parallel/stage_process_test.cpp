@@ -75,7 +75,7 @@ class StageProcessThread {
   std::jthread thread_;
 };
 
-TEST(StageProcess, RefusesWhatItCannotTakeAndListensOn) {
+TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   StageProcessThread rank;
   const auto refusal = [&](const auto& spoil) {
     StageTask task = good();
@@ -114,7 +114,7 @@ StageTask sharing(StageProcessThread& rank, SharedMemory& memory) {
   return task;
 }
 
-TEST(StageProcess, RefusesMemoryThatItsWorkerDidNotMake) {
+TEST(StageProcess, RefusesMemoryOfAnotherOwner) {
   StageProcessThread rank;
   SharedMemory memory;
   const StageTask task = sharing(rank, memory);
@@ -143,7 +143,7 @@ TEST(StageProcess, RefusesMemoryThatItsWorkerDidNotMake) {
 }
 
 // Words of the board that another process spoils make a place wait, fail or skip; it still takes its next task.
-TEST(StageProcess, TakesItsNextTaskWhateverItsBoardHolds) {
+TEST(StageProcess, AcceptsItsNextTaskInAnyState) {
   StageProcessThread rank;
   SharedMemory memory;
   StageTask task = sharing(rank, memory);

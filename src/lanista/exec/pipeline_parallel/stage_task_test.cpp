@@ -42,7 +42,7 @@ StageTask random_task(Rng rng) {
   return task;
 }
 
-TEST(StageTask, ComesBackAsItWasSent) {
+TEST(StageTask, RoundTrips) {
   for (std::uint64_t i = 0; i < 200; ++i) {
     const StageTask task = random_task(Rng(3).split(i));
     const auto back = decode_stage_task(encode(task));
@@ -59,7 +59,7 @@ TEST(StageTask, ComesBackAsItWasSent) {
   }
 }
 
-TEST(StageTask, IsRefusedWhereItIsNone) {
+TEST(StageTask, IsRefusedWhenMalformed) {
   const std::string good = encode(random_task(Rng(5)));
   for (std::size_t at = 0; at < good.size(); at += 7) {
     EXPECT_FALSE(decode_stage_task(good.substr(0, at)).ok()) << at;
@@ -76,7 +76,7 @@ TEST(StageTask, IsRefusedWhereItIsNone) {
   EXPECT_EQ(spoilt("\"places\":[[", "\"places\":[[[4,0,0],").error().code, Code::kDataLoss);
 }
 
-TEST(StageTask, IsRefusedWhereANumberIsOutOfBounds) {
+TEST(StageTask, IsRefusedWhenANumberIsOutOfRange) {
   const auto refusal = [](const auto& spoil) {
     StageTask task = random_task(Rng(5));
     spoil(task);

@@ -11,7 +11,7 @@
 #include "lanista/model/graph/text.h"
 #include "support/exec/program/allocation_counter.h"
 #include "lanista/exec/pipeline_parallel/stage_partition.h"
-#include "support/exec/pipeline_parallel/stages_support.h"
+#include "support/exec/pipeline_parallel/stage_test_support.h"
 
 namespace lanista::nn {
 namespace {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "support/exec/program/allocation_counter.h"
-#include "support/exec/pipeline_parallel/stages_support.h"
+#include "support/exec/pipeline_parallel/stage_test_support.h"
 
 namespace lanista::nn {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <ostream>
 
-#include "support/exec/program/old_aliasing.h"
+#include "support/exec/program/aliasing_v1.h"
 #include "lanista/exec/program/program.h"
 #include "support/exec/program/test_models.h"
 

@@ -9,7 +9,7 @@
 #include "support/exec/program/allocation_counter.h"
 #include "lanista/exec/program/batch_split.h"
 #include "support/exec/program/test_models.h"
-#include "support/exec/pipeline_parallel/thread_peers.h"
+#include "support/exec/pipeline_parallel/thread_communicator.h"
 #include "lanista/model/autodiff/optimizer.h"
 
 namespace lanista::nn {

@@ -8,7 +8,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/tuning/tuner.h"
-#include "support/exec/train/test_life.h"
+#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -93,7 +93,7 @@ TEST(Adaptive, MatchesPlainTrialWhenNoChangeIsAllowed) {
   }
 }
 
-constexpr std::size_t kIn = 64, kOut = 10, kLaneAttrs = kOut * (kIn + 1);
+constexpr std::size_t kIn = 64, kOut = 10, kNumbers = kOut * (kIn + 1);
 
 /// Gradients of a softmax regression, a row each, in double: d (x, 1) with d what is predicted less what is.
 std::vector<std::vector<double>> gradients_of_rows(const std::vector<Tensor>& state) {
@@ -151,11 +151,11 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
       var.push_back(run.adapter()->noise().total().var);
     }
     const auto count = static_cast<double>(rows.size());
-    std::vector<double> mean(kLaneAttrs);
+    std::vector<double> mean(kNumbers);
     double squares = 0;
     for (const auto& row : rows) {
       squares += square_of(row) / count;
-      for (std::size_t i = 0; i < kLaneAttrs; ++i) mean[i] += row[i] / count;
+      for (std::size_t i = 0; i < kNumbers; ++i) mean[i] += row[i] / count;
     }
     const double trace = (squares - square_of(mean)) * count / (count - 1);
     const auto mean_of = [](const std::vector<double>& seen) {
@@ -179,10 +179,10 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
       double sum = 0;
       constexpr int kDraws = 400;
       for (int draw = 0; draw < kDraws; ++draw) {
-        std::vector<double> g(kLaneAttrs);
+        std::vector<double> g(kNumbers);
         for (std::int64_t i = 0; i < batch; ++i) {
           const auto& row = rows[static_cast<std::size_t>(rng.between(0, std::ssize(rows) - 1))];
-          for (std::size_t k = 0; k < kLaneAttrs; ++k) g[k] += row[k] / static_cast<double>(batch);
+          for (std::size_t k = 0; k < kNumbers; ++k) g[k] += row[k] / static_cast<double>(batch);
         }
         sum += square_of(g) / kDraws;
       }

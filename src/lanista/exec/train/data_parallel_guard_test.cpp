@@ -15,7 +15,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/train/data_parallel_region.h"
-#include "support/exec/train/wide_test_support.h"
+#include "support/exec/train/data_parallel_test_support.h"
 
 namespace lanista::train {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
-#include "support/exec/train/wide_test_support.h"
+#include "support/exec/train/data_parallel_test_support.h"
 
 namespace lanista::train {
 namespace {

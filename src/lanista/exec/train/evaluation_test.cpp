@@ -143,7 +143,7 @@ TEST(Evaluation, GivesCustomMetricsTargetsInOriginalUnits) {
     return most;
   };
   const std::vector<study::Metric> own{
-      {.name = "furthest", .targets = study::MetricTargets::kLaneAttrs, .maximize = false, .compute = furthest}};
+      {.name = "furthest", .targets = study::MetricTargets::kNumbers, .maximize = false, .compute = furthest}};
   const Evaluation evaluation("mse", {"furthest", "mae"}, 1, own, {.mean = {100}, .scale = {10}});
   const auto seen = measured(evaluation, 1, {110, 90, 100}, {}, {110, 100, 130});
   EXPECT_EQ(seen.at("furthest"), 30);

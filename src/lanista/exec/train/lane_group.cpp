@@ -302,7 +302,7 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepResult> r
   // Lanes read the same rows together; folds have rows of their own.
   std::vector<std::map<std::string, double>> metrics(ended.size());
   const auto failure = failure_of([&] {
-    std::vector<std::uint8_t> measure_copy(ended.size(), 0);
+    std::vector<std::uint8_t> measured(ended.size(), 0);
     for (std::size_t first = 0; first < ended.size(); ++first) {
       std::vector<TrialRun*> alike;
       std::vector<std::size_t> num_batches;

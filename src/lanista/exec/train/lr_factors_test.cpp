@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/model/graph/text.h"
-#include "support/exec/train/test_life.h"
+#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
 

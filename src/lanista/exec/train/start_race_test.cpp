@@ -8,7 +8,7 @@
 
 #include "lanista/model/graph/text.h"
 #include "lanista/search/study/start_race.h"
-#include "support/exec/train/test_life.h"
+#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
 

@@ -246,7 +246,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   LANISTA_TRY(restore_settings(state.facts, measurements));
   LANISTA_TRY(restore_race(state.facts, measurements));
   const bool is_copy = kept.step >= 0 && kept.step != steps - first;
-  if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.on_host().kind()));
+  if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.on_host().state_format()));
   if (!state_) {
     restored_.reset();
     state.kept.clear();
@@ -301,7 +301,7 @@ Result<void> TrialRun::apply_start_weights(nn::LaneState& fresh) const {
   }
   if (start.steps > 0) fresh.set_step_count(start.steps);
   if (!start.is_complete) return {};
-  for (const nn::StateTensorLayout& item : fresh.kind().layout().items) {
+  for (const nn::StateTensorLayout& item : fresh.state_format().layout().items) {
     if (std::ranges::find(start.tensors, item.tensor.name, &Tensor::name) != start.tensors.end()) continue;
     return Error{Code::kInvalidArgument, "what it starts from has no tensor '" + item.tensor.name + "'", ""};
   }
@@ -354,8 +354,8 @@ std::vector<nn::LrRange> TrialRun::lr_ranges_of(const nn::StateLayout& layout) c
   std::vector<nn::LrRange> out;
   for (const nn::StateTensorLayout& item : layout.items) {
     const auto node = study::node_of(item.tensor.name);
-    const auto found = node && item.tensor.trained ? input().recipe.lr_ranges.find(*node) : input().recipe.lr_ranges.end();
-    if (found == input().recipe.lr_ranges.end()) continue;
+    const auto found = node && item.tensor.trained ? input().recipe.rates.find(*node) : input().recipe.rates.end();
+    if (found == input().recipe.rates.end()) continue;
     const nn::Range& range = item.range;
     if (!out.empty() && out.back().begin + out.back().count == range.begin && out.back().factor == found->second) {
       out.back().count += range.count;

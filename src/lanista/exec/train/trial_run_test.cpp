@@ -5,7 +5,7 @@
 #include <malloc.h>
 
 #include "lanista/base/check.h"
-#include "support/base/sanitized.h"
+#include "support/base/sanitizer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"

@@ -10,7 +10,7 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
-#include "support/exec/train/test_life.h"
+#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {

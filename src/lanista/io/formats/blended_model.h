@@ -22,7 +22,7 @@ struct BlendMember {
 
 /// Several models as one. Shares sum to 1.
 struct BlendedModel {
-  Blend how = Blend::kLaneAttrs;
+  Blend how = Blend::kNumbers;
   std::vector<BlendMember> members;
 
   /// Whether all members fill and normalise their input by the same numbers: then it is done once.

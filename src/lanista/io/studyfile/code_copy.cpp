@@ -34,7 +34,7 @@ class CodeReader {
     CodeCopy::Entry entry{name, (info.st_mode & S_IXUSR) != 0 ? CodeCopy::Kind::kProgram : CodeCopy::Kind::kFile, {}};
     std::array<char, 65536> buffer;
     while (true) {
-      const ssize_t got = retry_interrupted([&] { return ::read(fd, buffer.data(), buffer.size()); });
+      const ssize_t got = retry_on_eintr([&] { return ::read(fd, buffer.data(), buffer.size()); });
       if (got < 0) return system_error("cannot read", path, errno);
       if (got == 0) break;
       if (static_cast<std::uint64_t>(got) > left_.bytes) return too_much("more bytes than a copy may have", path);
@@ -96,7 +96,7 @@ class CodeReader {
       return Error{Code::kInvalidArgument, "is a symbolic link; a folder that is run has none", path};
     }
     if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return no_code(path);
-    const Descriptor fd(retry_interrupted([&] { return ::openat(folder, last.c_str(), kReadFlags | O_NOFOLLOW); }));
+    const Descriptor fd(retry_on_eintr([&] { return ::openat(folder, last.c_str(), kReadFlags | O_NOFOLLOW); }));
     if (!fd.valid()) return system_error("cannot open", path, errno);
     if (::fstat(fd.get(), &info) != 0) return system_error("cannot read", path, errno);
     if (S_ISREG(info.st_mode)) return read_file(fd.get(), info, name, path);
@@ -146,7 +146,7 @@ Result<CodeCopy> read_code(const std::string& path, const CodeLimits& limits) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return system_error("cannot read", path, errno);
   if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return no_code(path);
-  const Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), kReadFlags); }));
+  const Descriptor fd(retry_on_eintr([&] { return ::open(path.c_str(), kReadFlags); }));
   if (!fd.valid()) return system_error("cannot open", path, errno);
   if (::fstat(fd.get(), &info) != 0) return system_error("cannot read", path, errno);
   CodeReader reader(out, limits);

@@ -69,7 +69,7 @@ std::string space_preview(const study::StudyConfig& config, const mutate::ModelS
     space::RandomChooser choose(rng);
     const space::Sample sample = all.draw(choose);
     const auto base = static_cast<std::int64_t>(rng.split("base").below(models.bases().size()));
-    const auto model = models.drawn(base, sample);
+    const auto model = models.model_of_sample(base, sample);
     text += "# sample " + std::to_string(i + 1) + ": " + sample_text(sample) + "\n";
     if (!model) {
       text += "#   no model: " + model.error().text() + "\n";

@@ -102,7 +102,7 @@ Result<std::string> read_list(int folder, const std::string& file) {
   std::string text;
   std::array<char, 65536> buffer;
   while (true) {
-    const ssize_t got = retry_interrupted([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
+    const ssize_t got = retry_on_eintr([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
     if (got < 0) return system_error("cannot read", file, errno);
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
@@ -141,7 +141,7 @@ Result<void> write_list(int folder, const std::string& file, const std::vector<T
   std::string_view left = text;
   Result<void> done;
   while (done.ok() && !left.empty()) {
-    const ssize_t wrote = retry_interrupted([&] { return ::write(fd.get(), left.data(), left.size()); });
+    const ssize_t wrote = retry_on_eintr([&] { return ::write(fd.get(), left.data(), left.size()); });
     if (wrote < 0) {
       done = system_error("cannot write", file, errno);
     } else {
@@ -164,7 +164,7 @@ Result<void> write_list(int folder, const std::string& file, const std::vector<T
 Result<Descriptor> lock_folder(const std::string& file) {
   LANISTA_ASSIGN(Descriptor folder, make_private_folder(parent_of(file)));
   for (int tries = 0; tries < kLockTries; ++tries) {
-    if (retry_interrupted([&] { return ::flock(folder.get(), LOCK_EX | LOCK_NB); }) == 0) return folder;
+    if (retry_on_eintr([&] { return ::flock(folder.get(), LOCK_EX | LOCK_NB); }) == 0) return folder;
     if (errno != EWOULDBLOCK) return system_error("cannot lock the folder of", file, errno);
     std::this_thread::sleep_for(kLockPause);
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lanista/model/graph/text.h"
-#include "support/model/transfer/test_kept.h"
+#include "support/model/transfer/test_function_overlap.h"
 #include "support/model/transfer/test_layers.h"
 
 namespace lanista::zoo {

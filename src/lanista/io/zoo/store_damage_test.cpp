@@ -9,7 +9,7 @@
 
 #include "lanista/io/zoo/warm_start_query.h"
 #include "support/io/zoo/test_store.h"
-#include "support/io/zoo/test_storm.h"
+#include "support/io/zoo/test_crash_storm.h"
 
 namespace lanista::zoo {
 namespace {

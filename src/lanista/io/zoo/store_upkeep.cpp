@@ -258,8 +258,8 @@ Result<GcResult> Store::gc(std::int64_t now, std::optional<std::int64_t> budget)
     LANISTA_ASSIGN(Views views, read_views(index, residents, now));
     fill_serves(views, residents);
     LANISTA_TRY(fill_values(index, residents));
-    out.choose_evicted = choose_evicted(residents, *budget);
-    for (const std::string& id : out.choose_evicted) LANISTA_TRY(state_->mark_removed(id, "removed", "evicted"));
+    out.evicted = choose_evicted(residents, *budget);
+    for (const std::string& id : out.evicted) LANISTA_TRY(state_->mark_removed(id, "removed", "evicted"));
     return {};
   };
   LANISTA_TRY(index.change(evict));

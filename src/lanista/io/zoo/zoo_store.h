@@ -75,7 +75,7 @@ struct Finding {
   std::string what;
 };
 struct GcResult {
-  std::vector<std::string> choose_evicted;  ///< ids
+  std::vector<std::string> evicted;  ///< ids
   std::int64_t orphans = 0;          ///< files that belonged to no model
   std::int64_t bytes = 0;            ///< of the weights that stay
 };

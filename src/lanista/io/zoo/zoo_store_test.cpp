@@ -212,7 +212,7 @@ TEST(Store, KeepsLeasedReplicas) {
   ASSERT_EQ(*store.lease_all(kDigits, Store::Scope::kFamily, 1000, "a study", 1000), 2);
   ASSERT_TRUE(store.lease(last.id, "another", 1000).ok());
   ASSERT_TRUE(store.release_all("a study").ok());
-  EXPECT_EQ(store.gc(200, 1)->choose_evicted.size(), 1U);
+  EXPECT_EQ(store.gc(200, 1)->evicted.size(), 1U);
   EXPECT_TRUE(store.show(last.id).ok()) << "it is another's";
 }
 
@@ -233,14 +233,14 @@ TEST(Store, EvictsUnderBudgetExceptHeld) {
 
   ASSERT_TRUE(done.ok()) << done.error().text();
   EXPECT_LE(done->bytes, budget);
-  EXPECT_FALSE(done->choose_evicted.empty());
+  EXPECT_FALSE(done->evicted.empty());
   EXPECT_TRUE(store.show(ids[0]).ok());
   EXPECT_TRUE(store.show(ids[1]).ok());
   EXPECT_TRUE(store.show(ids[3]).ok()) << "the one that was asked for";
-  EXPECT_EQ(store.show(done->choose_evicted.front()).error().code, Code::kNotFound);
+  EXPECT_EQ(store.show(done->evicted.front()).error().code, Code::kNotFound);
   EXPECT_TRUE(store.verify(kOps)->empty());
-  EXPECT_EQ((*store.find(kDigits))->size(), 12 - done->choose_evicted.size());
-  EXPECT_EQ(store.pin(done->choose_evicted.front(), true).error().code, Code::kNotFound);
+  EXPECT_EQ((*store.find(kDigits))->size(), 12 - done->evicted.size());
+  EXPECT_EQ(store.pin(done->evicted.front(), true).error().code, Code::kNotFound);
 
   // With room for nobody those stay that are held, each as long as it is.
   ASSERT_TRUE(store.gc(50, 1).ok());

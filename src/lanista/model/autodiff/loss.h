@@ -14,7 +14,7 @@
 namespace lanista::step {
 
 /// What a sample is to be predicted as: a class; numbers; or labels, which it has or has not, each for itself.
-enum class TargetKind { kClasses, kLaneAttrs, kMultilabel };
+enum class TargetKind { kClasses, kNumbers, kMultilabel };
 /// "classes", "numbers", "labels".
 std::string_view target_kind_name(TargetKind kind);
 
@@ -23,7 +23,7 @@ struct Loss {
   std::string name;  ///< as studies and recipes write it: "cross_entropy"
   /// Of classes the target is a class number a sample, or one a position of predictions [N, positions, classes], the
   /// mean over which is the sample's loss; else real values in the prediction's shape, of labels 0 or 1.
-  TargetKind kind = TargetKind::kLaneAttrs;
+  TargetKind kind = TargetKind::kNumbers;
   /// Whether it takes predictions of this shape; the error says what it wants.
   std::function<Result<void>(const graph::Shape& prediction)> fits;
   /// Of prediction and target: the loss of each sample [N], and what its gradient may want.

@@ -74,7 +74,7 @@ Types infer_of_numbers(const OpArgs& args) {
 }
 
 /// Of numbers or labels: the mean of some error over a sample's predictions.
-Loss of_numbers(const std::string& name, const std::string& error, TargetKind kind = TargetKind::kLaneAttrs) {
+Loss of_numbers(const std::string& name, const std::string& error, TargetKind kind = TargetKind::kNumbers) {
   return {.name = name,
           .kind = kind,
           .fits = [](const Shape&) { return Result<void>(); },
@@ -90,7 +90,7 @@ std::string_view target_kind_name(TargetKind kind) {
   switch (kind) {
     case TargetKind::kClasses:
       return "classes";
-    case TargetKind::kLaneAttrs:
+    case TargetKind::kNumbers:
       return "numbers";
     case TargetKind::kMultilabel:
       return "labels";

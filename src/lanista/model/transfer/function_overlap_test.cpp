@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lanista/model/graph/text.h"
-#include "support/model/transfer/test_kept.h"
+#include "support/model/transfer/test_function_overlap.h"
 #include "support/model/transfer/test_layers.h"
 
 namespace lanista::zoo {

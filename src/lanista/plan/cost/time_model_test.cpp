@@ -108,7 +108,7 @@ TEST(TimeModel, IsRidgeRegressionWithTheResidualsOfNeighbours) {
 }
 
 // Every thing is left out with all its rows, and the penalty is the one that does best then.
-TEST(TimeModel, TellsHowFarItIsOffForWhatItDoesNotKnow) {
+TEST(TimeModel, ReportsItsErrorOnHeldOutRows) {
   Rng rng(4);
   const auto rows = random_rows(rng, 24, 4);
   const TimeModel model = TimeModel::fit(rows);
@@ -149,7 +149,7 @@ TEST(TimeModel, FindsAPowerLaw) {
   EXPECT_LT(model.error().median, 3);
 }
 
-TEST(TimeModel, OfOneThingSaysWhatThatTook) {
+TEST(TimeModel, OfOneRowReturnsItsTime) {
   const TimeModel model = TimeModel::fit({{"a", {1, 2}, 0.5}, {"a", {1, 2}, 0.7}});
   EXPECT_NEAR(model.predict({9, -3}), 0.6, 1e-12);
   EXPECT_EQ(model.error().num_things, 0U);

@@ -69,7 +69,7 @@ std::vector<Arrival> misjudged(Rng rng) {
   return group;
 }
 
-TEST(Elastic, IsHardlyEverLaterThanFirstComeWhereItIsMistaken) {
+TEST(Elastic, IsRarelyLaterThanFirstComeWithWrongPredictions) {
   for (std::uint64_t k = 0; k < 40; ++k) {
     Rng rng = Rng(7).split(k);
     const Cluster cluster = cluster_of(rng.between(1, 8));
@@ -84,7 +84,7 @@ TEST(Elastic, IsHardlyEverLaterThanFirstComeWhereItIsMistaken) {
   }
 }
 
-TEST(Elastic, WithoutADeadlineIsNoLaterThanFirstComeWhateverIsSo) {
+TEST(Elastic, WithoutADeadlineIsNoLaterThanFirstCome) {
   double gained = 0;
   for (std::uint64_t k = 0; k < 200; ++k) {
     Rng rng = Rng(8).split(k);

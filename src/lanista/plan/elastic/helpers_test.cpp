@@ -40,7 +40,7 @@ TEST(Helpers, AreNoMoreThanATrialMayHave) {
 }
 
 // Two of a home take turns, so a helper of one is idle while the other trains: each gets one before one gets two.
-TEST(Helpers, OfAHomeWithSeveralTrialsGoWhereTheyGainMost) {
+TEST(Helpers, OfAWorkerWithSeveralTrialsGoWhereTheyGainMost) {
   EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 50), placed_trial(2, 0, 50)})), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
   PlacedTrial shares_badly = placed_trial(1, 0, 50);
   shares_badly.expected = prediction_of(50, 0.9);
@@ -63,7 +63,7 @@ TEST(Helpers, AreCalledBackWhereATrialMayHaveFewer) {
 }
 
 // What nobody else wants is not enough: steps have to get shorter, by as much as the policy asks for.
-TEST(Helpers, AreLeftWhereTheyAreIfStepsGetNoShorter) {
+TEST(Helpers, StayWhenStepsGetNoShorter) {
   PlacedTrial slow = placed_trial(1, 0, 10);
   slow.expected.transfer = 10;
   EXPECT_EQ(ours(helper_input_of(2, {slow})), Assigned{});
@@ -73,7 +73,7 @@ TEST(Helpers, AreLeftWhereTheyAreIfStepsGetNoShorter) {
 }
 
 // So it is the policy's to say whether a worker that helps goes elsewhere.
-TEST(Helpers, AreSeenWhereTheyAre) {
+TEST(Helpers, AreReportedWhereTheyAre) {
   PlacedTrial waits = placed_trial(3, 1, 10);
   waits.has_work = false;
   const SchedulerState seen = scheduler_state_of(
@@ -133,7 +133,7 @@ RandomInput random_input(Rng& rng, bool all_work, std::int64_t more = 2) {
   return out;
 }
 
-TEST(Helpers, OversubscribeNobodyWhateverIsDrawn) {
+TEST(Helpers, NeverOversubscribeAWorker) {
   Rng rng(3);
   const auto policies = {policy_of_helpers, uniform_redistribution, fluid_dynamic, first_come};
   std::int64_t sent = 0;
@@ -280,7 +280,7 @@ TEST(Helpers, EndUnequalTrialsSoonerThanWhenTheyAreSpreadEvenly) {
 }
 
 // What a home of several trials takes is no line of a Prediction, so now and then its help comes too late.
-TEST(Helpers, EndTrialsThatShareHomesSoonerAsARule) {
+TEST(Helpers, UsuallyEndTrialsThatShareAWorkerSooner) {
   const auto seen = ratios(11, 2);
 
   EXPECT_LE(std::ssize(seen) - below(seen, 1.02), 4);

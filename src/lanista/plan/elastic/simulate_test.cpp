@@ -54,7 +54,7 @@ TEST(Simulate, RunsATrialAtItsWidth) {
   EXPECT_DOUBLE_EQ(result->available_seconds, 16.5);
 }
 
-TEST(Simulate, SlowsDownWhoSharesAWorker) {
+TEST(Simulate, SlowsDownTrialsThatShareAWorker) {
   ScriptedPolicy policy;
   policy.script = shared_by_all;
   Cluster cluster = cluster_of(1);
@@ -107,7 +107,7 @@ TEST(Simulate, TakesATrialOfALostWorkerBackToItsSnapshot) {
   EXPECT_NEAR(result->available_seconds, 12, 1e-9);
 }
 
-TEST(Simulate, SaysWhoWaitsForever) {
+TEST(Simulate, ReportsATrialThatNeverStarts) {
   const auto policy = first_come();
   SingleGroup source({arrival(1, prediction_of(10, 0))});
   SimulationOptions options;
@@ -141,7 +141,7 @@ TEST(Simulate, EndsAFailedTrialAtItsTime) {
   EXPECT_TRUE(result->ends[0].failed);
 }
 
-TEST(Simulate, TellsTheTruthAboutATrialThatHasRunAWhile) {
+TEST(Simulate, RevealsActualTimesAfterAWhile) {
   ScriptedPolicy policy;
   std::vector<double> seen;
   policy.script = [&](const SchedulerState& state) {

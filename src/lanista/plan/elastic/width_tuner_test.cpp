@@ -52,7 +52,7 @@ TEST(WidthTuner, StopsWhereWiderGainsNothing) {
 }
 
 // Between 3 % slower and 3 % faster by chance nothing changes any more.
-TEST(WidthTuner, DoesNotGoToAndFro) {
+TEST(WidthTuner, DoesNotOscillate) {
   WidthTuner choice;
   Rng rng(3);
   int changes = 0;
@@ -75,7 +75,7 @@ TEST(WidthTuner, ComesToAnotherAnswerWhereThingsChange) {
   EXPECT_EQ(choice.next_width("p", 2), 2);
 }
 
-TEST(WidthTuner, BeginsWithWhatIsKnownAndBelievesWhatItSees) {
+TEST(WidthTuner, StartsFromKnownTimesAndUsesMeasuredOnes) {
   WidthTuner choice;
   choice.set_known_seconds("p", {{1, 1.0}, {2, 0.6}});
   EXPECT_EQ(choice.next_width("p", 2), 2);

@@ -10,12 +10,12 @@
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/packing.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
-#include "support/plan/goodput/test_crowd.h"
+#include "support/plan/goodput/test_jobs.h"
 
 namespace lanista::cluster {
 namespace {
 
-TEST(Packing, NeverPutsTwoDistributedJobsOnANodeAndKeepsWhoMayStay) {
+TEST(Packing, SeparatesDistributedJobsAndKeepsPlacements) {
   Rng rng(5);
   const Nodes nodes{8, 4};
   std::vector<Allocation> current(12);
@@ -51,7 +51,7 @@ TEST(Packing, NeverPutsTwoDistributedJobsOnANodeAndKeepsWhoMayStay) {
   }
 }
 
-TEST(Packing, SendsAwayOnlyWhoIsOnTheEmptiestNode) {
+TEST(Packing, MovesOnlyJobsOfTheEmptiestNode) {
   Rng rng(6);
   const Nodes nodes{8, 4};
   for (int round = 0; round < 50; ++round) {
@@ -79,7 +79,7 @@ TEST(Packing, SendsAwayOnlyWhoIsOnTheEmptiestNode) {
   }
 }
 
-TEST(GroupEndAllocation, EndsAsSoonAsAnyPackedCountsLet) {
+TEST(GroupEndAllocation, EndsAsEarlyAsAnyPackedCountsAllow) {
   Rng rng(8);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     RandomJobs crowd(3, Rng(seed), {2, 4});
@@ -115,7 +115,7 @@ TEST(GroupEndAllocation, EndsAsSoonAsAnyPackedCountsLet) {
   }
 }
 
-TEST(GroupEndAllocation, LeavesDevicesToWhoEndsInTimeWithThem) {
+TEST(GroupEndAllocation, KeepsDevicesOfJobsThatEndInTime) {
   RandomJobs crowd(2, Rng(1), {2, 4});
   JobModel model;
   // Eight devices are slower than four: the link between nodes costs more than they save.
@@ -178,7 +178,7 @@ TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {
   }
 }
 
-TEST(Genetic, KeepsDistributedJobsApartWhereMeetingWouldBeFaster) {
+TEST(Genetic, KeepsDistributedJobsOnSeparateNodes) {
   // Two jobs that are much faster on six devices than on four: on three nodes they would have to share one.
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     RandomJobs crowd(2, Rng(1), {3, 4});
@@ -220,7 +220,7 @@ TEST(Baselines, GiveWhatUsersAskForInTheirOrder) {
       << "who fits into what is left is let past";
 }
 
-TEST(Baselines, TiresiasDemotesWhoHadSixteenDeviceHours) {
+TEST(Baselines, TiresiasDemotesJobsAfterSixteenDeviceHours) {
   RandomJobs crowd(2, Rng(1), {1, 4});
   for (auto& view : crowd.views) view.wanted = 4;
   const auto policy = tiresias();
@@ -235,7 +235,7 @@ TEST(Baselines, TiresiasDemotesWhoHadSixteenDeviceHours) {
   EXPECT_EQ(counts_of(policy->allocate(state)), (std::vector<std::int32_t>{0, 4}));
 }
 
-TEST(Allocations, AreRefusedWhereTheyGiveWhatIsNotThere) {
+TEST(Allocations, AreRefusedWhenTheyExceedTheNodes) {
   const RandomJobs crowd(2, Rng(1), {2, 4});
   const auto code = [&](std::vector<Allocation> all) {
     const auto checked = check_allocations(crowd.state(), all);

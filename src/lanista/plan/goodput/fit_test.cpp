@@ -27,7 +27,7 @@ std::vector<StepSample> samples_of(const ThroughputModel& model, std::vector<std
   return samples;
 }
 
-TEST(FastMath, IsThatOfTheLibraryToTwelveDigits) {
+TEST(FastMath, MatchesTheLibraryToTwelveDigits) {
   Rng rng(1);
   for (int i = 0; i < 10'000; ++i) {
     const double x = std::exp(rng.uniform(-300, 300)), y = rng.uniform(-690, 690);
@@ -72,7 +72,7 @@ TEST(Fit, PredictsConfigurationsThatItDidNotSee) {
   }
 }
 
-TEST(Fit, TakesForFreeWhatWasNeverSeen) {
+TEST(Fit, ChargesNothingForUnseenConfigurations) {
   const ThroughputModel true_costs{0.1, 0.01, 0.3, 0.02, 0.05, 0.004, 1.5};
   const ThroughputModel one = fit_throughput(samples_of(true_costs, {1})).model;
   EXPECT_LT(one.alpha_local, 1e-7);

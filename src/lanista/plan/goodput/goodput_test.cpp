@@ -157,7 +157,7 @@ TEST(NoiseScale, DividesByThePreconditioner) {
   EXPECT_NEAR(stats.var, (0.25 + 1 + 1.0 / 16) / 64, 0.0005);
 }
 
-TEST(NoiseScale, IsTheSameHoweverAStepWasDealt) {
+TEST(NoiseScale, DoesNotDependOnTheSplitOfAStep) {
   const GradientStats two = estimated(8'000, 2, 1, 64, 1), eight = estimated(8'000, 8, 1, 64, 1),
                       large = estimated(8'000, 8, 4, 64, 1);
   EXPECT_NEAR(two.var, eight.var, 0.05 * two.var);
@@ -195,7 +195,7 @@ TEST(NoiseScale, FadesByTheStepsThatAMeasurementStandsFor) {
   }
 }
 
-TEST(NoiseScale, TakesOneGradientOfSeveralAndNoWholeNumberOfThem) {
+TEST(NoiseScale, AcceptsFractionalNumbersOfGradients) {
   NoiseScale estimate;
   // A row's noise of 12 in batches of 5 and of 2 of them, |g|^2 of 7, and a first batch of 3.
   const GradientSquares norms{7 + 12 / 2.0, 7 + 12 / 5.0};
@@ -204,7 +204,7 @@ TEST(NoiseScale, TakesOneGradientOfSeveralAndNoWholeNumberOfThem) {
   EXPECT_NEAR(estimate.total().var, 12 / 3.0, 1e-12);
 }
 
-TEST(NoiseScale, GoesOnFromWhatItKnows) {
+TEST(NoiseScale, RestoresItsState) {
   NoiseScale whole(2);
   EXPECT_EQ(whole.state().sums.size(), 2U) << "before anything is known";
   for (int i = 1; i < 20; ++i) {
@@ -219,7 +219,7 @@ TEST(NoiseScale, GoesOnFromWhatItKnows) {
   }
 }
 
-TEST(NoiseScale, SaysNothingOfFewStepsAndSkipsWhatIsNotFinite) {
+TEST(NoiseScale, GivesNothingForFewStepsAndSkipsNonFinite) {
   NoiseScale estimate;
   const GradientSquares bad{INFINITY, 1}, good{3, 2};
   EXPECT_FALSE(estimate.add({&bad, 1}, 2, 1));

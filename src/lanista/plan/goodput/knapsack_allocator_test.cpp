@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "lanista/plan/goodput/knapsack.h"
-#include "support/plan/goodput/test_crowd.h"
+#include "support/plan/goodput/test_jobs.h"
 
 namespace lanista::cluster {
 namespace {
@@ -32,7 +32,7 @@ TEST(KnapsackAllocator, IsTheBestOfAllPackedCounts) {
   }
 }
 
-TEST(KnapsackAllocator, IsTheSameWhetherNewcomersAreAlike) {
+TEST(KnapsackAllocator, IsTheSameWhenNewJobsShareAList) {
   // A thousand that wait, of two kinds, beside four that are known; the oracle deals to each on its own.
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     RandomJobs crowd(4, Rng(seed), {4, 4});
@@ -85,7 +85,7 @@ double guessed_left(const JobView& job, std::span<const JobView> under_way, cons
   return std::max(2 * most - job.goodput_service, 3600 * one);
 }
 
-TEST(KnapsackAllocator, GuessesWhatIsLeftByJobsOfTheKind) {
+TEST(KnapsackAllocator, EstimatesRemainingWorkByJobsOfTheKind) {
   constexpr KnapsackOptions kOptions{
       .goal = Goal::kFinish, .guess = SizeGuess::kKind, .new_job_device_seconds = 3600, .power = 0.5, .horizon = 240};
   int by_finished = 0, by_furthest = 0;

@@ -78,7 +78,7 @@ ChoiceLists lists_of(const std::vector<std::vector<DeviceCount>>& kinds, const s
   return lists;
 }
 
-TEST(Knapsack, OfACrowdIsAsGoodAsThatOfEverybody) {
+TEST(Knapsack, LargeSolverMatchesTheExactSolver) {
   Rng rng(12);
   int waited = 0;
   for (int round = 0; round < 1000; ++round) {
@@ -113,7 +113,7 @@ TEST(Knapsack, OfACrowdIsAsGoodAsThatOfEverybody) {
   EXPECT_GT(waited, 500);
 }
 
-TEST(Knapsack, OfACrowdLetsTheFirstOfEqualsIn) {
+TEST(Knapsack, LargeSolverPrefersTheFirstOfEquals) {
   const std::vector<std::vector<DeviceCount>> kinds{{{0, 0}, {1, 0.5}}, {{0, 0}, {1, 0.25}, {2, 1.5}}};
   std::vector<std::uint32_t> kind_of(1000, 0);
   kind_of[999] = 1;
@@ -166,7 +166,7 @@ TEST(DeviceClasses, AreTheBestOfAll) {
   EXPECT_EQ(best_classes({}, huge).error().code, Code::kResourceExhausted);
 }
 
-TEST(GroupEndAllocator, EndsAsSoonAsAnyDealLets) {
+TEST(GroupEndAllocator, EndsAsEarlyAsAnyAssignmentAllows) {
   Rng rng(4);
   for (int round = 0; round < 200; ++round) {
     const std::int32_t total = static_cast<std::int32_t>(rng.between(3, 9));

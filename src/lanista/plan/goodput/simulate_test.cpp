@@ -140,7 +140,7 @@ TEST(Simulation, OfOneRigidJobIsWorkedOutByHand) {
   EXPECT_EQ(result->jobs[0].restarts, 0);
 }
 
-TEST(Simulation, OfEveryPolicyEndsBehindTheBoundAndIsTheSameTwice) {
+TEST(Simulation, OfEveryPolicyRespectsTheBoundAndRepeats) {
   const Workload workload = workload_of(crowd(6));
   const double bound = bounds_of(workload, {}).best();
   EXPECT_GT(bound, 0);
@@ -195,7 +195,7 @@ TEST(Simulation, ChargesForRestartsAndInterference) {
   EXPECT_EQ(mean_with([](SimulationOptions& o) { o.interference = 0.5; }), usual) << "no two meet on a node";
 }
 
-TEST(Traces, SayWhereTheyAreWrong) {
+TEST(Traces, ReportWhereTheyAreWrong) {
   const auto error_of = [](const std::string& path, const std::string& text, const std::string& rows) {
     MemoryFileSystem fs;
     write_net(fs);
@@ -246,7 +246,7 @@ TEST(Traces, AreReadAlongTheCurveOfAPlacement) {
   }
 }
 
-TEST(Traces, TakeWhatIsToldBetweenThePoints) {
+TEST(Traces, UseExactTimesBetweenThePoints) {
   MemoryFileSystem fs;
   write_net(fs);
   const std::vector<std::int32_t> placement{4, 4, 3};

@@ -112,7 +112,7 @@ TEST(GroupPlan, HoldsWhatItPromisesForRandomTrials) {
   }
 }
 
-TEST(GroupPlan, IsNotReadFromWhatIsNone) {
+TEST(GroupPlan, RefusesMalformedText) {
   for (const char* text :
        {" ", "0", "1,", "1 ", "1, ", "1,2", "1  2", "-1", "1.5", "4294967296", "a", "1;2", ", 1", " 1", "1\n",
         "1-", "-2", "1-2", "3-1", "1-1", "1--3", "1-3-5", "0-3", "1-4294967295", "1 2-1048577"}) {

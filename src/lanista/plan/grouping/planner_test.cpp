@@ -29,7 +29,7 @@ std::size_t named(const Regrouping& changes) {
   return trials;
 }
 
-TEST(Planner, TellsWhatChangesAlone) {
+TEST(Planner, ReportsOnlyChanges) {
   Planner planner({.lanes = 4});
   join_all(planner, 1, 8);
   EXPECT_EQ(reported(planner), "1: 1-4, 2: 5-8");
@@ -42,7 +42,7 @@ TEST(Planner, TellsWhatChangesAlone) {
   EXPECT_EQ(plan_text(planner.plan()), "1 2 4 9, 5-8");
 }
 
-TEST(Planner, SpeaksOfGroupsOfSeveralOnly) {
+TEST(Planner, ReportsOnlyGroupsOfSeveral) {
   Planner planner({.lanes = 4});
   planner.join(lane(1, "a"));
   EXPECT_EQ(reported(planner), "");
@@ -55,7 +55,7 @@ TEST(Planner, SpeaksOfGroupsOfSeveralOnly) {
 }
 
 // An executor that parked the trial knows nothing of it any more.
-TEST(Planner, TellsATrialThatCameBackAnew) {
+TEST(Planner, ReportsAReturnedTrialAgain) {
   Planner planner({.lanes = 4});
   join_all(planner, 1, 3);
   ASSERT_EQ(reported(planner), "1: 1-3");
@@ -75,7 +75,7 @@ TEST(Planner, GivesUpAGroupThatIsNotNeededAndOpensOneThatIs) {
   EXPECT_EQ(reported(planner), "0: 1 4 7, 3: 5");
 }
 
-TEST(Planner, IsAsGoodAsAPlanMadeAnewWhoeverComesAndGoes) {
+TEST(Planner, IsAsGoodAsANewPlanAfterEveryChange) {
   const Rng root(20261124);
   std::size_t moves = 0, events = 0;
   for (std::uint64_t number = 0; number < 300; ++number) {
@@ -153,7 +153,7 @@ TEST(Planner, IsAsGoodAsAPlanMadeAnewWhoeverComesAndGoes) {
   EXPECT_LT(moves, 4 * events) << "most stay where they are";
 }
 
-TEST(Planner, MovesAFewWhoeverComesOrGoesOfAThousand) {
+TEST(Planner, MovesFewTrialsAfterAChangeOfAThousand) {
   Planner planner({.workers = 2, .lanes = 8});
   join_all(planner, 1, 1000);
   ASSERT_EQ(named(planner.changes()), 1000U);
@@ -175,7 +175,7 @@ TEST(Planner, MovesAFewWhoeverComesOrGoesOfAThousand) {
   }
 }
 
-TEST(Grouping, TellsANewcomerOfItsTrialsAlone) {
+TEST(Grouping, ReportsOnlyItsTrialsToANewExecutor) {
   Grouping grouping;
   grouping.apply(*regrouping_from_text("3: 1 2 5, 4: 7 8"));
   const std::vector<TrialId> its{TrialId{8}, TrialId{9}, TrialId{2}};
@@ -184,13 +184,13 @@ TEST(Grouping, TellsANewcomerOfItsTrialsAlone) {
   EXPECT_EQ(grouping.group_of(TrialId{9}), 0);
 }
 
-TEST(Grouping, KnowsAWholePlan) {
+TEST(Grouping, HoldsAWholePlan) {
   Grouping grouping;
   grouping.apply(regrouping_of(*plan_from_text("1 4-6, 2, 3 9")));
   EXPECT_EQ(plan_text(grouping.plan()), "1 4-6, 3 9");
 }
 
-TEST(Regrouping, IsNotReadFromWhatIsNone) {
+TEST(Regrouping, RefusesMalformedText) {
   for (const char* text : {" ", "1", "1:", "1: ", ": 1", "-1: 2", "1:2", "1: 2,", "1: 2, 1: 3", "2: 1, 1: 3", "1: 2, 3",
                            "1: 2, 3: 2", "1: 0", "1: 2-3", "a: 1", "1: 1-1048577", "9223372036854775808: 1", " 1: 2"}) {
     const auto changes = regrouping_from_text(text);

@@ -24,7 +24,7 @@ constexpr const char* kProfile =
     "parameter_size=0.000\n"
     "\tnode1 -- node9\n\tnode9 -- node10\n\tnode1 -- node10\n";
 
-TEST(ModelFile, GivesBackWhatItWrote) {
+TEST(ModelFile, RoundTrips) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     Model model = random_problem(Rng(71).split(i), 20, 2, 8).model;
     model.operators[0].warm_cache_factor = i % 2 == 0 ? 1 : 0.75;
@@ -70,7 +70,7 @@ TEST(PipedreamProfile, IsReadWithoutItsInputs) {
   EXPECT_DOUBLE_EQ(model->operators[0].weight_grad[0], 0);
 }
 
-TEST(PipedreamProfile, SaysWhichLineIsWrong) {
+TEST(PipedreamProfile, ReportsTheWrongLine) {
   const auto message = [](const std::string& text) {
     const auto read = read_pipedream_profile(text, 8);
     return read ? "" : read.error().text();

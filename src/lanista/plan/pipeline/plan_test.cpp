@@ -110,7 +110,7 @@ TEST(PipelinePlan, CountsTheMemoryOfStagesThatShareADeviceTogether) {
   EXPECT_TRUE(check(plan, problem).ok());
 }
 
-TEST(PlanText, NamesStagesAndWhoComesNext) {
+TEST(PlanText, NamesStagesAndTheirSuccessors) {
   Problem problem = a_problem(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, 8, 4);
   for (std::size_t i = 0; i < 4; ++i) problem.model.operators[i].name = "op" + std::to_string(i);
   const PipelinePlan plan = one_each(problem, {2});
@@ -129,7 +129,7 @@ TEST(PlanText, NamesStagesAndWhoComesNext) {
       << simulation_text(*simulation, schedule, plan, problem);
 }
 
-TEST(HoldBack, TakesFromWhatHoldsMostUntilItFitsOrCannot) {
+TEST(HoldBack, ReducesTheLargestStageUntilItFitsOrCannot) {
   Problem problem = a_problem(3, {{0, 1}, {1, 2}}, 8, 3);
   for (Operator& op : problem.model.operators) op = an_operator(1, 1);  // a stage keeps what came, too
   const auto held = [&](double memory) {

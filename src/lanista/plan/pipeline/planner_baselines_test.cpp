@@ -125,7 +125,7 @@ TEST(Pipedream, CutsAcrossBranchesWhereThatIsBetter) {
   EXPECT_DOUBLE_EQ(slowest_of(planned->plan, problem), 12);
 }
 
-TEST(Pipedream, TakesOneWayWhereAntichainsAreTooMany) {
+TEST(Pipedream, LimitsTheSearchWhenAntichainsAreTooMany) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  // 7 branches of 4: 5^7 prefixes
   for (std::uint32_t branch = 0; branch < 7; ++branch) {
     for (std::uint32_t i = 0; i < 3; ++i) edges.push_back({branch * 4 + i, branch * 4 + i + 1});

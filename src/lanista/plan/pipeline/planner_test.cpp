@@ -63,7 +63,7 @@ Problem joined_branches(std::int64_t devices) {
   return problem;
 }
 
-TEST(Planner, LodgesAJoinWithOneOfItsBranches) {
+TEST(Planner, ColocatesAJoinWithOneOfItsBranches) {
   const Problem problem = joined_branches(2);
   PlanOptions options;
   options.micro_batch = 1;
@@ -116,7 +116,7 @@ TEST(Planner, TakesAllDevicesForTheWholeBatchWhereThatIsBest) {
   EXPECT_DOUBLE_EQ(planned->seconds, 2 * 3 * (10 + 3));
 }
 
-TEST(Planner, KeepsToTheMemoryAndSaysWhatIsMissing) {
+TEST(Planner, StaysWithinMemoryAndReportsWhatIsMissing) {
   Problem problem = a_problem(4, {{0, 1}, {1, 2}, {2, 3}}, 8, 4);
   for (Operator& op : problem.model.operators) op.activation_bytes = 10, op.parameter_bytes = 5;
   problem.devices = equal_devices(4, 60, {0, 1e18});
@@ -143,7 +143,7 @@ TEST(SeriesParallel, LosesNothingWhereTheGraphIsOne) {
   }
 }
 
-TEST(SeriesParallel, KeepsEveryDependencyOfAnyGraphAndTellsTheLoss) {
+TEST(SeriesParallel, KeepsEveryDependencyAndReportsTheLoss) {
   for (std::uint64_t i = 0; i < 60; ++i) {
     Rng rng = Rng(54).split(i);
     const auto count = static_cast<std::uint32_t>(rng.between(2, 24));
@@ -188,7 +188,7 @@ TEST(SeriesParallel, PutsTheSmallestOtherRegionIntoStrata) {
 
 // A pass costs ten samples' time before it begins, and memory holds four samples: of two micro-batches of four, where
 // the rule wants both, one at a time.
-TEST(Planner, HoldsBackLargeMicroBatchesRatherThanTakeSmallOnes) {
+TEST(Planner, LimitsLargeMicroBatchesInsteadOfSmallOnes) {
   Problem problem = joined_branches(2);
   problem.model.batch = 8;
   for (Operator& op : problem.model.operators) {

@@ -53,7 +53,7 @@ double run_events(const Case& one, const PipelinePlan& plan) {
   return event_simulation_seconds(one.next, one.sizes, one.forward, one.turns, in_flight, plan.batch);
 }
 
-TEST(InFlight, IsEnoughByADiscreteEventRun) {
+TEST(InFlight, IsSufficientInADiscreteEventRun) {
   // Stages of the same time a sample: what is asked is whether the pipeline is full, not whether some stage is slow.
   for (std::uint64_t i = 0; i < 60; ++i) {
     for (const int kind : {0, 1, 2}) {
@@ -80,7 +80,7 @@ TEST(Simulate, AgreesWithADiscreteEventRun) {
   }
 }
 
-TEST(Simulate, TakesWhatTheFormulaSaysForABalancedChain) {
+TEST(Simulate, MatchesTheFormulaForABalancedChain) {
   const Problem chain = a_problem(4, {{0, 1}, {1, 2}, {2, 3}}, 16, 4);
   const PipelinePlan plan = one_each(chain, {2});
 
@@ -90,7 +90,7 @@ TEST(Simulate, TakesWhatTheFormulaSaysForABalancedChain) {
   EXPECT_EQ(simulation->live_samples, (std::vector<std::int64_t>{8, 6, 4, 2}));
 }
 
-TEST(Simulate, TakesLessForAPassBehindItsLike) {
+TEST(Simulate, IsFasterForARepeatedPass) {
   Problem one = a_problem(1, {}, 8, 1);
   one.model.operators[0].warm_cache_factor = 0.5;
   PipelinePlan plan = one_each(one, {2});
@@ -104,7 +104,7 @@ TEST(Simulate, TakesLessForAPassBehindItsLike) {
 }
 
 // One of two equal operators at a place of its own: half of the model is done between a pass and its like.
-TEST(Simulate, TakesAsMuchLessAsIsNear) {
+TEST(Simulate, ScalesWithCacheWarmth) {
   Problem two = a_problem(2, {{0, 1}}, 8, 2);
   for (Operator& op : two.model.operators) op.warm_cache_factor = 0.5;
   const PipelinePlan plan = one_each(two, {2});
@@ -121,7 +121,7 @@ TEST(Simulate, TakesAsMuchLessAsIsNear) {
   EXPECT_DOUBLE_EQ(last_backward, 2 * forward * 0.75);
 }
 
-TEST(Simulate, IsNeverBelowItsBoundsWhateverIsNear) {
+TEST(Simulate, IsNeverBelowItsBoundsForAnyCacheWarmth) {
   for (std::uint64_t i = 0; i < 60; ++i) {
     Case one = a_case(Rng(43).split(i), static_cast<int>(i % 3));
     Rng rng(i);
@@ -183,7 +183,7 @@ TEST(Schedules, SplitBackwardFillsTheRampsOfAChain) {
   EXPECT_LT(after, 0.9 * before);
 }
 
-TEST(Schedules, SplitBackwardHoldsNothingForAGuest) {
+TEST(Schedules, SplitBackwardHoldsNothingForAColocatedStage) {
   // Two branches of two stages; their join has no weights and is a guest of the last one.
   Problem problem = a_problem(5, {{0, 1}, {1, 4}, {2, 3}, {3, 4}}, 16, 4);
   problem.model.operators[4] = an_operator(0.001);
@@ -199,7 +199,7 @@ TEST(Schedules, SplitBackwardHoldsNothingForAGuest) {
   EXPECT_LT(simulation->seconds, 48 + 2.1);  // all the work, and the first forward pass that the second stages wait for
 }
 
-TEST(Proof, FindsWhoWaitsForEver) {
+TEST(Proof, FindsTheActionThatNeverStarts) {
   const Problem chain = a_problem(2, {{0, 1}}, 4, 2);
   const PipelinePlan plan = one_each(chain, {1});
   Schedule schedule = kfkb(plan, chain);

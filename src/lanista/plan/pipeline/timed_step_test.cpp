@@ -26,7 +26,7 @@ TimedStep sample() {
   return step;
 }
 
-TEST(TimedStep, ComesBackFromItsRecordAsItWas) {
+TEST(TimedStep, RoundTripsThroughItsRecord) {
   const TimedStep step = sample();
   ASSERT_TRUE(fits_record(step));
   const auto read = read_timed_step(json::parse(timed_step_json(step).dump()));
@@ -34,7 +34,7 @@ TEST(TimedStep, ComesBackFromItsRecordAsItWas) {
   EXPECT_TRUE(*read == step);
 }
 
-TEST(TimedStep, KnowsHowFarFromItsSimulationItWas) {
+TEST(TimedStep, ReportsItsRatioToTheSimulation) {
   const TimedStep step = sample();
   EXPECT_DOUBLE_EQ(step.simulated().seconds, 4 * kMs);
   EXPECT_DOUBLE_EQ(step.measured().seconds, 7 * kMs);
@@ -44,7 +44,7 @@ TEST(TimedStep, KnowsHowFarFromItsSimulationItWas) {
   EXPECT_NEAR(step.ratio_of(1), 3.0 / 2, 1e-12);
 }
 
-TEST(TimedStep, IsDrawnBesideItsSimulation) {
+TEST(TimedStep, IsPlottedNextToItsSimulation) {
   EXPECT_EQ(
       stages_text(sample()),
       "2 stages at 2 places; the passes of a step of 8 samples took 7.000 ms, 1.75 times what was simulated\n"
@@ -66,7 +66,7 @@ TEST(TimedStep, IsDrawnBesideItsSimulation) {
 }
 
 // Whatever stands in a log or comes from a worker: refused with what is allowed, or a step like others.
-TEST(TimedStep, RefusesWhatIsNone) {
+TEST(TimedStep, RefusesMalformedInput) {
   const json good = timed_step_json(sample());
   const auto refused = [&](const std::string& at, const json& value, const std::string& words) {
     json broken = good;
@@ -111,7 +111,7 @@ TEST(TimedStep, RefusesWhatIsNone) {
   EXPECT_TRUE(read_timed_step(many).ok());
 }
 
-TEST(TimedStep, DrawsNothingWhereNothingTookTime) {
+TEST(TimedStep, PlotsNothingWithoutElapsedTime) {
   TimedStep step = sample();
   for (auto& rank : step.ranks) {
     for (TimedStep::Pass& pass : rank) pass = {pass.kind, pass.stage, pass.micro, 0, 0, 0, 0};

@@ -28,7 +28,7 @@ class RoundCost final : public CostModel {
   double load_us(double bytes) const override { return bytes / 1000; }
 };
 
-TEST(Explain, TellsWhoRunsWithWhomAndWhyNot) {
+TEST(Explain, ReportsGroupsAndReasons) {
   std::vector<FusionMember> members;
   for (std::uint32_t trial = 1; trial <= 6; ++trial) {
     members.push_back(member(trial, backbone_with_head(trial == 3 ? 12 : 8)));
@@ -88,7 +88,7 @@ Texts difference(void (*change)(FusionMember&)) {
           prefix_difference(*graph, 0, 1).text};
 }
 
-TEST(Difference, IsToldInWords) {
+TEST(Difference, IsReportedAsText) {
   EXPECT_EQ(difference([](FusionMember&) {}).step, "");
   EXPECT_EQ(difference([](FusionMember&) {}).stream, "");
   EXPECT_EQ(difference([](FusionMember& m) { m.recipe.step.loss = "mse"; }).step, "loss cross_entropy against mse");

@@ -85,7 +85,7 @@ TEST(Union, SharesOnlyWhatAgreesInEveryRule) {
   EXPECT_EQ(saved([](FusionMember& m) { m.alone = "its group failed"; }), 0U);
 }
 
-TEST(Union, TakesASumOfTwoEitherWayRoundAndOfThreeInOrder) {
+TEST(Union, TreatsASumOfTwoAsCommutativeAndOfThreeAsOrdered) {
   const auto saved = [](const std::string& first, const std::string& second) {
     const std::string head = "%0 = input(shape=[8])\n%1 = relu(%0)\n%2 = tanh(%0)\n%3 = ";
     const std::string tail = "\n%4 = linear(%3, out=3)\n%5 = output(%4)\n";

@@ -138,7 +138,7 @@ TEST(FusionPlan, PacksOtherModelsOnOneStream) {
   EXPECT_EQ(plan.groups[0].parts.size(), 2U);
 }
 
-TEST(FusionPlan, GathersLanesOfSeveralStreamsOnlyWhereTheirOwnStreamHasNoCompany) {
+TEST(FusionPlan, GathersLanesOfSeveralStreamsOnlyWithoutLocalLanes) {
   const auto plan_with = [](double data_us) {
     std::vector<FusionMember> members = equal_members(3);
     members[2].recipe.local_step = 5;

@@ -56,7 +56,7 @@ TEST(TableCost, NamesAllThatDecidesTheTime) {
   EXPECT_EQ(work_text(work), "linear(out=4) of [N, 8], [N] index batch 32 with weight_grad, input_grad");
 }
 
-TEST(TableCost, TakesTheMachinesRatesWhereNothingWasMeasured) {
+TEST(TableCost, UsesTheMachineRatesWithoutMeasurements) {
   const TableCost cost({}, kMachine, kPrices);
   EXPECT_DOUBLE_EQ(us_of(cost, 1), 2 * 2 + 3 + 1.5);
   EXPECT_DOUBLE_EQ(us_of(cost, 3), 3 * (2 * 2 + 3 + 1.5)) << "lanes take turns";
@@ -71,7 +71,7 @@ TEST(TableCost, PrefersWhatWasMeasuredWithAsManyLanes) {
   EXPECT_DOUBLE_EQ(us_of(TableCost(rows, kMachine, kPrices), 2), 10);
 }
 
-TEST(TableCost, PassesOverRowsOfOtherMachines) {
+TEST(TableCost, SkipsRowsOfOtherMachines) {
   graph::CostKey other = kMachine;
   other.cpu = "another";
   EXPECT_DOUBLE_EQ(us_of(TableCost(table(1, 5), other, kPrices), 1), 8.5);

@@ -26,7 +26,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 bool number_fits(const Metric& metric, std::int64_t number) {
   if (stem(metric.name).empty()) return true;
-  return metric.targets == MetricTargets::kLaneAttrs ? number >= 1 && number <= kMaxPercent : number >= kMinRank;
+  return metric.targets == MetricTargets::kNumbers ? number >= 1 && number <= kMaxPercent : number >= kMinRank;
 }
 
 bool suits(const Metric& metric, const Targets& targets) {
@@ -35,8 +35,8 @@ bool suits(const Metric& metric, const Targets& targets) {
       return targets.classes > 0 || (targets.kind == step::TargetKind::kMultilabel && !metric.label_metric.empty());
     case MetricTargets::kTwoClasses:
       return targets.classes == 2;
-    case MetricTargets::kLaneAttrs:
-      return targets.kind == step::TargetKind::kLaneAttrs;
+    case MetricTargets::kNumbers:
+      return targets.kind == step::TargetKind::kNumbers;
     case MetricTargets::kLabels:
       return targets.kind == step::TargetKind::kMultilabel;
   }
@@ -45,7 +45,7 @@ bool suits(const Metric& metric, const Targets& targets) {
 
 std::string allowed_text(const Metric& metric, std::int64_t classes) {
   if (stem(metric.name).empty()) return metric.name;
-  if (metric.targets == MetricTargets::kLaneAttrs)
+  if (metric.targets == MetricTargets::kNumbers)
     return metric.name + " with q from 1 to " + std::to_string(kMaxPercent);
   return metric.name + " with k from 2 to " + std::to_string(classes);
 }
@@ -62,7 +62,7 @@ std::string wanted(const Metric& metric) {
       return "classes";
     case MetricTargets::kTwoClasses:
       return "two classes";
-    case MetricTargets::kLaneAttrs:
+    case MetricTargets::kNumbers:
       return "numbers";
     case MetricTargets::kLabels:
       return "labels";
@@ -122,16 +122,16 @@ const std::vector<Metric>& metrics() {
            {},
            "mean of all labels"}),
       at_best(1, {"f1", kTwoClasses, true, "harmonic mean of precision and recall of class 1; 0 / 0 is 0"}),
-      at_best(0, {"mae", kLaneAttrs, false, "mean absolute error"}),
-      at_best(0, {"rmse", kLaneAttrs, false,
+      at_best(0, {"mae", kNumbers, false, "mean absolute error"}),
+      at_best(0, {"rmse", kNumbers, false,
                   "square root of the mean squared error; of several targets the mean of their roots"}),
       at_best(
-          1, {"r2", kLaneAttrs, true,
+          1, {"r2", kNumbers, true,
               "1 minus squared errors over squared distances of targets from their mean; of several targets the mean"}),
-      at_best(0, {"mape", kLaneAttrs, false,
+      at_best(0, {"mape", kNumbers, false,
                   "mean of absolute error by the target's size, which is at least 2.2e-16; 0.1 is 10 %"}),
       at_best(0,
-              {"quantile<q>", kLaneAttrs, false,
+              {"quantile<q>", kNumbers, false,
                "pinball loss: q % of what predictions fall short of targets, 100 - q % of what they exceed them", 90}),
   };
   return all;
@@ -177,7 +177,7 @@ Result<void> check_metric(std::string_view name, const Targets& targets, std::sp
 }
 
 std::vector<std::string> default_metrics(const Targets& targets) {
-  return {targets.kind == step::TargetKind::kLaneAttrs ? "mae" : "accuracy"};
+  return {targets.kind == step::TargetKind::kNumbers ? "mae" : "accuracy"};
 }
 
 std::vector<std::string> applicable_metrics(const Targets& targets) {

@@ -24,7 +24,7 @@ struct Scored {
 /// The targets that something is to suit.
 struct Targets {
   Targets(std::int64_t of_classes)  // NOLINT(google-explicit-constructor): a number of classes says it all; 0: numbers
-      : kind(of_classes > 0 ? step::TargetKind::kClasses : step::TargetKind::kLaneAttrs), classes(of_classes) {}
+      : kind(of_classes > 0 ? step::TargetKind::kClasses : step::TargetKind::kNumbers), classes(of_classes) {}
   static Targets multilabel() {
     Targets out(0);
     out.kind = step::TargetKind::kMultilabel;
@@ -35,7 +35,7 @@ struct Targets {
   std::int64_t classes;  ///< 0: there are none
 };
 
-enum class MetricTargets { kClasses, kTwoClasses, kLaneAttrs, kLabels };
+enum class MetricTargets { kClasses, kTwoClasses, kNumbers, kLabels };
 
 /// A measure of predictions: everything the system knows about it but how it is computed (train/evaluation.cpp).
 struct Metric {

@@ -53,7 +53,7 @@ std::map<graph::NodeId, double> rates_of(const nlohmann::json& in) {
 }  // namespace
 
 nlohmann::json recipe_json(const Recipe& recipe) {
-  nlohmann::json json = {{"loss", recipe.loss},
+  nlohmann::json out = {{"loss", recipe.loss},
                          {"optimizer", recipe.optimizer},
                          {"schedule", recipe.schedule},
                          {"precision", recipe.precision},
@@ -72,18 +72,18 @@ nlohmann::json recipe_json(const Recipe& recipe) {
                          {"eps", recipe.eps},
                          {"nesterov", recipe.nesterov}};
   // Absent where there is none, as in recipes from before there was any.
-  if (recipe.shards != 1) json["shards"] = recipe.shards;
-  if (recipe.accumulate != 1) json["accumulate"] = recipe.accumulate;
-  if (recipe.steps_per_epoch != 0) json["steps_per_epoch"] = recipe.steps_per_epoch;
-  if (recipe.steps != 0) json["steps"] = recipe.steps;
-  if (recipe.ease != 1) json["ease"] = recipe.ease;
-  if (recipe.recalibrate != 0) json["recalibrate"] = recipe.recalibrate;
-  if (recipe.all_rows_at != 1) json["all_rows_at"] = recipe.all_rows_at;
-  if (!recipe.select.name.empty()) json["select"] = plugin_json(recipe.select);
-  if (!recipe.tune.name.empty()) json["tune"] = plugin_json(recipe.tune);
-  if (!recipe.rates.empty()) json["rates"] = rates_json(recipe.rates);
-  for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back(plugin_json(plugin));
-  return json;
+  if (recipe.shards != 1) out["shards"] = recipe.shards;
+  if (recipe.accumulate != 1) out["accumulate"] = recipe.accumulate;
+  if (recipe.steps_per_epoch != 0) out["steps_per_epoch"] = recipe.steps_per_epoch;
+  if (recipe.steps != 0) out["steps"] = recipe.steps;
+  if (recipe.ease != 1) out["ease"] = recipe.ease;
+  if (recipe.recalibrate != 0) out["recalibrate"] = recipe.recalibrate;
+  if (recipe.all_rows_at != 1) out["all_rows_at"] = recipe.all_rows_at;
+  if (!recipe.select.name.empty()) out["select"] = plugin_json(recipe.select);
+  if (!recipe.tune.name.empty()) out["tune"] = plugin_json(recipe.tune);
+  if (!recipe.rates.empty()) out["rates"] = rates_json(recipe.rates);
+  for (const PluginConfig& plugin : recipe.augment) out["augment"].push_back(plugin_json(plugin));
+  return out;
 }
 
 Result<Recipe> recipe_from_json(const nlohmann::json& in) {

@@ -10,7 +10,7 @@ namespace lanista::study {
 namespace {
 
 constexpr double kTicks = 1e7;  // a second
-constexpr std::size_t kLaneAttrs = 7;
+constexpr std::size_t kNumbers = 7;
 
 double ticks(double seconds) { return std::round(seconds * kTicks) / kTicks; }
 
@@ -22,9 +22,9 @@ nlohmann::json span_costs_json(const SpanCosts& costs) {
 }
 
 SpanCosts read_span_costs(const nlohmann::json& in) {
-  if (!in.is_array() || in.size() != kLaneAttrs) throw fields::Malformed{"'costs' is no array of 7 numbers"};
-  std::array<double, kLaneAttrs> seconds{};
-  for (std::size_t i = 0; i < kLaneAttrs; ++i) {
+  if (!in.is_array() || in.size() != kNumbers) throw fields::Malformed{"'costs' is no array of 7 numbers"};
+  std::array<double, kNumbers> seconds{};
+  for (std::size_t i = 0; i < kNumbers; ++i) {
     seconds[i] = in[i].is_number() ? in[i].get<double>() : -1;
     if (!std::isfinite(seconds[i]) || seconds[i] < 0) {
       throw fields::Malformed{"number " + std::to_string(i + 1) + " of 'costs' is none from 0 on"};

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/base/sanitized.h"
+#include "support/base/sanitizer.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_engine.h"
 #include "lanista/engine/core/study_zoo.h"

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "support/engine/core/conformance_fixture.h"
-#include "support/engine/core/conformance_orders.h"
+#include "support/engine/core/conformance_commands.h"
 #include "support/engine/core/conformance_states.h"
 
 /// What executor.h promises, as tests for every executor. A bench is default-constructible and has
-///   static constexpr bool kKeeps           states and weights are stored; an executor that trains nothing keeps none
+///   static constexpr bool kStoresWeights           states and weights are stored; an executor that trains nothing keeps none
 ///   static constexpr std::int64_t kEpochs  of a job, at least 3
 ///   std::unique_ptr<Executor> make()       over what its earlier executors stored, as in another process
 ///   Job job(std::uint32_t id)              the same for the same number

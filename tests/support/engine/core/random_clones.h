@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "support/engine/core/custom_study.h"
-#include "support/engine/core/erratic.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/random_verdicts.h"
 
 namespace lanista::engine::testing {
 

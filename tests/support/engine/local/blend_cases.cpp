@@ -56,7 +56,7 @@ BlendCase random_case(std::uint64_t number) {
       options.mean = random_numbers(rng, entries, -1);
       options.scale = random_numbers(rng, entries, 0.5);
     }
-    if (out.how == Blend::kLaneAttrs && number % 3 == 0 && kind != 3) {
+    if (out.how == Blend::kNumbers && number % 3 == 0 && kind != 3) {
       options.target_mean = random_numbers(rng, static_cast<std::size_t>(outputs), -2);
       options.target_scale = random_numbers(rng, static_cast<std::size_t>(outputs), 1);
     }
@@ -94,7 +94,7 @@ long double blended_number(const BlendCase& one, const std::vector<Tensor>& memb
     no += share / (1 + std::exp(x));
   }
   switch (one.how) {
-    case Blend::kLaneAttrs:
+    case Blend::kNumbers:
       return mean;
     case Blend::kClasses:
       return std::log(yes);

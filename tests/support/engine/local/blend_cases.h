@@ -13,7 +13,7 @@ namespace lanista::runtime::testing {
 /// Several models with random weights as one, and a batch of raw numbers.
 struct BlendCase {
   std::string name;
-  Blend how = Blend::kLaneAttrs;
+  Blend how = Blend::kNumbers;
   std::vector<OnnxCase> members;  ///< each with its own mean, scale, missing and unit of targets in its options
   std::vector<double> shares;
   Tensor x;

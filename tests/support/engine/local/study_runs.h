@@ -10,7 +10,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/study_setup.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/store/log.h"
@@ -24,7 +24,7 @@ struct ProcessRun {
   int events = 0;  ///< behind so many a pause is asked for; 0: never
   std::function<void()> on_event = {};
 };
-inline Result<engine::RunResult> run_process(MemoryFileSystem& disk, const engine::testing::Custom& study,
+inline Result<engine::RunResult> run_process(MemoryFileSystem& disk, const engine::testing::CustomStudy& study,
                                     const data::Dataset& data, const Clock& clock, const ProcessRun& process_run) {
   engine::WorkerConfig worker_config;
   worker_config.study_folder = engine::testing::kFolder;
@@ -39,7 +39,7 @@ inline Result<engine::RunResult> run_process(MemoryFileSystem& disk, const engin
     if (++seen == process_run.events) pause = 15;
     if (process_run.on_event) process_run.on_event();
   };
-  return study.go_on({.fs = &disk,
+  return study.run_study({.fs = &disk,
                       .clock = &clock,
                       .executor = executor.get(),
                       .data = &data.spec(),
@@ -60,7 +60,7 @@ inline data::Dataset blobs() {
 }
 
 /// A study with the strategy that its file names.
-inline engine::testing::Custom as_configured(study::StudyConfig config) {
+inline engine::testing::CustomStudy as_configured(study::StudyConfig config) {
   return {config, [config](const auto& models) { return *engine::make_strategy(config, models); }};
 }
 
@@ -74,7 +74,7 @@ class BlobStudy : public ::testing::Test {
     return config;
   }
   /// Whoever it was left by goes on to its end.
-  engine::StudyView run_to_end(MemoryFileSystem& disk, const engine::testing::Custom& study, std::int64_t workers,
+  engine::StudyView run_to_end(MemoryFileSystem& disk, const engine::testing::CustomStudy& study, std::int64_t workers,
                           std::int64_t lanes, const std::function<void()>& on_event = {}) {
     const auto end = run_process(disk, study, data, clock, {workers, lanes, 0, on_event});
     EXPECT_TRUE(end.ok()) << end.error().text();

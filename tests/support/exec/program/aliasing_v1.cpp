@@ -1,4 +1,4 @@
-#include "support/exec/program/old_aliasing.h"
+#include "support/exec/program/aliasing_v1.h"
 
 #include "lanista/exec/program/layout.h"
 #include "lanista/exec/program/plan_lines.h"

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "support/base/sanitized.h"
+#include "support/base/sanitizer.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "lanista/base/rng.h"
-#include "support/base/sanitized.h"
+#include "support/base/sanitizer.h"
 
 // What the tests of the codecs share.
 namespace lanista::formats::test {

@@ -159,7 +159,7 @@ class AtenExecutable final : public nn::Executable {
   std::vector<std::int64_t> num_queued_steps_;  // of each lane: so many of its steps wait
   std::int64_t lanes_per_launch_ = 1;
   std::int64_t uploaded_bytes_ = 0;
-  mutable std::map<const void*, std::shared_ptr<const DeviceDataset>> tables_;  // null: not for this program
+  mutable std::map<const void*, std::shared_ptr<const DeviceDataset>> dataset_cache_;  // null: not for this program
   bool lanes_are_equal_ = true;  // lanes have the same bits wherever they lie
 };
 

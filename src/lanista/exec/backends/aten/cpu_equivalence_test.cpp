@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "lanista/base/rng.h"
-#include "support/exec/backends/aten/drawn_rows.h"
+#include "support/exec/backends/aten/random_row_models.h"
 #include "support/exec/backends/aten/test_support.h"
 
 namespace lanista::device {

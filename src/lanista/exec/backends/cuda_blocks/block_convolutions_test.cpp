@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "lanista/base/rng.h"
-#include "support/exec/backends/cuda_blocks/block_other_hosts.h"
+#include "support/exec/backends/cuda_blocks/block_test_devices.h"
 #include "support/exec/backends/cuda_blocks/block_test_support.h"
 
 namespace lanista::device {

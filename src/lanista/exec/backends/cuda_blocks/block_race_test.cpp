@@ -1,7 +1,7 @@
 // No two threads of a block meet at one address between two barriers, and so their order shows in no bit.
 #include <gtest/gtest.h>
 
-#include "support/exec/backends/cuda_blocks/block_other_hosts.h"
+#include "support/exec/backends/cuda_blocks/block_test_devices.h"
 
 namespace lanista::device {
 namespace {

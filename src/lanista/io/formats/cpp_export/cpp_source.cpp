@@ -314,7 +314,7 @@ for (Index i = 0; i < output_size; ++i) output[i] = static_cast<float>(yes[i] - 
 
 std::string_view blend_pattern(Blend how) {
   switch (how) {
-    case Blend::kLaneAttrs:
+    case Blend::kNumbers:
       return kBlendNumbers;
     case Blend::kClasses:
       return kBlendClasses;
@@ -396,7 +396,7 @@ Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options
     LANISTA_ASSIGN(body, normalised_text(*blended.members[0].graph, units[0], ops, emitters));
   }
   const std::string classes = std::to_string(all[0].output.dims.back());
-  if (blended.how != Blend::kLaneAttrs) out += kLogSum;
+  if (blended.how != Blend::kNumbers) out += kLogSum;
   return out + predict_text(body + cpp_fill(blend_pattern(blended.how), {{"calls", calls}, {"classes", classes}})) + tail_text(all[0], options);
 }
 

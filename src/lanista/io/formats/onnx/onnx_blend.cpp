@@ -122,7 +122,7 @@ void add_blend(Blend how, std::span<const std::string> values, std::span<const d
   LANISTA_CHECK(values.size() == shares.size(), "every member has a share");
   BlendWriter writer(shares, model);
   switch (how) {
-    case Blend::kLaneAttrs:
+    case Blend::kNumbers:
       return writer.mean(values, output);
     case Blend::kClasses:
       return writer.classes(values, output);
@@ -132,7 +132,7 @@ void add_blend(Blend how, std::span<const std::string> values, std::span<const d
 }
 
 Result<std::vector<OnnxModel>> blended_members(const OnnxModel& model, Blend how, std::span<const double> shares) {
-  const auto broken = [](const std::string& message) { return Error{Code::kDataLoss, "onnx: " + message, ""}; };
+  const auto malformed = [](const std::string& message) { return Error{Code::kDataLoss, "onnx: " + message, ""}; };
   if (model.outputs.size() != 1) return malformed("a blend has one output");
   Names values;
   for (std::size_t k = 0; k < shares.size(); ++k) values.push_back(blend_prefix(k) + "output");

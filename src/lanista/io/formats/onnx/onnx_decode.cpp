@@ -107,7 +107,7 @@ class Decoder {
     LANISTA_TRY(check_count(model_.metadata.size(), kMaxMetadata, "entries of metadata"));
     LANISTA_ASSIGN(auto entry, read_entry(field));
     const auto [at, fresh] = model_.metadata.insert(std::move(entry));
-    if (!fresh) return malformed("the metadata " + quoted(at->first) + " stands twice");
+    if (!fresh) return malformed("the metadata " + in_quotes(at->first) + " stands twice");
     return {};
   }
 
@@ -159,10 +159,10 @@ class Decoder {
     OnnxNode node;
     std::string domain;
     const auto read = for_each_field(message, [&](const WireReader& f) { return node_part(f, node, domain); });
-    const std::string where = "node " + quoted(node.name) + (node.op.empty() ? "" : " (" + quoted(node.op) + ")");
+    const std::string where = "node " + in_quotes(node.name) + (node.op.empty() ? "" : " (" + in_quotes(node.op) + ")");
     if (!read) return with_location(where, read.error());
     if (!is_default_domain(domain)) {
-      return unsupported(where + ": the operator is of the domain " + quoted(domain) + "; only ONNX's own are read");
+      return unsupported(where + ": the operator is of the domain " + in_quotes(domain) + "; only ONNX's own are read");
     }
     if (node.op.empty()) return malformed(where + ": has no operator");
     model_.nodes.push_back(std::move(node));
@@ -203,7 +203,7 @@ class Decoder {
   Result<void> read_attribute(std::string_view message, OnnxNode& node) {
     AttributeParts parts;
     const auto read = for_each_field(message, [&](const WireReader& f) { return attribute_part(f, parts); });
-    const std::string where = "attribute " + quoted(parts.name);
+    const std::string where = "attribute " + in_quotes(parts.name);
     if (!read) return with_location(where, read.error());
     auto value = attribute_value(parts);
     if (!value) return with_location(where, value.error());
@@ -303,7 +303,7 @@ class Decoder {
     std::set<std::string_view> known;
     const auto define = [&](std::string_view name, const std::string& by) -> Result<void> {
       if (name.empty()) return malformed(by + " has no name");
-      if (!known.insert(name).second) return malformed("the name " + quoted(name) + " is given twice");
+      if (!known.insert(name).second) return malformed("the name " + in_quotes(name) + " is given twice");
       return {};
     };
     for (const OnnxValueInfo& info : model_.inputs) LANISTA_TRY(define(info.name, "an input of the model"));
@@ -311,7 +311,7 @@ class Decoder {
     for (const OnnxNode& node : model_.nodes) {
       for (const std::string& name : node.inputs) {
         if (name.empty() || known.contains(name)) continue;
-        return malformed("node " + quoted(node.name) + " (" + quoted(node.op) + ") reads " + quoted(name) +
+        return malformed("node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ") reads " + in_quotes(name) +
                       ", which nothing before it gives");
       }
       for (const std::string& name : node.outputs) {
@@ -319,7 +319,7 @@ class Decoder {
       }
     }
     for (const OnnxValueInfo& info : model_.outputs) {
-      if (!known.contains(info.name)) return malformed("nothing gives the output " + quoted(info.name));
+      if (!known.contains(info.name)) return malformed("nothing gives the output " + in_quotes(info.name));
     }
     return {};
   }

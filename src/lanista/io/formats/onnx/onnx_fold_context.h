@@ -36,7 +36,7 @@ struct FoldContext {
     const auto found = node.attributes.find(name);
     if (found == node.attributes.end()) return default_value;
     const T* value = std::get_if<T>(&found->second);
-    if (value == nullptr) return malformed("the attribute " + quoted(name) + " is of the wrong type");
+    if (value == nullptr) return malformed("the attribute " + in_quotes(name) + " is of the wrong type");
     return *value;
   }
 

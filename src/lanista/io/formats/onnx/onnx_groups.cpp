@@ -271,7 +271,7 @@ Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transpos
               // [1, 1, out] stretches over rows, more of it over nothing that a layer has.
               const bool row = bias->elements() == 1 || (!bias->shape.empty() && bias->shape.back() == out);
               if (!row || bias->shape.size() > dims.size()) {
-                return unsupported("its bias " + quoted(bias->name) + " is " + graph::Shape{bias->shape}.text());
+                return unsupported("its bias " + in_quotes(bias->name) + " is " + graph::Shape{bias->shape}.text());
               }
               LANISTA_ASSIGN(Tensor vector, as_vector(*bias));
               params.push_back(times(stretched(std::move(vector), out), bias_factor));

@@ -31,10 +31,10 @@ Result<void> check_model(const OnnxModel& model) {
   }
   const OnnxValueInfo& input = model.inputs.front();
   if (input.type != ElementType::kF32 && !is_tokens(input)) {
-    return unsupported("the input " + quoted(input.name) + " is not of type float, int64 or int32");
+    return unsupported("the input " + in_quotes(input.name) + " is not of type float, int64 or int32");
   }
   if (input.shape.size() < 2 || std::any_of(input.shape.begin() + 1, input.shape.end(), [](auto d) { return d < 1; })) {
-    return unsupported("the input " + quoted(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
+    return unsupported("the input " + in_quotes(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
                    "; read are [N, features...] with all sizes but the batch known");
   }
   return {};
@@ -127,7 +127,7 @@ Result<Rewrite> match_node(const RewriteRules& rules, const NodeReader& node_rea
   return unsupported("is used in a way that no operator of ours does");
 }
 
-std::string node_location(const OnnxNode& node) { return "node " + quoted(node.name) + " (" + quoted(node.op) + ")"; }
+std::string node_location(const OnnxNode& node) { return "node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ")"; }
 
 /// A plan for one output of a node.
 struct PlannedNode {
@@ -163,7 +163,7 @@ Result<void> check_declared(const OnnxValueInfo& output, const List& dims) {
   for (std::size_t i = 1; fits && i < output.shape.size(); ++i)
     fits = output.shape[i] < 1 || output.shape[i] == dims[i];
   if (fits) return {};
-  return malformed("the output " + quoted(output.name) + " is declared as " + sizes_text(output.shape) +
+  return malformed("the output " + in_quotes(output.name) + " is declared as " + sizes_text(output.shape) +
                 ", but computed is " + sizes_text(dims));
 }
 
@@ -188,7 +188,7 @@ Result<void> write_nodes(const OnnxModel& model, const std::vector<PlannedNode>&
     for (const std::string& name : rewrite.input_values) {
       const auto found = values.find(name);
       if (found == values.end()) {
-        return with_location(node_location(*node), unsupported("reads " + quoted(name) + ", which is not computed"));
+        return with_location(node_location(*node), unsupported("reads " + in_quotes(name) + ", which is not computed"));
       }
       input_values.push_back(found->second);
     }

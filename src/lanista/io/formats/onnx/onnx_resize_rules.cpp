@@ -46,7 +46,7 @@ Result<List> scaled_size(const Tensor& scales, const List& dims) {
 Result<Port> resized(ModelWriter& w, Port image, const List& size, const Sampling& sampling) {
   const List dims = w.dims(image);
   if (!sampling.is_supported(dims[2], size[0]) || !sampling.is_supported(dims[3], size[1])) {
-    return unsupported("finds its cells by " + quoted(sampling.coordinate_mode + " " + sampling.rounding) +
+    return unsupported("finds its cells by " + in_quotes(sampling.coordinate_mode + " " + sampling.rounding) +
                    ", which is another way than ours");
   }
   const std::string mode = sampling.linear ? "bilinear" : "nearest";
@@ -91,8 +91,8 @@ RewriteResult resize(const NodeReader& node_reader) {
   Sampling sampling{.linear = mode == "linear", .coordinate_mode = {}, .rounding = {}};
   LANISTA_ASSIGN(sampling.coordinate_mode, node_reader.text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"));
   LANISTA_ASSIGN(sampling.rounding, node_reader.text("nearest_mode", old ? "floor" : "round_prefer_floor"));
-  if (mode != "nearest" && mode != "linear") return unsupported("its mode is " + quoted(mode));
-  if (policy != "stretch") return unsupported("its policy is " + quoted(policy));
+  if (mode != "nearest" && mode != "linear") return unsupported("its mode is " + in_quotes(mode));
+  if (policy != "stretch") return unsupported("its policy is " + in_quotes(policy));
   const std::size_t at = old ? 1 : 2;
   const Tensor* scales = nullptr;
   if (node_reader.has(at)) {

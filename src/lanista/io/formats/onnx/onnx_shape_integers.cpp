@@ -29,7 +29,7 @@ Result<ShapeComputation> shape_computation_of(const OnnxView& view, const std::s
     }
     const OnnxNode* node = view.producer(name_to_compute);
     if (node == nullptr || steps.nodes.size() + open.size() > kMaxSteps) {
-      return unsupported("it computes with " + quoted(name) + ", which is not made of constants and shapes");
+      return unsupported("it computes with " + in_quotes(name) + ", which is not made of constants and shapes");
     }
     const bool shape = node->op == "Shape" && node->inputs.size() == 1;
     const std::size_t before = open.size();
@@ -66,7 +66,7 @@ Result<List> computed(const OnnxView& view, const ShapeComputation& steps, const
       }
       LANISTA_ASSIGN(value, fold_node(*node, inputs, budget));
     }
-    if (!value) return unsupported("it computes with " + quoted(name) + ", made by " + quoted(node->op));
+    if (!value) return unsupported("it computes with " + in_quotes(name) + ", made by " + in_quotes(node->op));
     made.emplace(node->outputs.front(), *std::move(value));
   }
   return integers_of(made.at(name));

@@ -182,7 +182,7 @@ Result<List> integers_of(const Tensor& tensor) {
     const auto numbers = elements_of<std::int32_t>(tensor);
     return List(numbers.begin(), numbers.end());
   }
-  return malformed("the constant " + quoted(tensor.name) + " holds no integers");
+  return malformed("the constant " + in_quotes(tensor.name) + " holds no integers");
 }
 
 Tensor transposed(const Tensor& tensor, const List& axes) {

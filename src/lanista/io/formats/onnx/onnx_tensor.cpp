@@ -51,7 +51,7 @@ Result<void> read_location(TensorParts& parts, const WireReader& field) {
   LANISTA_ASSIGN(auto entry, read_entry(field));
   LANISTA_TRY(check_count(parts.external_entries.size(), kMaxExternalEntries, "entries of external_data"));
   const auto [at, fresh] = parts.external_entries.insert(std::move(entry));
-  if (!fresh) return malformed("external_data says " + quoted(at->first) + " twice");
+  if (!fresh) return malformed("external_data says " + in_quotes(at->first) + " twice");
   return {};
 }
 
@@ -196,7 +196,7 @@ Result<std::optional<std::uint64_t>> external_number(const TensorParts& parts, c
   const char* end = found->second.data() + found->second.size();
   const auto parsed = std::from_chars(found->second.data(), end, number);
   if (parsed.ec == std::errc() && parsed.ptr == end) return std::optional(number);
-  return malformed("the " + key + " of external_data is " + quoted(found->second) + ", which is no number of bytes");
+  return malformed("the " + key + " of external_data is " + in_quotes(found->second) + ", which is no number of bytes");
 }
 
 Result<void> read_external(TensorParts& parts, std::size_t elements, const OnnxExternal& external) {
@@ -334,7 +334,7 @@ Result<ElementType> element_type(std::uint64_t code) {
   }
 }
 
-std::string quoted(std::string_view name) { return graph::in_quotes(name.substr(0, kShownName)); }
+std::string in_quotes(std::string_view name) { return graph::in_quotes(name.substr(0, kShownName)); }
 
 Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external) {
   TensorParts parts;
@@ -343,7 +343,7 @@ Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, cons
     LANISTA_ASSIGN(parts.tensor.type, element_type(parts.type.value_or(0)));
     return read_elements(message, parts, integers, external);
   }();
-  if (!read) return with_location("tensor " + quoted(parts.tensor.name), read.error());
+  if (!read) return with_location("tensor " + in_quotes(parts.tensor.name), read.error());
   return std::move(parts.tensor);
 }
 
@@ -359,7 +359,7 @@ Result<OnnxValueInfo> read_info(std::string_view message) {
     return {};
   }));
   const auto read = read_type(type, info);
-  if (!read) return with_location("value " + quoted(info.name), read.error());
+  if (!read) return with_location("value " + in_quotes(info.name), read.error());
   return info;
 }
 

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxPackedIntegers = std::size_t{1} << 20;
 Error malformed(std::string message);   ///< kDataLoss
 Error unsupported(std::string message);  ///< kUnimplemented
 /// A name from the file, quoted and cut to a decent length.
-std::string quoted(std::string_view name);
+std::string in_quotes(std::string_view name);
 
 /// The error with a place in front.
 Error with_location(const std::string& where, Error error);

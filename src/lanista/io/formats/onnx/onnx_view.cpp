@@ -79,7 +79,7 @@ Result<OnnxView> OnnxView::make(const OnnxModel& model, ByteBudget& budget) {
     if (node.outputs.empty() || node.outputs.front().empty()) continue;
     view.producers_.emplace(node.outputs.front(), &node);
     if (auto added = view.add_constant(node, budget); !added) {
-      return with_location("node " + quoted(node.name) + " (" + quoted(node.op) + ")", added.error());
+      return with_location("node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ")", added.error());
     }
   }
   for (const OnnxValueInfo& info : model.outputs) view.consumers_.emplace(info.name, nullptr);
@@ -125,7 +125,7 @@ std::optional<float> OnnxView::scalar(std::string_view name) const {
 Result<void> NodeReader::allow_attributes(std::initializer_list<std::string_view> names) const {
   for (const auto& [name, value] : node_.attributes) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return unsupported("the attribute " + quoted(name) + " is not known here");
+      return unsupported("the attribute " + in_quotes(name) + " is not known here");
     }
   }
   return {};
@@ -138,7 +138,7 @@ Result<T> attribute(const OnnxNode& node, std::string_view name, T default_value
   const auto found = node.attributes.find(std::string(name));
   if (found == node.attributes.end()) return default_value;
   const T* value = std::get_if<T>(&found->second);
-  if (value == nullptr) return malformed("the attribute " + quoted(name) + " is of the wrong type");
+  if (value == nullptr) return malformed("the attribute " + in_quotes(name) + " is of the wrong type");
   return *value;
 }
 
@@ -164,13 +164,13 @@ Result<List> NodeReader::list(std::string_view name, List default_value) const {
 Result<void> NodeReader::require_value(std::string_view name, std::int64_t value) const {
   LANISTA_ASSIGN(const std::int64_t seen, integer(name, value));
   if (seen == value) return {};
-  return unsupported("the attribute " + quoted(name) + " is " + std::to_string(seen) + "; read is " + std::to_string(value));
+  return unsupported("the attribute " + in_quotes(name) + " is " + std::to_string(seen) + "; read is " + std::to_string(value));
 }
 
 Result<std::string> NodeReader::computed_input(std::size_t i) const {
   if (!has(i)) return malformed("its input " + std::to_string(i) + " is missing");
   if (view_.constant(node_.inputs[i]) == nullptr) return node_.inputs[i];
-  return unsupported("its input " + std::to_string(i) + " is the constant " + quoted(node_.inputs[i]));
+  return unsupported("its input " + std::to_string(i) + " is the constant " + in_quotes(node_.inputs[i]));
 }
 
 Result<std::vector<std::string>> NodeReader::computed_inputs() const {
@@ -187,7 +187,7 @@ Result<const Tensor*> NodeReader::weight(std::size_t i) const {
   const Tensor* tensor = view_.constant(node_.inputs[i]);
   if (tensor == nullptr) return unsupported("its input " + std::to_string(i) + " is no constant");
   if (tensor->type != ElementType::kF32)
-    return unsupported("the constant " + quoted(tensor->name) + " is not of type float");
+    return unsupported("the constant " + in_quotes(tensor->name) + " is not of type float");
   return tensor;
 }
 
@@ -195,7 +195,7 @@ Result<List> NodeReader::integers(std::size_t i) const {
   if (!has(i)) return malformed("its input " + std::to_string(i) + " is missing");
   const Tensor* tensor = view_.constant(node_.inputs[i]);
   if (tensor == nullptr) return unsupported("its input " + std::to_string(i) + " is no constant");
-  if (tensor->shape.size() > 1) return malformed("the constant " + quoted(node_.inputs[i]) + " is no list");
+  if (tensor->shape.size() > 1) return malformed("the constant " + in_quotes(node_.inputs[i]) + " is no list");
   return integers_of(*tensor);
 }
 
@@ -226,7 +226,7 @@ Result<Tensor> as_vector(const Tensor& tensor) {
   const std::int64_t elements = tensor.elements();
   const auto& shape = tensor.shape;
   if (!shape.empty() && std::find(shape.begin(), shape.end(), elements) == shape.end()) {
-    return unsupported("the constant " + quoted(tensor.name) + " has the shape " + graph::Shape{shape}.text() +
+    return unsupported("the constant " + in_quotes(tensor.name) + " has the shape " + graph::Shape{shape}.text() +
                    "; read are vectors");
   }
   Tensor vector = tensor;

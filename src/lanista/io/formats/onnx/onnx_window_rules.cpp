@@ -52,7 +52,7 @@ Result<Windows> windows_of(const NodeReader& node_reader, List kernel) {
   if (all.auto_pad == "NOTSET") return all;
   all.pads.assign(2 * axes, 0);
   if (all.auto_pad == "VALID" || all.auto_pad == "SAME_UPPER" || all.auto_pad == "SAME_LOWER") return all;
-  return malformed("auto_pad is " + quoted(all.auto_pad));
+  return malformed("auto_pad is " + in_quotes(all.auto_pad));
 }
 
 Result<void> check_axes(const Windows& windows, const List& dims) {
@@ -300,7 +300,7 @@ RewriteResult pad(const NodeReader& node_reader) {
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(const auto pads, node_reader.integers("pads", 1));
   if (!pads) return malformed("it has no pads");
-  if (mode != "constant") return unsupported("its mode is " + quoted(mode) + "; read are constants");
+  if (mode != "constant") return unsupported("its mode is " + in_quotes(mode) + "; read are constants");
   LANISTA_ASSIGN(const bool zeros, pads_zeros(node_reader));
   if (!zeros) return unsupported("it pads with something else than zeros");
   std::optional<List> axes;

@@ -25,7 +25,7 @@ Result<graph::Port> ModelWriter::add(const std::string& op, std::vector<graph::P
   }
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (params[i].shape != specs[i].shape.dims) {
-      return malformed("its constant " + quoted(params[i].name) + " is " + graph::Shape{params[i].shape}.text() +
+      return malformed("its constant " + in_quotes(params[i].name) + " is " + graph::Shape{params[i].shape}.text() +
                     ", as the " + specs[i].name + " of " + op + " it must be " + specs[i].shape.text());
     }
     LANISTA_TRY(budget_.spend(params[i].bytes.size()));

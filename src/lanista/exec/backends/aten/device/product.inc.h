@@ -16,11 +16,11 @@ struct Tile {
   static constexpr int kDown = 4 * Rows / ThreadRows;  // from a thread's four rows to its next
   // What is near holds terms, or a part of what they sum up to.
   static constexpr int kTermNumbers = 2 * Depth * (Rows + Columns + 8), kSumNumbers = kDown * (Columns + 4);
-  static constexpr int kLaneAttrs = kTermNumbers < kSumNumbers ? kSumNumbers : kTermNumbers;
-  static_assert(kLaneAttrs * int(sizeof(T)) <= 48 << 10);
+  static constexpr int kNumbers = kTermNumbers < kSumNumbers ? kSumNumbers : kTermNumbers;
+  static_assert(kNumbers * int(sizeof(T)) <= 48 << 10);
 
   struct Shared {
-    alignas(4 * sizeof(T)) T numbers[kLaneAttrs];
+    alignas(4 * sizeof(T)) T numbers[kNumbers];
   };
   using Left = T[Depth][Rows + 4];
   using Right = T[Depth][Columns + 4];
