@@ -7,17 +7,19 @@
 
 namespace lanista::device {
 
-/// A text for GPUs, and how it is compiled.
+/// CUDA source text and its compiler options.
 struct CudaSource {
-  std::string name;  ///< of what is kept, and in messages
-  std::string source;
-  std::vector<std::string> options;
+  std::string name;                  ///< prefix of the cache file; also shown in messages
+  std::string source;                ///< source text
+  std::vector<std::string> options;  ///< options of NVRTC, without the architecture
 };
 
-/// The text compiled by NVRTC for sm_<architecture>, which needs no device: from the cache (LANISTA_BLOCK_CACHE, or the
-/// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. `libraries`
-/// are tried before those that the system knows. Errors: kUnavailable (no NVRTC, or the text does not compile).
-/// Thread-safe.
+/// Compiles `text` with NVRTC for sm_<architecture> and returns the cubin. It needs no GPU.
+///
+/// The result is cached in $LANISTA_BLOCK_CACHE, else in the user's cache folder. If `log` is not null, the text is
+/// always compiled, and `log` receives the compiler's output with register counts. NVRTC is searched in `libraries`
+/// first, then under its standard names. Thread-safe. Errors: kUnavailable if NVRTC is missing or the text does not
+/// compile.
 Result<std::string> compile_cuda(const CudaSource& text, int architecture,
                                  const std::vector<std::string>& libraries = {}, std::string* log = nullptr);
 

@@ -10,14 +10,18 @@
 
 namespace lanista::device {
 
+/// Error kUnavailable with this message.
 inline Error unavailable(std::string message) {
   return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
 }
 
-/// A library of a GPU's and the entries that are wanted of it: none is linked, and no header of theirs is needed.
+/// A shared library opened at run time, and its functions. lanista links no GPU library and needs none of their
+/// headers.
+///
+/// The library is never closed, because objects that it made may still exist.
 class DynamicLibrary {
  public:
-  /// The first of these that is here.
+  /// Opens the first library of `names` that exists. Errors: kUnavailable with the reason for every name.
   Result<void> open(const std::vector<std::string>& names) {
     std::string reasons;
     for (const std::string& name : names) {
@@ -28,11 +32,12 @@ class DynamicLibrary {
     }
     return unavailable(reasons);
   }
+  /// Sets `to` to the function `name`, or to null. `check_symbols` reports the first missing function.
   template <class F>
   void find(const char* name, F*& to) {
     to = reinterpret_cast<F*>(symbol(name));
   }
-  /// Errors: kUnavailable, the first entry that was not found.
+  /// Errors: kUnavailable if a `find` failed; the message names the first missing function.
   Result<void> check_symbols() const {
     if (missing_symbol_ == nullptr) return {};
     return unavailable(std::string("the library has no ").append(missing_symbol_));
@@ -45,7 +50,7 @@ class DynamicLibrary {
     return found;
   }
 
-  void* handle_ = nullptr;  // never closed: what it made lives on
+  void* handle_ = nullptr;  // never closed
   const char* missing_symbol_ = nullptr;
 };
 

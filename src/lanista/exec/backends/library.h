@@ -6,20 +6,25 @@
 #include "lanista/exec/backends/border.h"
 #include "lanista/exec/program/backend.h"
 
-// What a device library and the program that opens it must agree on. The library holds no room but this one: whatever
-// it uses of others it finds in the program.
+// Interface between a device library and the program that opens it. The library contains this module only. It uses all
+// other modules from the program.
 namespace lanista::device {
 
-/// What a library offers.
+/// Entry table of a device library.
 struct Library {
-  std::string about;                                            ///< "LibTorch 1.13.1, CPU AVX2"
-  Result<const nn::Backend*> (*open)(std::string_view device);  ///< by the name behind "torch:"
+  std::string about;  ///< "LibTorch 1.13.1, CPU AVX2"
+  /// Returns the backend of a device by its name without the prefix "torch:".
+  Result<const nn::Backend*> (*open)(std::string_view device);
 };
 
-/// Equal where the compiler and the headers of both are. Not inline: the loader would give the library the program's.
+/// Build stamp: the compiler version and a hash of the shared headers. Program and library must have the same stamp.
+///
+/// It is not inline, because the loader would then give the library the program's stamp.
 constexpr char kStamp[] = __VERSION__ "/" LANISTA_DEVICE_BORDER;
 
-inline constexpr const char* kStampSymbol = "lanista_device_stamp";      ///< const char* of no arguments
-inline constexpr const char* kLibrarySymbol = "lanista_device_library";  ///< const Library* of no arguments
+/// Symbol of the function `const char*()` that returns the stamp of the library.
+inline constexpr const char* kStampSymbol = "lanista_device_stamp";
+/// Symbol of the function `const Library*()` that returns the entry table of the library.
+inline constexpr const char* kLibrarySymbol = "lanista_device_library";
 
 }  // namespace lanista::device

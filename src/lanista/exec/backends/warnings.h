@@ -8,15 +8,16 @@
 
 namespace lanista::device {
 
-/// What programs of a device have found that a study should know (nn::Backend::drain_warnings). Thread-safe.
+/// Warnings of a device's programs for the user of a study (`nn::Backend::drain_warnings`). Thread-safe.
 class Warnings {
  public:
-  /// A sentence that was told before is not told again, as long as the process lives.
+  /// Adds a message. A message that was added before in this process is ignored.
   void add(std::string message) {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(seen_, message) != seen_.end()) return;
     seen_.push_back(std::move(message));
   }
+  /// Returns the messages added since the last call.
   std::vector<std::string> drain() {
     const std::lock_guard lock(mutex_);
     const auto first = seen_.begin() + static_cast<std::ptrdiff_t>(std::exchange(num_drained_, seen_.size()));
@@ -26,7 +27,7 @@ class Warnings {
  private:
   std::mutex mutex_;
   std::vector<std::string> seen_;
-  std::size_t num_drained_ = 0;  // so many of them
+  std::size_t num_drained_ = 0;  // messages of seen_ that were returned
 };
 
 }  // namespace lanista::device

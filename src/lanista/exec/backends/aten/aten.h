@@ -1,7 +1,7 @@
 #pragma once
-// The calls of ATen that this room is made of. Those that a lane's numbers pass through give an element the same bits
-// wherever it lies: sums, products, quotients and roots are rounded once, exp, log, expm1 and tanh run the same code in
-// every position, and whatever adds many numbers is a product with a matrix of the lane, or a row's own sum.
+// The ATen calls that this module uses. Calls on values of a lane give an element the same bits at every position. Sums,
+// products, quotients and roots are rounded once. exp, log, expm1 and tanh run the same code at every position. A sum of
+// many numbers is a product with a matrix of the lane, or the sum of one row.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>

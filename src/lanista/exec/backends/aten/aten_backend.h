@@ -8,10 +8,12 @@
 
 namespace lanista::device {
 
-/// Form A on a device of LibTorch: "cpu". Errors: kInvalidArgument (no such device), kUnavailable (it is not here).
+/// Returns the batched backend of a LibTorch device: "cpu", "host" or "cuda:N".
+///
+/// Errors: kInvalidArgument for an unknown device; kUnavailable if this machine has no such device.
 Result<const nn::Backend*> aten_backend(std::string_view device);
 
-/// Every operator of steps that has a form here, updates too, in order of their names.
+/// Sorted names of all step operators that this backend supports, including optimiser updates.
 std::vector<std::string> aten_operators();
 
 }  // namespace lanista::device

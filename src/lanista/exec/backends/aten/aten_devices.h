@@ -5,11 +5,13 @@
 
 namespace lanista::device {
 
-/// LibTorch's CPU.
+/// The CPU device of LibTorch.
 const AtenDevice& aten_cpu();
-/// The same with kernels of our own on the host: what a GPU does, but capture and streams. For proofs.
+
+/// The CPU device with lane kernels. It runs the code paths of a GPU except graph capture and streams. For tests.
 const AtenDevice& aten_host();
-/// A GPU, by its number. Errors: kUnavailable, naming what is missing.
+
+/// The CUDA device `index`. Errors: kUnavailable; the message names what is missing.
 Result<const AtenDevice*> aten_cuda(int index);
 
 }  // namespace lanista::device

@@ -21,8 +21,10 @@ namespace lanista::device {
 /// between others, and never written.
 class AtenExecutable final : public nn::Executable {
  public:
-  /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form here, a batch in parts),
-  /// kResourceExhausted.
+  /// Compiles a program for `device`. `train` may be null; then the executable only predicts.
+  ///
+  /// Errors: kInvalidArgument for invalid options; kUnimplemented for an operator without a table entry or a batch in
+  /// parts; kResourceExhausted.
   static Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train,
                                                          const step::InferenceStep& infer,
                                                          const nn::ProgramOptions& options, const AtenDevice& device);
@@ -50,9 +52,9 @@ class AtenExecutable final : public nn::Executable {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
-  /// Lanes that a launch takes: fewer than there are where memory ended.
+  /// Number of lanes of one launch. It is below the number of lanes after the device ran out of memory.
   std::int64_t lanes_per_launch() const { return lanes_per_launch_; }
-  /// That steps of chunks were told so far.
+  /// Bytes that were uploaded for the steps of all chunks so far.
   std::int64_t uploaded_bytes() const { return uploaded_bytes_; }
 
  private:

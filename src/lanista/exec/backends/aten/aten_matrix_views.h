@@ -3,21 +3,26 @@
 #include "lanista/exec/backends/aten/aten_shapes.h"
 #include "lanista/exec/backends/aten/aten_table.h"
 
-// How values and weights lie where a product takes them, whoever lays out windows.
+// Views of values and weights as the matrices of a product.
 namespace lanista::device {
 
-/// All dimensions between the lanes and the last are rows.
+/// x [lanes, .., c] as [lanes, rows, c]; all dimensions between the first and the last become rows.
 Tensor rows(const Tensor& x);
-/// The rows back as they stood in `like`.
+
+/// Inverse of `rows`: y [lanes, rows, c] with the dimensions of `like` between the first and the last.
 Tensor unrolled(const Tensor& y, const Tensor& like);
-/// [lanes, n, oh, ow, c] as [lanes groups, n oh ow, c/groups].
+
+/// y [lanes, n, oh, ow, c] as [lanes groups, n oh ow, c/groups].
 Tensor by_group(const Tensor& y, std::int64_t groups);
-/// And back.
+
+/// Inverse of `by_group`: [lanes groups, n h w, c/groups] as [lanes, n, h, w, c].
 Tensor from_groups(const Tensor& y, std::int64_t lanes, std::int64_t groups, std::int64_t n, std::int64_t h,
                    std::int64_t w);
-/// [lanes, co, ci/groups, kh, kw] as [lanes groups, kh kw ci/groups, co/groups].
+
+/// Convolution weights [lanes, co, ci/groups, kh, kw] as [lanes groups, kh kw ci/groups, co/groups].
 Tensor weights_of(const Tensor& weight, const Conv& s);
-/// The same convolution the other way round: windows turned, channels changed places.
+
+/// Weights of the data gradient, with flipped windows and swapped channels: [lanes groups, kh kw co/groups, ci/groups].
 Tensor turned_weights_of(const Tensor& weight, const Conv& s);
 
 }  // namespace lanista::device

@@ -8,13 +8,13 @@
 
 namespace lanista::device {
 
-/// A device has no memory for what it was asked; nothing has changed.
+/// Exception for a device that is out of memory. Nothing has changed when it is thrown.
 class DeviceOutOfMemory : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Whether that is what LibTorch, or we, mean.
+/// Whether an exception of lanista or LibTorch means out of memory.
 inline bool is_out_of_memory(const std::exception& error) {
   if (dynamic_cast<const DeviceOutOfMemory*>(&error) != nullptr ||
       dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||

@@ -14,20 +14,22 @@ namespace lanista::device {
 
 class LaneKernels;
 
-/// Where one machine's calls go, in order: a stream of a GPU, or the thread itself.
+/// Ordered queue of one executable's calls: a GPU stream, or the calling thread itself.
 class AtenQueue {
  public:
   virtual ~AtenQueue() = default;
+  /// Stream of the queue; empty on the CPU.
   const std::optional<c10::Stream>& stream() const { return stream_; }
-  /// `step` calls ATen on tensors that stay where they are, reads nothing of them on the host, and changes nothing
-  /// while every lane is masked, as it is now. Calling what comes back does the same calls again: on a GPU as one
-  /// graph.
+  /// Records `step` and returns a function that repeats its calls, on a GPU as one CUDA graph.
+  ///
+  /// `step` calls ATen on tensors with fixed addresses and reads none of them on the host. Every lane must be masked
+  /// during the call, so that recording changes nothing.
   virtual std::function<void()> record(const std::function<void()>& step) = 0;
-  /// Until everything is done. Throws c10::Error for what failed on the device.
+  /// Waits until all calls are done. Throws c10::Error for a failure on the device.
   virtual void synchronise() = 0;
-  /// Memory that nobody uses, but this process keeps, goes back to the device.
+  /// Returns unused cached memory of this process to the device.
   virtual void free_unused() {}
-  /// False: the device answers nothing any more, and never will in this process.
+  /// Whether this process can still use the device.
   virtual bool is_device_alive() { return true; }
 
  protected:
@@ -37,31 +39,41 @@ class AtenQueue {
   std::optional<c10::Stream> stream_;
 };
 
-/// As long as what comes back lives, this thread's products are float32's, or, if they are `narrow`, of operands that
-/// tf32 holds: the device may then multiply as tf32 does. Empty: products are always float32's.
+/// Function that sets the precision of this thread's products while its result exists.
+///
+/// With `narrow`, operands have tf32 precision and the device may multiply in tf32; else products are float32. An empty
+/// function means that products are always float32.
 using MatmulPrecisionScope = std::function<std::shared_ptr<void>(bool narrow)>;
 
-/// A device of LibTorch, and what it has beyond ATen's calls. Immutable and thread-safe.
+/// A LibTorch device and its features beyond ATen's calls. Immutable and thread-safe.
 class AtenDevice {
  public:
   virtual ~AtenDevice() = default;
+  /// Device of its tensors.
   virtual at::Device device() const = 0;
-  virtual std::string_view name() const = 0;           ///< "torch:cpu"
-  virtual std::string_view numeric_class() const = 0;  ///< "aten/1.13.0/cpu"
+  /// Name in messages and program keys: "torch:cpu".
+  virtual std::string_view name() const = 0;
+  /// Numeric class of its results: "aten/1.13.0/cpu".
+  virtual std::string_view numeric_class() const = 0;
+  /// New queue for one executable.
   virtual std::unique_ptr<AtenQueue> queue() const = 0;
-  /// Kernels of our own that stand for many calls; null: there are none, everything is ATen's.
+  /// Lane kernels, each of which replaces many ATen calls; null if the device uses ATen only.
   virtual const LaneKernels* kernels() const { return nullptr; }
-  /// Steps that are recorded and fed together, where a launch is dear.
+  /// Number of steps that are recorded together and launched at once.
   virtual std::size_t steps_per_launch() const { return 1; }
-  /// Waits between host and device are dear: masked lanes at the ends are computed too, so that one recorded step
-  /// serves whoever is active.
+  /// Whether masked lanes at the ends are computed too, so that one recorded step serves every set of active lanes.
+  ///
+  /// It avoids waits between host and device.
   virtual bool runs_masked_lanes() const { return false; }
-  /// False: it is known that a lane has the same bits wherever it lies. Else programs look when they are made.
+  /// Whether the bits of a lane may depend on its position. Then each program tests it when it is compiled.
   virtual bool lanes_may_differ() const { return true; }
+  /// Precision scope of the products.
   virtual MatmulPrecisionScope products() const { return {}; }
-  /// Of a data set that is brought up once; 0: batches go up as they are read, as where there is no way up.
+  /// Maximum bytes of a data set that is uploaded once; 0 means that each batch is copied when it is read.
   virtual std::int64_t max_dataset_bytes() const { return 0; }
+  /// Data sets on this device.
   DeviceDatasetCache& dataset_cache() const { return dataset_cache_; }
+  /// Warnings of the device's programs.
   Warnings& warnings() const { return warnings_; }
 
  private:
@@ -69,7 +81,7 @@ class AtenDevice {
   mutable DeviceDatasetCache dataset_cache_;
 };
 
-/// As long as it lives, this thread's calls go to a queue, and no gradients are recorded.
+/// Scope in which this thread's ATen calls go to a queue and ATen records no gradients.
 class AtenScope {
  public:
   explicit AtenScope(const AtenQueue& queue) {

@@ -9,14 +9,14 @@
 
 namespace lanista::device {
 
-/// A chunk under way. What became of lanes stays on the device until the chunk is waited for.
+/// A chunk that runs. The lanes' results stay on the device until `wait`.
 struct AtenExecutable::PendingChunk {
-  std::span<nn::LaneResult> ends;
-  std::vector<std::uint8_t> active;
-  bool wants_gradient_norm = false;
+  std::span<nn::LaneResult> ends;    ///< result of each lane; written by `wait`
+  std::vector<std::uint8_t> active;  ///< per lane: 1 if it takes part
+  bool wants_gradient_norm = false;  ///< whether results include the squared gradient norm
 };
 
-/// Steps of one shape: what they read, and their calls.
+/// Recorded steps of one shape: their input buffer and their calls.
 struct AtenExecutable::RecordedStep {
   RecordedStep(StepShape of, const StepInputBuffer::Layouts& layouts, const AtenDevice& device, std::size_t steps)
       : shape(std::move(of)),
@@ -25,8 +25,8 @@ struct AtenExecutable::RecordedStep {
         fused_updates(steps),
         active_lanes(steps) {}
 
-  StepShape shape;
-  StepInputBuffer inputs;
+  StepShape shape;                                                  ///< shape of all its steps
+  StepInputBuffer inputs;                                           ///< inputs of its steps
   std::vector<Frame> frames;                                        ///< of each step that is fed together with others
   std::vector<std::map<graph::NodeId, FusedUpdate>> fused_updates;  ///< of each, Frame::descents
   std::vector<std::vector<std::uint8_t>> active_lanes;              ///< lanes that take part in each
@@ -35,13 +35,16 @@ struct AtenExecutable::RecordedStep {
   std::function<void()> all;                                        ///< does them one after the other
 };
 
-/// One of them.
+/// One step of a `RecordedStep`.
 struct AtenExecutable::Step {
-  const RecordedStep& of;
-  std::size_t at = 0;
+  const RecordedStep& of;  ///< recording that contains the step
+  std::size_t at = 0;      ///< index in the recording
 
+  /// Shape of the step.
   const StepShape& shape() const { return of.shape; }
+  /// Frame of the step's calls.
   const Frame& frame() const { return of.frames[at]; }
+  /// Input region on the device.
   const Tensor& input(StepInputBuffer::Region region) const { return of.inputs.at(region, at); }
 };
 

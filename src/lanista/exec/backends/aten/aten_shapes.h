@@ -6,16 +6,17 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/model/ops/window.h"
 
-// Sizes of windows, fixed before any call runs.
+// Sizes of convolutions and pools. They are fixed before any call runs.
 namespace lanista::device {
 
-// Sizes of a convolution from x to y.
+/// Sizes of a convolution.
 struct Conv {
-  std::int64_t h, w, ci, oh, ow, co, kh, kw, groups;
-  std::int64_t stride_h, stride_w, dilation_h, dilation_w;
-  graph::ops::Pads pads;
+  std::int64_t h, w, ci, oh, ow, co, kh, kw, groups;        ///< input, output, window; channel groups
+  std::int64_t stride_h, stride_w, dilation_h, dilation_w;  ///< in cells
+  graph::ops::Pads pads;                                    ///< padding in cells
 };
 
+/// Sizes of the convolution with these attributes and the shapes of input, weights and output.
 inline Conv conv_of(const graph::OpArgs& args, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y) {
   const auto stride = args.pair("stride"), dilation = args.pair("dilation");
   return {.h = x.dims[2],
@@ -36,15 +37,16 @@ inline Conv conv_of(const graph::OpArgs& args, const graph::Shape& x, const grap
 
 /// Sizes of a pool.
 struct Pool {
-  std::int64_t h, w, oh, ow, kh, kw, stride_h, stride_w;
-  graph::ops::Pads pads;
+  std::int64_t h, w, oh, ow, kh, kw, stride_h, stride_w;  ///< input, output, window and stride, in cells
+  graph::ops::Pads pads;                                  ///< padding in cells
 
-  // Rows and columns of zeros, so that the last window lies inside; ceil mode may want more than the padding.
+  /// Rows of zeros below the image that the last window needs. Ceil mode may need more than the padding.
   std::int64_t below() const { return std::max<std::int64_t>(0, (oh - 1) * stride_h + kh - pads.top - h); }
+  /// Columns of zeros on the right that the last window needs.
   std::int64_t right() const { return std::max<std::int64_t>(0, (ow - 1) * stride_w + kw - pads.left - w); }
 };
 
-// `x` is the larger image, `y` the pooled one.
+/// Sizes of the pool with these attributes. `x` is the larger image, `y` the pooled one.
 inline Pool pool_of(const graph::OpArgs& args, const graph::Shape& x, const graph::Shape& y) {
   const auto kernel = args.pair("kernel");
   const auto stride = graph::ops::pool_stride(args);

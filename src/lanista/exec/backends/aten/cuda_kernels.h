@@ -9,19 +9,22 @@
 
 namespace lanista::device {
 
-/// Kernels of lanes on a GPU, compiled by NVRTC and started by the driver; both are opened, not linked.
+/// Lane kernels of a GPU. NVRTC compiles them and the driver launches them; both libraries are opened at run time.
 class CudaKernels : public LaneKernels {
  public:
-  /// 90: sm_90.
+  /// Compute capability of the GPU, for example 90 for sm_90.
   virtual int architecture() const = 0;
 };
 
-/// The text of lanes' kernels compiled for sm_<architecture>. Errors: as of compile_cuda.
+/// Compiles the lane kernels for sm_<architecture> and returns the cubin. Errors: those of `compile_cuda`.
 Result<std::string> compile_lane_kernels(at::ScalarType type, int architecture,
                                          const std::vector<std::string>& libraries = {});
 
-/// `current_stream` tells the stream of this thread's queue; `torch_folder` is where LibTorch's libraries lie, one of
-/// which knows the way to NVRTC. Errors: kUnavailable, naming what is missing.
+/// Loads the lane kernels on GPU `device`.
+///
+/// `current_stream` returns the CUDA stream of the calling thread. `torch_folder` contains LibTorch's libraries, which
+/// may bring their own NVRTC.
+/// Errors: kUnavailable; the message names what is missing.
 Result<std::unique_ptr<const CudaKernels>> cuda_kernels(int device, void* (*current_stream)(),
                                                         const std::string& torch_folder);
 

@@ -12,19 +12,20 @@
 
 namespace lanista::device {
 
-/// A table of samples where a device has it: a step that reads it is told rows.
+/// A data set in device memory. A step that reads it receives row numbers instead of samples.
 struct DeviceDataset {
-  at::Tensor features;  ///< [rows, …] of the steps' real type, or tokens as int64
-  at::Tensor targets;   ///< the same, or labels as int64 [rows, positions]
-  MemoryBudget::Reservation reservation;
+  at::Tensor features;                    ///< [rows, …] of the steps' real type, or tokens as int64
+  at::Tensor targets;                     ///< [rows, …] of the steps' real type, or labels as int64 [rows, positions]
+  MemoryBudget::Reservation reservation;  ///< its part of the memory budget
 };
 
-/// Tables that programs of one device share, as long as one of them has it. Thread-safe.
+/// Data sets that the programs of one device share. A data set is freed with its last user. Thread-safe.
 class DeviceDatasetCache {
  public:
-  /// Whose table, the type of its features and of its targets: programs may see the same numbers differently.
+  /// Address of the host table, type of the features, type of the targets. Programs may read one table as several
+  /// types.
   using Key = std::tuple<const void*, int, int>;
-  /// The table, made by `make` if nobody has it, one at a time; what `make` returns is ready to be read.
+  /// Returns the data set of `key`. If no program uses one, it calls `make`, one call at a time.
   template <class Make>
   std::shared_ptr<const DeviceDataset> get(const Key& key, const Make& make) {
     const std::lock_guard lock(mutex_);

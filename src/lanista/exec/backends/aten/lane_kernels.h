@@ -9,23 +9,24 @@
 
 namespace lanista::device {
 
-/// What kernels are told.
+/// Arguments of the lane kernels.
 namespace lane {
 #include "lanista/exec/backends/aten/device/args.inc.h"
 }  // namespace lane
 
-/// Kernels of our own for values with a lane axis (lane_text.h), on one device. Thread-safe.
+/// Launcher of the lane kernels of one device. Lane kernels work on values with a lane axis. Thread-safe.
 class LaneKernels {
  public:
   virtual ~LaneKernels() = default;
 
-  /// A kernel for `count` numbers, or rows, behind what this thread's queue has to do. Throws c10::Error: a count that
-  /// 32 bits do not hold, or a device that refuses.
+  /// Enqueues a kernel with one thread per element or row on the queue of the calling thread.
+  ///
+  /// Throws c10::Error if `count` needs more than 32 bits or if the device refuses the launch.
   template <class Args>
   void run(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
     start_checked(kernel, type, count, {(count + kThreads - 1) / kThreads, kThreads}, &args, sizeof args);
   }
-  /// The same of a kernel whose threads share rows of `length` numbers.
+  /// Enqueues a kernel for `count` rows of `length` elements. Several threads share a row.
   template <class Args>
   void run_rows(const char* kernel, at::ScalarType type, std::int64_t count, std::int64_t length,
                 const Args& args) const {
@@ -35,20 +36,22 @@ class LaneKernels {
     if (is_short) name += kShort;
     start_checked(name.c_str(), type, count, {(count + rows - 1) / rows, kThreads}, &args, sizeof args);
   }
-  /// The same of a kernel whose blocks of so many threads make a tile each.
+  /// Enqueues a kernel with one block of `threads` threads per tile.
   template <class Args>
   void run_tiles(const char* kernel, at::ScalarType type, std::int64_t tiles, int threads, const Args& args) const {
     start_checked(kernel, type, tiles, {tiles, threads}, &args, sizeof args);
   }
 
  protected:
-  static constexpr int kThreads = 256;                  // of a block, on a GPU
-  static constexpr std::int64_t kShortRow = 64;         // that eight threads share; of longer ones, 32
-  static constexpr std::string_view kShort = "_short";  // of the kernel's name then
+  static constexpr int kThreads = 256;                  ///< threads of a block on a GPU
+  static constexpr std::int64_t kShortRow = 64;         ///< longest row that 8 threads share; 32 share a longer one
+  static constexpr std::string_view kShort = "_short";  ///< suffix of the kernel for short rows
+  /// Size of a launch.
   struct Launch {
-    std::int64_t blocks;
-    int threads;  // of each
+    std::int64_t blocks;  ///< number of blocks
+    int threads;          ///< threads per block
   };
+  /// Launches a kernel by name. `args` points to its argument struct of `bytes` bytes.
   virtual void start(const char* kernel, at::ScalarType type, std::int64_t count, Launch launch, const void* args,
                      std::size_t bytes) const = 0;
 
@@ -60,12 +63,13 @@ class LaneKernels {
   }
 };
 
-/// On the host, a thread after the other: for proofs.
+/// Lane kernels on the host, which run one thread after another. For tests.
 const LaneKernels& host_lane_kernels();
 
-/// The text of all of them, but for the type of values.
+/// Source text of all lane kernels, without the definition of the value type.
 std::string_view lane_text();
-/// The same as a GPU's compiler takes it, for float or double.
+
+/// Source text for NVRTC with float or double as the value type.
 std::string lane_kernel_source(at::ScalarType type);
 
 }  // namespace lanista::device

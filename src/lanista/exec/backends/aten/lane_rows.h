@@ -29,7 +29,7 @@ struct LaneRowsMean {
 LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Tensor& bias,
                             double eps);
 
-/// Sums of columns in double, [lanes, parts, 2 columns]: the kernel's of two for each.
+/// Runs a kernel that sums two quantities per column, in double: [lanes, parts, 2 columns].
 Tensor column_moments(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call);
 
 }  // namespace lanista::device

@@ -5,17 +5,19 @@
 
 namespace lanista::device {
 
-/// The numbers nearest to those of x, ties to even, that tf32 (10 bits of mantissa) or bf16 (7) has; in float32. What
-/// is no finite number stays what it is. Lanes that share values still share them.
+/// x rounded to the nearest tf32 (10 bits of mantissa) or bf16 (7 bits) values, ties to even. The result is float32.
+///
+/// NaN and infinity are unchanged. Lanes that share memory share it in the result too.
 Tensor rounded(const Tensor& x, Precision precision);
 
-/// How products see their operands, the first two inputs of their calls: as they are, or rounded. Sums, and whatever a
-/// call does besides, know no rounding.
+/// Rounding of a product's operands, which are the first two inputs of its call. Sums and epilogues are not rounded.
 class OperandRounding {
  public:
+  /// With kFloat32 or kFloat64, operands are not rounded.
   explicit OperandRounding(Precision precision = Precision::kFloat32) : precision_(precision) {}
-  /// The entry of an operator that is a product.
+  /// Wraps the table entry of a product so that its operands are rounded.
   AtenPrepare of(AtenPrepare entry) const;
+  /// Whether operands are rounded.
   bool rounds_operands() const { return stored(precision_) != precision_; }
 
  private:

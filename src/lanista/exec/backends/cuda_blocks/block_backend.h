@@ -6,9 +6,10 @@
 
 namespace lanista::device {
 
-/// Form B, a block a lane, on a device: "host" (for proofs), "cuda:0", or "cuda:0/512x2" with threads a block and
-/// blocks a team. Errors: kUnavailable, naming what is missing. Thread-safe; the backend lives to the end of the
-/// process.
+/// Returns the block backend, which runs one thread block per lane.
+///
+/// `device` is "cuda:0", "cuda:0/512x2" (512 threads per block and 2 blocks per lane) or "host" (for tests). The
+/// backend exists until the process ends. Thread-safe. Errors: kUnavailable; the message names what is missing.
 Result<const nn::Backend*> block_backend(std::string_view device);
 
 }  // namespace lanista::device

@@ -13,14 +13,18 @@
 
 namespace lanista::device {
 
-/// Form B: a block a lane. Each lane that somebody sits in has a slab of the device's memory with its state, gradients
-/// and values, and its block goes through the program's calls for a chunk of steps. Batches of a chunk go up together,
-/// and a launch writes losses to the host. Predictions, and steps in halves, are the CPU's: a twin of one lane does
-/// them on the state brought home.
+/// Executable of the block backend: one thread block runs one lane.
+///
+/// Each occupied lane has a slab of device memory with its state, gradients and values. Its block interprets the calls
+/// of the program for a chunk of steps. The batches of a round of steps are uploaded together, and a launch writes
+/// losses to the host. Predictions and split steps run on the CPU: a CPU executable of one lane runs them on the
+/// downloaded state.
 class BlockExecutable final : public nn::Executable {
  public:
-  /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form, float64, a batch in parts),
-  /// kResourceExhausted.
+  /// Compiles a program for `device`.
+  ///
+  /// Errors: kInvalidArgument for invalid options; kUnimplemented for an unsupported operator, float64 or a batch in
+  /// parts; kResourceExhausted.
   static Result<std::unique_ptr<nn::Executable>> compile(BlockDevice& device, const step::TrainingStep* train,
                                                          const step::InferenceStep& infer,
                                                          const nn::ProgramOptions& options);
@@ -50,15 +54,18 @@ class BlockExecutable final : public nn::Executable {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
-  /// Room for batches of a chunk, in bytes, if two steps need no more: a longer chunk goes in rounds.
+  /// Limits the staging memory for batches, in bytes. Two steps always fit. A chunk that needs more runs in rounds.
   void set_max_staging_bytes(std::int64_t bytes) { max_staging_bytes_ = bytes; }
+  /// Number of rounds so far.
   std::int64_t num_rounds() const { return num_rounds_; }
-  /// From here on calls of the first lane of a chunk are timed, one by one. For who looks for what a step spends.
+  /// Starts to time each call of the first lane of a chunk. For profiling.
   void time_calls();
+  /// A call of the program and its time.
   struct TimedCall {
-    block::Call call;
-    std::uint64_t cycles = 0;  ///< of the device, so far
+    block::Call call;          ///< call
+    std::uint64_t cycles = 0;  ///< device cycles so far
   };
+  /// Times of all calls since `time_calls`.
   std::vector<TimedCall> timed_calls() const;
 
  private:
@@ -158,16 +165,17 @@ class BlockExecutable final : public nn::Executable {
   std::vector<Round> rounds_;
 };
 
-/// A machine with a chunk of its own.
+/// An executable and its chunk for `run_in_one_launch`.
 struct LaunchPart {
-  nn::Executable* executable = nullptr;
-  const nn::Chunk* chunk = nullptr;
-  std::span<nn::LaneResult> ends = {};
+  nn::Executable* executable = nullptr;  ///< executable of the block backend
+  const nn::Chunk* chunk = nullptr;      ///< its steps
+  std::span<nn::LaneResult> ends = {};   ///< result of each lane; an output
 };
-/// The chunks of several machines of one block device, made by block backends, in one launch: lanes of different
-/// structures side by side. Each machine's ends are as after Executable::run and wait. A batch that several of them are
-/// given for the same step of a round, by the addresses of its numbers, goes up once: what lies there stays as it is
-/// until all have been asked for that step.
+
+/// Runs the chunks of several executables of one block device in shared launches. Their programs may differ.
+///
+/// Results are those of Executable::run and wait. If several executables receive the same batch (by address) for the
+/// same step of a round, it is uploaded once. So the batch must not change until all of them have received that step.
 void run_in_one_launch(std::span<const LaunchPart> parts);
 
 }  // namespace lanista::device

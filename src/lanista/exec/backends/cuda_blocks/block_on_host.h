@@ -4,7 +4,9 @@
 
 namespace lanista::device::block {
 
-/// The steps of a lane, its threads one after the other: as `order` says in every phase, or by their numbers (null).
+/// Runs the steps of a lane on the host, one thread after another.
+///
+/// In every phase, `order` maps a position to the number of the thread that runs there. Null means ascending order.
 void run_on_host(const Lane& lane, int (*order)(int number));
 
 }  // namespace lanista::device::block
