@@ -1,7 +1,7 @@
 #pragma once
-// The ATen calls that this module uses. Calls on values of a lane give an element the same bits at every position. Sums,
-// products, quotients and roots are rounded once. exp, log, expm1 and tanh run the same code at every position. A sum of
-// many numbers is a product with a matrix of the lane, or the sum of one row.
+// The ATen calls that this module uses. Calls on values of a lane give an element the same bits at every position.
+// Sums, products, quotients and roots are rounded once. exp, log, expm1 and tanh run the same code at every position.
+// A sum of many numbers is a product with a matrix of the lane, or the sum of one row.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>

@@ -16,9 +16,10 @@
 
 namespace lanista::device {
 
-/// Form A: a step of all lanes as calls of ATen. States lie as rows of one tensor, [lanes, bytes of StateFormat], so
-/// that to seat, evict or clone one is to copy a row; lanes that are masked or empty are computed where they lie
-/// between others, and never written.
+/// Executable of the batched backend: a step of all lanes is a sequence of ATen calls with a lane axis.
+///
+/// States are the rows of one tensor [lanes, elements of StateFormat]. So attach, detach and clone copy one row. Masked
+/// or empty lanes between active ones are computed but never written.
 class AtenExecutable final : public nn::Executable {
  public:
   /// Compiles a program for `device`. `train` may be null; then the executable only predicts.
@@ -117,7 +118,7 @@ class AtenExecutable final : public nn::Executable {
   void commit_fused(const Step& step, const Values& values);
   void commit_with_lane_kernels(const Step& step, const StepResults& of);
   void update_buffers_with_lane_kernels(const Step& step, const lane::StateRanges& of);
-  /// What `note` has to say, if anything, is said meanwhile.
+  // If `note` is not null, the same launch also records the losses.
   void update_with_lane_kernels(const Step& step, std::int64_t piece, const lane::StateRanges& of, const Tensor& scale,
                                 lane::LossRecord* note = nullptr);
   void commit_lanes(const Step& step, const StepResults& of, std::vector<std::pair<Tensor, Tensor>> writes);
@@ -156,7 +157,7 @@ class AtenExecutable final : public nn::Executable {
   std::vector<nn::LaneState> states_;            // the host's memory of each; none where a lane is empty
   std::unique_ptr<PendingChunk> pending_chunk_;  // of a chunk under way
   std::map<StepShape, std::unique_ptr<RecordedStep>> recorded_steps_;
-  RecordedStep* queued_ = nullptr;              // whose steps are filled and not done yet
+  RecordedStep* queued_ = nullptr;              // recording with filled steps that have not run yet
   std::int64_t num_single_steps_ = 0;           // so many steps do not wait for others
   std::vector<std::int64_t> num_queued_steps_;  // of each lane: so many of its steps wait
   std::int64_t lanes_per_launch_ = 1;

@@ -19,18 +19,26 @@ namespace lanista::device {
 struct AtenFusion {
   /// Pattern of the fused calls.
   enum FusionKind {
-    kReadsFirstOutput,    ///< the second reads what the first makes, and else what the first reads: all values are made
-    kReplacesLastInput,   ///< the second's last input is what the first makes first, and nobody else's: that value is
-                          ///< not made; or either of two that it adds
-    kReplacesFirstInput,  ///< the same of the second's first input
-    kReadsSameInput,      ///< the second reads what is the first's second input, alone: both values are made
-    kManyToOne,  ///< all that the last reads is made by others of one kind, for nobody else, and not made any more;
-                 ///< what a part reads may be a product, and a transposition may be the end
+    /// The second call reads the result of the first. Its other inputs are inputs of the first. All values are stored.
+    kReadsFirstOutput,
+    /// The last input of the second call, or either of two that it adds, is the first result of the first call. No
+    /// other
+    /// call reads that value, and it is not stored.
+    kReplacesLastInput,
+    /// As kReplacesLastInput, for the first input of the second call.
+    kReplacesFirstInput,
+    /// The second call reads only the second input of the first call. Both results are stored.
+    kReadsSameInput,
+    /// All inputs of the last call are results of calls of one kind that no other call reads. They are not stored. A
+    /// part
+    /// may read a product, and the last call may be followed by a transposition.
+    kManyToOne,
   };
   FusionKind kind;  ///< pattern of the calls
-  /// Calls in their order. What runs takes the inputs of the first, and of kReplacesLastInput and kReplacesFirstInput
-  /// those of the second that are left; of kManyToOne the inputs of each part's first call. It returns the values that
-  /// are made, in order.
+  /// Prepares the fused call from its calls, in order. It returns the stored values, in order.
+  ///
+  /// Its inputs are those of the first call, then the remaining ones of the second (kReplacesLastInput and
+  /// kReplacesFirstInput). For kManyToOne, they are the inputs of the first call of each part.
   std::function<AtenRun(std::span<const AtenCall> calls)> prepare;
   /// Condition on the two nodes; null means that any two nodes with these operators match.
   bool (*of)(const graph::Types& types, const graph::Node& first, const graph::Node& second) = nullptr;

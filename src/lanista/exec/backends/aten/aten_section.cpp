@@ -68,7 +68,7 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
                        .id = nodes[i],
                        .lane_attrs = section.lane_attrs_});
       name += (i > 0 ? "+" : "") + node.op;
-      section.draws_masks_ |= node.op == "dropout_train";
+      section.samples_masks_ |= node.op == "dropout_train";
     }
     Call call{.op = name, .run = {}, .inputs = graph.node(at).inputs, .outputs = {}, .dead_values = {}, .line = {}};
     if (found != fused.end()) {

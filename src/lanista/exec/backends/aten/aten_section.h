@@ -20,9 +20,12 @@ class AtenSection {
  public:
   /// A section without calls.
   AtenSection() = default;
-  /// `keep` are values that somebody reads later; `name` stands in the plan. Of `updatable_parameters`, where a
-  /// gradient is beside what it may change, the gradient is made when nobody reads that any more, if nobody here reads
-  /// the gradient. Errors: kUnimplemented, naming an operator without an entry and the way out.
+  /// Builds the calls of the nodes `order` of `graph`.
+  ///
+  /// `name` is shown in the plan. Values in `keep` stay until the end of the step. `updatable_parameters` maps
+  /// gradients to the parameters that an update may change. Such a gradient is computed after the last reader of its
+  /// parameter, unless another call of the section reads the gradient. Errors: kUnimplemented for an operator without a
+  /// table entry; the message names it and an alternative.
   static Result<AtenSection> make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
                                   const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
                                   const graph::OpTable& ops, const AtenTable& table, const AtenFusions& fusions = {},

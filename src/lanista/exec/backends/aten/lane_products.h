@@ -33,16 +33,22 @@ struct ProductEpilogue {
   const FusedUpdate* fused_update = nullptr;
 };
 
+/// Results of a product.
 struct ProductResult {
-  Tensor y, activated, column_sums;  ///< [batch, m, n] without gaps, the same, [batch, n]
+  Tensor y;            ///< product [batch, m, n], dense
+  Tensor activated;    ///< f(y) [batch, m, n], dense; undefined unless requested
+  Tensor column_sums;  ///< [batch, n]; undefined unless requested
 };
 
-/// OperandRounding of matrices [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], wherever their numbers lie;
-/// all in one launch. A number's terms are added in their order, but for few numbers of long sums, which the library
-/// makes.
+/// Matrix products by lane kernels, all lanes in one launch.
+///
+/// Operands are [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], with any strides. The terms of an element
+/// are added in ascending order. Products with few elements and long sums are the exception: LibTorch computes them.
 class LaneProducts {
  public:
+  /// `kernels` must outlive the object.
   LaneProducts(const LaneKernels& kernels, const OperandRounding& products);
+  /// Product of `left` and `right` with the operations of `end`.
   ProductResult operator()(const Tensor& left, const Tensor& right, const ProductEpilogue& end = {}) const;
   /// Lane kernels of the products.
   const LaneKernels& kernels() const { return *kernels_; }

@@ -95,7 +95,7 @@ class BlockExecutable final : public nn::Executable {
     const float* weights = nullptr;
     int size = 0;
   };
-  // Batches that machines of a population have sent up for the step at hand.
+  // A batch that an executable of a combined launch has uploaded for the current step.
   struct SharedUpload {
     nn::Batch batch;
     const BlockExecutable* uploader = nullptr;
@@ -152,7 +152,7 @@ class BlockExecutable final : public nn::Executable {
   std::int64_t staging_bytes_per_lane_ = 0;  // a step's part in the staging, of a lane, at most
   std::int64_t max_staging_bytes_ = std::int64_t{64} << 20, num_rounds_ = 0;
   BlockMemory calls_, staging_, device_staging_;  // staging, staged: while a chunk is under way; what of it went up
-  BlockMemory call_cycles_;                       // of calls; none: nobody asks
+  BlockMemory call_cycles_;                       // cycles of each call; empty unless calls are timed
   mutable std::vector<LaneSlot> lane_slots_;
   std::vector<Slab> spare_slabs_;        // for who comes
   std::int64_t num_reserved_lanes_ = 1;  // lanes that have a slab, at least

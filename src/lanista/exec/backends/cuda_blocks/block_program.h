@@ -14,19 +14,22 @@
 
 namespace lanista::device {
 
-/// A training step as the calls of a block, and the memory of a lane that they work on, in words of four bytes: the
-/// state as nn::StateFormat has it, gradients, new buffers, values, scratch.
+/// A training step as a list of block calls.
+///
+/// The calls work on the slab of a lane: state (in nn::StateFormat), gradients, new buffers, values and scratch.
 struct BlockProgram {
-  std::vector<block::Call> calls;
-  std::int64_t slab_words = 0;
-  bool has_random_masks = false;
-  double flops = 0;  ///< of a step with a full batch
+  std::vector<block::Call> calls;  ///< calls of one step, in order
+  std::int64_t slab_words = 0;     ///< size of a slab in words of four bytes
+  bool has_random_masks = false;   ///< whether a call samples random masks
+  double flops = 0;                ///< operations of a step with a full batch
 
+  /// Size of a slab in bytes.
   std::int64_t slab_bytes() const { return 4 * slab_words; }
 };
 
-/// Errors: kUnimplemented, an operator or optimiser that has no form here, by name. `state_format` is how states of the
-/// step lie.
+/// Lowers a training step to a block program. `state_format` is the layout of its states.
+///
+/// Errors: kUnimplemented for an operator or optimiser that the block backend lacks; the message names it.
 Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch);
 

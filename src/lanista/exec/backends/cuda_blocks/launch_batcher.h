@@ -15,18 +15,22 @@ namespace lanista::device {
 
 class BlockDevice;
 
-/// Lanes of several threads' machines in one launch. A device has one launch under way; whoever comes meanwhile waits,
-/// and all who wait are launched together next, lanes of whatever structures. Who was in a launch is expected to come
-/// again at once: the next one waits for it, unless it has left, and no longer than the last one took. So machines that
-/// go from chunk to chunk go in step, and who is alone waits for nobody. Thread-safe.
+/// Combines the lanes of several threads into one launch.
+///
+/// A device runs one launch at a time. Requests that arrive meanwhile wait, and the next launch runs all of them; their
+/// programs may differ. The clients of the last launch are expected to call again, so the next launch waits for them.
+/// It waits at most as long as the last launch ran, and not for clients that have left. So clients that run chunk after
+/// chunk share launches, and a single client never waits. Thread-safe.
 class LaunchBatcher {
  public:
-  /// Does the steps of these lanes, `client` names whose they are; they are done when it returns. Throws what the
-  /// device throws: of a launch that cannot be, only to those whose lanes cannot be launched without the others either.
+  /// Runs the steps of these lanes and returns when they are done. `client` identifies the caller.
+  ///
+  /// Throws what the device throws. If the device refuses a combined launch, each request is launched alone. Then only
+  /// a request that is refused again fails.
   void run(BlockDevice& device, std::span<const block::Lane> lanes, const void* client);
-  /// It does something else now, and is not waited for.
+  /// Removes a client from those that the next launch waits for.
   void leave(const void* client);
-  /// Those who are expected are waited for so long, and not as long as the last launch took. For tests.
+  /// Sets a fixed limit for the wait, instead of the time of the last launch. For tests.
   void set_max_wait(std::chrono::nanoseconds longest);
 
  private:
