@@ -12,7 +12,7 @@ namespace lanista::device {
 /// The states on the device are lost, and an older copy must not replace them. The function prints the device `name`
 /// and aborts. A new process resumes the trials from their checkpoints.
 [[noreturn]] inline void abort_on_lost_device(std::string_view name) {
-  std::fprintf(stderr, "lanista: device %s failed and cannot be used by this process any more; resume the study\n",
+  std::fprintf(stderr, "lanista: device %s failed, and this process cannot use it any more; resume the study\n",
                std::string(name).c_str());
   std::abort();
 }

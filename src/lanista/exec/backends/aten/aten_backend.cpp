@@ -123,10 +123,9 @@ Result<const nn::Backend*> aten_backend(std::string_view device) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (error == std::errc() && end == digits.data() + digits.size() && index >= 0) return cuda_backend(index);
   }
-  return Error{
-      .code = Code::kUnavailable,
-      .message = "device 'torch:" + std::string(device) + "' is not known: there are torch:cpu and torch:cuda:N",
-      .where = {}};
+  return Error{.code = Code::kUnavailable,
+               .message = "device 'torch:" + std::string(device) + "' is not known; known: torch:cpu, torch:cuda:N",
+               .where = {}};
 }
 
 }  // namespace lanista::device

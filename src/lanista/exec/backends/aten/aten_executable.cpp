@@ -24,7 +24,7 @@ Result<void> check_options(const nn::ProgramOptions& options) {
   if (options.shards == 1 && options.accumulate == 1) return {};
   return unimplemented("a batch in parts (train.shards=" + std::to_string(options.shards) +
                        ", train.accumulate=" + std::to_string(options.accumulate) +
-                       ") is for the CPU; leave both at 1 on this device, or run with run.devices: [cpu]");
+                       ") needs the CPU; set both to 1 on this device, or run on the CPU (run.devices: [cpu])");
 }
 
 std::size_t element_size(const nn::StateFormat& state_format) {
@@ -137,8 +137,8 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
                                          : updatable_by_products(*train, properties.state_format->layout())));
     const auto update = aten_updates().find(train->options.optimizer);
     if (update == aten_updates().end()) {
-      return unimplemented("optimiser '" + train->options.optimizer + "' has no form on this device; run on the CPU " +
-                           "(run.devices: [cpu])");
+      return unimplemented("optimiser '" + train->options.optimizer +
+                           "' is not supported on this device; run on the CPU " + "(run.devices: [cpu])");
     }
     parts.update = update->second;
     values = std::max(values, bytes_of_values(train->graph, train->types, train->compute, options.max_batch, element));
@@ -236,21 +236,21 @@ void AtenExecutable::check_lane_equality() {
   }
   if (lanes_are_equal_) return;
   device_.warnings().add("on device " + std::string(device_.name()) +
-                         " equal trials have other bits in other lanes (class " + numeric_class_by_lanes() +
-                         "): a trial's bits depend on its lane, and a resumed or repeated one agrees to rounding");
+                         " the bits of a trial depend on its lane (class " + numeric_class_by_lanes() +
+                         "); a resumed or repeated trial agrees up to rounding only");
 }
 
-// Numbers hang on how many lanes a program has where they hang on the lane.
+// If numbers depend on the lane, they depend on the number of lanes too.
 std::string AtenExecutable::numeric_class_by_lanes() const {
   return std::string(device_.numeric_class()) + "/L" + std::to_string(options_.lanes);
 }
 
-// From here on a launch takes half as many.
+// Later launches run half as many lanes.
 void AtenExecutable::halve_lanes_per_launch(std::int64_t lanes) {
   lanes_per_launch_ = std::max<std::int64_t>(1, (lanes + 1) / 2);
   device_.warnings().add("device " + std::string(device_.name()) + " has no memory for steps of " +
                          std::to_string(lanes) + " lanes; a program of " + std::to_string(options_.lanes) +
-                         " lanes takes " + std::to_string(lanes_per_launch_) + " of them at a time, and is slower");
+                         " lanes runs " + std::to_string(lanes_per_launch_) + " of them at a time, which is slower");
 }
 
 std::int64_t AtenExecutable::bytes() const {

@@ -87,7 +87,7 @@ AtenExecutable::RecordedStep& AtenExecutable::recorded(const StepShape& shape) {
       throw DeviceOutOfMemory(
           "device " + std::string(device_.name()) + " has no memory for a step of " + std::to_string(shape.lanes) +
           (shape.lanes == 1 ? " lane" : " lanes") + " with " + std::to_string(shape.size) +
-          " samples; take a smaller batch (data.batch) or model, or run on " + "the CPU (run.devices: [cpu])");
+          " samples; use a smaller batch (data.batch) or model, or run on " + "the CPU (run.devices: [cpu])");
     }
   }
   return *(recorded_steps_[shape] = std::move(made));
@@ -251,7 +251,7 @@ void AtenExecutable::train_step(const nn::StepInput& step_input, std::int64_t st
   const auto lanes = static_cast<std::size_t>(options_.lanes);
   LANISTA_CHECK(
       step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
-      "a step wants hyper-parameters for every lane, and one batch or one a lane");
+      "a step needs hyper-parameters for every lane, and one batch or one batch per lane");
   for (const nn::LaneHyper& each : step_input.hyper) check_hyper(each);
   const bool shared = step_input.batches.size() == 1;
   if (shared) check_batch(step_input.batches[0], true);

@@ -91,7 +91,7 @@ const DeviceDataset* AtenExecutable::dataset_of(const LaneBatches& fed) const {
     known->second = device_.dataset_cache().get(key, [&] { return upload_dataset(*table); });
     if (known->second == nullptr) {
       device_.warnings().add("device " + std::string(device_.name()) +
-                             " has no memory for the data set; batches go up as they are read");
+                             " has no memory for the data set; batches are copied one by one");
     }
   }
   return known->second.get();

@@ -21,21 +21,21 @@ Error unimplemented(std::string message) {
 Result<void> check_options(const nn::ProgramOptions& options) {
   if (options.precision != Precision::kFloat32) {
     return unimplemented(
-        "a block of a device computes in float32, not in " + std::string(name_of(options.precision)) +
+        "the block backend computes in float32, not in " + std::string(name_of(options.precision)) +
         "; use train.precision: float32, or run on the CPU (run.devices: [cpu]) or a device of LibTorch "
         "(run.devices: [cuda:0])");
   }
   if (options.shards == 1 && options.accumulate == 1 && options.stages == nullptr) return {};
   return unimplemented("a batch in parts or a model in stages (train.shards=" + std::to_string(options.shards) +
                        ", train.accumulate=" + std::to_string(options.accumulate) +
-                       ") is for the CPU; run with run.devices: [cpu]");
+                       ") needs the CPU; run on the CPU (run.devices: [cpu])");
 }
 
 Error no_memory(std::int64_t lanes, std::int64_t bytes) {
   return {.code = Code::kResourceExhausted,
           .message = "the device has no memory for " + std::to_string(lanes) + (lanes == 1 ? " lane" : " lanes") +
                      " of " + std::to_string(bytes) +
-                     " bytes; take fewer (run.lanes), or run on the CPU (run.devices: [cpu])",
+                     " bytes; use fewer (run.lanes), or run on the CPU (run.devices: [cpu])",
           .where = {}};
 }
 

@@ -27,7 +27,7 @@ const std::map<std::string, block::Optimizer, std::less<>>& optimizers() {
 
 Error unsupported_operator(const std::string& what) {
   return {.code = Code::kUnimplemented,
-          .message = what + " has no form in a block of a device; run on the CPU (run.devices: [cpu])",
+          .message = what + " is not supported by the block backend; run on the CPU (run.devices: [cpu])",
           .where = {}};
 }
 
