@@ -18,6 +18,7 @@ struct AtenExecutable::PendingChunk {
 
 /// Recorded steps of one shape: their input buffer and their calls.
 struct AtenExecutable::RecordedStep {
+  /// Allocates the inputs of `steps` steps. Nothing is recorded yet.
   RecordedStep(StepShape of, const StepInputBuffer::Layouts& layouts, const AtenDevice& device, std::size_t steps)
       : shape(std::move(of)),
         inputs(layouts, device.device(), steps),
@@ -25,14 +26,16 @@ struct AtenExecutable::RecordedStep {
         fused_updates(steps),
         active_lanes(steps) {}
 
-  StepShape shape;                                                  ///< shape of all its steps
-  StepInputBuffer inputs;                                           ///< inputs of its steps
-  std::vector<Frame> frames;                                        ///< of each step that is fed together with others
-  std::vector<std::map<graph::NodeId, FusedUpdate>> fused_updates;  ///< of each, Frame::descents
-  std::vector<std::vector<std::uint8_t>> active_lanes;              ///< lanes that take part in each
-  std::size_t filled = 0;                                           ///< so many of them wait to be done
-  std::function<void()> one;                                        ///< does the first; empty: not recorded yet
-  std::function<void()> all;                                        ///< does them one after the other
+  StepShape shape;            ///< shape of all its steps
+  StepInputBuffer inputs;     ///< inputs of its steps
+  std::vector<Frame> frames;  ///< frame of each step
+
+  std::vector<std::map<graph::NodeId, FusedUpdate>> fused_updates;  ///< per step: target of `Frame::fused_updates`
+  std::vector<std::vector<std::uint8_t>> active_lanes;              ///< per step and lane: 1 if the lane takes part
+
+  std::size_t filled = 0;     ///< number of steps with inputs that have not run yet
+  std::function<void()> one;  ///< runs the first step; empty until it is recorded
+  std::function<void()> all;  ///< runs all steps in order
 };
 
 /// One step of a `RecordedStep`.

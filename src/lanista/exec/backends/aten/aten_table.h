@@ -32,19 +32,22 @@ struct LaneKey {
 /// A value is a tensor [lanes, batch, …], or [lanes, …] without a batch. The dimensions after the lanes are those of
 /// the graph, with any strides.
 struct Frame {
-  std::int64_t lanes = 0;                    ///< number of lanes
-  std::int64_t batch = 0;                    ///< samples per lane
-  std::int64_t total = 0;                    ///< samples of the step; its loss is the mean over them
-  at::TensorOptions real = {};               ///< element type and device of real values
-  std::vector<LaneKey> keys = {};            ///< of each lane; none in inference
-  Tensor smoothing = {};                     ///< [lanes] of labels
-  Tensor weights = {};                       ///< [lanes, batch] of samples; undefined: 1 each
-  Tensor lane_attrs = {};                    ///< [lanes, k] of ExecutableProperties::lane_attrs, double
-  Tensor active = {};                        ///< [lanes] int64: 1 where a lane takes part; of steps
-  Tensor mask_keys = {};                     ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
-  Tensor samples = {};                       ///< [lanes, batch] int64 sample numbers, if masks are sampled
-  std::vector<double> host_lane_attrs = {};  ///< the same, for kernels of the host
-  MatmulPrecisionScope products = {};        ///< of the device; may be empty
+  std::int64_t lanes = 0;       ///< number of lanes
+  std::int64_t batch = 0;       ///< samples per lane
+  std::int64_t total = 0;       ///< samples of the step; its loss is the mean over them
+  at::TensorOptions real = {};  ///< element type and device of real values
+
+  std::vector<LaneKey> keys = {};  ///< mask keys of each lane; empty in inference
+  Tensor smoothing = {};           ///< [lanes] label smoothing
+  Tensor weights = {};             ///< [lanes, batch] sample weights; undefined if all are 1
+  Tensor lane_attrs = {};          ///< [lanes, k] of ExecutableProperties::lane_attrs, double
+
+  Tensor active = {};     ///< [lanes] int64: 1 if the lane takes part; only in training steps
+  Tensor mask_keys = {};  ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
+  Tensor samples = {};    ///< [lanes, batch] int64 sample numbers, if masks are sampled
+
+  std::vector<double> host_lane_attrs = {};  ///< `lane_attrs` in host memory, for kernels on the host
+  MatmulPrecisionScope products = {};        ///< precision scope of the device; may be empty
   /// Updates that the product at a node may apply instead of storing its gradient. Such a product returns no value.
   const std::map<graph::NodeId, FusedUpdate>* fused_updates = nullptr;
 };

@@ -18,14 +18,16 @@ struct FusedUpdate {
 
 /// Operations that a product applies to its result before it stores it.
 struct ProductEpilogue {
-  double scale = 1;                ///< factor of the product, applied first
-  Tensor bias = {};                ///< [batch, n] of products without an inner batch, added to every row
-  Tensor other = {};               ///< tensor of the product's shape that is added to it
+  double scale = 1;   ///< factor of the product, applied first
+  Tensor bias = {};   ///< [batch, n] of products without an inner batch, added to every row
+  Tensor other = {};  ///< tensor of the product's shape that is added to it
+
   LaneActivation activation = {};  ///< activation f
   Tensor pre_activation = {};      ///< input of f, of the product's shape; the product is multiplied by f' of it
   bool activated = false;          ///< whether f(y) is returned in addition to y
-  bool column_sums = false;        ///< whether the column sums of the right matrix are returned too
-  Tensor destination = {};         ///< tensor that receives the product; allowed with a scale only
+
+  bool column_sums = false;  ///< whether the column sums of the right matrix are returned too
+  Tensor destination = {};   ///< tensor that receives the product; allowed with a scale only
   /// Update to apply if the product is a weight gradient; null otherwise.
   ///
   /// The parameters of active lanes are updated at once, and no y is returned. If the product cannot do so, it returns

@@ -25,9 +25,12 @@ struct StepShape {
   bool wants_gradient_norm = false;   ///< whether the squared gradient norm is computed
   bool clipped = false;               ///< whether gradients are clipped
 
-  const DeviceDataset* table = nullptr;      ///< that batches are rows of; null: they bring their samples
-  std::vector<std::int64_t> lr_ranges = {};  ///< begins and counts of runs of parameters with one rate in every lane
-  /// Of the lanes' numbers: one a piece, and one where nothing is trained, for losses read them too.
+  const DeviceDataset* table = nullptr;  ///< data set of which batches are rows; null if batches hold samples
+
+  /// Begins and counts of the parameter ranges in which every lane has one learning rate.
+  std::vector<std::int64_t> lr_ranges = {};
+
+  /// Number of hyper-parameter tables: one per learning rate range, and at least one, because losses read it too.
   std::int64_t num_hyper_tables() const {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(lr_ranges.size()) / 2);
   }
@@ -42,16 +45,19 @@ class StepInputBuffer {
  public:
   /// Region of a step's inputs.
   enum Region {
-    kFeatures,   ///< real, or tokens as int64; [lanes, batch, …], one lane where batches are shared
-    kTargets,    ///< the same
-    kWeights,    ///< real [lanes, batch]
-    kHyper,      ///< double [pieces, lanes, columns]
-    kLaneAttrs,  ///< double [lanes, numbers]
+    kFeatures,  ///< real, or tokens as int64; [lanes, batch, …], one lane if batches are shared
+    kTargets,   ///< real, or labels as int64; [lanes, batch, …], one lane if batches are shared
+    kWeights,   ///< real [lanes, batch]
+
+    kHyper,      ///< double [learning rate ranges, lanes, UpdateHyperTable::kColumns]
+    kLaneAttrs,  ///< double [lanes, attributes]
     kActive,     ///< int64 [lanes]
-    kKeys,       ///< int64 [lanes, 2]: seed, step
-    kSamples,    ///< int64 [lanes, batch] rows, one lane where batches are shared
-    kStep,       ///< int64 [1]: the step's number in its chunk
-    kRegions
+
+    kKeys,     ///< int64 [lanes, 2]: seed and step of the masks
+    kSamples,  ///< int64 [lanes, batch] row numbers, one lane if batches are shared
+    kStep,     ///< int64 [1]: number of the step in its chunk
+
+    kRegions  ///< number of regions
   };
   /// Element type and sizes of a region.
   struct Layout {
@@ -62,7 +68,6 @@ class StepInputBuffer {
   using Layouts = std::array<Layout, kRegions>;
 
   /// Allocates the buffer for `steps` steps.
-
   StepInputBuffer(const Layouts& layouts, at::Device device, std::size_t steps = 1);
   ~StepInputBuffer();
   StepInputBuffer(const StepInputBuffer&) = delete;
