@@ -48,13 +48,13 @@ using AtenFusions = std::map<std::pair<std::string, std::string>, AtenFusion>;
 
 /// All fusions that `kernels` supports; none if it is null. `kernels` must outlive the result.
 AtenFusions aten_fusions(const LaneKernels* kernels, Precision precision);
-/// Adds fusions of element-wise operators and losses.
+/// Adds fusions of cross-entropy with its gradient, and of an embedding with a positional embedding.
 void add_lane_elementwise_fusions(AtenFusions& fusions, const LaneKernels& kernels);
-/// Adds fusions of linear layers.
+/// Adds fusions of linear layers and matrix products.
 void add_lane_linear_fusions(AtenFusions& fusions, const LaneKernels& kernels, const OperandRounding& products);
-/// Adds fusions of data movement.
+/// Adds fusions of the gradients of slices and the products that compute them.
 void add_lane_move_fusions(AtenFusions& fusions, const LaneKernels& kernels, const OperandRounding& products);
-/// Adds fusions of normalisations.
+/// Adds fusions of normalisations, and of a softmax gradient with a scale.
 void add_lane_norm_fusions(AtenFusions& fusions, const LaneKernels& kernels);
 
 /// Nodes of a graph that run as one call.

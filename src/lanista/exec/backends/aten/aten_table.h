@@ -100,15 +100,15 @@ void add_pools(AtenTable& table);
 void add_moves(AtenTable& table);
 /// Adds ATen entries of losses.
 void add_losses(AtenTable& table);
-/// Replaces entries of convolutions and matrix products by lane kernels.
+/// Replaces entries of convolutions by lane kernels.
 void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
-/// Replaces entries of linear layers by lane kernels.
+/// Replaces entries of linear layers and matrix products by lane kernels.
 void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
-/// Replaces entries of data movement by views without a copy.
+/// Replaces `transpose` by a view if the last axis stays the last one, else by one copy.
 void add_lane_moves(AtenTable& table);
-/// Replaces entries of normalisations by lane kernels.
+/// Replaces entries of batch norm, layer norm and softmax by lane kernels.
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
-/// Replaces entries of element-wise operators by lane kernels.
+/// Replaces entries of element-wise operators, embeddings, dropout and cross-entropy by lane kernels.
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
 /// Replaces entries of pools by lane kernels.
 void add_lane_pools(AtenTable& table, const LaneKernels& kernels);

@@ -112,9 +112,9 @@ EmitTable emit_table();
 
 /// Adds linear layers, convolutions and matrix products.
 void add_dense_calls(EmitTable& table);
-/// Adds activations, other element-wise operators and data movement.
+/// Adds activations, element-wise arithmetic, softmax and dropout.
 void add_elementwise_calls(EmitTable& table);
-/// Adds normalisations, pools and losses.
+/// Adds normalisations, pools, means, data movement, embeddings and losses.
 void add_other_calls(EmitTable& table);
 
 }  // namespace lanista::device
