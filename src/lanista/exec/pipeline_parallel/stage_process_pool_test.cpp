@@ -78,7 +78,7 @@ TEST(StageProcessPool, KillProcessesThatViolateTheProtocol) {
       std::string::npos);
   // A frame with a checksum that is another one.
   Hosts odd({R"(printf '\0\0\0\0\102\0\0\0'; printf '\0\0\0\0'; cat > /dev/null)"});
-  EXPECT_NE(odd.step(2).find("at rank 1 of a pipeline sent a message whose bytes do not match"), std::string::npos);
+  EXPECT_NE(odd.step(2).find("at rank 1 of a pipeline sent a message with bytes that do not match"), std::string::npos);
   EXPECT_EQ(odd.losses.size(), 1U);
 }
 
