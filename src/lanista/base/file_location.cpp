@@ -93,8 +93,7 @@ Result<Descriptor> ConfiningFolder::open_folder(uid_t* owner) {
   // A folder that was removed in the meantime is opened again by name, since it may have been made again.
   const bool is_there = folder_.valid() && ::fstat(folder_.get(), &file_status) == 0 && file_status.st_nlink > 0;
   if (!is_there) {
-    folder_ = Descriptor(
-        retry_on_eintr([&] { return ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); }));
+    folder_ = Descriptor(retry_on_eintr([&] { return ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); }));
     if (!folder_.valid() || ::fstat(folder_.get(), &file_status) != 0) {
       return system_error("cannot open folder", path_, errno);
     }

@@ -13,9 +13,9 @@ namespace lanista {
 enum class PowerLoss {
   /// Bytes of files: all, those after some offset, or single blocks. A lost block has zeros, noise or older bytes.
   kBytes,
-  kNames,    ///< All names that were made, renamed or removed since their folder was synced.
-  kAll,      ///< Every byte and every name.
-  kSampled   ///< A random choice of byte blocks and names, in any order.
+  kNames,   ///< All names that were made, renamed or removed since their folder was synced.
+  kAll,     ///< Every byte and every name.
+  kSampled  ///< A random choice of byte blocks and names, in any order.
 };
 
 /// A file system in memory: for studies that leave no files, and for tests. Paths are names, compared as they are

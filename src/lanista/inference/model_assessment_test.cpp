@@ -128,9 +128,10 @@ std::string table() {
 TEST(AssessModel, ReportsResidualsOfNumbers) {
   const testing::TemporaryFolder temporary;
   testing::write(temporary.path() / "t.csv", table());
-  const EndedStudy study("model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\n"
-                         "train: {epochs: 2, metrics: [mae, rmse]}\ndata: {source: \"csv:" +
-                         (temporary.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
+  const EndedStudy study(
+      "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\n"
+      "train: {epochs: 2, metrics: [mae, rmse]}\ndata: {source: \"csv:" +
+      (temporary.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
 
   const auto assessed = assess_model(study.package, study.data, false);
 
@@ -190,7 +191,8 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
   testing::write(temporary.path() / "t.csv", table);
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
-      "data: {source: \"csv:" + (temporary.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
+      "data: {source: \"csv:" +
+      (temporary.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
   ASSERT_TRUE(study.data.spec().multilabel);
 
   const auto assessed = assess_model(study.package, study.data, true);

@@ -3,8 +3,8 @@
 
 #include "lanista/base/frame.h"
 #include "lanista/engine/core/engine.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/io/studyfile/space_preview.h"
+#include "support/engine/core/test_support.h"
 #include "support/io/studyfile/test_spaces.h"
 
 namespace lanista::engine {

@@ -6,8 +6,8 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/ipc/remote_launcher.h"
-#include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/study/epoch_schedule.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::engine {
 namespace {
@@ -49,9 +49,8 @@ Result<void> check_start(const study::TrainConfig& train) {
                                                   ", and train.start is off; allowed there: parent, study, zoo, file");
   }
   if (train.start_optimizer == study::kCarryOptimizer && (off || train.start == study::kStartFile)) {
-    return refused("train.start_optimizer",
-                   "is 'carry', and train.start is " + train.start +
-                       "; it needs parent, study or zoo: a file has no optimizer state");
+    return refused("train.start_optimizer", "is 'carry', and train.start is " + train.start +
+                                                "; it needs parent, study or zoo: a file has no optimizer state");
   }
   if (train.start_shrink == study::kShrinkByLoss && (off || train.start == study::kStartFile)) {
     return refused("train.start_shrink",

@@ -168,7 +168,7 @@ std::size_t count_json_values(const nlohmann::json& value) {
 }
 
 Result<ImportedTrials> import_trials(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data,
-                            const mutate::ModelSpace& models) {
+                                     const mutate::ModelSpace& models) {
   LANISTA_TRY(check_comparable(old_study, config, data));
   const TrialMatcher fitting(old_study, config, data, models);
   ImportedTrials out;

@@ -32,7 +32,7 @@ std::vector<const TrialView*> outputs_read_after(const StudyView& view) {
 }
 
 Result<ImportedTrials> import_from(const StudyView& old, const study::StudyConfig& config,
-                        const data::DataSpec& data = testing::small_data()) {
+                                   const data::DataSpec& data = testing::small_data()) {
   MemoryFileSystem none;
   const auto models = make_model_space(config, data, ".", none);
   LANISTA_CHECK(models.ok(), models ? "" : models.error().text());
@@ -232,12 +232,17 @@ TEST(EarlierTrials, AreParentsForEvolution) {
       EXPECT_LT(trial.proposal.parent->value, trial.id.value);
     }
     // A child has all of its parent's hyper-parameters but one, or all of its edits and one more.
-    children += std::ranges::any_of(earlier.trials, [&](const study::EarlierTrial& other) {
-      const auto& own = trial.proposal.edits;
-      const bool edits = !other.proposal.edits.empty() && own.size() > other.proposal.edits.size() &&
-                         std::equal(other.proposal.edits.begin(), other.proposal.edits.end(), own.begin());
-      return edits || other.proposal.sample == trial.proposal.sample;
-    }) ? 1 : 0;
+    children +=
+        std::ranges::any_of(earlier.trials,
+                            [&](const study::EarlierTrial& other) {
+                              const auto& own = trial.proposal.edits;
+                              const bool edits =
+                                  !other.proposal.edits.empty() && own.size() > other.proposal.edits.size() &&
+                                  std::equal(other.proposal.edits.begin(), other.proposal.edits.end(), own.begin());
+                              return edits || other.proposal.sample == trial.proposal.sample;
+                            })
+            ? 1
+            : 0;
   }
   EXPECT_GT(children, 4U) << "the first proposals of a study that knows nothing are random";
   Bench plain;

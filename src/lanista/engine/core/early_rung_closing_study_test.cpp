@@ -5,8 +5,8 @@
 #include <set>
 
 #include "lanista/engine/core/engine.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/search/study/pruning_rules.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "lanista/base/real_json.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
-#include "lanista/engine/core/study_folder.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_folder.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_zoo.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/model/graph/op.h"
@@ -71,8 +71,7 @@ Result<void> check_extension(const StudyState& state, const Engine::Extension& e
 }
 
 Error nothing_to_extend(const std::string& spent, const std::string& option) {
-  return Error{Code::kInvalidArgument,
-               spent + ", so this extension trains nothing; add a number with " + option, ""};
+  return Error{Code::kInvalidArgument, spent + ", so this extension trains nothing; add a number with " + option, ""};
 }
 
 /// Checks that an extension allows more training: it must raise each limit that is used up.
@@ -89,7 +88,7 @@ Result<void> check_extension_trains(const StudyState& state, const Engine::Exten
   }
   if (state.steps && state.view.steps + steps_of_a_trial > *state.steps && !extension.steps) {
     return nothing_to_extend("no trial fits into the budget of " + std::to_string(*state.steps) + " steps any more",
-                           "--steps");
+                             "--steps");
   }
   return {};
 }
@@ -124,7 +123,7 @@ Result<nlohmann::json> with_devices(nlohmann::json numerics, const nlohmann::jso
 /// Reads the frozen weights again from their source if the stored file is lost. Errors: kFailedPrecondition (the source
 /// has changed).
 Result<void> repair_frozen_weights(const StudyView& view, const graph::Graph& base, const data::DataSpec& data,
-                         const std::string& folder, FileSystem& fs, const graph::OpTable& ops) {
+                                   const std::string& folder, FileSystem& fs, const graph::OpTable& ops) {
   store::CheckpointStore checkpoints(fs, folder);
   const auto stored = checkpoints.get(view.frozen);
   if (stored || (stored.error().code != Code::kNotFound && stored.error().code != Code::kDataLoss)) {
@@ -158,8 +157,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   numerics = with_summation_order(std::move(numerics), config.train);
   std::optional<store::Checkpoint> frozen;
   if (config.model.frozen) {
-    LANISTA_ASSIGN(frozen, frozen_weights(config, models->bases().front().graph, *services.data, folder, fs,
-                                          services.ops));
+    LANISTA_ASSIGN(frozen,
+                   frozen_weights(config, models->bases().front().graph, *services.data, folder, fs, services.ops));
   }
 
   std::optional<ReadStart> start;

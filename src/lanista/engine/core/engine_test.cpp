@@ -7,8 +7,8 @@
 #include <set>
 
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/io/formats/safetensors.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {

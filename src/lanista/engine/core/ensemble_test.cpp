@@ -5,8 +5,8 @@
 
 #include <numeric>
 
-#include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/engine/core/resolve_from_data.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine {

@@ -9,9 +9,9 @@
 #include "lanista/engine/core/fake_executor.h"
 #include "lanista/engine/core/noop_executor.h"
 #include "lanista/engine/remote/process_executor.h"
-#include "support/engine/remote/wire_executor.h"
 #include "lanista/engine/remote/worker_loop.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/remote/wire_executor.h"
 
 namespace lanista::engine::testing {
 namespace {

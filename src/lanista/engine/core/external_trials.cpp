@@ -6,12 +6,12 @@
 #include <limits>
 #include <set>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/base/csv.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/io/studyfile/notation.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/sampler/enqueued.h"
 #include "lanista/search/study/trainings.h"
-#include "lanista/io/studyfile/notation.h"
 
 namespace lanista::engine {
 namespace {
@@ -169,7 +169,7 @@ std::vector<std::string> required_metrics(const study::StudyConfig& config) {
 }
 
 Result<std::vector<ExternalTrial>> read_csv_trials(std::string_view text, const std::vector<std::string>& params,
-                                                const std::vector<std::string>& metrics) {
+                                                   const std::vector<std::string>& metrics) {
   LANISTA_ASSIGN(const formats::CsvTable table, formats::parse_csv(text, {0, true}));
   std::map<std::size_t, std::string> param_columns, metric_columns;
   std::optional<std::size_t> epochs, is_refinement;
@@ -272,7 +272,7 @@ Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, con
 }
 
 Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, const study::StudyConfig& config,
-                            std::shared_ptr<const mutate::ModelSpace> models) {
+                                     std::shared_ptr<const mutate::ModelSpace> models) {
   const auto refuse = [](const std::string& message, const std::string& key) {
     return Error{Code::kInvalidArgument, "its trials cannot be imported: " + message, key};
   };

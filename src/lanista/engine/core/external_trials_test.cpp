@@ -119,14 +119,14 @@ TEST(ExternalTrials, ImportsProposableRowsAndReportsOthers) {
     return ExternalTrial{name, std::move(params), {{"val_accuracy", accuracy}}, epoch};
   };
   const auto taken = must(import_trials({row("row 1", {{"optimizer", "sgd"}, {"lr", 0.1}, {"momentum", 0}}, 0.9),
-                                     row("row 2", {{"optimizer", "adam"}, {"lr", 0.1}}, 0.9),
-                                     row("row 3", {{"optimizer", "adam"}, {"lr", 0.001}, {"momentum", 0.5}}, 0.9),
-                                     row("row 4", {{"optimizer", "sgd"}, {"lr", 0.1}}, 0.9),
-                                     row("row 5", {{"optimizer", "adam"}, {"lr", 0.002}}, std::nan("")),
-                                     row("row 6", {{"optimizer", "adam"}, {"lr", 0.003}}, 0.8, 4),
-                                     row("row 7", {{"optimizer", "adam"}, {"lr", 0.003}}, 0.8, 10),
-                                     row("row 8", {{"optimizer", "adam"}, {"lr", 0.003}, {"beta", 1}}, 0.8)},
-                                    config, small_models()));
+                                         row("row 2", {{"optimizer", "adam"}, {"lr", 0.1}}, 0.9),
+                                         row("row 3", {{"optimizer", "adam"}, {"lr", 0.001}, {"momentum", 0.5}}, 0.9),
+                                         row("row 4", {{"optimizer", "sgd"}, {"lr", 0.1}}, 0.9),
+                                         row("row 5", {{"optimizer", "adam"}, {"lr", 0.002}}, std::nan("")),
+                                         row("row 6", {{"optimizer", "adam"}, {"lr", 0.003}}, 0.8, 4),
+                                         row("row 7", {{"optimizer", "adam"}, {"lr", 0.003}}, 0.8, 10),
+                                         row("row 8", {{"optimizer", "adam"}, {"lr", 0.003}, {"beta", 1}}, 0.8)},
+                                        config, small_models()));
   ASSERT_EQ(taken.earlier.trials.size(), 2U);
   const study::EarlierTrial& whole = taken.earlier.trials[0];
   EXPECT_EQ(whole.proposal.sample.at("momentum"), space::Value(0.0));

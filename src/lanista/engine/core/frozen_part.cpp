@@ -7,22 +7,22 @@
 #include <vector>
 
 #include "lanista/base/edit_distance.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/onnx_file.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/io/formats/signature.h"
-#include "lanista/plan/sharing/materialize_rule.h"
-#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/plan/sharing/materialize_rule.h"
 
 namespace lanista::engine {
 namespace {
 
 constexpr const char* kThrough = "model.frozen.through";
 constexpr const char* kWeights = "model.frozen.weights";
-constexpr std::int64_t kMemoryDivisor = 4;  // cached values leave memory for programs
-constexpr double kRelativeTolerance = 1e-5;          // files hold means in float32
+constexpr std::int64_t kMemoryDivisor = 4;   // cached values leave memory for programs
+constexpr double kRelativeTolerance = 1e-5;  // files hold means in float32
 
 Error refused(const char* key, const std::string& message) { return {Code::kInvalidArgument, message, key}; }
 
@@ -175,7 +175,7 @@ Result<FrozenPart> frozen_part(const study::StudyView& view) {
 }
 
 Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPart& frozen,
-                                        const store::CheckpointStore& checkpoints) {
+                                       const store::CheckpointStore& checkpoints) {
   if (frozen.nodes.empty()) return state;
   LANISTA_ASSIGN(store::Checkpoint stored, checkpoints.get(frozen.weights));
   for (Tensor& tensor : stored.tensors) {
@@ -185,7 +185,7 @@ Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPa
 }
 
 Result<fuse::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
-                                          const data::DataSpec& data, bool augmented, std::int64_t bytes) {
+                                             const data::DataSpec& data, bool augmented, std::int64_t bytes) {
   const fuse::PrefixReaders readers{.samples = augmented ? data.split_rows[1] : data.rows,
                                     .epochs = frozen.epochs,
                                     .room = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};

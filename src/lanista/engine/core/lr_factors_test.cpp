@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "lanista/engine/core/study_setup.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/mutator.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::engine {
 namespace {
@@ -57,7 +57,8 @@ TEST(LrFactors, RefuseAmbiguousParts) {
     return checked ? std::string() : checked.error().where + ": " + checked.error().message;
   };
   EXPECT_EQ(error_of({{"stem", 0.1}, {"features", 0.5}, {"base", 0.2}, {"head", 3}}), "");
-  EXPECT_EQ(error_of({{"stem", 0}}), "train.rates.stem: is 0, which trains nothing; model.frozen sets what is not trained");
+  EXPECT_EQ(error_of({{"stem", 0}}),
+            "train.rates.stem: is 0, which trains nothing; model.frozen sets what is not trained");
   EXPECT_EQ(error_of({{"stem", -0.5}}), "train.rates.stem: is -0.5; it must be above 0, and at most 1000000");
   EXPECT_NE(error_of({{"stem", NAN}}), "");
   EXPECT_NE(error_of({{"stem", INFINITY}}), "");

@@ -6,8 +6,8 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/engine.h"
-#include "support/io/formats/foreign_networks.h"
 #include "lanista/model/graph/infer.h"
+#include "support/io/formats/foreign_networks.h"
 
 namespace lanista::engine {
 namespace {

@@ -13,9 +13,9 @@
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/io/formats/signature.h"
+#include "lanista/io/store/record_json.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/io/store/record_json.h"
 #include "lanista/search/study/record_fields.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/state_names.h"
@@ -29,8 +29,7 @@ using nlohmann::json;
 /// Schemas of package.json. A package is written with the oldest schema that holds all its facts. Older builds refuse
 /// newer schemas, because they would misread them: standardised targets, several members, labels or several targets,
 /// and members with their own normalisation.
-constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4,
-                       kOfPositions = 5;
+constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4, kOfPositions = 5;
 constexpr std::int64_t kPackageSchema = kOfPositions;
 
 /// Most members of a package; a file with more is invalid.

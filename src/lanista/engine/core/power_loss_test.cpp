@@ -4,16 +4,16 @@
 
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
 
 using store::RecordType;
 using testing::Bench;
-using testing::kFolder;
 using testing::ForwardingExecutor;
+using testing::kFolder;
 using testing::small_study;
 
 const FakeOptions kFake{.workers = 2, .checkpoint_one_in = 2};

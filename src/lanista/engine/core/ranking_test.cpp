@@ -2,10 +2,10 @@
 
 #include <limits>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/noop_executor.h"
-#include "lanista/engine/core/top_k.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/engine/core/top_k.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
@@ -13,8 +13,8 @@ namespace {
 
 using testing::Bench;
 using testing::kFolder;
-using testing::small_study;
 using testing::RepeatingStrategy;
+using testing::small_study;
 
 TEST(Engine, EndsDuplicatesWithTheirOriginal) {
   Bench bench;

@@ -17,8 +17,8 @@ namespace {
 using nlohmann::json;
 using store::RecordType;
 using testing::Bench;
-using testing::kFolder;
 using testing::ForwardingExecutor;
+using testing::kFolder;
 using testing::small_study;
 
 using Limits = std::numeric_limits<double>;
@@ -301,11 +301,11 @@ TEST_F(Records, RoundTripAnyText) {
     written_and_read(RecordType::kMeasurement, study::measurement_json({TrialId{1}, 1, 2, {{text, 0.5}}}));
     written_and_read(RecordType::kVerdict, verdict_body(TrialId{1}, 1, study::Verdict::kPause));
     written_and_read(RecordType::kGroup,
-                    group_body({7,
-                                {strategy::NewTrial{trial.proposal}, strategy::ResumeTrial{TrialId{1}, 5},
-                                 strategy::StopTrial{TrialId{2}}},
-                                true,
-                                0.5}));
+                     group_body({7,
+                                 {strategy::NewTrial{trial.proposal}, strategy::ResumeTrial{TrialId{1}, 5},
+                                  strategy::StopTrial{TrialId{2}}},
+                                 true,
+                                 0.5}));
     written_and_read(RecordType::kPaused, paused_body({{TrialId{1}, 3}, 0.1, text, hash_text(text)}));
     written_and_read(RecordType::kResumed, resumed_body({{TrialId{1}, 3, 9}, 0.1}));
     const study::Outcome failed{study::OutcomeKind::kFailed, text, {}, text, {}};
@@ -434,7 +434,7 @@ TEST(Study, RefusesUnreadableRecordAndResumes) {
     ConfusedPair confused(fake);
     const Services services = bench.services(bench.disk, confused);
     auto engine = is_new ? Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, services)
-                       : Engine::resume(kFolder, {}, bench.numerics, services);
+                         : Engine::resume(kFolder, {}, bench.numerics, services);
     ASSERT_TRUE(engine);
     const auto interrupted = (*engine)->run();
     ASSERT_FALSE(interrupted);

@@ -12,13 +12,13 @@ using testing::expect_resumes_from_every_change;
 using testing::Files;
 using testing::kFolder;
 using testing::kOptions;
-using testing::small_study;
 using testing::RepeatingStrategy;
+using testing::small_study;
 
 /// Runs a study with `request` after event number `event_number`. Returns the files on the disk before each later
 /// change of a file.
 std::vector<Files> snapshots_after_request(Bench& bench, int event_number, const std::string& request,
-                                 const std::function<Result<RunResult>(FileSystem&)>& run) {
+                                           const std::function<Result<RunResult>(FileSystem&)>& run) {
   std::vector<Files> snapshots;
   testing::WatchedFileSystem fs(bench.disk);
   bench.observer.on_event = [&, seen = 0](const StudyView&, const study::Event&) mutable {
@@ -155,9 +155,10 @@ TEST(RequestAtAnyPosition, KeepsEarlierDecisions) {
 }
 
 TEST(Resume, KeepsAnnouncedDecisions) {
-  const CustomStudy stateful{small_study(10), [](const auto& models) {
-                       return std::make_unique<StatefulVerdictStrategy>(*make_strategy(small_study(10), models));
-                     }};
+  const CustomStudy stateful{
+      small_study(10), [](const auto& models) {
+        return std::make_unique<StatefulVerdictStrategy>(*make_strategy(small_study(10), models));
+      }};
   Bench bench;
   ASSERT_TRUE(stateful.run_study(bench, 0).ok());
   int surprised = 0;
@@ -173,11 +174,11 @@ TEST(Resume, CountsDuplicatesAcrossKill) {
   study::StudyConfig config = small_study(1'000'000);
   config.strategy.slots = 2;
   const CustomStudy repeating{config, [](const std::shared_ptr<const mutate::ModelSpace>& models) {
-                          study::Proposal proposal;
-                          proposal.base_hash = proposal.graph_hash = models->base(0).hash;
-                          proposal.budget = 2;
-                          return std::make_unique<RepeatingStrategy>(proposal);
-                        }};
+                                study::Proposal proposal;
+                                proposal.base_hash = proposal.graph_hash = models->base(0).hash;
+                                proposal.budget = 2;
+                                return std::make_unique<RepeatingStrategy>(proposal);
+                              }};
   Bench bench;
   ASSERT_TRUE(repeating.run_study(bench, 0).ok());
   EXPECT_EQ(bench.view().end_reason, "the strategy proposes only what was tried before");

@@ -4,11 +4,11 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/edit_distance.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/io/data/augment.h"
 #include "lanista/io/data/selector.h"
-#include "lanista/engine/core/study_setup.h"
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/model/autodiff/loss.h"
+#include "lanista/model/mutate/model_space.h"
 #include "lanista/search/study/epoch_schedule.h"
 
 namespace lanista::engine {
@@ -152,7 +152,7 @@ std::string task_hint(const step::Loss* loss) {
 }  // namespace
 
 Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec& data,
-                         std::span<const study::Metric> own_metrics) {
+                               std::span<const study::Metric> own_metrics) {
   if (config.model.space.is_null()) LANISTA_TRY(resolve_bases(config.model.base, data));
   if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
   LANISTA_TRY(resolve_targets(config.data.targets, data));

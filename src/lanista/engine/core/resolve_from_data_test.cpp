@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/executor.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::engine {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "lanista/engine/core/engine.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/search/study/pruning_rules.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
@@ -87,7 +87,7 @@ study::StudyConfig study_of(const std::string& strategy, const std::string& rule
 }
 
 Result<RunResult> run(Bench& bench, const study::StudyConfig& config, const FakeOptions& options, FileSystem& fs,
-                    bool resumes = false) {
+                      bool resumes = false) {
   FakeExecutor fake = bench.executor(fs, options);
   DivergingExecutor lawful(fake, {});
   auto engine = resumes ? Engine::resume(kFolder, {}, bench.numerics, bench.services(fs, lawful))

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/earlier_trials.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::engine {
 namespace {
@@ -17,7 +17,7 @@ using testing::kOptions;
 using testing::small_study;
 
 study::StudyConfig two_stage_study(std::int64_t trials, std::int64_t best,
-                                study::StopConfig stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}}) {
+                                   study::StopConfig stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}}) {
   study::StudyConfig config = small_study(trials);
   config.train.schedule = "cosine";
   config.stop = std::move(stop);

@@ -30,7 +30,7 @@ bool DeviceTable::has_same_devices(const DeviceTable& other) const {
 }
 
 Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec& data,
-                              const mutate::ModelSpace& models) {
+                          const mutate::ModelSpace& models) {
   study::TrialView trial;
   trial.id = TrialId{1};
   trial.proposal.budget = config.train.epochs;

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/ensemble.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 
 namespace lanista::engine {
@@ -21,10 +21,10 @@ std::string first_capable_device(const std::vector<TrainingDevice>& devices, con
 
 Result<RunResult> StudyEngine::end_study() {
   const bool stopped = state_.pending_end_reason == "stopped by the user";
-  const std::string reason = !state_.pending_end_reason.empty()       ? state_.pending_end_reason
+  const std::string reason = !state_.pending_end_reason.empty()     ? state_.pending_end_reason
                              : !state_.finish_paused_reason.empty() ? state_.finish_paused_reason
-                             : exhausted_reason_.empty()      ? "budget"
-                                                          : exhausted_reason_;
+                             : exhausted_reason_.empty()            ? "budget"
+                                                                    : exhausted_reason_;
   std::optional<TrialId> winner;
   std::optional<study::Ensemble> ensemble;
   std::map<std::string, double> test;

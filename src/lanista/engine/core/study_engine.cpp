@@ -101,8 +101,8 @@ Result<void> StudyEngine::send_groups() {
   if (schedule::Regrouping changes = planner_.changes(); !changes.parts.empty()) {
     state_.plan.apply(changes);
     const bool by_changes = state_.schema >= store::kPlansSchema;  // a log keeps its schema
-    LANISTA_TRY(log_.append_deferred(RecordType::kPlan,
-                                      by_changes ? plan_body(changes) : plan_body(state_.plan.plan())));
+    LANISTA_TRY(
+        log_.append_deferred(RecordType::kPlan, by_changes ? plan_body(changes) : plan_body(state_.plan.plan())));
     services_.executor->command(UpdateGroups{std::move(changes), std::exchange(allowed_, {})});
   }
   for (const Allow& allow : std::exchange(allowed_, {})) services_.executor->command(allow);
@@ -160,7 +160,7 @@ Result<void> StudyEngine::accept_epoch(study::Measurement measurement) {
   if (it == active_.end() || it->second.is_ending_or_pausing()) return {};
   Active& trial = it->second;
   const std::int64_t expected = trial.next + static_cast<std::int64_t>(trial.reports.size());
-  if (measurement.epoch < expected) return {};  // a resumed trial repeats its measurements
+  if (measurement.epoch < expected) return {};      // a resumed trial repeats its measurements
   if (measurement.epoch > trial.budget) return {};  // a checkpoint of a damaged folder may have more epochs
   if (measurement.epoch > expected) {
     return Error{Code::kInternal,

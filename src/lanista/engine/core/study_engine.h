@@ -9,20 +9,20 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/engine/core/checkpoint_refs.h"
 #include "lanista/engine/core/control_requests.h"
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/core/ensemble.h"
-#include "lanista/engine/core/run_ahead_limit.h"
-#include "lanista/engine/core/package.h"
 #include "lanista/engine/core/optimum_reached.h"
-#include "lanista/engine/core/top_k.h"
-#include "lanista/engine/core/checkpoint_refs.h"
+#include "lanista/engine/core/package.h"
+#include "lanista/engine/core/run_ahead_limit.h"
 #include "lanista/engine/core/study_state.h"
 #include "lanista/engine/core/study_zoo.h"
+#include "lanista/engine/core/top_k.h"
 #include "lanista/engine/core/warm_start.h"
+#include "lanista/io/zoo/catalogue.h"
 #include "lanista/plan/grouping/device_planners.h"
 #include "lanista/search/sampler/dominance_pruner.h"
-#include "lanista/io/zoo/catalogue.h"
 
 namespace lanista::engine {
 

@@ -71,9 +71,17 @@ Result<void> check_new_folder(FileSystem& fs, const std::string& folder) {
 
 Result<void> check_own_paths(FileSystem& fs, const std::string& folder) {
   constexpr std::array kFolders{"log", "ckpt", "control", "best", "best/members"};
-  constexpr std::array kFiles{"log/lock",          "log/000001.log",   "control/crash.marks", "config.resolved.yaml",
-                              "README.txt",        "assessment.json",  "report.html",         "best/package.json",
-                              "best/model.graph",  "best/model.onnx",  "best/weights.safetensors"};
+  constexpr std::array kFiles{"log/lock",
+                              "log/000001.log",
+                              "control/crash.marks",
+                              "config.resolved.yaml",
+                              "README.txt",
+                              "assessment.json",
+                              "report.html",
+                              "best/package.json",
+                              "best/model.graph",
+                              "best/model.onnx",
+                              "best/weights.safetensors"};
   const auto check = [&](const std::string& name, FileKind allowed, const std::string& allowed_text) -> Result<void> {
     const std::string path = folder + "/" + name;
     const FileKind kind = fs.kind(path);

@@ -85,9 +85,9 @@ std::size_t StudyEngine::next_waiting_index(std::size_t first) {
     if (!can_carry_out(waiting.member)) break;
     const auto* resumed = std::get_if<strategy::ResumeTrial>(&waiting.member);
     if (!waiting.line_positions) {
-      waiting.line_positions = resumed != nullptr
-                           ? dominance_pruner_.positions_of(resumed->trial)
-                           : dominance_pruner_.positions_of(std::get<strategy::NewTrial>(waiting.member).proposal);
+      waiting.line_positions =
+          resumed != nullptr ? dominance_pruner_.positions_of(resumed->trial)
+                             : dominance_pruner_.positions_of(std::get<strategy::NewTrial>(waiting.member).proposal);
     }
     strategy::DominancePruner::QueueEntry one{&*waiting.line_positions, *waiting.cost, 0, {}};
     one.budget = resumed != nullptr ? resumed->budget : std::get<strategy::NewTrial>(waiting.member).proposal.budget;

@@ -5,23 +5,23 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/engine/core/frozen_part.h"
-#include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/lr_factors.h"
+#include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/io/formats/signature.h"
+#include "lanista/io/studyfile/blueprint.h"
+#include "lanista/model/autodiff/loss.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/mutator.h"
-#include "lanista/model/autodiff/loss.h"
+#include "lanista/search/halving/per_fold.h"
+#include "lanista/search/halving/selected_epoch_events.h"
 #include "lanista/search/sampler/earlier_trials.h"
 #include "lanista/search/sampler/enqueued.h"
-#include "lanista/search/halving/per_fold.h"
 #include "lanista/search/sampler/repeat.h"
 #include "lanista/search/sampler/second_stage.h"
-#include "lanista/search/halving/selected_epoch_events.h"
 #include "lanista/search/study/refinements.h"
 #include "lanista/search/study/start_race.h"
-#include "lanista/io/studyfile/blueprint.h"
 
 namespace lanista::engine {
 namespace {
@@ -65,8 +65,7 @@ Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data
     const auto& vocab = std::get<std::int64_t>(*base.graph.node(id).attrs.find("vocab"));
     if (vocab >= data.vocab) continue;
     return Error{Code::kInvalidArgument,
-                 "the model has " + std::to_string(vocab) + " tokens, the data has " + std::to_string(data.vocab),
-                 ""};
+                 "the model has " + std::to_string(vocab) + " tokens, the data has " + std::to_string(data.vocab), ""};
   }
   graph::Shape features = data.features;
   features.dims.insert(features.dims.begin(), graph::kBatch);
@@ -165,9 +164,9 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::
 }
 
 Result<std::shared_ptr<const mutate::ModelSpace>> make_space_over(const study::StudyConfig& config,
-                                                             const data::DataSpec& data,
-                                                             std::vector<mutate::BaseModel> bases,
-                                                             const graph::OpTable& ops) {
+                                                                  const data::DataSpec& data,
+                                                                  std::vector<mutate::BaseModel> bases,
+                                                                  const graph::OpTable& ops) {
   const auto plugins = mutate::builtin_mutators();
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (std::size_t i = 0; i < config.space.mutate.size(); ++i) {
@@ -343,8 +342,8 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
 }
 
 Result<std::vector<LineageSegment>> lineage_jobs(const study::StudyView& view, const data::DataSpec& data,
-                                          const study::TrialView& trial, std::int64_t epochs,
-                                          const graph::Graph& model) {
+                                                 const study::TrialView& trial, std::int64_t epochs,
+                                                 const graph::Graph& model) {
   std::vector<LineageSegment> out;
   for (const study::LineageSegment& lineage_segment : study::lineage(view, trial, epochs)) {
     study::TrialView as_it_was = view.trials.at(lineage_segment.trial.value - 1);

@@ -161,8 +161,8 @@ void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_t
   now = logical_time;
 }
 
-void StudyState::end_study(const std::string& reason, std::optional<TrialId> winner,
-                           std::map<std::string, double> test, std::optional<study::Ensemble> ensemble) {
+void StudyState::end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test,
+                           std::optional<study::Ensemble> ensemble) {
   view.end_reason = reason;
   view.winner = winner;
   view.test = std::move(test);
@@ -415,7 +415,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
 }
 
 Result<void> replay_records(StudyState& state, const std::vector<Record>& records,
-                      const std::function<void(const study::Event&)>& on_event, std::size_t before) {
+                            const std::function<void(const study::Event&)>& on_event, std::size_t before) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string where = "log, record " + std::to_string(before + i + 1);
     try {

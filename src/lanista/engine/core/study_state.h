@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
-#include "lanista/io/data/selection_comparison.h"
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/core/record_bodies.h"
 #include "lanista/engine/remote/worker_history_builder.h"
+#include "lanista/io/data/selection_comparison.h"
 #include "lanista/search/sampler/dominance_pruner.h"
 
 namespace lanista::engine {

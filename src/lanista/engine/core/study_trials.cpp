@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/study/start_race.h"
@@ -156,8 +156,8 @@ Result<bool> StudyEngine::fill_next_slot() {
     if (!can_carry_out(state_.waiting_members[i].member)) continue;
     const std::size_t next = next_waiting_index(i);
     const auto is_new = [](const auto& w) { return std::holds_alternative<strategy::NewTrial>(w.member); };
-    const auto waiting_index = std::count_if(state_.waiting_members.begin(),
-                                     state_.waiting_members.begin() + static_cast<std::ptrdiff_t>(next), is_new);
+    const auto waiting_index = std::count_if(
+        state_.waiting_members.begin(), state_.waiting_members.begin() + static_cast<std::ptrdiff_t>(next), is_new);
     return carry_out_member(strategy::Member(state_.waiting_members[next].member),
                             static_cast<std::size_t>(waiting_index));
   }

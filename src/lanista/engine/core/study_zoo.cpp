@@ -185,8 +185,7 @@ void StudyZoo::add(const zoo::NewModel& model, const graph::OpTable& ops, std::i
 void StudyZoo::report_outcome(const zoo::WarmStartOutcome& outcome) {
   if (!is_writable_) return;
   const auto done = store_.report_outcome(outcome);
-  if (!done && done.error().code != Code::kNotFound)
-    warn_about("zoo_trouble", done.error());  // the model may be gone
+  if (!done && done.error().code != Code::kNotFound) warn_about("zoo_trouble", done.error());  // the model may be gone
 }
 
 void StudyZoo::renew(std::int64_t now) {

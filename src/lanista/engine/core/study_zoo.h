@@ -13,10 +13,10 @@
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/io/data/spec.h"
+#include "lanista/io/zoo/zoo_store.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/zoo_start.h"
-#include "lanista/io/zoo/zoo_store.h"
 
 namespace lanista::engine {
 

@@ -1,9 +1,9 @@
 // Starts from zoo models, and reports of trials to the zoo (train.start: zoo).
 #include <utility>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/zoo_task.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/study/start_race.h"
@@ -23,7 +23,7 @@ void StudyEngine::open_zoo() {
 }
 
 Result<std::optional<StudyEngine::ZooStartOption>> StudyEngine::zoo_start(TrialId id, const graph::Graph& child,
-                                                                      const StartOption* own) {
+                                                                          const StartOption* own) {
   if (!zoo_) return std::optional<ZooStartOption>();
   const graph::OpTable& ops = models_->ops();
   while (true) {
@@ -94,7 +94,7 @@ void StudyEngine::add_to_model_zoo(const TrialView& trial) {
     const study::ZooModel& model = state_.view.zoo_models.at(study::winning_start(trial)->zoo);
     if (!model.related) {
       zoo_->report_outcome({model.id, trial.proposal.graph_hash.hex(), static_cast<double>(outcome->steps),
-                    static_cast<double>(outcome->reference), source});
+                            static_cast<double>(outcome->reference), source});
     }
   }
   if (trial.outcome->weights.empty() || !ranks(trial, *trial.outcome)) return;

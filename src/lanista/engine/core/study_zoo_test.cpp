@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <set>
 
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/zoo_task.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "support/io/zoo/test_store.h"
 
 namespace lanista::engine {
@@ -117,7 +117,7 @@ TEST(StudyZoo, ResumesExactlyDespiteZooChanges) {
       std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
     };
     const testing::CustomStudy custom{zoo_study.config,
-                                 [&](const auto& models) { return *make_strategy(zoo_study.config, models); }};
+                                      [&](const auto& models) { return *make_strategy(zoo_study.config, models); }};
     copy(zoo_study.folder.path(), saved);
     Bench reference;
     std::vector<testing::Files> snapshots;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/model/graph/editor.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
@@ -61,7 +61,7 @@ std::vector<std::int64_t> class_rows(const ClassLabels& labels, std::int64_t of_
 }  // namespace
 
 std::string optimizer_transfer(const study::StudyView& view, const study::Start& start, const zoo::TransferPlan& plan,
-                           const space::Sample& child) {
+                               const space::Sample& child) {
   if (!start.zoo.empty()) return "a zoo keeps none";
   if (!plan.exact) return "the model is another";
   if (const std::string other = zoo::first_not_one_to_one(plan); !other.empty()) {
@@ -76,8 +76,8 @@ std::string optimizer_transfer(const study::StudyView& view, const study::Start&
 }
 
 Result<Inheritance> plan_inheritance(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
-                            std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops,
-                            const UnitScores& scores) {
+                                     std::uint64_t seed, const std::set<graph::NodeId>& frozen,
+                                     const graph::OpTable& ops, const UnitScores& scores) {
   LANISTA_ASSIGN(const auto pairs, pairs_by(how, parent, child, ops));
   Inheritance out;
   LANISTA_ASSIGN(out.plan, zoo::plan_transfer(parent, child, pairs, ops, {.seed = seed, .scores = scores}));
@@ -93,7 +93,7 @@ Result<Inheritance> plan_inheritance(std::string_view how, const graph::Graph& p
 }
 
 Result<Inheritance> best_inheritance(const graph::Graph& parent, const graph::Graph& child, std::uint64_t seed,
-                                 const std::set<graph::NodeId>& frozen, const graph::OpTable& ops) {
+                                     const std::set<graph::NodeId>& frozen, const graph::OpTable& ops) {
   LANISTA_ASSIGN(Inheritance lineage, plan_inheritance(kByLineage, parent, child, seed, frozen, ops));
   if (lineage.plan.exact) return lineage;
   LANISTA_ASSIGN(Inheritance match, plan_inheritance(kByMatch, parent, child, seed, frozen, ops));
@@ -115,7 +115,7 @@ Result<zoo::TransferPlan> recorded_plan(const study::Start& start, const graph::
 }
 
 Result<Inheritance> match_classes(Inheritance inheritance, const ClassLabels& labels, const graph::Graph& parent,
-                                 const graph::Graph& child, const graph::OpTable& ops) {
+                                  const graph::Graph& child, const graph::OpTable& ops) {
   const graph::Node *before = class_layer(parent), *now = class_layer(child);
   if (before == nullptr || now == nullptr) return inheritance;
   const auto rows = class_rows(labels, outputs_of(*before), outputs_of(*now));
@@ -207,7 +207,7 @@ Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::s
 }
 
 Result<std::string> describe_start(const ReadStart& start, const mutate::BaseModel& base, const data::DataSpec& data,
-                                  const graph::OpTable& ops) {
+                                   const graph::OpTable& ops) {
   LANISTA_ASSIGN(const graph::Graph parent, graph::parse(start.file.graph));
   LANISTA_ASSIGN(Inheritance inheritance, best_inheritance(parent, base.graph, 0, {}, ops));
   LANISTA_ASSIGN(inheritance,
@@ -246,7 +246,7 @@ Result<graph::Graph> start_model(const study::StudyView& view, const study::Star
 }
 
 Result<zoo::TransferPlan> plan_by_scores(const Job& job, const study::Start& start, const graph::Graph& parent,
-                                      const UnitScores& scores, const graph::OpTable& ops) {
+                                         const UnitScores& scores, const graph::OpTable& ops) {
   const std::string how = start.plan.substr(0, start.plan.find(' '));
   LANISTA_ASSIGN(Inheritance made,
                  plan_inheritance(how, parent, job.model, job.trial_seed, job.frozen.nodes, ops, scores));

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::engine {
 namespace {
@@ -302,8 +302,7 @@ TEST(WarmStart, PackageStartsEverySimilarTrial) {
   ASSERT_FALSE(lost.ok());
   EXPECT_EQ(lost.error().where, "train.start_from");
   config.train.start_from = study::kStartFromBase;
-  EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp has no weights"),
-            std::string::npos);
+  EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp has no weights"), std::string::npos);
 }
 
 TEST(WarmStart, IsRefusedWithFolds) {

@@ -36,7 +36,7 @@ Field integer_field(const char* name, std::int64_t most, bool powers_of_two, std
 }
 
 Field number_field(const char* name, double least, double most, std::string allowed,
-              std::function<void(ClusterFile&, double)> put) {
+                   std::function<void(ClusterFile&, double)> put) {
   return {name, std::move(allowed), [=](const json& value, ClusterFile& out) {
             if (!value.is_number()) return false;
             const double number = value.get<double>();

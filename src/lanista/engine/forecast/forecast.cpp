@@ -101,8 +101,7 @@ Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& o
   std::vector<Arrival> trials;
   for (const auto& [trial, worked] : seconds) trials.push_back(arrival_of(trial, worked, 0, on));
   if (trials.empty()) {
-    return Error{Code::kFailedPrecondition,
-                 "this study has no recorded work yet, so its times are unknown", ""};
+    return Error{Code::kFailedPrecondition, "this study has no recorded work yet, so its times are unknown", ""};
   }
   return forecast(trials, view.config.strategy.slots, on, "measured: seconds of workers for each trial");
 }

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "lanista/base/portable_math.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/forecast/plan_members.h"
 #include "lanista/engine/forecast/search_driver.h"
-#include "lanista/plan/sharing/plan.h"
 #include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/sharing/plan.h"
 #include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/study/metric.h"
 
@@ -152,8 +152,8 @@ class SimulatedStudy : public schedule::TrialSource {
     ExpectedTimes times{.step = plan.groups.front().steady_us() * 1e-6};
     if (known) times = *known;
     const TrialCost price{times, static_cast<double>(plan.groups.front().bytes),
-                      epoch_schedule_of(config_, data, trial.proposal.sample), planned.validation_rows,
-                      std::move(planned.extra)};
+                          epoch_schedule_of(config_, data, trial.proposal.sample), planned.validation_rows,
+                          std::move(planned.extra)};
     return costs_.emplace(trial.id, price).first->second;
   }
 

@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
 #include "lanista/engine/core/executor.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/forecast/plan_members.h"
-#include "lanista/plan/sharing/group.h"
 #include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/plan/sharing/group.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/study/study_view.h"
 
@@ -28,7 +28,7 @@ using nlohmann::json;
 class FirstProposals {
  public:
   FirstProposals(const study::StudyConfig& config, const data::DataSpec& data,
-            std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
+                 std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
       : config_(config), models_(std::move(models)), members_(config, data, models_, prices) {}
 
   /// Returns at most `num_wanted` members and sets the other fields of `out`.

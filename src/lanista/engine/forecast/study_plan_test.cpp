@@ -7,12 +7,12 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/frame.h"
-#include "lanista/engine/forecast/forecast.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/record_bodies.h"
 #include "lanista/engine/core/study_state.h"
-#include "support/engine/core/test_support.h"
+#include "lanista/engine/forecast/forecast.h"
 #include "lanista/model/mutate/model_space.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
@@ -178,7 +178,7 @@ struct PlanObserver {
 /// Runs one attempt at the study on `bench`'s disk. After every event a reader of the log sees the executor's groups.
 /// Returns the disk after a kill at event `kill_after`; nullopt: the study ended before.
 std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig& config, const FakeOptions& options,
-                                      int kill_after, PlanObserver& looks) {
+                                          int kill_after, PlanObserver& looks) {
   FakeExecutor fake = bench.executor(bench.disk, options);
   Listening executor(fake);
   store::LogFollower log(bench.disk, testing::kFolder);
@@ -189,7 +189,8 @@ std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     const auto records = log.read_new_records();
     LANISTA_CHECK(records.ok(), records ? "" : records.error().text());
-    const auto folded = replay_records(reader, *records, [](const study::Event&) {}, read);
+    const auto folded = replay_records(
+        reader, *records, [](const study::Event&) {}, read);
     LANISTA_CHECK(folded.ok(), folded ? "" : folded.error().text());
     read += records->size();
     const schedule::GroupPlan seen = reader.plan.plan();

@@ -19,7 +19,7 @@ using study::Profile;
 
 constexpr std::size_t kMaxProfiledTrials = 1000;  // trials of a study that give rows
 constexpr double kBestTolerance = 0.02;           // relative distance from the best value that counts as reached
-constexpr double kMinSeconds = 1e-9;         // seconds, positive for the logarithm
+constexpr double kMinSeconds = 1e-9;              // seconds, positive for the logarithm
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -130,7 +130,7 @@ struct ProfiledTrial {
 
 /// Facts of a trial; nullopt: its steps differ from those of its model.
 Result<std::optional<ProfiledTrial>> profiled_trial(const study::StudyView& view, const study::TrialView& trial,
-                                         const data::DataSpec& data, const graph::OpTable& ops) {
+                                                    const data::DataSpec& data, const graph::OpTable& ops) {
   LANISTA_ASSIGN(graph::Graph model, study::trial_model(view, trial, ops));
   LANISTA_ASSIGN(const Job job, make_job(view.config, data, trial, std::move(model)));
   if (!job.recipe.select.name.empty() || !job.recipe.tune.name.empty()) return std::optional<ProfiledTrial>();
@@ -173,7 +173,7 @@ std::string profile_folder_of(const study::StudyConfig& config, const std::strin
 }
 
 Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, const data::DataSpec& data,
-                                         const graph::OpTable& ops, const std::string& device) {
+                                               const graph::OpTable& ops, const std::string& device) {
   if (!view.frozen.empty()) return std::vector<Profile>();
   std::set<TrialId> worked;
   for (const study::Span& span : view.spans) {
@@ -228,7 +228,7 @@ Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, con
 }
 
 Result<void> save_timings(const study::StudyView& view, const data::DataSpec& data, const graph::OpTable& ops,
-                            const ProfileLocation& location, FileSystem& fs) {
+                          const ProfileLocation& location, FileSystem& fs) {
   if (location.folder.empty()) return {};
   LANISTA_ASSIGN(auto rows, profiles_of_study(view, data, ops, location.device));
   if (rows.empty()) return {};
@@ -292,7 +292,7 @@ TimingHistory::TimingHistory(const std::vector<store::StudyProfiles>& studies, c
 }
 
 TimingHistory TimingHistory::read(FileSystem& fs, const std::string& folder, const std::string& device,
-                            std::vector<Error>& skipped) {
+                                  std::vector<Error>& skipped) {
   if (folder.empty()) return {};
   auto content = store::ProfileStore(fs, folder).read();
   if (!content) {
@@ -355,7 +355,7 @@ std::map<std::int64_t, double> TimingHistory::step_seconds_by_lanes(const std::s
 
 /// Seconds of a step of a program, by the value of `group_by`; rows with the value 0 are left out.
 std::map<std::int64_t, double> TimingHistory::step_seconds_by(const std::string& program,
-                                                    std::int64_t (*group_by)(const study::Profile&)) const {
+                                                              std::int64_t (*group_by)(const study::Profile&)) const {
   std::map<std::int64_t, std::vector<std::pair<double, double>>> span_times;
   for (const Profile& row : rows_) {
     const std::int64_t number = row.shape.program == program ? group_by(row) : 0;

@@ -9,9 +9,9 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/io/data/spec.h"
+#include "lanista/io/store/profile_store.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/plan/cost/time_model.h"
-#include "lanista/io/store/profile_store.h"
 #include "lanista/search/study/step_profile.h"
 #include "lanista/search/study/study_view.h"
 

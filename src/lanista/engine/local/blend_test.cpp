@@ -8,12 +8,12 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
+#include "lanista/inference/predictor.h"
 #include "lanista/io/formats/cpp_export/cpp_source.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/core/test_support.h"
 #include "support/engine/local/blend_cases.h"
 #include "support/engine/local/cpp_program.h"
-#include "lanista/inference/predictor.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {

@@ -8,8 +8,8 @@
 #include "lanista/engine/local/crash_marks.h"
 #include "lanista/engine/local/device_speed.h"
 #include "lanista/engine/local/worker_executor.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::runtime {
 namespace {
@@ -33,7 +33,7 @@ engine::TrainingDevice training_device(const NamedBackend& device, const schedul
 
 /// A function that compiles each program once, for one trial, to check whether the device supports it.
 std::function<bool(const engine::Job&)> support_check_of(const NamedBackend& device, const data::Dataset& data,
-                                                   const nn::Operators& operators) {
+                                                         const nn::Operators& operators) {
   if (device.backend == nullptr) return {};
   return [backend = device.backend, &data, operators, ops = step::training_ops(operators.table()),
           known = std::map<Digest, bool>()](const engine::Job& job) mutable {

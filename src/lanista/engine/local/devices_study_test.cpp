@@ -10,13 +10,13 @@
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/device_pool.h"
 #include "lanista/engine/local/device_speed.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_runs.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
@@ -191,8 +191,8 @@ TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
   Rng rng(9);
   for (const std::int64_t workers : {1, 2, 4}) {
     ProcessRun process_run{.devices = {{"cpu", nullptr}, {"a", &nn::cpu_backend()}, {"b", &nn::cpu_backend()}},
-              .speeds = {{1e6, 1e6}, {2e6, 2e6}, {1e6, 3e6}},
-              .workers = workers};
+                           .speeds = {{1e6, 1e6}, {2e6, 2e6}, {1e6, 3e6}},
+                           .workers = workers};
     MemoryFileSystem disk;
     std::set<std::string> used;
     for (bool done = false; !done;) {
@@ -241,7 +241,7 @@ class BackendWithoutConvolutions final : public nn::Backend {
   std::string_view name() const override { return "picky"; }
   std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     if (!infer.graph.nodes_of("relu").empty()) return nn::cpu_backend().compile(train, infer, options);
     ++refused;
     return Error{Code::kUnimplemented, "no relu", ""};

@@ -94,7 +94,7 @@ struct DispatchCapacity {
   std::int64_t busy = 0;                     ///< Workers with a work item.
   std::int64_t lanes = step::kDefaultLanes;  ///< Most lanes of a program.
   bool pausing = false;                      ///< States are saved and nothing trains.
-  std::int64_t max_executables = 0;                 ///< Most copies of one program in use; 0: one for each worker.
+  std::int64_t max_executables = 0;          ///< Most copies of one program in use; 0: one for each worker.
 };
 
 /// Kind of a work item: train an epoch, end a trial, or save its state.

@@ -212,9 +212,9 @@ TEST(NextWork, MatchesTheRuleForRandomEntries) {
       it.signals.needs_exclusive_memory = rng.bernoulli(0.05);
     }
     const DispatchCapacity capacity{.workers = rng.between(1, 3),
-                    .busy = rng.between(0, 1),
-                    .lanes = rng.between(1, 4),
-                    .pausing = rng.bernoulli(0.1)};
+                                    .busy = rng.between(0, 1),
+                                    .lanes = rng.between(1, 4),
+                                    .pausing = rng.bernoulli(0.1)};
 
     const Work work = next_work(entries, capacity);
 

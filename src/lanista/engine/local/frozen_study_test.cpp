@@ -4,20 +4,20 @@
 #include <algorithm>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/forecast/study_plan.h"
-#include "support/engine/core/test_support.h"
-#include "lanista/io/formats/safetensors.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
-#include "lanista/inference/predictor.h"
-#include "support/engine/local/study_process.h"
 #include "lanista/engine/local/trial_slot.h"
-#include "lanista/model/autodiff/training_step.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/frozen_prefix.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/inference/predictor.h"
+#include "lanista/io/formats/safetensors.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
 namespace {

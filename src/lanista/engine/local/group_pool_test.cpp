@@ -7,8 +7,8 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "support/exec/program/counting_backend.h"
 #include "support/engine/local/worker_test_support.h"
+#include "support/exec/program/counting_backend.h"
 
 namespace lanista::runtime {
 namespace {

@@ -6,14 +6,14 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_process.h"
-#include "lanista/model/autodiff/training_step.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/measure_weights.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
 namespace {

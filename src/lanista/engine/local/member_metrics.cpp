@@ -29,7 +29,7 @@ Result<std::vector<Tensor>> MemberMetrics::weights(const std::string& address) c
 }
 
 Result<std::map<std::string, double>> MemberMetrics::measure(std::span<const engine::EvaluatedMember> members,
-                                                              data::Part part) {
+                                                             data::Part part) {
   LANISTA_CHECK(!members.empty(), "there is a member to measure");
   LANISTA_ASSIGN(const train::TrainerInput first, input_of_(members.front().job));
   if (members.size() == 1) {

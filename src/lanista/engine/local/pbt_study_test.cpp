@@ -7,12 +7,12 @@
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
@@ -47,7 +47,7 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
   }
   /// One process. It requests a pause after so many events; 0: never.
   Result<engine::RunResult> run_process(MemoryFileSystem& disk, std::int64_t workers, std::int64_t lanes, int events,
-                               const std::function<void()>& on_event = {}) {
+                                        const std::function<void()>& on_event = {}) {
     return testing::run_process(disk, testing::as_configured(config), data, clock, {workers, lanes, events, on_event});
   }
 

@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "lanista/exec/program/program.h"
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/io/formats/onnx/onnx_import.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/spaces/published.h"
-#include "lanista/exec/program/program.h"
-#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::runtime {
 namespace {

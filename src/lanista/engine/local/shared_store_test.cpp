@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/remote/messages.h"
-#include "lanista/engine/remote/process_executor.h"
 #include "lanista/engine/local/spilled_state.h"
 #include "lanista/engine/local/worker_process.h"
+#include "lanista/engine/remote/messages.h"
+#include "lanista/engine/remote/process_executor.h"
 #include "support/engine/local/worker_test_support.h"
 
 namespace lanista::runtime {

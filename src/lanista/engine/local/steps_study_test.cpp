@@ -6,12 +6,12 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/frozen_part.h"
-#include "support/engine/core/test_support.h"
-#include "lanista/io/formats/safetensors.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/engine/local/repeat.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/io/formats/safetensors.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {

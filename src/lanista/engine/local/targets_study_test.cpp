@@ -10,11 +10,11 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/data/raw_input.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/inference/predictor.h"
+#include "lanista/io/data/raw_input.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/cpp_program.h"
-#include "lanista/inference/predictor.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {

@@ -6,12 +6,12 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/data/raw_input.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
-#include "support/engine/local/cpp_program.h"
 #include "lanista/inference/model_assessment.h"
 #include "lanista/inference/predictor.h"
+#include "lanista/io/data/raw_input.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/local/cpp_program.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {

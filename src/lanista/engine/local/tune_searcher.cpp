@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
+#include "lanista/io/studyfile/tuning_space.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/sampler/strategy.h"
-#include "lanista/io/studyfile/tuning_space.h"
 
 namespace lanista::runtime {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
+#include "lanista/engine/local/repeat.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/search/tuning/tuner.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
-#include "lanista/engine/local/repeat.h"
 #include "support/engine/local/study_process.h"
-#include "lanista/search/tuning/tuner.h"
 
 namespace lanista::runtime {
 namespace {
@@ -67,7 +67,7 @@ const std::string kAgain =
 constexpr std::int64_t kTrials = 4, kStagedTrials = 6;
 
 Result<engine::RunResult> run(FileSystem& fs, const std::string& text, std::int64_t workers,
-                            std::int64_t trials = kTrials) {
+                              std::int64_t trials = kTrials) {
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
 }
 

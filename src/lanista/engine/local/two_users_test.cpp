@@ -25,10 +25,10 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/remote/process_executor.h"
-#include "support/engine/local/data_parallel_trials_support.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/local/worker_process.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "support/engine/local/data_parallel_trials_support.h"
 
 namespace lanista::runtime {
 namespace {

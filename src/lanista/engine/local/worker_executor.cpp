@@ -12,20 +12,20 @@
 #include <vector>
 
 #include "lanista/base/memory_budget.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/engine/local/crash_marks.h"
 #include "lanista/engine/local/frozen_parts.h"
 #include "lanista/engine/local/group_pool.h"
 #include "lanista/engine/local/member_metrics.h"
-#include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 #include "lanista/engine/local/shared_epochs.h"
-#include "lanista/exec/pipeline_parallel/stage_process_pool.h"
 #include "lanista/engine/local/trial_dispatcher.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/engine/local/trial_work.h"
-#include "lanista/model/autodiff/training_step.h"
-#include "lanista/io/store/checkpoints.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/exec/pipeline_parallel/pipeline_backend.h"
+#include "lanista/exec/pipeline_parallel/stage_process_pool.h"
 #include "lanista/exec/train/fork.h"
+#include "lanista/io/store/checkpoints.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::runtime {
 namespace {
@@ -190,12 +190,12 @@ struct WorkerExecutor::Impl {
   /// Reports a lost rank of a pipeline; one step is repeated.
   void report_lost_rank(const LostRank& lost) {
     dispatcher.post(engine::WorkerReport{0,
-                                    lost.process,
-                                    false,
-                                    "lost a rank of a pipeline, which " + lost.reason + "; the step is repeated",
-                                    {},
-                                    0,
-                                    lost.host});
+                                         lost.process,
+                                         false,
+                                         "lost a rank of a pipeline, which " + lost.reason + "; the step is repeated",
+                                         {},
+                                         0,
+                                         lost.host});
   }
 
   /// Starts as many workers as the system allows.
@@ -346,7 +346,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
     slot->state = train::TrainerState{std::move(stored.tensors), std::move(stored.facts), std::move(stored.kept)};
     if (job.fork) {
       LANISTA_ASSIGN(slot->state, train::own_or_forked_state(*std::move(slot->state), job.fork->from, job.trial_seed,
-                                                       job.fork->measurements));
+                                                             job.fork->measurements));
     }
     LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));
     slot->epochs_done = std::ssize(repeated);

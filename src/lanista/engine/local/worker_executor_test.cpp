@@ -47,7 +47,7 @@ class FewExecutablesBackend final : public nn::Backend {
     return {.workers = 12, .prefers_many_lanes = true, .max_executables = 2};
   }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     ++compiled;
     return nn::cpu_backend().compile(train, infer, options);
   }

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/engine/local/worker_test_support.h"
 
 namespace lanista::runtime {
@@ -221,7 +221,7 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
     auto executor = make(worker_config, real_file_system(), clock);
     for (std::uint32_t id = 1; id <= 2; ++id) ASSERT_TRUE(executor->start(job(id)));
     executor->command(engine::UpdateGroups{.changes = {{{1, {TrialId{1}, TrialId{2}}}}},
-                                      .allow = {{TrialId{1}, kEpochs}, {TrialId{2}, kEpochs}}});
+                                           .allow = {{TrialId{1}, kEpochs}, {TrialId{2}, kEpochs}}});
 
     const auto end = first_end(*executor);
 

@@ -5,8 +5,8 @@
 
 #include "lanista/base/clock.h"
 #include "lanista/base/file_system.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/local/worker_executor.h"
+#include "lanista/io/data/dataset.h"
 
 namespace lanista::runtime {
 namespace {

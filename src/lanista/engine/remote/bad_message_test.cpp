@@ -11,10 +11,10 @@
 
 #include "lanista/base/frame.h"
 #include "lanista/engine/remote/messages.h"
-#include "support/engine/remote/crashing_executor.h"
 #include "lanista/engine/remote/worker_fleet.h"
 #include "lanista/engine/remote/worker_protocol.h"
 #include "lanista/ipc/worker_socket.h"
+#include "support/engine/remote/crashing_executor.h"
 
 namespace lanista::engine::testing {
 namespace {
@@ -71,7 +71,7 @@ FleetOptions fleet_options(double seconds, double ready_leases = 60,
 
 /// Why the first worker of a fleet is lost. `on_poll` is called with every poll of the fleet.
 std::string loss_reason_of(const std::function<void(Channel&)>& work, const Clock& clock, const std::string& folder,
-                    FleetOptions how = fleet_options(2), const std::function<void(WorkerFleet&)>& on_poll = {}) {
+                           FleetOptions how = fleet_options(2), const std::function<void(WorkerFleet&)>& on_poll = {}) {
   how.socket = folder + "/workers.sock";
   how.remote_launchers = {{"bad", launch_speaking(work)}};
   const auto fleet = *WorkerFleet::begin(how, clock);
@@ -134,15 +134,15 @@ TEST_F(BadMessageTest, DoesNotBlockTrialsIfNeverReady) {
 TEST_F(BadMessageTest, IsAcceptedAsLastMessage) {
   const Error full{Code::kResourceExhausted, "No space left on device", "/study/ckpt"};
   auto executor = executor_with({{"full", launch_speaking([&](Channel& channel) {
-                               send_all(channel, WireKind::kReady, "1\n");
-                               while (true) {
-                                 const auto message = channel.receive(60);
-                                 const bool starts =
-                                     message && static_cast<WireKind>(message->kind) == WireKind::kStart;
-                                 if (!message || starts) break;
-                               }
-                               send_all(channel, WireKind::kBroken, with_token(2, encode(full)));
-                             })}});
+                                    send_all(channel, WireKind::kReady, "1\n");
+                                    while (true) {
+                                      const auto message = channel.receive(60);
+                                      const bool starts =
+                                          message && static_cast<WireKind>(message->kind) == WireKind::kStart;
+                                      if (!message || starts) break;
+                                    }
+                                    send_all(channel, WireKind::kBroken, with_token(2, encode(full)));
+                                  })}});
   ASSERT_TRUE(executor->start(short_job(1)));
   const auto ready = executor->next(60);
   ASSERT_TRUE(ready);
@@ -186,11 +186,11 @@ TEST_F(BadMessageTest, IsDroppedForMessagesOutOfOrder) {
 
 TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutARequest) {
   auto executor = executor_with({{"bad", launch_speaking([](Channel& channel) {
-                               send_all(channel, WireKind::kReady, "1\n");
-                               const auto answer = encode_measured_metrics({{"test_accuracy", 1}});
-                               send_all(channel, WireKind::kAnswer, with_token(2, answer));
-                               while (!channel.closed()) static_cast<void>(channel.receive(1));
-                             })}});
+                                    send_all(channel, WireKind::kReady, "1\n");
+                                    const auto answer = encode_measured_metrics({{"test_accuracy", 1}});
+                                    send_all(channel, WireKind::kAnswer, with_token(2, answer));
+                                    while (!channel.closed()) static_cast<void>(channel.receive(1));
+                                  })}});
   ASSERT_TRUE(executor->start(short_job(1)));
   std::string reason;
   while (reason.empty()) {

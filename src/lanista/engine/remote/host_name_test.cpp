@@ -21,7 +21,7 @@ TEST(HostName, SanitizesForeignNames) {
   EXPECT_EQ(sanitize_host_name("a\x1b[2Jb\nc d\x7f\te"), "a?[2Jb?c?d??e");
   EXPECT_EQ(sanitize_host_name(std::string("n\0de", 4)), "n?de");
   EXPECT_EQ(sanitize_host_name("n\xc3\xb6"
-                       "de"),
+                               "de"),
             "n??de");
   EXPECT_EQ(sanitize_host_name(std::string(1000, 'n')), std::string(64, 'n'));
   EXPECT_EQ(sanitize_host_name(""), "");

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "lanista/base/real_json.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/store/record_json.h"
+#include "lanista/model/graph/text.h"
 #include "lanista/search/study/record_fields.h"
 #include "lanista/search/study/timed_steps.h"
 
@@ -216,10 +216,7 @@ json to_json(const EpochReport& epoch) {
   return {{"kind", "epoch"}, {"measurement", study::measurement_json(epoch.measurement)}};
 }
 json to_json(const FailureReport& failure) {
-  return {{"kind", "failure"},
-          {"trial", failure.trial.value},
-          {"epoch", failure.epoch},
-          {"reason", failure.reason}};
+  return {{"kind", "failure"}, {"trial", failure.trial.value}, {"epoch", failure.epoch}, {"reason", failure.reason}};
 }
 json to_json(const CheckpointReport& saved) {
   return {{"kind", "checkpoint"},
@@ -235,12 +232,8 @@ json to_json(const FinishedReport& finished) {
           {"weights", finished.weights}};
 }
 json to_json(const TrialPausedReport& paused) {
-  return {{"kind", "parked"},
-          {"trial", paused.trial.value},
-          {"epoch", paused.epoch},
-          {"step", paused.step},
-          {"state_hash", paused.state_hash.hex()},
-          {"address", paused.address}};
+  return {{"kind", "parked"},    {"trial", paused.trial.value},           {"epoch", paused.epoch},
+          {"step", paused.step}, {"state_hash", paused.state_hash.hex()}, {"address", paused.address}};
 }
 json to_json(const AllPausedReport&) { return {{"kind", "paused"}}; }
 json to_json(const SpanReport& span) {
@@ -297,7 +290,7 @@ Report read_report(const json& in) {
   if (kind == "finished") return FinishedReport{trial(in, "trial"), digest(in, "state_hash"), text(in, "weights")};
   if (kind == "parked") {
     return TrialPausedReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "step"), digest(in, "state_hash"),
-                        text(in, "address")};
+                             text(in, "address")};
   }
   if (kind == "paused") return AllPausedReport{};
   if (kind == "span") {

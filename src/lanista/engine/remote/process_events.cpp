@@ -3,9 +3,9 @@
 #include <utility>
 #include <variant>
 
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/remote/messages.h"
 #include "lanista/engine/remote/process_executor_impl.h"
+#include "lanista/ipc/host_name.h"
 
 // Messages from worker processes. ReportCheck checks everything before it changes a state. A worker that sends an
 // invalid message is dropped.
@@ -13,7 +13,7 @@ namespace lanista::engine {
 namespace {
 
 constexpr int kMaxMeasureAttempts = 3;
-constexpr double kWaitSeconds = 0.25;               ///< Seconds of one wait for an event.
+constexpr double kWaitSeconds = 0.25;            ///< Seconds of one wait for an event.
 constexpr std::size_t kMaxStageTextBytes = 400;  ///< Bytes of a worker's text about its own process.
 
 /// Whether the error reports a lack of memory of the worker's process, and not of one object.
@@ -140,8 +140,9 @@ Result<void> ProcessExecutor::Impl::handle_refusal(std::size_t worker, const std
     send(*trials);
     return {};
   }
-  LANISTA_ASSIGN(auto accepted, leases.accept_report(worker, tokened->token,
-                                         FailureReport{trials->front(), 1, reason->error.text()}, clock.now()));
+  LANISTA_ASSIGN(auto accepted,
+                 leases.accept_report(worker, tokened->token, FailureReport{trials->front(), 1, reason->error.text()},
+                                      clock.now()));
   if (accepted) reports.push_back(*std::move(accepted));
   return {};
 }

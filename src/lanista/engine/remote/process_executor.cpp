@@ -14,7 +14,7 @@
 namespace lanista::engine {
 namespace {
 
-constexpr double kPauseLeases = 2;   ///< Leases in which a worker must answer a pause.
+constexpr double kPauseLeases = 2;       ///< Leases in which a worker must answer a pause.
 constexpr double kRebalanceSeconds = 1;  ///< Seconds between checks for trials that wait for a late worker.
 
 /// Hashes of the measurements in the job's checkpoint, which its worker repeats. The checkpoint, or the state of the
@@ -179,7 +179,7 @@ void ProcessExecutor::Impl::check_pause_deadline() {
   if (!is_pausing || has_paused || clock.now() < pause_deadline_seconds) return;
   for (const std::size_t worker : std::set<std::size_t>(pausing_workers)) {
     fleet->mark_lost(worker, false,
-                "did not answer a pause within " + real_json(pause_seconds()).dump() + " s (run.lease_seconds)");
+                     "did not answer a pause within " + real_json(pause_seconds()).dump() + " s (run.lease_seconds)");
   }
 }
 

@@ -16,8 +16,8 @@
 #include "lanista/engine/remote/report_check.h"
 #include "lanista/engine/remote/worker_fleet.h"
 #include "lanista/engine/remote/worker_protocol.h"
-#include "lanista/plan/grouping/planner.h"
 #include "lanista/io/store/checkpoints.h"
+#include "lanista/plan/grouping/planner.h"
 
 namespace lanista::engine {
 

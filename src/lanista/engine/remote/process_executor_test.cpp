@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "support/engine/remote/crashing_executor.h"
 #include "lanista/engine/remote/worker_fleet.h"
+#include "support/engine/remote/crashing_executor.h"
 
 namespace lanista::engine::testing {
 namespace {

@@ -47,7 +47,7 @@ LaunchWorker launch_late(double seconds, MakeWorkerExecutor make) {
 class RemoteLauncher : public ProcessExecutorTest {
  protected:
   std::unique_ptr<ProcessExecutor> make_remote(std::int64_t workers, std::vector<Launcher> launchers,
-                                            double lease_seconds = 20) {
+                                               double lease_seconds = 20) {
     WorkerConfig worker_config;
     worker_config.study_folder = folder_;
     worker_config.workers = workers;
@@ -88,7 +88,7 @@ TEST_F(RemoteLauncher, GivesSameResultWithKilledOrLateWorkers) {
 TEST_F(RemoteLauncher, GivesTrialsToLateWorkers) {
   const MakeWorkerExecutor worker = crashing_worker({.kills = {}, .seconds = 0.02});
   auto executor = make_remote(2, {{"near", launch_late(0, worker)}, {"far", launch_late(0.3, worker)}},
-                           600);  // a lease that does not end here
+                              600);  // a lease that does not end here
   for (std::uint32_t id = 1; id <= 4; ++id) ASSERT_TRUE(executor->start(short_job(id)));
   for (std::set<std::int64_t> came; came.size() < 2;) {
     const auto report = executor->next(30);
@@ -132,8 +132,8 @@ TEST_F(RemoteLauncher, ReportsHostOfWorkerOrLauncher) {
   const MakeWorkerExecutor worker = crashing_worker({});
   ASSERT_NE(local_host_name(), "");
   auto executor = make_remote(3, {{"ssh asked", launch_late(0, worker), "asked"},
-                               {"", {}},
-                               {"ssh down", launch_command({"sh", "-c", "exit 7"}), "down"}});
+                                  {"", {}},
+                                  {"ssh down", launch_command({"sh", "-c", "exit 7"}), "down"}});
   EXPECT_EQ(reported_hosts(*executor, 3),
             (std::map<std::int64_t, std::string>{{-1, "down"}, {0, local_host_name()}, {1, local_host_name()}}))
       << "a local worker among remote ones is reported too";
@@ -171,8 +171,8 @@ LaunchWorker launch_with_hello(const std::string& host) {
 
 TEST_F(RemoteLauncher, SanitizesHostOfWorker) {
   auto executor = make_remote(3, {{"a", launch_with_hello("n\x1b[31m\nde " + std::string(500, 'x')), "asked"},
-                               {"b", launch_with_hello(""), "asked\t2"},
-                               {"c", launch_with_hello("")}});
+                                  {"b", launch_with_hello(""), "asked\t2"},
+                                  {"c", launch_with_hello("")}});
   EXPECT_EQ(reported_hosts(*executor, 3),
             (std::map<std::int64_t, std::string>{{0, "n?[31m?de?" + std::string(54, 'x')}, {1, "asked?2"}, {2, ""}}));
 }
@@ -225,7 +225,7 @@ TEST(RemoteLauncherCommand, BuildsRemoteCommandLines) {
   EXPECT_EQ(ssh_and_slurm_launchers({.ssh = {"me@node2.site"}, .slurm = {}}, ProgramPaths{"lanista"})[0].host,
             "node2.site");
   EXPECT_EQ(hosts[1].arguments, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "--", "node1",
-                                                      "'/opt/my tools/lanista'", "worker", "--stdio"}));
+                                                          "'/opt/my tools/lanista'", "worker", "--stdio"}));
   const auto jobs = ssh_and_slurm_launchers({.ssh = {}, .slurm = {"partition=short", "--exact"}},
                                             ProgramPaths{"/opt/my tools/lanista"});
   ASSERT_EQ(jobs.size(), 1U);

@@ -20,8 +20,8 @@ constexpr std::size_t kMaxBranches = 4096;
 constexpr std::int64_t kMaxReportedLanes = 65536, kMaxReportedWidth = 1024;
 constexpr double kMaxReportedSeconds = 1e10;
 constexpr std::size_t kMaxReportedReasonBytes = 16384;  ///< bytes of a failure's reason
-constexpr std::size_t kMaxKnownFiles = 100'000;        ///< addresses
-constexpr std::size_t kMaxNameBytes = 64;              ///< bytes of a name in a message
+constexpr std::size_t kMaxKnownFiles = 100'000;         ///< addresses
+constexpr std::size_t kMaxNameBytes = 64;               ///< bytes of a name in a message
 
 Error refused(const std::string& what) { return {Code::kDataLoss, what, ""}; }
 

@@ -8,26 +8,26 @@
 #include <utility>
 
 #include "lanista/base/real_json.h"
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/remote/report_check.h"
+#include "lanista/ipc/host_name.h"
 
 namespace lanista::engine {
 namespace {
 
 constexpr double kHelloTimeoutSeconds = 60;    ///< Seconds from a worker's start to its hello.
-constexpr double kPeerTimeoutSeconds = 5;   ///< Seconds for an unverified peer's hello.
-constexpr double kExitTimeoutSeconds = 0.5;  ///< Seconds from the end of a connection to that of its process.
-constexpr double kShutdownTimeoutSeconds = 5;       ///< Seconds to end by itself.
+constexpr double kPeerTimeoutSeconds = 5;      ///< Seconds for an unverified peer's hello.
+constexpr double kExitTimeoutSeconds = 0.5;    ///< Seconds from the end of a connection to that of its process.
+constexpr double kShutdownTimeoutSeconds = 5;  ///< Seconds to end by itself.
 constexpr double kMinDelaySeconds = 0.05, kMaxDelaySeconds = 5;  ///< Seconds before a process is started again.
 constexpr double kMaxRemoteDelaySeconds = 30;  ///< Longest delay of a remote process while others work.
 
-constexpr int kMaxRefusals = 2;              ///< Consecutive refusals, if no other worker works.
+constexpr int kMaxRefusals = 2;                    ///< Consecutive refusals, if no other worker works.
 constexpr std::size_t kMaxUnverifiedPeers = 64;    ///< Connections that no worker of the engine made.
 constexpr std::size_t kMaxMessagesPerPoll = 1000;  ///< Messages of one worker.
 constexpr std::size_t kMaxBytesPerPoll = std::size_t{16} << 20;
-constexpr std::int64_t kMaxMessagesWithoutProgress = 100'000;      ///< Consecutive messages without progress.
+constexpr std::int64_t kMaxMessagesWithoutProgress = 100'000;    ///< Consecutive messages without progress.
 constexpr double kHeartbeatBurst = 1000, kHeartbeatFactor = 20;  ///< Limits of heartbeats beyond those due.
-constexpr std::size_t kMaxDropReasonBytes = 400;             ///< Bytes of the text about a worker's fault.
+constexpr std::size_t kMaxDropReasonBytes = 400;                 ///< Bytes of the text about a worker's fault.
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
 
@@ -118,7 +118,7 @@ void WorkerFleet::send_message(std::size_t worker, WireKind kind, std::string_vi
   const std::size_t unread = entry.channel->unsent_bytes();
   if (unread > options_.max_unread_bytes) {
     end_misbehaving(worker, "does not read: " + std::to_string(unread) + " bytes wait for it; allowed: up to " +
-                      std::to_string(options_.max_unread_bytes));
+                                std::to_string(options_.max_unread_bytes));
   }
 }
 
@@ -343,7 +343,7 @@ void WorkerFleet::check_heartbeats(double now) {
         entry.has_sent_hello ? options_.lease_seconds : std::max(options_.lease_seconds, kHelloTimeoutSeconds);
     if (entry.silent_seconds <= most) continue;
     mark_lost(i, false,
-         "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");
+              "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");
   }
 }
 

@@ -15,21 +15,21 @@
 #include <variant>
 #include <vector>
 
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/remote/messages.h"
-#include "lanista/ipc/worker_process.h"
 #include "lanista/engine/remote/worker_protocol.h"
+#include "lanista/ipc/host_name.h"
+#include "lanista/ipc/worker_process.h"
 #include "lanista/ipc/worker_socket.h"
 
 namespace lanista::engine {
 namespace {
 
-constexpr double kWelcomeTimeoutSeconds = 60;                            ///< Seconds for the engine's welcome.
-constexpr double kMaxSilentLeases = 30;                    ///< Leases with a silent engine.
-constexpr double kFlushTimeoutSeconds = 5;                               ///< Seconds for the last messages.
-constexpr int kMaxWaitMilliseconds = 8;                             ///< Milliseconds between polls for reports.
+constexpr double kWelcomeTimeoutSeconds = 60;                   ///< Seconds for the engine's welcome.
+constexpr double kMaxSilentLeases = 30;                         ///< Leases with a silent engine.
+constexpr double kFlushTimeoutSeconds = 5;                      ///< Seconds for the last messages.
+constexpr int kMaxWaitMilliseconds = 8;                         ///< Milliseconds between polls for reports.
 constexpr std::size_t kMaxUnsentBytes = std::size_t{64} << 20;  ///< Bytes that wait for the engine to read them.
-constexpr std::size_t kMaxFailureReasonBytes = 16384;               ///< Bytes of a failure's reason.
+constexpr std::size_t kMaxFailureReasonBytes = 16384;           ///< Bytes of a failure's reason.
 
 /// A channel for several threads.
 class WorkerLink {

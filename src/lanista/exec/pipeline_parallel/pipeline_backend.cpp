@@ -8,14 +8,14 @@
 #include <thread>
 #include <utility>
 
-#include "lanista/model/graph/text.h"
-#include "lanista/exec/program/executable.h"
-#include "lanista/exec/program/operator_tables.h"
-#include "lanista/plan/pipeline/simulate.h"
 #include "lanista/exec/pipeline_parallel/pipeline_executable.h"
 #include "lanista/exec/pipeline_parallel/pipeline_stages.h"
 #include "lanista/exec/pipeline_parallel/stage_process_pool.h"
+#include "lanista/exec/program/executable.h"
+#include "lanista/exec/program/operator_tables.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/plan/pipeline/simulate.h"
 
 namespace lanista::runtime {
 namespace {
@@ -109,11 +109,11 @@ bool can_be_partitioned(const step::TrainingStep* train, const nn::ProgramOption
 }  // namespace
 
 Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile(const step::TrainingStep* train,
-                                                              const step::InferenceStep& infer,
-                                                              const nn::ProgramOptions& options) const {
+                                                                 const step::InferenceStep& infer,
+                                                                 const nn::ProgramOptions& options) const {
   auto made = try_compile(train, infer, options);
   if (made || made.error().code != Code::kResourceExhausted || !can_be_partitioned(train, options)) return made;
-  const std::int64_t bytes = options_.rank_bytes > 0        ? options_.rank_bytes
+  const std::int64_t bytes = options_.rank_bytes > 0     ? options_.rank_bytes
                              : options.budget != nullptr ? options.budget->limit()
                                                          : std::numeric_limits<std::int64_t>::max();
   Error error = made.error();
@@ -133,7 +133,7 @@ pipeline::Devices PipelineBackend::expected(std::int64_t ranks, double bytes) co
 
 // Returns advice on how many ranks suffice, by a plan, if one has too little memory for the step.
 std::string PipelineBackend::memory_advice(const step::TrainingStep& train, const nn::ProgramOptions& options,
-                                    std::int64_t bytes) const {
+                                           std::int64_t bytes) const {
   if (!check_parts(options)) return "";
   const auto of = plan_request_of(train, options);
   if (!of) return "";
@@ -150,8 +150,8 @@ std::string PipelineBackend::memory_advice(const step::TrainingStep& train, cons
 }
 
 Result<std::unique_ptr<nn::Executable>> PipelineBackend::try_compile(const step::TrainingStep* train,
-                                                                  const step::InferenceStep& infer,
-                                                                  const nn::ProgramOptions& options) const {
+                                                                     const step::InferenceStep& infer,
+                                                                     const nn::ProgramOptions& options) const {
   if (!can_be_partitioned(train, options) || options_.ranks == 1) return inner_.compile(train, infer, options);
   LANISTA_TRY(check_parts(options));
   const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
@@ -178,9 +178,9 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::try_compile(const step:
 }
 
 Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile_for_ranks(const step::TrainingStep& train,
-                                                                const step::InferenceStep& infer,
-                                                                const nn::ProgramOptions& options,
-                                                                std::int64_t ranks) const {
+                                                                           const step::InferenceStep& infer,
+                                                                           const nn::ProgramOptions& options,
+                                                                           std::int64_t ranks) const {
   if (ranks == 1) return inner_.compile(&train, infer, options);
   const bool apart = options_.process_pool != nullptr && can_be_sent(options);
   const std::int64_t rank_bytes =

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
+#include "lanista/exec/train/trainer.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/program/test_models.h"
-#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
 #include "support/exec/train/test_support.h"
-#include "lanista/exec/train/trainer.h"
 
 namespace lanista::runtime {
 namespace {

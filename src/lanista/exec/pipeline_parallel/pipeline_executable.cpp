@@ -67,14 +67,14 @@ void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::
       hyper_[i] = in_executable_order(step_input.hyper[i], lane_attrs_[i]);
     }
     executable_->run({.steps = 1,
-                   .active = active_,
-                   .step_input =
-                       [&](std::int64_t) {
-                         return nn::StepInput{step_input.batches, hyper_};
-                       },
-                   .communicator = chunk.communicator,
-                   .wants_gradient_norm = chunk.wants_gradient_norm},
-                  results_);
+                      .active = active_,
+                      .step_input =
+                          [&](std::int64_t) {
+                            return nn::StepInput{step_input.batches, hyper_};
+                          },
+                      .communicator = chunk.communicator,
+                      .wants_gradient_norm = chunk.wants_gradient_norm},
+                     results_);
     executable_->wait();
     bool is_lost = false;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -96,7 +96,7 @@ void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::
 }
 
 double PipelineExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,
-                                  const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
+                                     const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
   while (true) {
     try {
       const double loss =

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 #include "lanista/exec/program/backend.h"
 #include "support/exec/pipeline_parallel/stage_test_support.h"
-#include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 
 namespace lanista::runtime {
 namespace {
@@ -35,8 +35,8 @@ struct RankLossCases {
       return Error{Code::kResourceExhausted, "no memory", ""};
     }
     if (ranks == 1) return nn::cpu_backend().compile(&derived.train, derived.infer, options(nullptr));
-    nn::Stages stages =
-        split_into_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts, static_cast<std::size_t>(ranks));
+    nn::Stages stages = split_into_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts,
+                                          static_cast<std::size_t>(ranks));
     last = std::make_shared<ThreadRanks>(static_cast<std::size_t>(ranks) - 1, [this, stages] {
       nn::Stages theirs = stages;
       theirs.remote_ranks = std::make_shared<ThreadRanks>(0, ThreadRanks::Make());

@@ -224,7 +224,7 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
 }
 
 Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
-                             const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {
+                                     const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {
   LANISTA_TRY(pipeline::check(plan, problem));
   LANISTA_TRY(pipeline::prove(schedule, plan));
   nn::Stages stages;

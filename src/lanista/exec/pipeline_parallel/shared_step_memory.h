@@ -30,8 +30,8 @@ class SharedStepMemory {
   /// The sizes that decide the layout.
   struct Sizes {
     const StateLayout& layout;
-    std::int64_t lane_attrs = 0;  ///< lane attributes of a lane
-    std::int64_t samples = 0;     ///< most samples of a batch
+    std::int64_t lane_attrs = 0;                       ///< lane attributes of a lane
+    std::int64_t samples = 0;                          ///< most samples of a batch
     std::int64_t input_stride = 0, target_stride = 0;  ///< bytes of a sample
   };
   SharedStepMemory() = default;

@@ -180,8 +180,7 @@ Result<void> StageChannelTransport::handle_message(std::size_t end, engine::Mess
       break;
   }
   if (own_rank_ == 0) {
-    return Error{Code::kInvalidArgument,
-                 "sent an unexpected message of kind " + std::to_string(message.kind), ""};
+    return Error{Code::kInvalidArgument, "sent an unexpected message of kind " + std::to_string(message.kind), ""};
   }
   const std::lock_guard lock(mutex_);
   unread_ = std::move(message);

@@ -53,7 +53,7 @@ class StageChannelTransports : public ::testing::Test {
   }
 
   std::unique_ptr<StageChannelTransport> begin(std::uint32_t own, std::vector<engine::Channel*> ends,
-                                   double patience = StageChannelTransport::kHeartbeatTimeoutSeconds) {
+                                               double patience = StageChannelTransport::kHeartbeatTimeoutSeconds) {
     memories_[own] = nn::AlignedBytes(kSize);
     return std::make_unique<StageChannelTransport>(map(), memory(own), own, std::move(ends), patience);
   }
@@ -159,8 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "rank 1 sends 10 bytes at offset 2999 to rank 0; allowed: within 3000 to 4000"},
         Hostile{"behind", StageWire::kBytes, bytes_of(1, 0, 3995, text_of(6)), "allowed: within 3000 to 4000"},
         Hostile{"far", StageWire::kBytes, bytes_of(1, 0, std::int64_t{1} << 47, text_of(6)), "allowed: within 3000"},
-        Hostile{"further", StageWire::kBytes, bytes_of(1, 0, -1, text_of(6)),
-                "a memory range at 18446744073709551615"},
+        Hostile{"further", StageWire::kBytes, bytes_of(1, 0, -1, text_of(6)), "a memory range at 18446744073709551615"},
         Hostile{"missing_rank", StageWire::kBytes, bytes_of(1, 7, 3000, text_of(6)), "to rank 7; allowed: none"},
         Hostile{"itself", StageWire::kBytes, bytes_of(1, 1, 3000, text_of(6)), "to rank 1; allowed: none"},
         Hostile{"other", StageWire::kBytes, bytes_of(1, 2, 3000, text_of(6)), "allowed: within 5000 to 900000"},
@@ -276,11 +275,11 @@ TEST(StageWire, RoundTrips) {
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(*back, piece);
     const SignalMessage word{number(),
-                          {.kind = static_cast<Kind>(rng.below(4)),
-                           .is_forward = rng.bernoulli(0.5),
-                           .stage = number(),
-                           .pieces = number(),
-                           .reason = bytes}};
+                             {.kind = static_cast<Kind>(rng.below(4)),
+                              .is_forward = rng.bernoulli(0.5),
+                              .stage = number(),
+                              .pieces = number(),
+                              .reason = bytes}};
     const auto again = decode_stage_signal(encode(word));
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*again, word);

@@ -94,7 +94,7 @@ Result<void> check_passes(const Stages& stages) {
     const std::int64_t all = stages.stages[i].micro_batches;
     if (progress[i].weight_grad == all) continue;
     return invalid_stages(named(i) + " has " + std::to_string(progress[i].weight_grad) + " whole passes of " +
-                 std::to_string(all));
+                          std::to_string(all));
   }
   return {};
 }
@@ -188,7 +188,7 @@ Result<void> check(const Stages& stages, const step::TrainingStep& train) {
     if (origin == train.origin.end()) continue;
     if (stage(id) == SIZE_MAX) {
       return invalid_stages("node %" + std::to_string(origin->second.value) + " (" + train.graph.node(id).op +
-                   ") is in no stage; every operator must be in one");
+                            ") is in no stage; every operator must be in one");
     }
     if (!forward.contains(id)) continue;
     for (const Port& port : train.graph.node(id).inputs) {
@@ -240,8 +240,7 @@ Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartit
       pieces.edges.push_back({port, from, to, gradient, type});
     }
   }
-  std::ranges::sort(pieces.edges, {},
-                    [](const StageEdge& each) { return std::tuple(each.from, each.value, each.to); });
+  std::ranges::sort(pieces.edges, {}, [](const StageEdge& each) { return std::tuple(each.from, each.value, each.to); });
   for (std::uint32_t i = 0; i < stages; ++i) {
     const std::set<NodeId> needed_by_others = ancestors(wanted[i], [&](NodeId id) {
       std::vector<Port> own;

@@ -6,14 +6,14 @@
 #include <optional>
 #include <utility>
 
-#include "lanista/ipc/worker_process.h"
-#include "lanista/ipc/numbered_text.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/exec/pipeline_parallel/stage_worker.h"
 #include "lanista/exec/pipeline_parallel/shared_memory.h"
 #include "lanista/exec/pipeline_parallel/stage_channel_transport.h"
 #include "lanista/exec/pipeline_parallel/stage_task.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
+#include "lanista/exec/pipeline_parallel/stage_worker.h"
+#include "lanista/ipc/numbered_text.h"
+#include "lanista/ipc/worker_process.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::runtime {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "lanista/base/futex.h"
-#include "lanista/ipc/numbered_text.h"
 #include "lanista/exec/pipeline_parallel/stage_channel_transport.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
+#include "lanista/ipc/numbered_text.h"
 
 namespace lanista::runtime {
 namespace {
@@ -193,7 +193,7 @@ class StageProcessPool::ProcessGroup {
   std::vector<StageProcess> processes_;
   std::size_t num_used_ = 0;  // by the current program; 0: the next one compiles
   std::uint64_t program_ = 0;
-  std::uint64_t tasks_ = 0;  // sent so far
+  std::uint64_t tasks_ = 0;                                           // sent so far
   std::vector<std::chrono::steady_clock::time_point> host_retry_at_;  // of each host
   SharedMemory memory_;
   std::unique_ptr<StageChannelTransport> transport_;  // of the current program, with separate memory

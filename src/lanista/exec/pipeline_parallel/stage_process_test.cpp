@@ -15,13 +15,13 @@
 
 #include "lanista/base/futex.h"
 #include "lanista/base/rng.h"
-#include "lanista/ipc/worker_process.h"
-#include "lanista/ipc/numbered_text.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/exec/pipeline_parallel/stage_progress.h"
 #include "lanista/exec/pipeline_parallel/shared_memory.h"
+#include "lanista/exec/pipeline_parallel/stage_progress.h"
 #include "lanista/exec/pipeline_parallel/stage_task.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
+#include "lanista/ipc/numbered_text.h"
+#include "lanista/ipc/worker_process.h"
 
 namespace lanista::runtime {
 namespace {
@@ -37,7 +37,7 @@ StageTask good() {
   task.stages.stages = {{.nodes = {graph::NodeId{1}}, .micro_batches = 1, .slots = 1, .successors = {1}},
                         {.nodes = {graph::NodeId{2}}, .micro_batches = 1, .slots = 1, .successors = {}}};
   task.stages.ranks = {{{Kind::kForward, 0, 0}, {Kind::kBackward, 0, 0}},
-                        {{Kind::kForward, 1, 0}, {Kind::kBackward, 1, 0}}};
+                       {{Kind::kForward, 1, 0}, {Kind::kBackward, 1, 0}}};
   task.stages.has_separate_memory = true;
   task.number = 5;
   task.rank = 1;

@@ -145,7 +145,7 @@ void StageRunner<T>::start_step_timer() {
 template <class T>
 void StageRunner<T>::run_local_ranks() {
   thread_pool_->parallel_for(static_cast<std::int64_t>(ranks_.size()),
-               [this](int, std::int64_t rank) { run_rank(static_cast<std::size_t>(rank), {}); });
+                             [this](int, std::int64_t rank) { run_rank(static_cast<std::size_t>(rank), {}); });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -185,7 +185,7 @@ void StageRunner<T>::serve(std::byte* memory, std::size_t rank, const std::funct
     const StageStep<T> step = shared_step_.read(block_ + shared_step_offset_);
     if (step.run.batch < 1 || step.run.batch > samples_) {
       progress_.stop("a batch of " + std::to_string(step.run.batch) + " samples; allowed: 1 to " +
-                  std::to_string(samples_));
+                     std::to_string(samples_));
       progress_.end_rank();
       continue;
     }
@@ -278,7 +278,7 @@ void StageRunner<T>::run_pass(const StagePass& pass) {
 
 template <class T>
 void StageRunner<T>::compute(std::uint32_t stage, std::int64_t micro, std::size_t pass,
-                          const std::function<void()>& done) {
+                             const std::function<void()>& done) {
   const StageState& work = stages_[stage];
   const RunContext<T> run = context(stage, micro);
   for (const Run<T>& call : work.passes[pass]) {
@@ -307,7 +307,7 @@ void StageRunner<T>::compute(std::uint32_t stage, std::int64_t micro, std::size_
 // Copies the samples that micro-batches of two stages have in common.
 template <class T>
 void StageRunner<T>::copy_edge(const EdgeCopy& transfer, bool gradient, std::uint32_t from, std::int64_t sender,
-                       std::uint32_t to, std::int64_t receiver) {
+                               std::uint32_t to, std::int64_t receiver) {
   const Samples theirs = samples(from, sender), ours = samples(to, receiver);
   const std::int64_t begin = std::max(theirs.begin, ours.begin), end = std::min(theirs.end, ours.end);
   if (begin >= end) return;

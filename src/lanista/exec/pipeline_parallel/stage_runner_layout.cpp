@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "lanista/base/check.h"
+#include "lanista/exec/pipeline_parallel/stage_runner.h"
 #include "lanista/exec/program/layout.h"
 #include "lanista/exec/program/plan_lines.h"
 #include "lanista/exec/program/sections.h"
-#include "lanista/exec/pipeline_parallel/stage_runner.h"
 
 namespace lanista::nn {
 
@@ -210,11 +210,12 @@ class StageRunner<T>::Planner {
   // Plans the memory: progress, times, inputs of a step, slots and scratch rank by rank, then the buffers that passes
   // renew.
   Result<void> plan_memory_layout() {
-    run_.shared_step_ = SharedStepMemory<T>({.layout = in_.layout,
-                                 .lane_attrs = static_cast<std::int64_t>(run_.properties_.lane_attrs.size()),
-                                 .samples = run_.samples_,
-                                 .input_stride = in_.input_stride,
-                                 .target_stride = in_.target_stride});
+    run_.shared_step_ =
+        SharedStepMemory<T>({.layout = in_.layout,
+                             .lane_attrs = static_cast<std::int64_t>(run_.properties_.lane_attrs.size()),
+                             .samples = run_.samples_,
+                             .input_stride = in_.input_stride,
+                             .target_stride = in_.target_stride});
     run_.loss_offset_ = StageProgress::bytes(run_.stages_.size());
     run_.timer_offset_ = run_.loss_offset_ + bytes_of<double>(1);
     run_.shared_step_offset_ = align_up(run_.timer_offset_ + run_.timer_.bytes());

@@ -65,11 +65,10 @@ nn::Stages read_stages(const json& in) {
   stages.rank_bytes = within(in, "place_bytes", 0, kMostBytes);
   stages.has_separate_memory = flag(in, "apart");
   for (const json& each : array(in, "stages")) {
-    nn::Stage stage{
-        .nodes = {},
-        .micro_batches = within(each, "micro_batches", 1, nn::kMaxBatchParts),
-        .slots = within(each, "slots", 1, nn::kMaxBatchParts),
-        .successors = {}};
+    nn::Stage stage{.nodes = {},
+                    .micro_batches = within(each, "micro_batches", 1, nn::kMaxBatchParts),
+                    .slots = within(each, "slots", 1, nn::kMaxBatchParts),
+                    .successors = {}};
     for (const json& node : array(each, "nodes")) stage.nodes.push_back(graph::NodeId{number(node)});
     for (const json& next : array(each, "after")) stage.successors.push_back(number(next));
     stages.stages.push_back(std::move(stage));

@@ -61,11 +61,11 @@ Result<SignalMessage> decode_stage_signal(std::string_view text) {
     return malformed("a signal of kind " + std::to_string(kind) + "; allowed: 0 to 3");
   }
   return SignalMessage{static_cast<std::uint32_t>(get_little_endian(text, 0, 4)),
-                    {.kind = static_cast<nn::StageSignal::Kind>(kind),
-                     .is_forward = forth == 1,
-                     .stage = static_cast<std::uint32_t>(get_little_endian(text, 8, 4)),
-                     .pieces = static_cast<std::int64_t>(get_little_endian(text, 12, 4)),
-                     .reason = std::string(text.substr(kSignalHeaderSize))}};
+                       {.kind = static_cast<nn::StageSignal::Kind>(kind),
+                        .is_forward = forth == 1,
+                        .stage = static_cast<std::uint32_t>(get_little_endian(text, 8, 4)),
+                        .pieces = static_cast<std::int64_t>(get_little_endian(text, 12, 4)),
+                        .reason = std::string(text.substr(kSignalHeaderSize))}};
 }
 
 }  // namespace lanista::runtime

@@ -7,11 +7,11 @@
 #include <stdexcept>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/ops/op_rules.h"
-#include "lanista/model/graph/text.h"
-#include "support/exec/program/allocation_counter.h"
 #include "lanista/exec/pipeline_parallel/stage_partition.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/exec/pipeline_parallel/stage_test_support.h"
+#include "support/exec/program/allocation_counter.h"
 
 namespace lanista::nn {
 namespace {
@@ -73,7 +73,7 @@ TEST(Stages, ExchangeStatesWithOneThreadPrograms) {
     const OwnedBatch batch = random_batch(derived, kMost, i);
     step_once(ours, batch, kHyper);
     step_once(plain, batch, kHyper);
-  LaneState a = ours.detach(0), b = plain.detach(0);  // each continues in the other program
+    LaneState a = ours.detach(0), b = plain.detach(0);  // each continues in the other program
     ours.attach(0, std::move(b));
     plain.attach(0, std::move(a));
   }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <tuple>
 
-#include "support/exec/program/allocation_counter.h"
 #include "support/exec/pipeline_parallel/stage_test_support.h"
+#include "support/exec/program/allocation_counter.h"
 
 namespace lanista::nn {
 namespace {

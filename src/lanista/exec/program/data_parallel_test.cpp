@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "support/exec/program/allocation_counter.h"
 #include "lanista/exec/program/batch_split.h"
-#include "support/exec/program/test_models.h"
-#include "support/exec/pipeline_parallel/thread_communicator.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/pipeline_parallel/thread_communicator.h"
+#include "support/exec/program/allocation_counter.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {
@@ -154,7 +154,10 @@ TEST(DataParallelSteps, KeepTheLaneStateWhenAPeerIsLost) {
     LostCommunicator gone(program.shard_bytes());
     program.run({.steps = 2,
                  .active = {&active, 1},
-                 .step_input = [&](std::int64_t) { return StepInput{{&batch, 1}, {&kHyper, 1}}; },
+                 .step_input =
+                     [&](std::int64_t) {
+                       return StepInput{{&batch, 1}, {&kHyper, 1}};
+                     },
                  .communicator = &gone},
                 {&end, 1});
     EXPECT_TRUE(end.failure);

@@ -9,8 +9,8 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/program.h"
-#include "support/exec/program/test_models.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {
@@ -95,7 +95,7 @@ TEST_P(LaneMigration, KeepResultsBitIdentical) {
       }
       const auto count = static_cast<std::size_t>(1 + rng.below(16));
       std::vector<Trial> moved = fresh_trials(single, count, schedule);
-// Unfinished trials are put into lanes of any program, in any order, and may be replaced by a clone.
+      // Unfinished trials are put into lanes of any program, in any order, and may be replaced by a clone.
       while (true) {
         std::vector<Trial*> left;
         for (Trial& trial : moved) {

@@ -17,8 +17,8 @@ void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, PredictionBu
   load_features(run, workspace(0), batch);
   const auto capacity = static_cast<std::int64_t>(std::visit([](auto span) { return span.size(); }, out));
   LANISTA_CHECK(capacity == prediction_count_.at(batch.size), "an output of " + std::to_string(capacity) +
-                                                              " predictions; it must have " +
-                                                              std::to_string(prediction_count_.at(batch.size)));
+                                                                  " predictions; it must have " +
+                                                                  std::to_string(prediction_count_.at(batch.size)));
   // A prediction does not depend on other samples, so the arena of a part serves for any batch.
   const std::int64_t most = batch_split_.largest_part(options_.max_batch);
   for (std::int64_t begin = 0; begin < batch.size; begin += most) {
@@ -74,9 +74,9 @@ std::int64_t LaneProgram<T>::values_per_target(const Metrics& requested) const {
   return step::find_loss(requested.loss)->of_classes() ? row_size_ : properties().prediction_size;
 }
 
-#define LANISTA_PREDICTIONS(T)                                                        \
-  template void LaneProgram<T>::predict(std::int64_t, const Batch&, PredictionBuffer);  \
-  template void LaneProgram<T>::evaluate(const BatchSource&, std::span<LaneMetrics>); \
+#define LANISTA_PREDICTIONS(T)                                                                 \
+  template void LaneProgram<T>::predict(std::int64_t, const Batch&, PredictionBuffer);         \
+  template void LaneProgram<T>::evaluate(const BatchSource&, std::span<LaneMetrics>);          \
   template void LaneProgram<T>::losses(std::int64_t, const Batch&, double, std::span<double>); \
   template std::int64_t LaneProgram<T>::values_per_target(const Metrics&) const;
 LANISTA_PREDICTIONS(float)

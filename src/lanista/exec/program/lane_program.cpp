@@ -8,11 +8,11 @@
 #include <type_traits>
 
 #include "lanista/base/check.h"
-#include "lanista/exec/program/commit.h"
-#include "lanista/exec/program/plan_lines.h"
-#include "lanista/exec/program/operator_tables.h"
-#include "lanista/exec/program/sections.h"
 #include "lanista/exec/pipeline_parallel/stage_partition.h"
+#include "lanista/exec/program/commit.h"
+#include "lanista/exec/program/operator_tables.h"
+#include "lanista/exec/program/plan_lines.h"
+#include "lanista/exec/program/sections.h"
 
 namespace lanista::nn {
 namespace {
@@ -50,8 +50,8 @@ Result<void> check_stages(const step::TrainingStep& train, const ProgramOptions&
   }
   if (options.shards * options.accumulate == pieces && std::min(options.shards, options.accumulate) == 1) return {};
   return bad_options("shards is " + std::to_string(options.shards) + " and accumulate " +
-                     std::to_string(options.accumulate) + "; one must be 1 and the other " +
-                     std::to_string(pieces) + ", the number of the stages' micro-batches");
+                     std::to_string(options.accumulate) + "; one must be 1 and the other " + std::to_string(pieces) +
+                     ", the number of the stages' micro-batches");
 }
 
 // A buffer has one new value a step. So a batch in parts needs kernels that merge the parts' values.
@@ -196,7 +196,7 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
       SectionInputs<T> whole = inputs;
       whole.max_batch = options.max_batch;
       LANISTA_ASSIGN(plan.stages, StageRunner<T>::plan({*stages, stage_cut, *train, train_calls, layout, whole,
-                                                     plan.input.stride, plan.target.stride}));
+                                                        plan.input.stride, plan.target.stride}));
       plan.train = plan.stages->properties();
     } else {
       plan.loss = plan.train.addresses.at(train_calls.source(train->loss));
@@ -240,13 +240,13 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
   }
   try {
     ExecutableProperties properties{.lanes = options.lanes,
-                       .prediction_size = plan.prediction_count.per_sample,
-                       .trains = train != nullptr,
-                       .state_format = plan.state_format,
-                       .lane_attrs = plan.train.lane_attrs,
-                       .plan = std::move(plan.lines),
-                       .shards = plan.stages ? 1 : plan.cut.shards,
-                       .shard_bytes = plan.shard_bytes};
+                                    .prediction_size = plan.prediction_count.per_sample,
+                                    .trains = train != nullptr,
+                                    .state_format = plan.state_format,
+                                    .lane_attrs = plan.train.lane_attrs,
+                                    .plan = std::move(plan.lines),
+                                    .shards = plan.stages ? 1 : plan.cut.shards,
+                                    .shard_bytes = plan.shard_bytes};
     if (plan.stages) plan.stages->start();
     return std::unique_ptr<LaneProgram>(
         new LaneProgram(std::move(properties), isa, std::move(plan), options, std::move(reservation)));

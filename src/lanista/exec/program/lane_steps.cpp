@@ -39,7 +39,7 @@ RunContext<T> LaneProgram<T>::context(std::int64_t lane, int thread) const {
 // Returns the batch's own memory if no copy is necessary; inputs are never written.
 template <class T>
 std::byte* LaneProgram<T>::load_input(const BatchInput& load_input, std::byte* workspace, std::int64_t n,
-                                std::span<const float> values) const {
+                                      std::span<const float> values) const {
   LANISTA_CHECK(static_cast<std::int64_t>(values.size()) == load_input.reorder.elements(n),
                 "a batch of " + std::to_string(n) + " samples brings " + std::to_string(values.size()) +
                     " values; it must bring " + std::to_string(load_input.reorder.elements(n)));
@@ -166,7 +166,7 @@ double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, Sha
   if (stages_) {
     loss = sum_gradients(run, workspace_gradients(static_cast<int>(run.thread), 0), false);
     loss = batch_split_.is_whole() ? static_cast<double>(kernels_->mean(run.batch, stages_->losses()))
-                        : loss / static_cast<double>(run.batch);
+                                   : loss / static_cast<double>(run.batch);
   } else if (batch_split_.is_whole()) {
     for (const Run<T>& call : train_.calls) call(run);
     loss = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
@@ -216,7 +216,7 @@ void LaneProgram<T>::commit(std::int64_t lane, const LaneGradients& gradients, c
 
 template <class T>
 double LaneProgram<T>::squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
-                                       const LaneHyper& hyper) const {
+                                             const LaneHyper& hyper) const {
   return nn::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients.gradients<T>(), hyper, *kernels_);
 }
 
@@ -251,15 +251,15 @@ void LaneProgram<T>::profile_step(const Batch& batch, const LaneHyper& hyper, co
   each(infer_.calls);
 }
 
-#define LANISTA_STEPS(T)                                                                                       \
-  template RunContext<T> LaneProgram<T>::context(std::int64_t, int) const;                                     \
-  template void LaneProgram<T>::load_features(RunContext<T>&, std::byte*, const Batch&) const;                 \
-  template void LaneProgram<T>::check_labels(const Batch&) const;                                              \
-  template std::int64_t LaneProgram<T>::step_count(std::int64_t) const;                                        \
-  template void LaneProgram<T>::run(const Chunk&, std::span<LaneResult>);                                         \
-  template double LaneProgram<T>::gradients(std::int64_t, const Batch&, std::int64_t, const LaneHyper&,        \
-                                            LaneGradients&, bool);                                             \
-  template void LaneProgram<T>::commit(std::int64_t, const LaneGradients&, const LaneHyper&);                  \
+#define LANISTA_STEPS(T)                                                                                             \
+  template RunContext<T> LaneProgram<T>::context(std::int64_t, int) const;                                           \
+  template void LaneProgram<T>::load_features(RunContext<T>&, std::byte*, const Batch&) const;                       \
+  template void LaneProgram<T>::check_labels(const Batch&) const;                                                    \
+  template std::int64_t LaneProgram<T>::step_count(std::int64_t) const;                                              \
+  template void LaneProgram<T>::run(const Chunk&, std::span<LaneResult>);                                            \
+  template double LaneProgram<T>::gradients(std::int64_t, const Batch&, std::int64_t, const LaneHyper&,              \
+                                            LaneGradients&, bool);                                                   \
+  template void LaneProgram<T>::commit(std::int64_t, const LaneGradients&, const LaneHyper&);                        \
   template double LaneProgram<T>::squared_gradient_norm(std::int64_t, const LaneGradients&, const LaneHyper&) const; \
   template void LaneProgram<T>::profile_step(const Batch&, const LaneHyper&, const std::function<void()>&);
 LANISTA_STEPS(float)

@@ -42,10 +42,10 @@ TEST(Metrics, BreaksTiesTowardsTheLowerClass) {
 
 TEST(Metrics, CountsNanPredictionsAsWrong) {
   const Metrics requested{.loss = "cross_entropy",
-                      .sums = {{Of::kTop, 1}, {Of::kTop, 2}, {Of::kLogLoss, 0}},
-                      .confusion = true,
-                      .calibration = true,
-                      .scores = true};
+                          .sums = {{Of::kTop, 1}, {Of::kTop, 2}, {Of::kLogLoss, 0}},
+                          .confusion = true,
+                          .calibration = true,
+                          .scores = true};
   MetricSums sums;
 
   add_classes(requested, 2, std::vector<double>{kNaN, 1, 0, 2}, std::vector<std::int32_t>{1, 1},
@@ -150,8 +150,7 @@ TEST(Metrics, CountsEachLabelByTruthAndPrediction) {
 
   EXPECT_EQ(sums.samples, 5);
   EXPECT_EQ(sums.num_nan, 1);
-  EXPECT_EQ(sums.of, (std::vector<double>{1 + 0.5 + 0 + 1 + 0.5, 2}))
-      << "NaN is wrong, and 0 is not a label";
+  EXPECT_EQ(sums.of, (std::vector<double>{1 + 0.5 + 0 + 1 + 0.5, 2})) << "NaN is wrong, and 0 is not a label";
   EXPECT_EQ(sums.confusion, (std::vector<std::int64_t>{1, 2, 0, 1, /**/ 3, 0, 1, 0})) << "truth, then prediction";
 }
 
@@ -235,10 +234,10 @@ TwoUnits random_in(const TargetScaling& unit, Rng rng, std::size_t rows) {
 TEST(HostMetrics, MeasuresLossInTrainingScaleAndErrorsInTargetScale) {
   const TargetScaling unit{.mean = {10'000, -3, 0}, .scale = {50'000, 0.125, 1}};
   const Metrics requested{.loss = "mse",
-                      .sums = {{Of::kAbsoluteError, 0}, {Of::kRelativeError, 0}, {Of::kPinball, 0.9}},
-                      .columns = true,
-                      .scores = true,
-                      .unit = unit};
+                          .sums = {{Of::kAbsoluteError, 0}, {Of::kRelativeError, 0}, {Of::kPinball, 0.9}},
+                          .columns = true,
+                          .scores = true,
+                          .unit = unit};
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::size_t rows = 1 + seed;
     const TwoUnits numbers = random_in(unit, Rng(seed).split("units"), rows);

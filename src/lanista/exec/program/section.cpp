@@ -68,8 +68,8 @@ Section<T> build_section(const LoweredGraph& lowered, const SectionInputs<T>& in
 
   const auto address = [&](Port port) {
     const auto found = section.addresses.find(port);
-    LANISTA_CHECK(found != section.addresses.end(), "value %" + std::to_string(port.node.value) + "." +
-                                                     std::to_string(port.slot) + " has no address");
+    LANISTA_CHECK(found != section.addresses.end(),
+                  "value %" + std::to_string(port.node.value) + "." + std::to_string(port.slot) + " has no address");
     return found->second;
   };
   for (const KernelCall& call : lowered.calls) {

@@ -55,8 +55,8 @@ class LayoutRequirements {
 }  // namespace
 
 Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const LoweredGraph& train_calls,
-                                  const step::InferenceStep& infer, const LoweredGraph& infer_calls,
-                                  const RequiredLayout& wanted) {
+                                      const step::InferenceStep& infer, const LoweredGraph& infer_calls,
+                                      const RequiredLayout& wanted) {
   const std::vector<step::StateTensor>& state = train != nullptr ? train->state : infer.state;
   LANISTA_CHECK(state.size() == infer.state.size(), "training and inference have different states");
   LayoutRequirements requirements(wanted);

@@ -203,7 +203,7 @@ void ThreadPool::run(std::int64_t num_tasks, TaskFunction call, const void* cont
   const std::uint64_t now = helpers.begin(num_tasks);
   const std::int64_t num_taken_by_helpers = num_tasks - helpers.work(0, now);
   helpers.tasks_done.wait([&] { return helpers.ended.load() == before + num_taken_by_helpers; },
-                    [&] { return helpers.a_helper_shares_core(); });
+                          [&] { return helpers.a_helper_shares_core(); });
   if (helpers.failure) std::rethrow_exception(std::exchange(helpers.failure, nullptr));
 }
 

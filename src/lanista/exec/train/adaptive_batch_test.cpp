@@ -8,8 +8,8 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/tuning/tuner.h"
-#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
+#include "support/exec/train/train_to_end.h"
 
 namespace lanista::train {
 namespace {
@@ -173,7 +173,7 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
     expect_near(sqr, square_of(mean) - trace / count);
     expect_near(var, trace / static_cast<double>(from));
 
-// The gain of a batch is |g|^2 of first batches / |g|^2 of its own, here from sampled batches.
+    // The gain of a batch is |g|^2 of first batches / |g|^2 of its own, here from sampled batches.
     Rng rng(31);
     const auto mean_square = [&](std::int64_t batch) {
       double sum = 0;

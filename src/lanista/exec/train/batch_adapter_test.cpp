@@ -94,7 +94,7 @@ TEST(BatchAdapter, WaitsForMeasurementsThenFollowsTheNoise) {
   ASSERT_TRUE(further);
   EXPECT_GT(further->batch, 16);
   EXPECT_FALSE(adapter.choose(further->batch, 1000));
-// Gradients without noise: one row has the information of many.
+  // Gradients without noise: one row has the information of many.
   tell(adapter, 1, 1e-9, 4, 64, 3000);
   const auto falls = adapter.choose(64, 1000);
   ASSERT_TRUE(falls);
@@ -154,8 +154,7 @@ TEST(BatchAdapter, EndsChunksBeforeTheMeasuredUpdate) {
       EXPECT_EQ(BatchAdapter::max_updates_in_chunk(step, stride), std::max<std::int64_t>(1, unmeasured)) << step;
     }
   }
-  EXPECT_FALSE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 7))
-      << "too few rows for two gradients";
+  EXPECT_FALSE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 7)) << "too few rows for two gradients";
   EXPECT_TRUE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 8));
 }
 

@@ -52,7 +52,7 @@ nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int
 }
 
 nn::Batch BatchBuffers::make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
-                                      std::span<const float> given_features) {
+                                   std::span<const float> given_features) {
   const auto& spec = data.spec();
   nn::Batch batch;
   batch.size = static_cast<std::int64_t>(rows.size());

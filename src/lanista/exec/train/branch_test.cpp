@@ -5,11 +5,11 @@
 #include <array>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
-#include "support/exec/program/allocation_counter.h"
+#include "lanista/exec/train/lane_group.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/training_step.h"
-#include "lanista/exec/train/lane_group.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/program/allocation_counter.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -17,9 +17,8 @@ namespace {
 
 std::string random_model(Rng& rng) {
   static const std::array kMiddles{"relu(%2)", "dropout(%2, p=0.3)", "batch_norm(%2)", "gelu(%2)"};
-  const std::string first = rng.bernoulli(0.7)
-                                ? "%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
-                                : "%1 = conv2d(%0, out=2, kernel=[3,3])\n%2 = batch_norm(%1)\n";
+  const std::string first = rng.bernoulli(0.7) ? "%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
+                                               : "%1 = conv2d(%0, out=2, kernel=[3,3])\n%2 = batch_norm(%1)\n";
   return "%0 = input(shape=[1,8,8])\n" + first + "%3 = " + kMiddles[rng.below(kMiddles.size())] +
          "\n%4 = dropout(%3, p=0.2)\n%5 = flatten(%4)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n";
 }
@@ -235,8 +234,7 @@ TEST(Branch, IsRefusedWhenItCannotContinue) {
   TrialRun parent = *TrialRun::create(input);
   TrainerInput child = input;
   child.trial = TrialId{4};
-  EXPECT_EQ(parent.branch(child).error().message,
-            "trial 4 cannot branch from trial 3: there is no state in memory");
+  EXPECT_EQ(parent.branch(child).error().message, "trial 4 cannot branch from trial 3: there is no state in memory");
   LaneGroup group = *LaneGroup::create(input, 1);
   ASSERT_TRUE(group.admit(parent));
   ASSERT_TRUE(parent.branch(child));
@@ -249,8 +247,7 @@ TEST(Branch, IsRefusedWhenItCannotContinue) {
   EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it has other data");
   other = child;
   other.start = std::make_shared<const StartWeights>();
-  EXPECT_EQ(parent.branch(other).error().message,
-            "trial 4 cannot branch from trial 3: it has a start of its own");
+  EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it has a start of its own");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TrainerInput small_trial() {
 
 /// Leads a trial to its end; `hook` runs after every step, with the session's file or null.
 TrainedWithHelpers train_as_guarded_leader(const TrainerInput& input, const std::string& path,
-                     const std::function<void(std::int64_t)>& hook) {
+                                           const std::function<void(std::int64_t)>& hook) {
   const kernels::FlushToZero as_workers;
   auto group = *LaneGroup::create(input, 1);
   auto run = *TrialRun::create(input);
@@ -250,7 +250,7 @@ TEST(DataParallelGuard, RefusesForeignFilesAtOnce) {
     EXPECT_EQ(code(foreign), Code::kFailedPrecondition);
   }
 
-// A leader replaces a foreign link and never writes to its target.
+  // A leader replaces a foreign link and never writes to its target.
   const auto group = *LaneGroup::create(input, 1);
   const auto state = []() -> Result<std::string> { return std::string(); };
   fs::create_symlink(outside, link + ".new");

@@ -65,7 +65,7 @@ Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& pro
   constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 48;
   if (terms.state_bytes < 0 || terms.state_bytes > kMaxStateBytes) {
     return terms_error(epoch, "a state of " + std::to_string(terms.state_bytes) + " bytes; allowed: 0 to " +
-                            std::to_string(kMaxStateBytes));
+                                  std::to_string(kMaxStateBytes));
   }
   std::array<bool, kMaxRanks> used{};
   std::int64_t own = 0;
@@ -73,7 +73,8 @@ Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& pro
     const std::uint32_t of_rank = terms.slots[static_cast<std::size_t>(rank)];
     if (of_rank >= kMaxRanks || (of_rank == 0) != (rank == 0) || std::exchange(used[of_rank], true)) {
       return terms_error(epoch, "rank " + std::to_string(rank) + " in slot " + std::to_string(of_rank) +
-                              "; allowed: 0 for rank 0, else 1 to " + std::to_string(kMaxRanks - 1) + ", each once");
+                                    "; allowed: 0 for rank 0, else 1 to " + std::to_string(kMaxRanks - 1) +
+                                    ", each once");
     }
     if (of_rank == slot) own = rank;
   }
@@ -151,4 +152,4 @@ void SharedRegion::unmap() {
   bytes_ = 0;
 }
 
-}  // namespace lanista::train::wide
+}  // namespace lanista::train::data_parallel

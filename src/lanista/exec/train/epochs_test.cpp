@@ -9,22 +9,22 @@
 #include <optional>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/lane_group.h"
+#include "lanista/exec/train/trainer.h"
 #include "lanista/io/data/stratified_order.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 #include "lanista/search/tuning/tuner.h"
-#include "lanista/exec/train/lane_group.h"
 #include "support/exec/train/test_support.h"
-#include "lanista/exec/train/trainer.h"
 
 namespace lanista::train {
 namespace {
 
 const data::Dataset& blobs() {  // 50 rows to train on
-  static const data::Dataset set = *data::open(
-      {.source = "synthetic:blobs?rows=72&classes=3&features=4&seed=1", .augment = {}, .class_weights = {}}, ".",
-      real_file_system());
+  static const data::Dataset set =
+      *data::open({.source = "synthetic:blobs?rows=72&classes=3&features=4&seed=1", .augment = {}, .class_weights = {}},
+                  ".", real_file_system());
   return set;
 }
 
@@ -117,7 +117,7 @@ class PlainLoop {
   std::vector<std::int64_t> ends;
 
  private:
-/// The last value that the settings so far give for this; else `usual`.
+  /// The last value that the settings so far give for this; else `usual`.
   double setting(const char* name, double usual) const {
     const auto settings = input_.recipe.tune.options.find("settings");
     if (settings == input_.recipe.tune.options.end()) return usual;

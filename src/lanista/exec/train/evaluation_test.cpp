@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {
@@ -60,14 +60,13 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
       measured(Evaluation("bce", study::applicable_metrics(study::Targets::multilabel()), 3), 3, of_labels, {}, truth);
   const double right = std::log1p(std::exp(-2)), wrong = std::log1p(std::exp(2));
   const double loss = (7 * right + 2 * wrong) / 9;
-  const std::map<std::string, double> wanted_labels{
-      {"accuracy", 7.0 / 9},
-      {"average_precision", (0.5 + 5.0 / 6 + 1) / 3},
-      {"exact_match", 2.0 / 3},
-      {"f1_macro", (2.0 / 3 + 2.0 / 3 + 1) / 3},
-      {"log_loss", loss},
-      {"loss", loss},
-      {"roc_auc", (0.75 + 0.75 + 1) / 3}};
+  const std::map<std::string, double> wanted_labels{{"accuracy", 7.0 / 9},
+                                                    {"average_precision", (0.5 + 5.0 / 6 + 1) / 3},
+                                                    {"exact_match", 2.0 / 3},
+                                                    {"f1_macro", (2.0 / 3 + 2.0 / 3 + 1) / 3},
+                                                    {"log_loss", loss},
+                                                    {"loss", loss},
+                                                    {"roc_auc", (0.75 + 0.75 + 1) / 3}};
   ASSERT_EQ(labelled.size(), wanted_labels.size());
   for (const auto& [name, value] : wanted_labels) EXPECT_NEAR(labelled.at(name), value, 1e-12) << name;
 
@@ -80,8 +79,8 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
 }
 
 TEST(Evaluation, IsNotImprovedByNanPredictions) {
-  const auto two = measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNaN, 2},
-                            {0, 1, 0}, {});
+  const auto two =
+      measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNaN, 2}, {0, 1, 0}, {});
   for (const auto& [name, value] : two) {
     if (name == "accuracy") {
       EXPECT_DOUBLE_EQ(value, 2.0 / 3);

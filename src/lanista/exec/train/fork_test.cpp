@@ -8,9 +8,9 @@
 #include <cstdlib>
 
 #include "lanista/base/rng.h"
-#include "support/exec/program/test_models.h"
-#include "lanista/model/autodiff/optimizer.h"
 #include "lanista/exec/train/lane_group.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/program/test_models.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "lanista/model/graph/model_cut.h"
-#include "lanista/model/graph/infer.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/model_cut.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {

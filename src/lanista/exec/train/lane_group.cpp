@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/causality.h"
 #include "lanista/exec/train/evaluation.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::train {
 namespace {
@@ -177,7 +177,7 @@ nn::LaneGradients& LaneGroup::scratch_gradients() {
 
 // Returns the input of the update that is `ahead` updates after the next.
 nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
-                                std::span<const std::uint8_t> lanes) {
+                                 std::span<const std::uint8_t> lanes) {
   std::size_t num_batches = 0;
   bool is_shared = !runs.empty();
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -198,14 +198,13 @@ nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t a
   return {is_shared ? batches.subspan(lane_of(*runs[0]), 1) : batches, hyper_};
 }
 
-nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows,
-                                BatchBuffers& buffers) const {
+nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const {
   const data::Dataset& data = *run.input().data;
   if (run.prepared_) {
     const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
     const auto begin = static_cast<std::size_t>(rows.data() - run.order_->data());
     return buffers.make_batch(data, rows,
-                                 std::span(run.prepared_->features).subspan(begin * width, rows.size() * width));
+                              std::span(run.prepared_->features).subspan(begin * width, rows.size() * width));
   }
   if (run.definition_->augmenter.empty()) return buffers.fill(data, rows);
   return buffers.fill(data, rows, run.definition_->augmenter, run.data_seed_, run.pass());

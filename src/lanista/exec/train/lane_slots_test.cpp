@@ -10,11 +10,11 @@
 #include <optional>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
-#include "support/exec/program/counting_backend.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/program/counting_backend.h"
 
 namespace lanista::train {
 namespace {
@@ -25,7 +25,7 @@ using Attached = std::map<std::uint64_t, std::int64_t>;
 
 class LaneSlotsTest : public ::testing::Test {
  protected:
-/// A trial with its number as seed.
+  /// A trial with its number as seed.
   TrainerInput input(std::uint32_t id) {
     study::Recipe recipe;
     recipe.loss = "cross_entropy";
@@ -57,7 +57,7 @@ class LaneSlotsTest : public ::testing::Test {
     for (const StepResult& end : ends) ASSERT_EQ(end.failure, "");
   }
 
-/// The tensors of a trial after some steps without slots, without what makes a branch another trial.
+  /// The tensors of a trial after some steps without slots, without what makes a branch another trial.
   std::vector<Tensor> alone(std::uint32_t id, std::int64_t steps) {
     TrainerInput plain = input(id);
     plain.budget = nullptr;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "lanista/model/autodiff/training_step.h"
-#include "lanista/search/study/state_names.h"
 #include "lanista/exec/train/batch_buffers.h"
 #include "lanista/exec/train/evaluation.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/search/study/state_names.h"
 
 namespace lanista::train {
 

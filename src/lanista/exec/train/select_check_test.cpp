@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/model/graph/text.h"
-#include "support/exec/train/train_to_end.h"
-#include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/train/test_support.h"
+#include "support/exec/train/train_to_end.h"
 
 namespace lanista::train {
 namespace {
@@ -40,8 +40,7 @@ TrainerInput guarded(Options options = Options::object(), const char* on = "val_
   return trial({"auto", std::move(options)});
 }
 
-Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
-                      const std::function<bool(std::int64_t)>& cut = {}) {
+Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {}) {
   const auto check = [](LaneGroup& group, TrialRun& run) {
     if (!run.is_select_check_due()) return;
     const auto checked = run_select_check(group, run, never_stop);

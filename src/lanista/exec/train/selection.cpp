@@ -105,7 +105,7 @@ std::vector<std::size_t> Selection::requested_positions(const DataPosition& posi
 }
 
 void Selection::add_batch(const DataPosition& position, std::span<const std::int64_t> rows,
-                      std::span<const double> losses) {
+                          std::span<const double> losses) {
   if (position.step == last_added_step_) return;
   num_losses_computed_ += std::ssize(losses);
   std::vector<bool> chosen(rows.size(), true);

@@ -8,12 +8,12 @@
 #include <deque>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/learning_rate.h"
-#include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/train/test_support.h"
 
 namespace lanista::train {
 namespace {
@@ -237,7 +237,7 @@ TEST(Selection, RecalibratesRunningStatisticsOnAllRows) {
     const nn::Batch batch = buffers.fill(digits(), std::span(order).subspan(b * 100, 100));
     const std::uint8_t active = 1;
     double loss = 0;
-    const nn::LaneHyper still;  // lr 0
+    const nn::LaneHyper still;                 // lr 0
     ASSERT_TRUE(program.insert(0, expected));  // masks are those of the step
     program.train_step({&batch, 1}, {&still, 1}, {&active, 1}, {&loss, 1});
     const auto after = program.extract(0);
@@ -357,11 +357,8 @@ TEST(Selection, RefusesCheckpointsOfOtherTrainings) {
   EXPECT_EQ(refused("select:counts", without), "checkpoint lacks 'select:counts'");
   EXPECT_EQ(refused("select:queue", without), "checkpoint lacks 'select:queue'");
   EXPECT_EQ(refused("select:known", without), "what the selector remembered has no 'known'");
-  const auto negative = [](TrainerState& state, std::size_t i) {
-    elements_of<std::int64_t>(state.tensors[i])[1] = -1;
-  };
-  EXPECT_EQ(refused("select:counts", negative),
-            "checkpoint's 'select:counts' or 'select:queue' do not fit these data");
+  const auto negative = [](TrainerState& state, std::size_t i) { elements_of<std::int64_t>(state.tensors[i])[1] = -1; };
+  EXPECT_EQ(refused("select:counts", negative), "checkpoint's 'select:counts' or 'select:queue' do not fit these data");
   Trainer plain = *Trainer::create(trial(2, {}));
   EXPECT_NE(plain.restore(good).error().message.find("is of a trial that selects examples"), std::string::npos);
   EXPECT_TRUE(trainer.save().tensors == good.tensors) << "what was refused changed nothing";

@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "lanista/search/study/start_race.h"
 #include "lanista/exec/train/branches.h"
+#include "lanista/search/study/start_race.h"
 
 namespace lanista::train {
 namespace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "lanista/exec/train/trainer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/study/start_race.h"
-#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
-#include "lanista/exec/train/trainer.h"
+#include "support/exec/train/train_to_end.h"
 
 namespace lanista::train {
 namespace {
@@ -75,8 +75,7 @@ TrainerInput racing(const std::vector<std::shared_ptr<const StartWeights>>& star
   return input;
 }
 
-Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
-                      const std::function<bool(std::int64_t)>& cut = {}) {
+Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {}) {
   const auto race = [](LaneGroup& group, TrialRun& run) {
     if (!run.is_start_race_due()) return;
     const auto raced = race_starts(group, run, never_stop);

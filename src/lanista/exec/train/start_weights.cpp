@@ -16,9 +16,8 @@ std::vector<Tensor> weights_in(std::vector<Tensor> state) {
 
 Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan) {
   if (!plan.empty()) {
-    return Error{
-        Code::kInvalidArgument,
-        "a start's plan is '" + std::string(plan) + "'; it must be empty, for the same structure", ""};
+    return Error{Code::kInvalidArgument,
+                 "a start's plan is '" + std::string(plan) + "'; it must be empty, for the same structure", ""};
   }
   StartWeights weights{weights_in(std::move(parent.tensors))};
   if (weights.tensors.empty()) return Error{Code::kDataLoss, "the state to start from has no weights", ""};

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/batch_buffers.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {
@@ -35,9 +35,9 @@ class StartTest : public ::testing::Test {
     recipe.beta2 = 0.99;
     recipe.eps = 1e-8;
     return {.trial = TrialId{id},
-            .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=" +
-                                   std::to_string(width) +
-                                   ")\n%3 = batch_norm(%2)\n%4 = relu(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n"),
+            .model = *graph::parse(
+                "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=" + std::to_string(width) +
+                ")\n%3 = batch_norm(%2)\n%4 = relu(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n"),
             .recipe = recipe,
             .metrics = {},
             .trial_seed = id,

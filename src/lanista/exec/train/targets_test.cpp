@@ -7,11 +7,11 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/formats/npy.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/io/formats/npy.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {

@@ -7,11 +7,11 @@
 #include <iterator>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/flat_graph.h"
+#include "lanista/exec/train/learning_rate.h"
 #include "lanista/model/autodiff/loss.h"
+#include "lanista/model/graph/flat_graph.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/study/state_names.h"
-#include "lanista/exec/train/learning_rate.h"
 
 namespace lanista::train {
 namespace {
@@ -89,7 +89,7 @@ Result<void> check_predictions(const nn::Program& program, const data::DataSpec&
 }
 
 Digest lane_group_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
-                   const nn::Backend& backend) {
+                      const nn::Backend& backend) {
   return Hasher().digest(study::program_key(study::structure_key(model, ops), recipe)).text(backend.name()).finish();
 }
 
@@ -313,7 +313,7 @@ Result<void> TrialRun::apply_start_weights(nn::LaneState& fresh) const {
 
 Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
   const std::string error_prefix = "trial " + std::to_string(child.trial.value) + " cannot branch from trial " +
-                          std::to_string(input().trial.value) + ": ";
+                                   std::to_string(input().trial.value) + ": ";
   LANISTA_ASSIGN(TrialRun branch, create(child));
   if (branch.key() != key()) return Error{Code::kInvalidArgument, error_prefix + "it needs another program", ""};
   if (child.data != input().data) return Error{Code::kInvalidArgument, error_prefix + "it has other data", ""};

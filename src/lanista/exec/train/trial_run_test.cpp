@@ -5,10 +5,10 @@
 #include <malloc.h>
 
 #include "lanista/base/check.h"
-#include "support/base/sanitizer.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/base/sanitizer.h"
 
 namespace lanista::train {
 namespace {

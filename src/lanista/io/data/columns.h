@@ -21,10 +21,10 @@ struct NumberStats {
 
 /// A feature column of a table: its kind, and how its cells become features.
 struct Column {
-  std::string name;                      ///< In the header.
-  ColumnKind kind = ColumnKind::kNumber; ///< How cells are read.
-  NumberStats stats;                     ///< For numbers.
-  std::vector<std::string> categories;   ///< For categories: sorted by bytes, one feature each.
+  std::string name;                       ///< In the header.
+  ColumnKind kind = ColumnKind::kNumber;  ///< How cells are read.
+  NumberStats stats;                      ///< For numbers.
+  std::vector<std::string> categories;    ///< For categories: sorted by bytes, one feature each.
   /// The categories that no training row of the fold has, sorted. They become zeros in all features, as unknown ones
   /// do.
   std::vector<std::string> unseen;

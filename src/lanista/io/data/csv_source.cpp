@@ -3,8 +3,8 @@
 #include <numeric>
 #include <utility>
 
-#include "lanista/io/data/readers.h"
 #include "lanista/base/csv.h"
+#include "lanista/io/data/readers.h"
 
 namespace lanista::data {
 namespace {
@@ -114,8 +114,8 @@ Result<ColumnIndices> find_columns(const ReadRequest& request, const std::vector
     }
   } else if (header.size() != width) {
     return malformed(std::to_string(header.size()) + " columns; samples " + expected_spec.features.text() + " need " +
-                  std::to_string(width) + ", or " + (requested == 1 ? "one" : std::to_string(requested)) +
-                  " more for the target" + (requested == 1 ? "" : "s"));
+                     std::to_string(width) + ", or " + (requested == 1 ? "one" : std::to_string(requested)) +
+                     " more for the target" + (requested == 1 ? "" : "s"));
   }
   for (std::size_t c = 0; c < header.size(); ++c) {
     if (std::ranges::find(out.targets, c) != out.targets.end()) continue;
@@ -215,7 +215,7 @@ Result<std::vector<double>> times_of(const Table& table, std::size_t column) {
     const auto date = numbers ? std::nullopt : parse_date(text);
     if (!number && !date) {
       return malformed("column \"" + table.header()[column] + "\": " + table.row_location(row) + " holds \"" +
-                    std::string(text.substr(0, 64)) + "\"; order= needs a number or a date in every row");
+                       std::string(text.substr(0, 64)) + "\"; order= needs a number or a date in every row");
     }
     out.push_back(number ? *number : seconds_of(*date));
   }

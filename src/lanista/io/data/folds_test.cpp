@@ -39,8 +39,11 @@ class FoldedData : public InMemoryDataTest {
     for (int row = 0; row < rows; ++row) {
       text << static_cast<int>(rng.below(100)) << ",";
       if (!rng.bernoulli(0.2)) text << static_cast<int>(rng.below(9));
-      text << "," << (row % 17 == 0 ? "rare" + std::to_string(row) : rng.bernoulli(0.5) ? "x" : "z") << ","
-           << (rng.bernoulli(0.5) ? "yes" : "no") << "\n";
+      text << ","
+           << (row % 17 == 0        ? "rare" + std::to_string(row)
+               : rng.bernoulli(0.5) ? "x"
+                                    : "z")
+           << "," << (rng.bernoulli(0.5) ? "yes" : "no") << "\n";
     }
     return text.str();
   }

@@ -1,8 +1,8 @@
 #include "lanista/io/data/raw_input.h"
 
 #include "lanista/base/rng.h"
-#include "support/io/data/test_support.h"
 #include "lanista/io/formats/npy.h"
+#include "support/io/data/test_support.h"
 
 namespace lanista::data {
 namespace {

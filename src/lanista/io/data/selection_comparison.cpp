@@ -40,11 +40,11 @@ Result<std::optional<SelectionComparison>> selection_comparison(const study::Plu
     return static_cast<std::int64_t>(std::ceil(options.at(name).get<double>() * static_cast<double>(epochs)));
   };
   return std::optional(SelectionComparison{.first = std::max(whole("warmup_epochs"), share("from")),
-                                   .end = share("until"),
-                                   .every = whole("every"),
-                                   .steps = whole("steps"),
-                                   .backward = options.at("backward").get<double>(),
-                                   .on = options.at("on").get<std::string>()});
+                                           .end = share("until"),
+                                           .every = whole("every"),
+                                           .steps = whole("steps"),
+                                           .backward = options.at("backward").get<double>(),
+                                           .on = options.at("on").get<std::string>()});
 }
 
 Result<void> check_selection_options(const Options& options) {
@@ -70,7 +70,7 @@ Result<void> check_selection_options(const Options& options) {
 }
 
 study::PluginConfig with_recorded_selection(study::PluginConfig select,
-                                          std::span<const study::Measurement> measurements) {
+                                            std::span<const study::Measurement> measurements) {
   select.options["found"] = study::selection_changes_json(study::selection_changes(measurements));
   return select;
 }

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include "lanista/base/edit_distance.h"
 #include "lanista/base/option_specs.h"
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
-#include "lanista/base/edit_distance.h"
 #include "lanista/io/data/loss_ranks.h"
 #include "lanista/io/data/selection_comparison.h"
 
@@ -285,8 +285,7 @@ Result<SelectorPlugin> find_selector_plugin(const study::PluginConfig& select) {
 
 Result<void> Selector::restore_state(std::span<const Tensor> saved_state) {
   if (saved_state.empty()) return {};
-  return Error{Code::kDataLoss, "the selector has no state, but '" + saved_state[0].name + "' is restored",
-               ""};
+  return Error{Code::kDataLoss, "the selector has no state, but '" + saved_state[0].name + "' is restored", ""};
 }
 
 const std::vector<OptionSpec>& selection_options() {
@@ -319,31 +318,30 @@ std::vector<SelectorPlugin> builtin_selectors() {
   const auto by_percentile = [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
     return std::make_unique<HistoryPercentileSelector>(options, context);
   };
-  return {
-      {"selective",
-       "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
-       with_common_options(percentile_options()), by_percentile},
-      {"batch", "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
-       with_common_options({keep_option()}),
-       [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-         return std::make_unique<BatchPercentileSelector>(options.at("keep").get<double>(), context);
-       }},
-      {std::string(kSelectionReducible),
-       "a share of each batch: those with the loss furthest above the hold-out loss that the data have for them "
-       "(RHO-LOSS)",
-       with_common_options({keep_option()}),
-       [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-         return std::make_unique<ReducibleLossSelector>(options.at("keep").get<double>(), context);
-       }},
-      {"random", "a share of the examples by chance, whatever their losses: the control",
-       with_common_options({keep_option()}),
-       [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-         return std::make_unique<RandomSelector>(options.at("keep").get<double>(), context);
-       }},
-      {std::string(kSelectionAuto),
-       "as selective where that beats training on all examples: two branches of the trial compare them, at equal "
-       "computation",
-       with_common_options(auto_selection_options()), by_percentile}};
+  return {{"selective",
+           "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
+           with_common_options(percentile_options()), by_percentile},
+          {"batch", "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
+           with_common_options({keep_option()}),
+           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
+             return std::make_unique<BatchPercentileSelector>(options.at("keep").get<double>(), context);
+           }},
+          {std::string(kSelectionReducible),
+           "a share of each batch: those with the loss furthest above the hold-out loss that the data have for them "
+           "(RHO-LOSS)",
+           with_common_options({keep_option()}),
+           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
+             return std::make_unique<ReducibleLossSelector>(options.at("keep").get<double>(), context);
+           }},
+          {"random", "a share of the examples by chance, whatever their losses: the control",
+           with_common_options({keep_option()}),
+           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
+             return std::make_unique<RandomSelector>(options.at("keep").get<double>(), context);
+           }},
+          {std::string(kSelectionAuto),
+           "as selective where that beats training on all examples: two branches of the trial compare them, at equal "
+           "computation",
+           with_common_options(auto_selection_options()), by_percentile}};
 }
 
 Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout) {

@@ -40,8 +40,8 @@ TEST(LossRanks, EqualCountsOverWindow) {
     LossRanks ranks(length);
     std::deque<double> window;
     for (int i = 0; i < 60; ++i) {
-      const double loss = rng.bernoulli(0.1) ? std::numeric_limits<double>::quiet_NaN()
-                                             : static_cast<double>(rng.below(6)) / 4;
+      const double loss =
+          rng.bernoulli(0.1) ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(rng.below(6)) / 4;
       const double size = std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss;
       ranks.add(loss);
       window.push_back(size);

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "lanista/base/digest.h"
-#include "lanista/io/data/files.h"
 #include "lanista/io/data/column_warnings.h"
+#include "lanista/io/data/files.h"
 
 namespace lanista::data {
 namespace {
@@ -27,8 +27,8 @@ std::string quoted(std::string_view text) { return "\"" + std::string(text.subst
 
 Error not_a_date_error(const std::string& column, const std::string& row_location, std::string_view text) {
   return malformed(column,
-                row_location + " holds " + quoted(text) +
-                    ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
+                   row_location + " holds " + quoted(text) +
+                       ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
 }
 
 /// The result of one pass over the cells of a column.
@@ -129,7 +129,7 @@ Result<void> fit_category(const Table& table, std::size_t index, const std::vect
       const std::string hint =
           "leave it out with drop=, or keep the most frequent with categories=" + std::to_string(kMaxCategories);
       return malformed(column.name, "more than " + std::to_string(kMaxCategories) + " different texts; " +
-                                     (warning.empty() ? hint : warning));
+                                        (warning.empty() ? hint : warning));
     }
   }
   if (max_categories > 0 && std::cmp_greater(found.size(), max_categories)) {
@@ -142,8 +142,8 @@ Result<void> fit_category(const Table& table, std::size_t index, const std::vect
       found.erase(it->second);
     }
     warning = "keeps the " + std::to_string(max_categories) + " most frequent of " + std::to_string(ranked.size()) +
-             " categories; the others, in " + std::to_string(others) + " of " + std::to_string(train.size()) +
-             " rows, count as missing";
+              " categories; the others, in " + std::to_string(others) + " of " + std::to_string(train.size()) +
+              " rows, count as missing";
   }
   for (const auto& [text, count] : found) column.categories.emplace_back(text);
   return {};

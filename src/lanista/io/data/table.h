@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "lanista/base/csv.h"
 #include "lanista/base/result.h"
 #include "lanista/io/data/cell_notation.h"
 #include "lanista/io/data/columns.h"
 #include "lanista/io/data/source.h"
-#include "lanista/base/csv.h"
 
 namespace lanista::data {
 
@@ -137,10 +137,10 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
 
 /// Rows of a table as features.
 struct EncodedRows {
-  std::vector<float> features;           ///< row-major, before normalisation
-  std::int64_t missing = 0;              ///< cells without a value
-  std::int64_t unknown = 0;              ///< cells with an unknown category
-  std::string first_unknown_location;    ///< of the first such cell, if there is one
+  std::vector<float> features;         ///< row-major, before normalisation
+  std::int64_t missing = 0;            ///< cells without a value
+  std::int64_t unknown = 0;            ///< cells with an unknown category
+  std::string first_unknown_location;  ///< of the first such cell, if there is one
 };
 /// Encodes rows as features. Column i of `columns` is column `indices[i]` of the table.
 ///

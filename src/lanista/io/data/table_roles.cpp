@@ -200,7 +200,7 @@ Result<TableRoles> roles_from_schema(const json& schema, const std::vector<std::
   roles.task = target.contains("kind") ? text_at(target, "kind") : "auto";
   if (std::ranges::find(table_tasks(), roles.task) == table_tasks().end()) {
     return invalid_columns("target " + quoted_names(header, roles.targets) + ": \"kind\" is \"" + roles.task +
-                   "\", allowed are classes, numbers and multilabel");
+                           "\", allowed are classes, numbers and multilabel");
   }
   std::set<std::size_t> used(roles.targets.begin(), roles.targets.end());
   for (const json& entry : schema["columns"]) {

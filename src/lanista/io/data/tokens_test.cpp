@@ -131,8 +131,7 @@ TEST_F(Tokens, NextTokenLabelsCoverEachTokenOnce) {
     for (std::uint32_t i = 0; i < length; ++i) tokens.push_back(static_cast<std::uint32_t>(rng.below(11)));
     write("t.bin", little(tokens, 2));
     SCOPED_TRACE(std::to_string(length) + " tokens, " + std::to_string(context));
-    const std::string source =
-        "tokens:t.bin?dtype=u16&vocab=11&task=next_token&context=" + std::to_string(context);
+    const std::string source = "tokens:t.bin?dtype=u16&vocab=11&task=next_token&context=" + std::to_string(context);
     const std::int64_t rows = (std::int64_t{length} - 1) / context;
 
     const auto set = get(source, "auto", {0.9, 0.1, 0});

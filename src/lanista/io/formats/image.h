@@ -14,9 +14,9 @@ inline constexpr std::int64_t kMaxImagePixels = std::int64_t{1} << 24;
 
 /// An 8-bit image in planes.
 struct Image {
-  std::int64_t channels = 1;  ///< 1 (grey) or 3 (red, green, blue)
-  std::int64_t height = 0;    ///< in pixels
-  std::int64_t width = 0;     ///< in pixels
+  std::int64_t channels = 1;         ///< 1 (grey) or 3 (red, green, blue)
+  std::int64_t height = 0;           ///< in pixels
+  std::int64_t width = 0;            ///< in pixels
   std::vector<std::uint8_t> pixels;  ///< [channels, height, width]
 };
 

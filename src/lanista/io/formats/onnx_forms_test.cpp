@@ -3,11 +3,11 @@
 
 #include <cstring>
 
-#include "support/io/formats/foreign_networks.h"
 #include "lanista/io/formats/onnx/onnx_import.h"
 #include "lanista/io/formats/onnx/onnx_shapes.h"
 #include "lanista/io/formats/onnx/wire.h"
 #include "lanista/model/graph/text.h"
+#include "support/io/formats/foreign_networks.h"
 
 namespace lanista::formats {
 namespace {

@@ -54,7 +54,7 @@ Result<Directory> read_end(std::string_view archive) {
   if (begin == kZip64 || size == kZip64) return unsupported("archives of 4 GB and more (zip64) are not read");
   if (begin + size != at) {
     return malformed("the directory claims bytes " + std::to_string(begin) + " to " + std::to_string(begin + size) +
-                  ", but the end record is at " + std::to_string(at));
+                     ", but the end record is at " + std::to_string(at));
   }
   return Directory{begin, at, entries};
 }
@@ -96,7 +96,7 @@ Result<Record> read_record(std::string_view archive, const Directory& directory,
                 .local = field(42, 4)};
   if (!is_safe_name(record.name)) {
     return malformed("the entry at byte " + std::to_string(at) +
-                  " of the directory has a name that is no plain text or leads into other folders");
+                     " of the directory has a name that is no plain text or leads into other folders");
   }
   record.what = "entry \"" + record.name + "\" ";
   at += size;
@@ -107,14 +107,14 @@ Result<void> check_record(const Record& record) {
   if ((record.flags & kEncrypted) != 0) return unsupported(record.what + "is encrypted");
   if (record.method != 0 && record.method != 8) {
     return unsupported(record.what + "is packed by method " + std::to_string(record.method) +
-                   "; stored (0) and deflated (8) are read");
+                       "; stored (0) and deflated (8) are read");
   }
   if (record.packed == kZip64 || record.unpacked == kZip64 || record.local == kZip64) {
     return unsupported(record.what + "has 4 GB or more (zip64)");
   }
   if (record.method == 0 && record.packed != record.unpacked) {
     return malformed(record.what + "is stored, yet its sizes differ: " + std::to_string(record.packed) + " and " +
-                  std::to_string(record.unpacked));
+                     std::to_string(record.unpacked));
   }
   return {};
 }

@@ -93,11 +93,11 @@ Result<LogFiles> read_records(FileSystem& fs, const std::string& path, const Rea
   LANISTA_ASSIGN(const std::string bytes, fs.read(path, before.bytes));
   LANISTA_ASSIGN(const Scan scan, scan_log(bytes, before, path));
   LogFiles found{.records = {},
-              .num_valid_bytes = scan.frames.num_valid_bytes,
-              .cut_bytes = bytes.size() - scan.frames.num_valid_bytes,
-              .frames = scan.frames.frames.size(),
-              .has_marks = scan.has_marks,
-              .ends_with_mark = scan.ends_with_mark};
+                 .num_valid_bytes = scan.frames.num_valid_bytes,
+                 .cut_bytes = bytes.size() - scan.frames.num_valid_bytes,
+                 .frames = scan.frames.frames.size(),
+                 .has_marks = scan.has_marks,
+                 .ends_with_mark = scan.ends_with_mark};
   found.records.reserve(scan.frames.frames.size());
   for (std::size_t i = 0; i < scan.frames.frames.size(); ++i) {
     if (scan.is_mark[i]) continue;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "lanista/model/spaces/blueprint_plan.h"
 #include "lanista/io/studyfile/json_mapping.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/notation.h"
+#include "lanista/model/spaces/blueprint_plan.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -128,7 +128,7 @@ class BlueprintReader {
     if (heads.empty() && !block.name.empty() && !block.from.empty()) heads = {"layers"};
     if (heads.size() != 1) {
       return value_error(path, heads.empty() ? "the block has no operation"
-                                       : "'" + heads[0] + "' and '" + heads[1] + "' in one block; one is wanted");
+                                             : "'" + heads[0] + "' and '" + heads[1] + "' in one block; one is wanted");
     }
     const std::string& head = heads.front();
     const json empty = json::object();

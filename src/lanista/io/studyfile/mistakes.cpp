@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lanista/base/printable.h"
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/printable.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/yaml_guard.h"
 

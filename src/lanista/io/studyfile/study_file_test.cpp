@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "lanista/io/studyfile/plain_settings.h"
-#include "support/io/studyfile/test_support.h"
 #include "lanista/io/studyfile/yaml_guard.h"
+#include "support/io/studyfile/test_support.h"
 
 namespace lanista::studyfile {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "lanista/base/option_specs.h"
+#include "lanista/io/studyfile/tuning_space.h"
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
-#include "lanista/io/studyfile/tuning_space.h"
 
 namespace lanista::studyfile {
 namespace {

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/io/studyfile/plugin_reader.h"
 #include "lanista/io/studyfile/tuning.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -31,8 +31,8 @@ Result<void> check_finals_tuner(const study::TunePlugin& plugin, const Options& 
   if (options.at("halving") != 0 && options.at("best") != usual->default_value) {
     return Error{Code::kInvalidArgument,
                  "is " + options.at("best").dump() +
-                     ", which is for halving: 0; the number of refinements belongs next to " +
-                     plugin.name + ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
+                     ", which is for halving: 0; the number of refinements belongs next to " + plugin.name +
+                     ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
                  "best"};
   }
   return check_tuner(plugin.name, options);

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "lanista/search/tuning/tuner.h"
 #include "lanista/io/studyfile/notation.h"
+#include "lanista/search/tuning/tuner.h"
 
 namespace lanista::studyfile {
 namespace {

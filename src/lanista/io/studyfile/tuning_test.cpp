@@ -188,7 +188,7 @@ TEST(SecondStage, RefusesConflictingSettings) {
   expect_within("3:9: strategy.then: does not go with strategy pbt", error_text("strategy:\n  name: pbt\n  " + then));
   expect_within("strategy.then: goes behind a search",
                 error_text("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, " +
-                        then + "}}"));
+                           then + "}}"));
   expect_within("does not go with train.tune",
                 error_text("{train: {tune: {mltuner: {params: {lr: 0.1}}}}, strategy: {name: tpe, " + then + "}}"));
   const std::string batches = "strategy: {name: tpe, then: {mltuner: {params: {batch: [32, 48]}}}}";

@@ -76,9 +76,9 @@ TEST(Eviction, IsNearOptimalSet) {
 
 TEST(Eviction, KeepsHeldAndComplementaryModels) {
   const std::vector<EvictionCandidate> all{{"held", 50, 0, true, {0, 0}},
-                                  {"first", 50, 0, false, {0.9, 0}},
-                                  {"like the first", 50, 0, false, {0.8, 0.1}},
-                                  {"other", 50, 0, false, {0, 0.5}}};
+                                           {"first", 50, 0, false, {0.9, 0}},
+                                           {"like the first", 50, 0, false, {0.8, 0.1}},
+                                           {"other", 50, 0, false, {0, 0.5}}};
 
   EXPECT_EQ(choose_evicted(all, 150), std::vector<std::string>{"like the first"});
   EXPECT_EQ(choose_evicted(all, 0), (std::vector<std::string>{"first", "like the first", "other"}));

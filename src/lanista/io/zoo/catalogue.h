@@ -38,8 +38,8 @@ inline double start_score(double start_benefit, double keeps, double rank) {
 
 /// How to search for a parent.
 struct SearchOptions {
-  MatchOptions match = {};                                      ///< of the alignment
-  std::function<bool(const CatalogueEntry&)> admits = {};       ///< which models are candidates; empty: all
+  MatchOptions match = {};                                 ///< of the alignment
+  std::function<bool(const CatalogueEntry&)> admits = {};  ///< which models are candidates; empty: all
   /// The models among which candidates are ranked by quality. Empty: the admitted ones and those of rank_only(). A
   /// choice that must not change when a candidate is removed needs a function that does not depend on it.
   std::function<bool(const CatalogueEntry&)> ranks = {};
@@ -77,7 +77,7 @@ class Catalogue {
   /// so that none is missed. Equal models are found by hash in O(log entries) without an alignment. Otherwise it costs
   /// O(entries x (bound + log)) and the alignments.
   std::optional<ParentMatch> best(const MatchModel& child, const std::string& task, const SearchOptions& options = {},
-                            SearchStats* count = nullptr) const;
+                                  SearchStats* count = nullptr) const;
 
  private:
   struct Listed {

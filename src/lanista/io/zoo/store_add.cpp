@@ -5,11 +5,11 @@
 #include "lanista/base/real_json.h"
 #include "lanista/base/sha256.h"
 #include "lanista/io/formats/safetensors.h"
-#include "lanista/model/graph/infer.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/zoo/admission.h"
 #include "lanista/io/zoo/packed_bytes.h"
 #include "lanista/io/zoo/store_state.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::zoo {
 namespace {

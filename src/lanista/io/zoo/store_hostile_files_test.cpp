@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::added;
-using testing::random_model;
 using testing::Folder;
 using testing::kDigits;
 using testing::opened;
+using testing::random_model;
 using Mode = Store::Mode;
 
 const graph::OpTable kOps = graph::builtin_ops();
@@ -49,8 +49,8 @@ struct HostileFilesTest {
 
   explicit HostileFilesTest(const std::string& name) : folder("planted_" + name) {
     fs::create_directories(victim + "/inner");
-    for (const std::string& file : {victim + "/key", victim + "/inner/resnet50.pt",
-                                    victim + "/inner/" + std::string(64, 'c') + ".safetensors"}) {
+    for (const std::string& file :
+         {victim + "/key", victim + "/inner/resnet50.pt", victim + "/inner/" + std::string(64, 'c') + ".safetensors"}) {
       std::ofstream(file) << "a file of the user";
     }
     Store store = opened(zoo);
@@ -124,11 +124,11 @@ TEST(StoreHostileFiles, ChangesNothingOutsideOfTheZoo) {
   ::alarm(kDeadlineSeconds);
   const std::string unreferenced = "weights/" + std::string(64, 'd') + ".safetensors";
   for (const Kind& kind : kinds()) {
-    for (const std::string& name : {std::string("index.sqlite"), std::string("index.sqlite-wal"),
-                                    std::string("index.sqlite-shm"), std::string("index.sqlite-journal"),
-                                    std::string("weights"), std::string("model"), unreferenced,
-                                    std::string("weights/tmp-1-0"), std::string("weights/tmp-1-0123456789abcdef"),
-                                    std::string("weights/notes.txt")}) {
+    for (const std::string& name :
+         {std::string("index.sqlite"), std::string("index.sqlite-wal"), std::string("index.sqlite-shm"),
+          std::string("index.sqlite-journal"), std::string("weights"), std::string("model"), unreferenced,
+          std::string("weights/tmp-1-0"), std::string("weights/tmp-1-0123456789abcdef"),
+          std::string("weights/notes.txt")}) {
       SCOPED_TRACE(std::string(kind.name) + " at " + name);
       const HostileFilesTest files("matrix");
       const std::string path = files.zoo + "/" + (name == "model" ? files.weights : name);
@@ -145,9 +145,12 @@ TEST(StoreHostileFiles, ChangesNothingOutsideOfTheZoo) {
 }
 
 TEST(StoreHostileFiles, ReportsForeignIndexFile) {
-  const std::map<std::string, std::string> words{{"link", "is a symbolic link"},  {"dangling", "is a symbolic link"},
-                                                 {"folder_link", "is a symbolic link"}, {"folder", "is a folder"},
-                                                 {"fifo", "is a FIFO"},           {"hard_link", "has 2 names"},
+  const std::map<std::string, std::string> words{{"link", "is a symbolic link"},
+                                                 {"dangling", "is a symbolic link"},
+                                                 {"folder_link", "is a symbolic link"},
+                                                 {"folder", "is a folder"},
+                                                 {"fifo", "is a FIFO"},
+                                                 {"hard_link", "has 2 names"},
                                                  {"other_user", "is a file of user 65534"}};
   for (const Kind& kind : kinds()) {
     for (const char* name : {"index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal"}) {

@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::added;
-using testing::random_model;
 using testing::Folder;
 using testing::kDigits;
 using testing::opened;
+using testing::random_model;
 using Mode = Store::Mode;
 
 const graph::OpTable kOps = graph::builtin_ops();
@@ -151,8 +151,8 @@ TEST(StoreReceived, SkipsInvalidRows) {
     EXPECT_EQ(skipped.front().find_first_of("\n\x1b"), std::string::npos);
     const auto found = store.verify(kOps);
     ASSERT_TRUE(found.ok());
-    EXPECT_TRUE(std::ranges::any_of(
-        *found, [&](const Finding& one) { return one.what.find(word) != std::string::npos; }));
+    EXPECT_TRUE(
+        std::ranges::any_of(*found, [&](const Finding& one) { return one.what.find(word) != std::string::npos; }));
   }
 }
 

@@ -6,10 +6,10 @@
 
 #include "lanista/base/printable.h"
 #include "lanista/base/sha256.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/zoo/admission.h"
 #include "lanista/io/zoo/packed_bytes.h"
 #include "lanista/io/zoo/store_state.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::zoo {
 namespace {
@@ -40,9 +40,8 @@ Result<Views> read_views(Database& index, std::vector<EvictionCandidate>& reside
   Views out;
   std::vector<Live> live;
   LANISTA_TRY(
-      index.each("SELECT number, text FROM signatures ORDER BY number", {}, [&](const SqlRow& row) -> Result<void> {
-        return read_signature(row, out.places, out.table);
-      }));
+      index.each("SELECT number, text FROM signatures ORDER BY number", {},
+                 [&](const SqlRow& row) -> Result<void> { return read_signature(row, out.places, out.table); }));
   LANISTA_TRY(index.each(
       "SELECT id, task, quality, view, bytes, "
       "pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id AND until > ?1), added FROM models WHERE state = 'live'",
@@ -169,12 +168,12 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
       if (row.text(0) != "ok") out.push_back({"index.sqlite", row.text(0)});
       return {};
     }));
-    LANISTA_TRY(index.each(std::string(kModelColumns) + "WHERE state <> 'removed'", {},
-                           [&](const SqlRow& row) -> Result<void> {
-                             const auto one = stored_model(row);
-                             if (!one) out.push_back({printable(row.text(0)), one.error().message});
-                             return {};
-                           }));
+    LANISTA_TRY(
+        index.each(std::string(kModelColumns) + "WHERE state <> 'removed'", {}, [&](const SqlRow& row) -> Result<void> {
+          const auto one = stored_model(row);
+          if (!one) out.push_back({printable(row.text(0)), one.error().message});
+          return {};
+        }));
     LANISTA_TRY(index.read([&]() -> Result<void> {
       std::vector<EvictionCandidate> residents;
       LANISTA_ASSIGN(views, read_views(index, residents, 0));

@@ -10,10 +10,10 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
-#include "lanista/model/graph/graph.h"
-#include "lanista/model/graph/op.h"
 #include "lanista/io/zoo/catalogue.h"
 #include "lanista/io/zoo/task.h"
+#include "lanista/model/graph/graph.h"
+#include "lanista/model/graph/op.h"
 
 // Trained models in a folder, from which later ones may start:
 //   index.sqlite          what they are (SQLite, write-ahead log)
@@ -81,8 +81,8 @@ struct Finding {
 /// The result of a garbage collection.
 struct GcResult {
   std::vector<std::string> evicted;  ///< ids of evicted models
-  std::int64_t orphans = 0;                 ///< removed files without a model
-  std::int64_t bytes = 0;                   ///< of the remaining weights
+  std::int64_t orphans = 0;          ///< removed files without a model
+  std::int64_t bytes = 0;            ///< of the remaining weights
 };
 
 /// A zoo on disk. Any number of processes may read and write it at the same time.

@@ -12,11 +12,11 @@ namespace lanista::zoo {
 namespace {
 
 using testing::added;
-using testing::random_model;
 using testing::Folder;
 using testing::kCats;
 using testing::kDigits;
 using testing::opened;
+using testing::random_model;
 using Mode = Store::Mode;
 
 const graph::OpTable kOps = graph::builtin_ops();

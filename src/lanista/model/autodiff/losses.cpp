@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/step_ops.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {
@@ -20,9 +20,7 @@ namespace ops = graph::ops;
 ValueType per_sample(DType dtype) { return {Shape{{graph::kBatch}}, dtype}; }
 
 /// Whether a shape has scores of classes, for samples or for positions of sequences.
-bool holds_classes(const Shape& shape) {
-  return (shape.rank() == 2 || shape.rank() == 3) && shape.dims.back() >= 2;
-}
+bool holds_classes(const Shape& shape) { return (shape.rank() == 2 || shape.rank() == 3) && shape.dims.back() >= 2; }
 
 constexpr std::string_view kClassShapes = "[N, classes] or [N, positions, classes] with at least two classes";
 
@@ -58,9 +56,8 @@ Loss of_classes(const std::string& name, const std::string& words, const std::st
           .fits = [words](const Shape& prediction) -> Result<void> {
             if (holds_classes(prediction)) return {};
             return Error{Code::kInvalidArgument,
-                         expected_shape_text(words) +
-                             "an output of shape " + std::string(kClassShapes) + ", but the model's is " +
-                             prediction.text(),
+                         expected_shape_text(words) + "an output of shape " + std::string(kClassShapes) +
+                             ", but the model's is " + prediction.text(),
                          ""};
           },
           .forward = step_op(name, help, 2, forward),
@@ -104,7 +101,8 @@ const std::vector<Loss>& losses() {
       of_classes(
           "focal", "focal loss",
           "Cross-entropy, each class's part by the square of what its probability lacks of 1 (Lin et al. 2017)."),
-      of_numbers("mse", "squared error"), of_numbers("mae", "absolute error"),
+      of_numbers("mse", "squared error"),
+      of_numbers("mae", "absolute error"),
       of_numbers("huber", "Huber error (1964, its bound is 1)"),
       of_numbers("bce", "binary cross-entropy, by a sigmoid,", TargetKind::kMultilabel)};
   return kAll;

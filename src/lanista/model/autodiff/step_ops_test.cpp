@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::step {
 namespace {

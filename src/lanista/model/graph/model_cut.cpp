@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph {
 namespace {
@@ -33,7 +33,7 @@ struct NodeOrder {
 };
 
 NodeOrder order_of(const Graph& model, const std::set<NodeId>& frozen, const std::set<NodeId>& with_state,
-               const OpTable& ops) {
+                   const OpTable& ops) {
   NodeOrder order{.places = {}, .number = std::vector<std::size_t>(model.size())};
   for (const std::size_t place : model.dependency_order()) {
     const Node& node = *model.nodes()[place];

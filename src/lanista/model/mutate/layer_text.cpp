@@ -180,7 +180,7 @@ Result<Replacement> LayerText::in_place_of(const ModelView& view, const Node& no
   LANISTA_ASSIGN(Replacement layer, written(view, nullptr));
   if (is_word_) {
     const graph::OpDef* def = view.ops().find(layer.op);
-    if (def == nullptr) return not_applicable(text_ + " cannot replace "  + site_name(node));
+    if (def == nullptr) return not_applicable(text_ + " cannot replace " + site_name(node));
     for (const auto& [name, value] : node.attrs) {
       const auto spec = std::find_if(def->attrs.begin(), def->attrs.end(),
                                      [&, &wanted = name](const auto& s) { return s.name == wanted; });

@@ -3,8 +3,8 @@
 #include <array>
 #include <charconv>
 
-#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista::mutate {

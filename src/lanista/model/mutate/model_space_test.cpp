@@ -120,8 +120,7 @@ TEST(ModelSpace, MergesConsecutiveIdentities) {
       "kernel=[3,3], padding=[1,1])\n%3 = conv2d(%2, out=4, kernel=[3,3], padding=[1,1])\n%4 = global_avg_pool(%3)\n%5 "
       "= "
       "linear(%4, out=3)\n%6 = output(%5)\n");
-  const auto space = ModelSpace::make(graph::builtin_ops(), {{"images", images}},
-                                      {mutator("swap_op")}, {}, {});
+  const auto space = ModelSpace::make(graph::builtin_ops(), {{"images", images}}, {mutator("swap_op")}, {}, {});
   ASSERT_TRUE(space.ok()) << space.error().text();
 
   int identities = 0, folded = 0;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lanista/base/check.h"
-#include "lanista/model/ops/window.h"
 #include "lanista/model/mutate/op_words.h"
+#include "lanista/model/ops/window.h"
 
 namespace lanista::mutate {
 

@@ -3,8 +3,8 @@
 
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/op_words.h"
-#include "lanista/model/mutate/shape_repair.h"
 #include "lanista/model/mutate/pattern.h"
+#include "lanista/model/mutate/shape_repair.h"
 
 namespace lanista::mutate {
 

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate {
 namespace {

@@ -13,8 +13,8 @@ namespace lanista::engine::testing {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kStepSeconds = 0.05;                  // mean seconds of a worker's step
-constexpr double kMessageDelaySeconds = 0.02;                   // seconds of a message
+constexpr double kStepSeconds = 0.05;          // mean seconds of a worker's step
+constexpr double kMessageDelaySeconds = 0.02;  // seconds of a message
 constexpr double kStartDelaySeconds = 0.5,
                  kRemoteStartDelaySeconds = 5;  // seconds until a local or remote worker starts
 constexpr int kMaxTestLosses = Lease::kMaxLosses - 2;
@@ -110,7 +110,7 @@ void SimulatedFleet::start_worker(std::size_t worker) {
   const double now = clock_.now();
   entry = SimulatedWorker{};
   entry.fake = std::make_unique<FakeExecutor>(FakeOptions{.seed = rng_.next(), .workers = 2, .checkpoint_one_in = 2},
-                                             store::CheckpointStore(disk_, fleet_.worker_config.study_folder));
+                                              store::CheckpointStore(disk_, fleet_.worker_config.study_folder));
   entry.process = ++processes_;
   entry.wakes_at_seconds = now + random_delay(kStepSeconds);
   entry.last_seen_seconds = now;
@@ -182,8 +182,9 @@ void SimulatedFleet::execute(SimulatedWorker& entry, const Message& message) {
     const Job& job = std::get<Job>(*order);
     entry.tokens[job.trial] = value->token;
     if (const auto started = entry.fake->start(job); !started) {
-      send_to_engine(entry, WireKind::kRefused,
-           with_token(value->token, encode(std::vector<TrialId>{job.trial}) + "\n" + encode(started.error())));
+      send_to_engine(
+          entry, WireKind::kRefused,
+          with_token(value->token, encode(std::vector<TrialId>{job.trial}) + "\n" + encode(started.error())));
     }
   } else if (kind == WireKind::kCommand) {
     const auto order = decode_executor_request(message.text);
@@ -194,7 +195,7 @@ void SimulatedFleet::execute(SimulatedWorker& entry, const Message& message) {
     LANISTA_CHECK(request.ok(), "a measurement that cannot be read");
     const auto metrics = entry.fake->measure(request->members, request->part);
     send_to_engine(entry, metrics ? WireKind::kAnswer : WireKind::kNoAnswer,
-         metrics ? encode_measured_metrics(*metrics) : encode(metrics.error()));
+                   metrics ? encode_measured_metrics(*metrics) : encode(metrics.error()));
   }
 }
 
@@ -217,7 +218,7 @@ void SimulatedFleet::send_report(SimulatedWorker& entry, const Report& report) {
     const SpanReport span{epoch->measurement.trial, epoch->measurement.epoch, 0, clock_.now() - kStepSeconds,
                           clock_.now()};
     entry.outbox.push_back({entry.outbox.back().at,
-                         {static_cast<std::uint16_t>(WireKind::kReport), with_token(token, encode(Report(span)))}});
+                            {static_cast<std::uint16_t>(WireKind::kReport), with_token(token, encode(Report(span)))}});
   }
 }
 

@@ -113,7 +113,7 @@ class Proxy {
     auto numbered = split_token(message.text);
     const bool is_hello = index == 0;
     NumberedMessage each{message.kind, is_hello || !numbered ? 0 : numbered->token,
-                  is_hello || !numbered ? message.text : numbered->text};
+                         is_hello || !numbered ? message.text : numbered->text};
     if (delayed_) {
       const NumberedMessage first = *std::exchange(delayed_, std::nullopt);
       if (mutation_.fault == MessageFault::kSwapRenumbered) std::swap(each.number, held_number_);

@@ -15,11 +15,11 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/futex.h"
-#include "lanista/model/ops/op_rules.h"
-#include "lanista/exec/program/aligned_bytes.h"
-#include "lanista/exec/program/opaque.h"
 #include "lanista/exec/pipeline_parallel/stage_worker.h"
 #include "lanista/exec/pipeline_parallel/stages.h"
+#include "lanista/exec/program/aligned_bytes.h"
+#include "lanista/exec/program/opaque.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::nn::testing {
@@ -81,9 +81,9 @@ inline Operators with_throwing_operator(const std::shared_ptr<std::atomic<int>>&
 
 /// For tests: a model with numbers that every lane may set for itself, and other numbers than the model's.
 inline const TestModel kDropoutModel{"dropouts",
-                                 "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n"
-                                 "%3 = linear(%2, out=8)\n%4 = dropout(%3, p=0.2)\n%5 = linear(%4, out=5)\n"
-                                 "%6 = output(%5)\n"};
+                                     "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n"
+                                     "%3 = linear(%2, out=8)\n%4 = dropout(%3, p=0.2)\n%5 = linear(%4, out=5)\n"
+                                     "%6 = output(%5)\n"};
 inline std::vector<double> lane_attr_values(const std::vector<LaneAttr>& lane_attrs) {
   std::vector<double> all;
   for (const LaneAttr& number : lane_attrs) all.push_back(number.node == graph::NodeId{2} ? 0.6 : 0.3);
@@ -119,7 +119,7 @@ class ThreadRanks final : public RemoteRanks {
   }
 
   int begin_step_fails_at = 0, check_alive_fails_at = 0;  ///< the so manieth from here on; 0: none
-  bool is_idle = false;                          ///< in the next step one rank does nothing
+  bool is_idle = false;                                   ///< in the next step one rank does nothing
   bool is_entered = false;
   int num_starts = 0;
   std::int64_t num_sent_bytes = 0;  ///< from place to place

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
+#include "lanista/io/zoo/zoo_store.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/io/zoo/zoo_store.h"
 #include "support/model/transfer/test_layers.h"
 
 namespace lanista::zoo::testing {

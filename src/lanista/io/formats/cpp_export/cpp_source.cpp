@@ -8,8 +8,8 @@
 #include "lanista/base/check.h"
 #include "lanista/io/formats/cpp_export/cpp_text.h"
 #include "lanista/io/formats/float_weights.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::formats {
 namespace {

@@ -36,13 +36,13 @@ struct OnnxValueInfo {
 
 /// The content of an ONNX file.
 struct OnnxModel {
-  std::int64_t ir_version = 8;                ///< version of the format
-  std::int64_t opset = 17;                    ///< version of the operators
-  std::string producer, graph_name;           ///< names of the program and of the graph
-  std::vector<OnnxNode> nodes;                ///< in dependency order
-  std::vector<Tensor> initializers;           ///< constants, found by name
-  std::vector<OnnxValueInfo> inputs, outputs; ///< without inputs that are initialisers
-  std::map<std::string, std::string> metadata;///< texts by key
+  std::int64_t ir_version = 8;                  ///< version of the format
+  std::int64_t opset = 17;                      ///< version of the operators
+  std::string producer, graph_name;             ///< names of the program and of the graph
+  std::vector<OnnxNode> nodes;                  ///< in dependency order
+  std::vector<Tensor> initializers;             ///< constants, found by name
+  std::vector<OnnxValueInfo> inputs, outputs;   ///< without inputs that are initialisers
+  std::map<std::string, std::string> metadata;  ///< texts by key
 };
 
 /// The bytes of a file. Equal models give equal bytes.

@@ -279,7 +279,7 @@ class Decoder {
         return malformed("has no type");
       default:
         return unsupported("has the type " + std::to_string(*parts.type) +
-                       "; held are numbers, strings, tensors and lists of numbers");
+                           "; held are numbers, strings, tensors and lists of numbers");
     }
   }
 
@@ -312,7 +312,7 @@ class Decoder {
       for (const std::string& name : node.inputs) {
         if (name.empty() || known.contains(name)) continue;
         return malformed("node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ") reads " + in_quotes(name) +
-                      ", which nothing before it gives");
+                         ", which nothing before it gives");
       }
       for (const std::string& name : node.outputs) {
         if (!name.empty()) LANISTA_TRY(define(name, "an output"));

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "lanista/io/formats/onnx/onnx_windows.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::formats {
 namespace {

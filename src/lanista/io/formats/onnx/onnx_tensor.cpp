@@ -179,7 +179,7 @@ Result<void> read_typed(std::string_view message, TensorParts& parts, std::size_
   }
   if (parts.count != elements) {
     return malformed("the shape needs " + std::to_string(elements) + " elements, the array holds " +
-                  std::to_string(parts.count));
+                     std::to_string(parts.count));
   }
   if (tensor.type == ElementType::kI64) {
     integers += elements;
@@ -210,12 +210,12 @@ Result<void> read_external(TensorParts& parts, std::size_t elements, const OnnxE
   const std::size_t expected = elements * element_size(parts.tensor.type);
   if (length && *length != expected) {
     return malformed("the shape needs " + std::to_string(expected) + " bytes, external_data has " +
-                  std::to_string(*length));
+                     std::to_string(*length));
   }
   LANISTA_ASSIGN(parts.tensor.bytes, external(location->second, offset.value_or(0), expected));
   if (parts.tensor.bytes.size() == expected) return {};
   return malformed("the shape needs " + std::to_string(expected) + " bytes, the external file gives " +
-                std::to_string(parts.tensor.bytes.size()));
+                   std::to_string(parts.tensor.bytes.size()));
 }
 
 Result<void> read_elements(std::string_view message, TensorParts& parts, std::size_t& integers,
@@ -227,7 +227,7 @@ Result<void> read_elements(std::string_view message, TensorParts& parts, std::si
   const std::size_t expected = elements * element_size(parts.tensor.type);
   if (parts.raw->size() != expected) {
     return malformed("the shape needs " + std::to_string(expected) + " bytes, raw_data holds " +
-                  std::to_string(parts.raw->size()));
+                     std::to_string(parts.raw->size()));
   }
   const auto* first = reinterpret_cast<const std::byte*>(parts.raw->data());
   parts.tensor.bytes.assign(first, first + expected);
@@ -331,7 +331,7 @@ Result<ElementType> element_type(std::uint64_t code) {
       return malformed("has no element type");
     default:
       return unsupported("has the element type " + std::to_string(code) +
-                     "; held are float, double, int32, int64, uint8 and bool");
+                         "; held are float, double, int32, int64, uint8 and bool");
   }
 }
 

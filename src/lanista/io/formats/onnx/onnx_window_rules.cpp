@@ -30,7 +30,7 @@ Result<void> check_each(const char* name, const List& numbers, std::size_t count
   const bool fits = std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n >= least && n <= kMaxExtent; });
   if (numbers.size() == count && fits) return {};
   return unsupported(std::string(name) + " " + graph::attr_text(numbers) + "; read are " + std::to_string(count) +
-                 " numbers from " + std::to_string(least) + " to " + std::to_string(kMaxExtent));
+                     " numbers from " + std::to_string(least) + " to " + std::to_string(kMaxExtent));
 }
 
 /// Windows of one or two axes.
@@ -60,7 +60,7 @@ Result<Windows> windows_of(const NodeReader& node_reader, List kernel) {
 Result<void> check_axes(const Windows& windows, const List& dims) {
   if (dims.size() == windows.axes() + 2) return {};
   return malformed("its windows have " + std::to_string(windows.axes()) + " axes, its input is " +
-                graph::Shape{dims}.text());
+                   graph::Shape{dims}.text());
 }
 
 /// Divides `total` between both sides of an axis.
@@ -77,7 +77,7 @@ void pad_same(Windows& windows, const List& dims) {
     const std::int64_t in = dims[i + 2], stride = windows.strides[i];
     const std::int64_t steps = (in + stride - 1) / stride;
     split_padding(windows, i, std::max<std::int64_t>((steps - 1) * stride + windows.extent(i) - in, 0),
-          windows.auto_pad == "SAME_LOWER");
+                  windows.auto_pad == "SAME_LOWER");
   }
 }
 
@@ -121,7 +121,7 @@ Result<ConvWeights> conv_weights(const NodeReader& node_reader) {
   }
   if (const auto rank = weights.weight->shape.size(); rank != 3 && rank != 4) {
     return unsupported("its weight is " + graph::Shape{weights.weight->shape}.text() +
-                   "; read are windows over images and sequences");
+                       "; read are windows over images and sequences");
   }
   return weights;
 }
@@ -146,23 +146,23 @@ RewriteResult conv(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const std::int64_t groups, node_reader.integer("group", 1));
   if (groups < 1) return malformed("it has " + std::to_string(groups) + " groups");
   Rewrite rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-              Windows resolved = windows;
-              LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
-              pad_same(resolved, w.dims(inputs[0]));
-              Attrs attrs = window_attrs(resolved);
-              set_dilation(attrs, resolved);
-              attrs.set("bias", weights.bias != nullptr);
-              const std::int64_t out = weights.weight->shape[0];
-              // With one input channel in each group, each channel has its own window.
-              if (resolved.axes() == 2 && groups > 1 && weights.weight->shape[1] == 1 && out % groups == 0) {
-                attrs.set("multiplier", out / groups);
-                return w.add("depthwise_conv2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
-              }
-              attrs.set("out", out);
-              attrs.set("groups", groups);
-              return w.add(resolved.axes() == 2 ? "conv2d" : "conv1d", {inputs[0]}, std::move(attrs),
-                           weights.weight_copies());
-            }};
+                    Windows resolved = windows;
+                    LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
+                    pad_same(resolved, w.dims(inputs[0]));
+                    Attrs attrs = window_attrs(resolved);
+                    set_dilation(attrs, resolved);
+                    attrs.set("bias", weights.bias != nullptr);
+                    const std::int64_t out = weights.weight->shape[0];
+                    // With one input channel in each group, each channel has its own window.
+                    if (resolved.axes() == 2 && groups > 1 && weights.weight->shape[1] == 1 && out % groups == 0) {
+                      attrs.set("multiplier", out / groups);
+                      return w.add("depthwise_conv2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
+                    }
+                    attrs.set("out", out);
+                    attrs.set("groups", groups);
+                    return w.add(resolved.axes() == 2 ? "conv2d" : "conv1d", {inputs[0]}, std::move(attrs),
+                                 weights.weight_copies());
+                  }};
   if (is_folded(*weights.weight)) rewrite.notice = kFoldedNotice;
   return rewrite;
 }
@@ -194,22 +194,22 @@ RewriteResult conv_transpose(const NodeReader& node_reader) {
     return malformed("it has " + std::to_string(groups) + " groups");
   }
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                const List& dims = w.dims(inputs[0]);
-                Windows resolved = windows;
-                LANISTA_TRY(check_axes(resolved, dims));
-                List size = output_size;
-                for (std::size_t i = 0; size.size() < 2 && resolved.auto_pad.starts_with("SAME"); ++i) {
-                  size.push_back(dims[i + 2] * resolved.strides[i]);
-                }
-                if (!size.empty()) LANISTA_TRY(pad_to(resolved, extra, size, dims));
-                Attrs attrs = window_attrs(resolved);
-                set_dilation(attrs, resolved);
-                attrs.set("bias", weights.bias != nullptr);
-                attrs.set("out", out);
-                attrs.set("groups", groups);
-                attrs.set("output_padding", one_or_two(extra[0], extra[1]));
-                return w.add("conv_transpose2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
-              }};
+                   const List& dims = w.dims(inputs[0]);
+                   Windows resolved = windows;
+                   LANISTA_TRY(check_axes(resolved, dims));
+                   List size = output_size;
+                   for (std::size_t i = 0; size.size() < 2 && resolved.auto_pad.starts_with("SAME"); ++i) {
+                     size.push_back(dims[i + 2] * resolved.strides[i]);
+                   }
+                   if (!size.empty()) LANISTA_TRY(pad_to(resolved, extra, size, dims));
+                   Attrs attrs = window_attrs(resolved);
+                   set_dilation(attrs, resolved);
+                   attrs.set("bias", weights.bias != nullptr);
+                   attrs.set("out", out);
+                   attrs.set("groups", groups);
+                   attrs.set("output_padding", one_or_two(extra[0], extra[1]));
+                   return w.add("conv_transpose2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
+                 }};
 }
 
 /// Refuses a last window that would begin in the padding after the input. It counts up to opset 21, but not in lanista
@@ -221,7 +221,7 @@ Result<void> check_same_ceil(const Windows& windows, const List& dims) {
     const std::int64_t begin = (last_start + windows.strides[i] - 1) / windows.strides[i] * windows.strides[i];
     if (last_start < 0 || begin < size + before) continue;
     return unsupported("with ceil_mode its last window along axis " + std::to_string(i + 2) +
-                   " begins in the padding: before opset 22 it counts, in PyTorch it does not");
+                       " begins in the padding: before opset 22 it counts, in PyTorch it does not");
   }
   return {};
 }
@@ -234,17 +234,17 @@ RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs m
   if (windows.dilations != List(windows.axes(), 1)) return unsupported("its window is dilated");
   const bool all_count = node_reader.view().opset() < kIgnoringOpset;
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                Windows resolved = windows;
-                LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
-                pad_same(resolved, w.dims(inputs[0]));
-                if (all_count) LANISTA_TRY(check_same_ceil(resolved, w.dims(inputs[0])));
-                Attrs attrs = window_attrs(resolved);
-                for (const auto& [name, value] : more) attrs.set(name, value);
-                // The default stride is the kernel.
-                if (*attrs.find("stride") == *attrs.find("kernel")) attrs.erase("stride");
-                if (resolved.ceil) attrs.set("ceil_mode", true);
-                return w.add(op + (resolved.axes() == 2 ? "2d" : "1d"), {inputs[0]}, std::move(attrs));
-              }};
+                   Windows resolved = windows;
+                   LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
+                   pad_same(resolved, w.dims(inputs[0]));
+                   if (all_count) LANISTA_TRY(check_same_ceil(resolved, w.dims(inputs[0])));
+                   Attrs attrs = window_attrs(resolved);
+                   for (const auto& [name, value] : more) attrs.set(name, value);
+                   // The default stride is the kernel.
+                   if (*attrs.find("stride") == *attrs.find("kernel")) attrs.erase("stride");
+                   if (resolved.ceil) attrs.set("ceil_mode", true);
+                   return w.add(op + (resolved.axes() == 2 ? "2d" : "1d"), {inputs[0]}, std::move(attrs));
+                 }};
 }
 
 RewriteResult max_pool(const NodeReader& node_reader) {
@@ -265,19 +265,20 @@ RewriteResult global_avg_pool(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   return Rewrite{{std::move(input)}, [](ModelWriter& w, Ports inputs) -> Result<Port> {
-                if (w.dims(inputs[0]).size() == 4) return w.add("adaptive_avg_pool2d", {inputs[0]}, {{"out", List{1}}});
-                LANISTA_ASSIGN(const Port means, w.add("global_avg_pool", {inputs[0]}));
-                return in_shape(w, means, {w.dims(means)[1], 1});
-              }};
+                   if (w.dims(inputs[0]).size() == 4)
+                     return w.add("adaptive_avg_pool2d", {inputs[0]}, {{"out", List{1}}});
+                   LANISTA_ASSIGN(const Port means, w.add("global_avg_pool", {inputs[0]}));
+                   return in_shape(w, means, {w.dims(means)[1], 1});
+                 }};
 }
 
 RewriteResult global_max_pool(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   return Rewrite{{std::move(input)}, [](ModelWriter& w, Ports inputs) -> Result<Port> {
-                LANISTA_ASSIGN(const Port maxima, w.add("global_max_pool", {inputs[0]}));
-                return in_shape(w, maxima, {w.dims(maxima)[1], 1, 1});
-              }};
+                   LANISTA_ASSIGN(const Port maxima, w.add("global_max_pool", {inputs[0]}));
+                   return in_shape(w, maxima, {w.dims(maxima)[1], 1, 1});
+                 }};
 }
 
 RewriteResult lrn(const NodeReader& node_reader) {
@@ -312,23 +313,24 @@ RewriteResult pad(const NodeReader& node_reader) {
     LANISTA_ASSIGN(axes, node_reader.integers(3));
   }
   return Rewrite{{std::move(input)}, [pads = *pads, axes](ModelWriter& w, Ports inputs) -> Result<Port> {
-                const List dims = w.dims(inputs[0]);
-                const std::size_t count = axes ? axes->size() : dims.size();
-                if (pads.size() != 2 * count) return malformed("its pads " + graph::attr_text(pads) + " are no pairs");
-                List front(dims.size(), 0), behind(dims.size(), 0);
-                for (std::size_t i = 0; i < count; ++i) {
-                  LANISTA_ASSIGN(const std::size_t axis,
-                                 axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.size()));
-                  front[axis] = pads[i];
-                  behind[axis] = pads[i + count];
-                }
-                const bool image =
-                    dims.size() == 4 && front[0] == 0 && front[1] == 0 && behind[0] == 0 && behind[1] == 0;
-                if (!image || std::min({front[2], front[3], behind[2], behind[3]}) < 0) {
-                  return unsupported("its pads " + graph::attr_text(pads) + " are not around images alone");
-                }
-                return w.add("pad", {inputs[0]}, {{"pads", List{front[2], behind[2], front[3], behind[3]}}});
-              }};
+                   const List dims = w.dims(inputs[0]);
+                   const std::size_t count = axes ? axes->size() : dims.size();
+                   if (pads.size() != 2 * count)
+                     return malformed("its pads " + graph::attr_text(pads) + " are no pairs");
+                   List front(dims.size(), 0), behind(dims.size(), 0);
+                   for (std::size_t i = 0; i < count; ++i) {
+                     LANISTA_ASSIGN(const std::size_t axis,
+                                    axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.size()));
+                     front[axis] = pads[i];
+                     behind[axis] = pads[i + count];
+                   }
+                   const bool image =
+                       dims.size() == 4 && front[0] == 0 && front[1] == 0 && behind[0] == 0 && behind[1] == 0;
+                   if (!image || std::min({front[2], front[3], behind[2], behind[3]}) < 0) {
+                     return unsupported("its pads " + graph::attr_text(pads) + " are not around images alone");
+                   }
+                   return w.add("pad", {inputs[0]}, {{"pads", List{front[2], behind[2], front[3], behind[3]}}});
+                 }};
 }
 
 }  // namespace

@@ -21,12 +21,12 @@ Result<graph::Port> ModelWriter::add(const std::string& op, std::vector<graph::P
   const auto specs = def.params ? def.params(args) : std::vector<graph::ParamSpec>();
   if (specs.size() != params.size()) {
     return malformed("it has " + std::to_string(params.size()) + " weights, " + op + " needs " +
-                  std::to_string(specs.size()));
+                     std::to_string(specs.size()));
   }
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (params[i].shape != specs[i].shape.dims) {
       return malformed("its constant " + in_quotes(params[i].name) + " is " + graph::Shape{params[i].shape}.text() +
-                    ", as the " + specs[i].name + " of " + op + " it must be " + specs[i].shape.text());
+                       ", as the " + specs[i].name + " of " + op + " it must be " + specs[i].shape.text());
     }
     LANISTA_TRY(budget_.spend(params[i].bytes.size()));
     weights_.emplace(std::pair(id, specs[i].name), std::move(params[i]));
