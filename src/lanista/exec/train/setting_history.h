@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/exec/train/batch_adapter.h"
+#include "lanista/exec/train/pre_epoch_records.h"
+#include "lanista/exec/train/trainer_input.h"
+#include "lanista/model/space/domain.h"
+#include "lanista/search/study/config.h"
+#include "lanista/search/study/trial.h"
+
+namespace lanista::train {
+
+/// The settings of a trial by step: the recipe's, and those of a schedule, a tune search or an adaptive batch. A value.
+class SettingHistory {
+ public:
+  /// Returns the settings before the first step. Errors: kInvalidArgument (train.tune or data.batch).
+  static Result<SettingHistory> make(const TrainerInput& input);
+
+  /// The setting of a step. Valid until the history changes.
+  const study::StepSettings& at(std::int64_t step) const;
+  /// The step from which the next setting after that of `step` applies; the largest number if there is none.
+  std::int64_t end_of_setting(std::int64_t step) const;
+  /// The gradient noise of the trial; none if its batch is not adaptive.
+  const std::optional<BatchAdapter>& adapter() const { return adapter_; }
+
+  /// Sets parameters from `step` on; those without a value in `setting` stay. Errors: kInvalidArgument.
+  Result<void> add(std::int64_t step, const space::Sample& setting);
+  /// Sets the factor of the learning rate at the beginning (study::StepSettings::ease).
+  void set_ease(double ease);
+  /// With an adaptive batch: adds a measurement of the gradient noise (BatchAdapter::note).
+  void note_gradient_noise(double small_square, double square, std::int64_t rows);
+  /// With an adaptive batch: changes batch and learning rate from `step` on, as the gradient noise requires.
+  ///
+  /// `first_lr` is the learning rate of the recipe, and a pass has `pass_rows` rows. Returns the record of the change:
+  /// a branch without steps, with trend study::kAdapted, and as speed the expected goodput / goodput of the current
+  /// batch. Nothing: no change.
+  std::optional<study::Branch> adapt_batch(std::int64_t step, double first_lr, std::int64_t pass_rows);
+
+  /// Takes over the settings of a copy of the run that won a tune search.
+  void continue_from(const SettingHistory& copy) { settings_ = copy.settings_; }
+  /// Returns a copy with memory for one more setting.
+  SettingHistory copy() const;
+  /// Adds the gradient noise to the facts of a state.
+  void write_to(std::map<std::string, std::string>& facts) const;
+  /// Returns the history of a trial in the state with these facts, measurements and records. Errors: kDataLoss.
+  Result<SettingHistory> restored(const TrialDefinition& definition, const std::map<std::string, std::string>& facts,
+                                  std::span<const study::Measurement> measurements,
+                                  const PreEpochRecords& records) const;
+
+ private:
+  std::vector<std::pair<std::int64_t, study::StepSettings>> settings_;  // from which step on; the first: from 0
+  std::optional<BatchAdapter> adapter_;
+};
+
+}  // namespace lanista::train

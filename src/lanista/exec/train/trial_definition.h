@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/result.h"
+#include "lanista/exec/train/trainer_input.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/io/data/selection_comparison.h"
+#include "lanista/search/study/epoch_schedule.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/search/tuning/tuner.h"
+
+namespace lanista::train {
+
+/// The fixed facts of a trial in training. A run and its copies share one, however large it is.
+struct TrialDefinition {
+  /// The input without its start and alternative starts, which a run frees after the first step (TrialStart).
+  TrainerInput input;
+  data::Augmenter augmenter;     ///< Random changes of training samples; empty: none.
+  Digest key;                    ///< The lane_group_key of the trial.
+  std::string augment_text;      ///< Equal for trials with the same augmentation.
+  study::EpochSchedule epochs;   ///< Steps of its epochs and of its passes over the training rows.
+  /// Rules of the selection comparison (train.select: auto); none: there is no comparison.
+  std::optional<data::SelectionComparison> selection_comparison;
+  std::optional<study::TuneRules> tune_rules;  ///< Rules of its tune searches; none: it never searches.
+};
+
+/// Returns the fixed facts of a trial with this input. Errors: kInvalidArgument (the augmentation does not suit the
+/// data; options of train.select or train.tune).
+Result<TrialDefinition> make_trial_definition(TrainerInput input);
+
+}  // namespace lanista::train
