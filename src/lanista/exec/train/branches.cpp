@@ -27,8 +27,9 @@ bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t 
     };
     std::vector<Before> before;
     for (const TrialRun* run : runs) {
-      before.push_back({run->loss_sum(), static_cast<double>(run->rows_in_next_update()),
-                        static_cast<std::size_t>(run->steps_in_next_update())});
+      const UpdatePlan updates = run->updates();
+      before.push_back({run->progress().loss_sum(), static_cast<double>(updates.rows_in_next()),
+                        static_cast<std::size_t>(updates.steps_in_next())});
     }
     std::vector<StepResult> results(runs.size());
     group.step(runs, results);
@@ -36,7 +37,7 @@ bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t 
       branch_lanes[i]->failure = results[i].failure;
       if (!results[i].failure.empty()) continue;
       std::vector<double>& losses = branch_lanes[i]->losses;
-      losses.insert(losses.end(), before[i].steps, (runs[i]->loss_sum() - before[i].loss_sum) / before[i].rows);
+      losses.insert(losses.end(), before[i].steps, (runs[i]->progress().loss_sum() - before[i].loss_sum) / before[i].rows);
     }
   }
 }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "lanista/exec/train/lane_slots.h"
-#include "lanista/exec/train/trial_run.h"
+#include "lanista/exec/train/trial_progress.h"
 
 namespace lanista::train {
 

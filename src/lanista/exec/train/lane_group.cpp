@@ -7,6 +7,7 @@
 #include "lanista/base/check.h"
 #include "lanista/exec/train/causality.h"
 #include "lanista/exec/train/evaluation.h"
+#include "lanista/exec/train/run_updates.h"
 #include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::train {
@@ -86,8 +87,7 @@ std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_
   std::int64_t steps = max_updates;
   for (TrialRun* run : runs) {
     run->adapt_batch();
-    const std::int64_t updates = std::min(run->updates_left_in_chunk(), run->updates_before_noise_measurement());
-    steps = std::min(steps, run->selection_ ? std::int64_t{1} : updates);
+    steps = std::min(steps, max_updates_in_chunk(*run));
   }
   assign_lanes(runs);
   begin_passes(runs, results);
@@ -99,13 +99,13 @@ std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_
 
 void LaneGroup::assign_lanes(std::span<TrialRun* const> runs) {
   states_.clear();
-  for (TrialRun* run : runs) states_.push_back(&run->state_);
+  for (TrialRun* run : runs) states_.push_back(&run->state_.run_state());
   slots_->assign_lanes(states_);
 }
 
 void LaneGroup::keep_only(std::span<TrialRun* const> runs) {
   states_.clear();
-  for (TrialRun* run : runs) states_.push_back(&run->state_);
+  for (TrialRun* run : runs) states_.push_back(&run->state_.run_state());
   slots_->evict_all_but(states_);
 }
 
@@ -116,7 +116,7 @@ void LaneGroup::begin_passes(std::span<TrialRun* const> runs, std::span<StepResu
     results[i].failure = failure_of([&] {
       run.begin_pass(runs.first(i));
       std::size_t other = 0;
-      while (other < i && (active_[lane_of(*runs[other])] == 0 || !runs[other]->shares_batch_with(run))) ++other;
+      while (other < i && (active_[lane_of(*runs[other])] == 0 || !shares_batch(*runs[other], run))) ++other;
       batch_readers_[i] = other;
     });
     active_[lane_of(run)] = results[i].failure.empty() ? 1 : 0;
@@ -129,18 +129,20 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepResult> re
   std::vector<double> losses;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     TrialRun& run = *runs[i];
-    if (!run.selection_ || active_[lane_of(run)] == 0) continue;
+    Selection& selection = run.rows_.selection();
+    if (!selection || active_[lane_of(run)] == 0) continue;
     results[i].failure = failure_of([&] {
-      const auto rows = run.rows(0);
+      const auto rows = rows_of(run, 0);
+      const DataPosition position = run.updates().position();
       requested.clear();
-      for (const std::size_t place : run.selection_.requested_positions(run.data_position(), rows))
+      for (const std::size_t place : selection.requested_positions(position, rows))
         requested.push_back(rows[place]);
       losses.resize(requested.size());
       if (!requested.empty()) {
-        slots_->program().losses(run.state_.lane(), read_batch(run, requested, buffers_[0]),
-                                 run.setting().label_smoothing, losses);
+        slots_->program().losses(run.state().run_state().lane(), read_batch(run, requested, buffers_[0]),
+                                 run.updates().setting().label_smoothing, losses);
       }
-      run.selection_.add_batch(run.data_position(), rows, losses);
+      selection.add_batch(position, rows, losses);
     });
     active_[lane_of(run)] = results[i].failure.empty() ? 1 : 0;
   }
@@ -152,14 +154,14 @@ void LaneGroup::measure_gradient_noise(std::span<TrialRun* const> runs, std::spa
   for (std::size_t i = 0; i < runs.size(); ++i) {
     TrialRun& run = *runs[i];
     const std::size_t lane = lane_of(run);
-    if (active_[lane] == 0 || !run.is_noise_measured_next()) continue;
+    if (active_[lane] == 0 || !measures_gradient_noise(run)) continue;
     results[i].failure = failure_of([&] {
-      const auto rows = run.rows(0).first(static_cast<std::size_t>(run.adapter_->small_rows()));
+      const auto rows = rows_of(run, 0).first(static_cast<std::size_t>(run.settings().adapter()->small_rows()));
       const nn::Batch batch = read_batch(run, rows, buffers_[0]);
-      const nn::LaneHyper hyper = run.hyper(0);
+      const nn::LaneHyper hyper = hyper_of(run, 0);
       nn::Program& program = slots_->program();
-      program.gradients(run.state_.lane(), batch, batch.size, hyper, scratch_gradients());
-      small_squares_[lane] = program.squared_gradient_norm(run.state_.lane(), scratch_gradients(), hyper);
+      program.gradients(run.state().run_state().lane(), batch, batch.size, hyper, scratch_gradients());
+      small_squares_[lane] = program.squared_gradient_norm(run.state().run_state().lane(), scratch_gradients(), hyper);
     });
     active_[lane] = wants_gradient_norm_[lane] = results[i].failure.empty() ? 1 : 0;
   }
@@ -184,14 +186,15 @@ nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t a
     const std::size_t lane = lane_of(*runs[i]);
     is_shared = is_shared && lanes[lane] != 0 && batch_readers_[i] == 0;
     if (lanes[lane] == 0) continue;
-    hyper_[lane] = runs[i]->hyper(ahead);
+    hyper_[lane] = hyper_of(*runs[i], ahead);
     const std::size_t reader = lane_of(*runs[batch_readers_[i]]);
     if (reader != lane && lanes[reader] != 0) {
       batches_[lane] = batches_[reader];
       continue;
     }
     if (num_batches == buffers_.size()) buffers_.emplace_back(batch_, spec_);
-    const auto rows = runs[i]->selection_ ? runs[i]->selection_.batch() : runs[i]->rows(ahead);
+    const Selection& selection = runs[i]->rows().selection();
+    const auto rows = selection ? selection.batch() : rows_of(*runs[i], ahead);
     batches_[lane] = read_batch(*runs[i], rows, buffers_[num_batches++]);
   }
   const std::span<const nn::Batch> batches(batches_);
@@ -199,22 +202,20 @@ nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t a
 }
 
 nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const {
-  const data::Dataset& data = *run.input().data;
-  if (run.prepared_) {
-    const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
-    const auto begin = static_cast<std::size_t>(rows.data() - run.order_->data());
-    return buffers.make_batch(data, rows,
-                              std::span(run.prepared_->features).subspan(begin * width, rows.size() * width));
-  }
-  if (run.definition_->augmenter.empty()) return buffers.fill(data, rows);
-  return buffers.fill(data, rows, run.definition_->augmenter, run.data_seed_, run.pass());
+  const TrialDefinition& trial = run.definition();
+  const data::Dataset& data = *trial.input.data;
+  const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
+  const std::span<const float> prepared = run.rows().prepared_features(rows, width);
+  if (!prepared.empty()) return buffers.make_batch(data, rows, prepared);
+  if (trial.augmenter.empty()) return buffers.fill(data, rows);
+  return buffers.fill(data, rows, trial.augmenter, run.rows().seed(), trial.epochs.pass(run.progress().step_count()));
 }
 
 // Trains the active lanes. A lane that threw repeats its step once alone, and then waits for the next chunk.
 void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepResult> results,
                       nn::ShardCommunicator* communicator) {
   nn::Program& program = slots_->program();
-  for (const TrialRun* run : runs) lane_results_[lane_of(*run)] = {.loss_sum = run->loss_sum_, .failure = {}};
+  for (const TrialRun* run : runs) lane_results_[lane_of(*run)] = {.loss_sum = run->progress().loss_sum(), .failure = {}};
   const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes,
                             nn::ShardCommunicator* with) {
     return nn::Chunk{
@@ -227,7 +228,7 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
   // A run without a full batch counts its step without the program; it is no rank.
   std::vector<std::uint8_t> trains = active_;
   for (const TrialRun* run : runs) {
-    if (run->selection_ && run->selection_.batch().empty()) trains[lane_of(*run)] = 0;
+    if (const Selection& selection = run->rows().selection(); selection && selection.batch().empty()) trains[lane_of(*run)] = 0;
   }
   nn::ShardCommunicator* const all_peers = std::ranges::count(trains, std::uint8_t{1}) == 1 ? communicator : nullptr;
   const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, trains, all_peers), lane_results_); });
@@ -250,7 +251,8 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
       end.steps += before.steps;
     }
     if (end.first_nonfinite_step >= 0)
-      results[i].first_nonfinite_step = runs[i]->step_ + runs[i]->steps_of(end.first_nonfinite_step);
+      results[i].first_nonfinite_step =
+          runs[i]->progress().step_count() + runs[i]->updates().steps_of(end.first_nonfinite_step);
     if (wants_gradient_norm_[lane] != 0 && end.steps > 0)
       runs[i]->record_gradient_noise(small_squares_[lane], end.squared_gradient_norm);
     const bool at_the_end = runs[i]->count_steps(end);
@@ -262,28 +264,28 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
 // predictions use all rows. Training does not read them.
 void LaneGroup::recalibrate(TrialRun& run) {
   nn::Program& program = slots_->program();
-  if (run.recalibration() == 0 || program.state_format().layout().renewed.empty()) return;
+  const std::int64_t recalibration = recalibration_of(run);
+  if (recalibration == 0 || program.state_format().layout().renewed.empty()) return;
   nn::LaneGradients& scratch_gradients = this->scratch_gradients();
-  const auto size = static_cast<std::size_t>(run.input().recipe.batch);
-  const std::span<const std::int64_t> rows(*run.order_);
-  const std::size_t batches = std::min(static_cast<std::size_t>(run.recalibration()), rows.size() / size);
+  const auto size = static_cast<std::size_t>(run.definition().input.recipe.batch);
+  const std::span<const std::int64_t> rows = run.rows().order();
+  const std::size_t batches = std::min(static_cast<std::size_t>(recalibration), rows.size() / size);
   for (std::size_t i = 0; i < batches; ++i) {
     const nn::Batch batch = read_batch(run, rows.subspan(i * size, size), buffers_[0]);
-    program.gradients(run.state_.lane(), batch, batch.size, run.hyper(0), scratch_gradients);
-    program.renew_buffers(run.state_.lane(), scratch_gradients);
+    program.gradients(run.state().run_state().lane(), batch, batch.size, hyper_of(run, 0), scratch_gradients);
+    program.renew_buffers(run.state().run_state().lane(), scratch_gradients);
   }
 }
 
 Result<std::map<std::string, double>> LaneGroup::measure_copy(const TrialRun& run) {
-  LANISTA_ASSIGN(TrialRun copy, run.copy_with_state());
-  copy.order_ = run.order_;  // rows for the statistics
-  copy.order_pass_ = run.order_pass_;
+  LANISTA_ASSIGN(TrialRun copy, run.copy_with_state(run.rows().seed()));
+  copy.rows_.share_pass(run.rows());  // rows for the statistics
   std::map<std::string, double> metrics;
   const std::string failure = failure_of([&] {
     TrialRun* const one = &copy;
     assign_lanes({&one, 1});
     copy.begin_pass({});
-    if (copy.selection_.recalibration() > 0) recalibrate(copy);
+    if (copy.rows().selection().recalibration() > 0) recalibrate(copy);
     metrics = evaluate(copy, data::Part::kValidation, "val_");
   });
   if (failure.empty()) return metrics;
@@ -294,7 +296,7 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepResult> r
   std::vector<TrialRun*> ended;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!results[i].epoch_ended) continue;
-    if (runs[i]->recalibration() > 0) {
+    if (recalibration_of(*runs[i]) > 0) {
       results[i].failure = failure_of([&] { recalibrate(*runs[i]); });
       results[i].epoch_ended = results[i].failure.empty();
     }
@@ -309,7 +311,7 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepResult> r
       std::vector<TrialRun*> alike;
       std::vector<std::size_t> num_batches;
       for (std::size_t i = first; i < ended.size(); ++i) {
-        if (measured[i] != 0 || ended[i]->input().data != ended[first]->input().data) continue;
+        if (measured[i] != 0 || ended[i]->definition().input.data != ended[first]->definition().input.data) continue;
         measured[i] = 1;
         alike.push_back(ended[i]);
         num_batches.push_back(i);
@@ -345,13 +347,13 @@ std::vector<std::map<std::string, double>> LaneGroup::evaluate(std::span<TrialRu
   assign_lanes(runs);
   std::vector<Evaluation> evaluations;
   for (const TrialRun* run : runs) {
-    evaluations.push_back(evaluation_of(run->input()));
+    evaluations.push_back(evaluation_of(run->definition().input));
   }
   std::vector<nn::LaneMetrics> lanes;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    lanes.push_back({.lane = runs[i]->state_.lane(), .requested = &evaluations[i].requested()});
+    lanes.push_back({.lane = runs[i]->state().run_state().lane(), .requested = &evaluations[i].requested()});
   }
-  const data::Dataset& data = *runs[0]->input().data;
+  const data::Dataset& data = *runs[0]->definition().input.data;
   slots_->program().evaluate(buffers_[0].evaluation_batches(data, data.rows(part)), lanes);
   std::vector<std::map<std::string, double>> means;
   for (std::size_t i = 0; i < runs.size(); ++i) means.push_back(evaluations[i].values(lanes[i].sums, prefix));

@@ -48,14 +48,14 @@ class LaneGroup {
   }
   /// Prepares the state of a run. Call it once before the run trains here, and again after release() and restore().
   /// Errors: kResourceExhausted, kDataLoss.
-  Result<void> admit(TrialRun& run) const { return run.prepare_state(program()); }
+  Result<void> admit(TrialRun& run) const { return run.admit(program()); }
 
   /// Trains one update of every run, at most lanes() of them.
   ///
   /// Runs with the same data position share a batch. At the end of an epoch a run is measured. A run that throws is
   /// tried once more alone, and then fails; the others have their step. `results` has one entry a run.
   void step(std::span<TrialRun* const> runs, std::span<StepResult> results) { advance(runs, 1, results); }
-  /// Trains up to `max_updates` updates of every run (TrialRun::steps_in_next_update), and returns their number.
+  /// Trains up to `max_updates` updates of every run (UpdatePlan), and returns their number.
   ///
   /// The chunk ends where the first run ends its epoch or its pass over the rows. A run that was tried again alone may
   /// have done fewer updates. With `communicator`, other ranks compute shards of one run's steps. If they fail, the run
@@ -77,14 +77,14 @@ class LaneGroup {
 
   const nn::Program& program() const { return slots_->program(); }
   /// Whether the run's state is in a lane of this group.
-  bool holds(const TrialRun& run) const { return run.state_.is_in(*slots_); }
+  bool holds(const TrialRun& run) const { return run.state().run_state().is_in(*slots_); }
   /// Moves the states of all runs but these out of their lanes, to host memory.
   void keep_only(std::span<TrialRun* const> runs);
 
  private:
   LaneGroup(const TrainerInput& like, nn::Program program);
   void assign_lanes(std::span<TrialRun* const> runs);
-  static std::size_t lane_of(const TrialRun& run) { return static_cast<std::size_t>(run.state_.lane()); }
+  static std::size_t lane_of(const TrialRun& run) { return static_cast<std::size_t>(run.state().run_state().lane()); }
   void begin_passes(std::span<TrialRun* const> runs, std::span<StepResult> results);
   void select(std::span<TrialRun* const> runs, std::span<StepResult> results);
   void measure_gradient_noise(std::span<TrialRun* const> runs, std::span<StepResult> results);

@@ -33,6 +33,13 @@ Result<std::optional<std::vector<Item>>> read_list(const std::map<std::string, s
 
 }  // namespace
 
+PreEpochRecords PreEpochRecords::of_copy() {
+  PreEpochRecords out;
+  out.search.emplace();
+  out.select_check.emplace();
+  return out;
+}
+
 void PreEpochRecords::write_to(study::Measurement& measurement) const {
   if (search) measurement.branches = *search;
   if (start_race) measurement.race = *start_race;

@@ -18,7 +18,7 @@ struct PreEpochRecords {
   std::optional<std::vector<study::SelectBranch>> select_check;   ///< None: no selection comparison yet.
 
   /// Returns the records of a copy of a run: it starts no search of its own.
-  static PreEpochRecords of_copy() { return {std::nullopt, {{}}, {{}}}; }
+  static PreEpochRecords of_copy();
   /// Copies them into the measurement of the epoch.
   void write_to(study::Measurement& measurement) const;
   /// Adds them to the facts of a state.

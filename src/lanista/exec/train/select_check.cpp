@@ -1,4 +1,3 @@
-// The selection comparison of a trial: the check, its record in a run, and its part of a state.
 #include "lanista/exec/train/select_check.h"
 
 #include <algorithm>
@@ -6,7 +5,9 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/search/study/metric.h"
 
 namespace lanista::train {
@@ -18,7 +19,14 @@ constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 struct SelectBranchRun {
   TrialRun run;
   study::SelectBranch record;
+  std::int64_t rows_before = 0;  // trained rows of its epoch when it was made
   std::string failure = {};
+
+  /// The cost of its passes since it was made, by the rules of the comparison.
+  double cost(const data::SelectionComparison& rules) const {
+    const Selection& selection = run.rows().selection();
+    return rules.cost(selection.num_losses_computed(), selection.num_trained_rows() - rows_before);
+  }
 };
 
 /// Trains while `keeps_training` returns true. Returns false if it was stopped.
@@ -61,93 +69,55 @@ bool selected_rows_win(const study::SelectBranch& chosen, const study::SelectBra
 
 }  // namespace
 
-bool TrialRun::is_select_check_due() const {
-  if (!selection_comparison() || select_check_ || epochs().begin(step_) != step_) return false;
+bool is_select_check_due(const TrialRun& run) {
+  const TrialDefinition& trial = run.definition();
+  const std::int64_t step = run.progress().step_count();
+  if (!trial.selection_comparison || run.records().select_check || trial.epochs.begin(step) != step) return false;
   std::optional<std::int64_t> last;
-  if (!selection_.changes().empty()) last = epochs().epochs_completed(selection_.changes().back().step);
-  return selection_comparison()->is_due(epochs().epochs_completed(step_), last);
-}
-
-Result<TrialRun> TrialRun::select_branch(bool selects) const {
-  if (!state_) {
-    return Error{Code::kFailedPrecondition,
-                 "trial " + std::to_string(trial().value) + " cannot branch: there is no state in memory", ""};
-  }
-  LANISTA_ASSIGN(TrialRun out, copy_with_state());
-  out.selection_.set_selecting(step_, selects);
-  out.rows_trained_before_copy_ = out.selection_.num_trained_rows();
-  return out;
-}
-
-double TrialRun::select_cost() const {
-  return selection_comparison()
-             ? selection_comparison()->cost(selection_.num_losses_computed(),
-                                            selection_.num_trained_rows() - rows_trained_before_copy_)
-             : 0;
-}
-
-void TrialRun::record_select_check(std::vector<study::SelectBranch> branches, TrialRun* winner) {
-  select_check_ = std::move(branches);
-  if (winner == nullptr) return;
-  selection_ = std::move(winner->selection_);
-  state_ = std::move(winner->state_);
-  step_ = winner->step_;
-  loss_sum_ = winner->loss_sum_;
-  start_.reset();
-}
-
-Result<std::vector<study::SelectionChange>> TrialRun::read_selection_changes(
-    const std::map<std::string, std::string>& facts, std::span<const study::Measurement> measurements,
-    std::optional<std::vector<study::SelectBranch>>& before) const {
-  std::vector<study::Measurement> record(measurements.begin(), measurements.end());
-  if (const auto fact = facts.find("selecting"); fact != facts.end()) {
-    const auto list = nlohmann::json::parse(fact->second, nullptr, false);
-    if (!list.is_array()) return Error{Code::kDataLoss, "checkpoint's 'selecting' is not a list", ""};
-    before.emplace();
-    for (const auto& item : list) {
-      LANISTA_ASSIGN(auto branch, study::select_branch_from_json(item));
-      before->push_back(std::move(branch));
-    }
-    record.emplace_back().selecting = *before;
-  }
-  return study::selection_changes(record);
+  const std::vector<study::SelectionChange>& changes = run.rows().selection().changes();
+  if (!changes.empty()) last = trial.epochs.epochs_completed(changes.back().step);
+  return trial.selection_comparison->is_due(trial.epochs.epochs_completed(step), last);
 }
 
 Result<bool> run_select_check(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop) {
-  const data::SelectionComparison& guard = *run.selection_comparison();
-  const std::int64_t longest = run.steps_left() - 1;
+  BranchPoint epoch_begin(run);
+  const data::SelectionComparison& guard = *run.definition().selection_comparison;
+  const std::int64_t longest = run.updates().steps_left_in_epoch() - 1;
   if (longest < 1) {
-    run.record_select_check({}, nullptr);
+    epoch_begin.record_select_check({}, nullptr);
     return true;
   }
   const auto make_branch = [&](bool selects) -> Result<SelectBranchRun> {
-    LANISTA_ASSIGN(TrialRun branch, run.select_branch(selects));
-    return SelectBranchRun{std::move(branch), {run.step_count(), selects, 0, 0, guard.on, kNoValue, false}};
+    LANISTA_ASSIGN(TrialRun branch, epoch_begin.select_branch(selects));
+    const std::int64_t rows_before = branch.rows().selection().num_trained_rows();
+    const study::SelectBranch record{run.progress().step_count(), selects, 0, 0, guard.on, kNoValue, false};
+    return SelectBranchRun{std::move(branch), record, rows_before};
   };
   LANISTA_ASSIGN(SelectBranchRun chosen, make_branch(true));
   LANISTA_ASSIGN(SelectBranchRun all, make_branch(false));
-  const double step = guard.cost(0, run.setting().batch);
+  const std::int64_t batch = run.updates().setting().batch;
+  const double step = guard.cost(0, batch);
   const std::int64_t most = std::min(guard.steps, longest);
   // At most the cost of the other branch.
-  const double max_step_cost = guard.cost(run.setting().batch, run.setting().batch);
+  const double max_step_cost = guard.cost(batch, batch);
   const auto selects_on = [&](const SelectBranchRun& one) {
-    return one.record.steps < most && one.run.select_cost() + max_step_cost <= step * static_cast<double>(longest);
+    return one.record.steps < most && one.cost(guard) + max_step_cost <= step * static_cast<double>(longest);
   };
   if (!train(group, chosen, selects_on, should_stop)) return false;
   // The number of steps on all examples with a cost nearest to that.
-  const double spent = chosen.run.select_cost();
+  const double spent = chosen.cost(guard);
   const auto keeps_training = [&](const SelectBranchRun& one) {
-    return one.record.steps < longest && one.run.select_cost() + step / 2 <= spent;
+    return one.record.steps < longest && one.cost(guard) + step / 2 <= spent;
   };
   if (!train(group, all, keeps_training, should_stop)) return false;
   for (SelectBranchRun* one : {&chosen, &all}) {
-    one->record.cost = one->run.select_cost() / step;
+    one->record.cost = one->cost(guard) / step;
     LANISTA_TRY(measure(group, *one, guard.on));
   }
   chosen.record.kept = selected_rows_win(chosen.record, all.record);
   all.record.kept = !chosen.record.kept && all.failure.empty();
   TrialRun* const winner = chosen.record.kept ? &chosen.run : all.record.kept ? &all.run : nullptr;
-  run.record_select_check({chosen.record, all.record}, winner);
+  epoch_begin.record_select_check({chosen.record, all.record}, winner);
   return true;
 }
 

@@ -8,7 +8,10 @@
 
 namespace lanista::train {
 
-/// Runs the selection comparison of an admitted run, if due (TrialRun::is_select_check_due).
+/// Whether a selection comparison is due before the current epoch (train.select: auto). run_select_check() ends it.
+bool is_select_check_due(const TrialRun& run);
+
+/// Runs the selection comparison of an admitted run, if due.
 ///
 /// Two branches of the run train at equal computation by its rules: one on selected examples, one on all. They read the
 /// same batches as far as both go, and are measured on the validation part. The run continues from the selecting branch

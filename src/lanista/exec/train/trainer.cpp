@@ -6,7 +6,7 @@ namespace lanista::train {
 
 Result<Trainer> Trainer::create(const TrainerInput& input) {
   LANISTA_ASSIGN(auto run, TrialRun::create(input));
-  if (run.tune_rules()) {
+  if (run.definition().tune_rules) {
     return Error{Code::kUnimplemented, "a trial with a tune search needs a worker; the trainer does not run searches",
                  "train.tune"};
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/branches.h"
 
 namespace lanista::train {
@@ -14,15 +15,15 @@ namespace {
 /// The branches of one search, in the lanes of a group.
 class SearchBranches {
  public:
-  SearchBranches(LaneGroup& group, const TrialRun& run, const std::function<bool()>& should_stop)
-      : group_(group), run_(run), should_stop_(should_stop), rules_(*run.tune_rules()) {}
+  SearchBranches(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop)
+      : group_(group), run_(run), should_stop_(should_stop), rules_(*run.definition().tune_rules) {}
 
   /// Returns the mean loss of some steps without updates; nothing if stopped. A loss that cannot be computed is
   /// infinite.
   Result<std::optional<double>> start_loss(std::int64_t steps) {
     if (steps == 0) return std::optional(std::numeric_limits<double>::quiet_NaN());  // branches report it
     // With rate zero no update changes a weight.
-    LANISTA_ASSIGN(TrialRun still, run_.fork({{"lr", 0.0}}));
+    LANISTA_ASSIGN(TrialRun still, BranchPoint(run_).fork({{"lr", 0.0}}));
     std::vector<BranchLane> one;
     one.push_back({&still, {}, ""});
     if (!train_branches(group_, one, steps, should_stop_)) return std::optional<double>();
@@ -85,17 +86,17 @@ class SearchBranches {
     if (!runs_[i]) {
       std::optional<std::uint64_t> seed;
       if (!rules_.paired) {
-        const auto step = static_cast<std::uint64_t>(run_.step_count());
-        seed = Rng(run_.data_seed()).split("branch").split(step).split(i).key();
+        const auto step = static_cast<std::uint64_t>(run_.progress().step_count());
+        seed = Rng(run_.rows().seed()).split("branch").split(step).split(i).key();
       }
-      LANISTA_ASSIGN(TrialRun branch, run_.fork(search.tries()[i].setting, seed));
+      LANISTA_ASSIGN(TrialRun branch, BranchPoint(run_).fork(search.tries()[i].setting, seed));
       runs_[i].emplace(std::move(branch));
     }
     return &*runs_[i];
   }
 
   LaneGroup& group_;
-  const TrialRun& run_;
+  TrialRun& run_;
   const std::function<bool()>& should_stop_;
   const study::TuneRules& rules_;
   std::deque<std::optional<TrialRun>> runs_;            // of each try; none: not begun, or freed
@@ -116,21 +117,38 @@ std::vector<study::Branch> branch_records(const study::TuneSearch& search, const
 
 }  // namespace
 
+bool is_search_due(const TrialRun& run) {
+  const TrialDefinition& trial = run.definition();
+  if (!trial.tune_rules || run.records().search) return false;
+  const std::int64_t step = run.progress().step_count();
+  return trial.epochs.begin(step) == step && study::is_search_due(*trial.tune_rules, run.progress().measurements());
+}
+
+SearchCounts count_searches(std::span<const study::Measurement> measurements) {
+  SearchCounts out;
+  for (const study::Measurement& measurement : measurements) {
+    if (measurement.branches.empty()) continue;
+    ++out.searches;
+    out.last_tries = std::ranges::count_if(measurement.branches, [](const auto& b) { return !b.setting.empty(); });
+  }
+  return out;
+}
+
 Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
                             const std::function<bool()>& should_stop) {
-  const study::TuneRules& rules = *run.tune_rules();
+  const study::TuneRules& rules = *run.definition().tune_rules;
   // The last update of a branch may have more steps than needed, and must not end the epoch.
-  const std::int64_t longest = run.steps_left() - rules.steps_per_update;
+  const std::int64_t longest = run.updates().steps_left_in_epoch() - rules.steps_per_update;
   if (longest < 1) {
-    run.record_search({}, nullptr);
+    BranchPoint(run).record_search({}, nullptr);
     return true;
   }
-  const auto [searches, last_tries] = run.search_counts();
+  const auto [searches, last_tries] = count_searches(run.progress().measurements());
   const std::int64_t trials =
       searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
   LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
   const study::TuneRules now =
-      study::rules_for_search(rules, searches == 0, study::search_length_factor(rules, run.measurements()));
+      study::rules_for_search(rules, searches == 0, study::search_length_factor(rules, run.progress().measurements()));
   study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
   SearchBranches branches(group, run, should_stop);
   LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
@@ -141,7 +159,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
     if (!done) return false;
   }
   const auto winner = search.winner();
-  run.record_search(branch_records(search, branches, run.step_count()), winner ? &branches.at(*winner) : nullptr);
+  BranchPoint(run).record_search(branch_records(search, branches, run.progress().step_count()), winner ? &branches.at(*winner) : nullptr);
   return true;
 }
 

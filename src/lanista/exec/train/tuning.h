@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <span>
 
 #include "lanista/base/result.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/search/study/trial.h"
 #include "lanista/search/tuning/tuner.h"
 
 namespace lanista::train {
@@ -12,7 +15,18 @@ namespace lanista::train {
 /// Returns the proposer of settings for a search of this run, from its seeds and the settings tried before.
 using MakeSearcher = std::function<Result<study::ProposeSetting>(const TrialRun& run)>;
 
-/// Runs the tune search of an admitted run, if due (TrialRun::is_search_due).
+/// Whether a tune search is due (train.tune): an epoch begins, and the rules require it. search_setting() ends it.
+bool is_search_due(const TrialRun& run);
+
+/// The number of tune searches of a trial, and the number of tries of the last one.
+struct SearchCounts {
+  std::int64_t searches = 0;    ///< Tune searches so far.
+  std::int64_t last_tries = 0;  ///< Settings that the last one tried.
+};
+/// Counts the tune searches in the measurements of a trial.
+SearchCounts count_searches(std::span<const study::Measurement> measurements);
+
+/// Runs the tune search of an admitted run, if due.
 ///
 /// Branches of the run train from its state in the lanes of `group`, and the run continues from the best one under its
 /// setting. The branches run to the last step but one of the epoch; the run trains and measures the last.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/exec/train/trial_run.h"
+#include "lanista/exec/train/trainer_input.h"
 
 namespace lanista::train {
 
