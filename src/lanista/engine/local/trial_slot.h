@@ -45,8 +45,8 @@ struct TrialSlot {
   Progress progress() const {
     return {.epochs_done = epochs_done,
             .is_over = finished,
-            .is_unsaved = run.has_value() && run->step_count() != saved_step,
-            .holds_state = run.has_value() && run->holds_state()};
+            .is_unsaved = run.has_value() && run->progress().step_count() != saved_step,
+            .holds_state = run.has_value() && run->state().is_in_memory()};
   }
 };
 

@@ -173,7 +173,7 @@ Result<void> TrialWork::try_run(TrialDispatcher::WorkItem& item, std::size_t wor
     return {};
   }
   // A run with its state needs no group, so runs in waiting groups stay there.
-  if (item.work.kind == WorkKind::kFinish && first.run && first.run->is_admitted()) {
+  if (item.work.kind == WorkKind::kFinish && first.run && first.run->state().is_admitted()) {
     context_.groups.evict_state(*first.run);
     return finish(first, item.work.end_request);
   }
@@ -230,12 +230,12 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
       const double began = context_.clock.now();
       LANISTA_TRY(run.restore(*std::exchange(slot.state, std::nullopt)));
       slot.costs.restoring += context_.clock.now() - began;
-      slot.saved_step = run.step_count();
+      slot.saved_step = run.progress().step_count();
     }
     slot.run.emplace(std::move(run));
     slot.saved_at = context_.clock.now();
   }
-  if (slot.spilled && !slot.run->holds_state()) {
+  if (slot.spilled && !slot.run->state().is_in_memory()) {
     LANISTA_ASSIGN(auto state, slot.spilled->get());
     LANISTA_TRY(slot.run->restore(std::move(state)));
   }
@@ -250,7 +250,7 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
 }
 
 void TrialWork::spill(TrialSlot& slot) {
-  if (!slot.run || !slot.run->holds_state()) return;
+  if (!slot.run || !slot.run->state().is_in_memory()) return;
   context_.groups.evict_state(*slot.run);
   try {
     auto spilled = SpilledState::put(context_.checkpoints, slot.job.trial, slot.run->save());
@@ -279,9 +279,9 @@ std::vector<TrialSlot*> TrialWork::admit_all(const train::LaneGroup& group, cons
 // A search on branches of a trial before its next step; null: none.
 using PreEpochSearch = Result<bool> (*)(train::LaneGroup&, train::TrialRun&, const std::function<bool()>&);
 PreEpochSearch pre_epoch_search_of(const train::TrialRun& run) {
-  if (run.is_start_race_due()) return train::race_starts;
-  if (run.is_select_check_due()) return train::run_select_check;
-  if (!run.is_search_due()) return nullptr;
+  if (train::is_start_race_due(run)) return train::race_starts;
+  if (train::is_select_check_due(run)) return train::run_select_check;
+  if (!train::is_search_due(run)) return nullptr;
   return [](train::LaneGroup& group, train::TrialRun& one, const std::function<bool()>& should_stop) {
     return train::search_setting(group, one, make_tune_searcher, should_stop);
   };
@@ -362,8 +362,8 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
       if (results[i].epoch_ended) {
         if (helpers) helpers->end(true);
         report_(span_shares.next(slot, worker, width, group.bytes()));
-        slot.epochs_done = slot.run->epochs_done();
-        report_(engine::EpochReport{slot.run->measurements().back()});
+        slot.epochs_done = slot.run->progress().epochs_done();
+        report_(engine::EpochReport{slot.run->progress().measurements().back()});
       } else if (!slot.signals->abandon) {
         left.push_back(&slot);
       }
@@ -419,7 +419,7 @@ Result<void> TrialWork::try_help(const engine::HelpTrial& help, const std::atomi
 void TrialWork::save(TrialSlot& slot) {
   const auto put = [&]() -> Result<std::string> {
     try {
-      const bool is_spilled = slot.spilled && !slot.run->holds_state();
+      const bool is_spilled = slot.spilled && !slot.run->state().is_in_memory();
       LANISTA_ASSIGN(auto state, is_spilled ? slot.spilled->get() : Result<train::TrainerState>(slot.run->save()));
       return context_.checkpoints.put({std::move(state.tensors), std::move(state.facts), std::move(state.kept)});
     } catch (const std::bad_alloc&) {
@@ -430,9 +430,9 @@ void TrialWork::save(TrialSlot& slot) {
   const auto address = put();
   slot.saved_at = context_.clock.now();
   slot.costs.saving = slot.saved_at - began;
-  slot.saved_step = slot.run->step_count();
+  slot.saved_step = slot.run->progress().step_count();
   if (!address) return report_(engine::ExecutorErrorReport{address.error()});
-  report_(engine::CheckpointReport{slot.job.trial, slot.run->epochs_done(), slot.saved_step, *address});
+  report_(engine::CheckpointReport{slot.job.trial, slot.run->progress().epochs_done(), slot.saved_step, *address});
 }
 
 Result<void> TrialWork::finish(TrialSlot& slot, const EndRequest& end_request) {
@@ -448,7 +448,7 @@ Result<void> TrialWork::finish(TrialSlot& slot, const EndRequest& end_request) {
     report.weights = *address;
   }
   if (end_request.pauses_trial) {
-    report_(engine::TrialPausedReport{slot.job.trial, slot.run->epochs_done(), slot.run->step_count(),
+    report_(engine::TrialPausedReport{slot.job.trial, slot.run->progress().epochs_done(), slot.run->progress().step_count(),
                                       report.state_hash, report.weights});
   } else {
     report_(report);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/tuning.h"
 #include "lanista/io/studyfile/tuning_space.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/sampler/strategy.h"
@@ -101,8 +102,8 @@ Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::
 }  // namespace
 
 Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
-  const study::TuneRules& rules = *run.tune_rules();
-  const auto searches = run.search_counts().first;
+  const study::TuneRules& rules = *run.definition().tune_rules;
+  const auto searches = train::past_searches(run.progress().measurements()).count;
   Options options = run.recipe().tune.options;
   if (nlohmann::json& params = options["params"]; searches == 0 && rules.halving > 0 && params.size() > 1) {
     params.erase("batch");
@@ -110,7 +111,7 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(options));
   const space::Sample now = setting_now(run.recipe(), space);
   if (rules.halving > 0 && searches > 0 && rules.reach > 1) space = study::narrowed_space(space, now, rules.reach);
-  const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(searches));
+  const Rng rng = Rng(run.definition().input.trial_seed).split("tune").split(static_cast<std::uint64_t>(searches));
   const auto& params = space.parameters();
   const auto batch = std::ranges::find(params, "batch", &space::Parameter::name);
   const std::vector<space::Sample> first = first_settings(now, batch == params.end() ? nullptr : &batch->domain);

@@ -87,7 +87,7 @@ TEST(Adaptive, MatchesPlainTrialWhenNoChangeIsAllowed) {
     TrialRun run = *TrialRun::create(input);
     ASSERT_TRUE(run.restore(watched.state));
     const std::int64_t steps = watched.measurements.back().step;
-    const std::int64_t measured = run.adapter()->noise().steps(), most = steps / BatchAdapter::kStepsPerMeasurement;
+    const std::int64_t measured = run.settings().adapter()->noise().steps(), most = steps / BatchAdapter::kStepsPerMeasurement;
     EXPECT_LE(measured, most);
     EXPECT_GE(measured, most - 1) << "and it did measure, but for an update of too few rows";
   }
@@ -144,11 +144,11 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
     const auto rows = gradients_of_rows(run.save().tensors);
     std::vector<double> sqr, var;
     TrialRun* one = &run;
-    while (run.epochs_done() < input.recipe.epochs) {
+    while (run.progress().epochs_done() < input.recipe.epochs) {
       StepResult end;
       while (!end.epoch_ended) group->advance({&one, 1}, 1000, {&end, 1});
-      sqr.push_back(run.adapter()->noise().total().sqr);
-      var.push_back(run.adapter()->noise().total().var);
+      sqr.push_back(run.settings().adapter()->noise().total().sqr);
+      var.push_back(run.settings().adapter()->noise().total().var);
     }
     const auto count = static_cast<double>(rows.size());
     std::vector<double> mean(kNumbers);
@@ -277,7 +277,7 @@ TEST(Adaptive, DoesNotDependOnOtherLanesOrChunks) {
   while (true) {
     std::vector<TrialRun*> left, now;
     for (TrialRun& run : runs) {
-      if (run.epochs_done() < run.recipe().epochs) left.push_back(&run);
+      if (run.progress().epochs_done() < run.recipe().epochs) left.push_back(&run);
     }
     if (left.empty()) break;
     for (TrialRun* run : left) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/training_step.h"
@@ -81,7 +82,7 @@ TEST(Branch, MatchesParentForTwoHundredStepsWithSameSettings) {
       ASSERT_TRUE(back.restore(parent.save()));
       parent = std::move(back);
     }
-    const std::int64_t at = parent.step_count(), epochs_before = parent.epochs_done();
+    const std::int64_t at = parent.progress().step_count(), epochs_before = parent.progress().epochs_done();
     const TrainerState before = parent.save();
 
     TrainerInput same = input;
@@ -105,13 +106,13 @@ TEST(Branch, MatchesParentForTwoHundredStepsWithSameSettings) {
         step(*group, {&*child});
         step(*group, {&parent});
       }
-      ASSERT_EQ(child->step_count(), parent.step_count());
+      ASSERT_EQ(child->progress().step_count(), parent.progress().step_count());
     }
     EXPECT_TRUE(child->save().tensors == parent.save().tensors);
-    ASSERT_EQ(child->epochs_done(), parent.epochs_done() - epochs_before);
-    for (std::int64_t i = 0; i < child->epochs_done(); ++i) {
-      const auto& own = child->measurements()[static_cast<std::size_t>(i)];
-      const auto& of_parent = parent.measurements()[static_cast<std::size_t>(i + epochs_before)];
+    ASSERT_EQ(child->progress().epochs_done(), parent.progress().epochs_done() - epochs_before);
+    for (std::int64_t i = 0; i < child->progress().epochs_done(); ++i) {
+      const auto& own = child->progress().measurements()[static_cast<std::size_t>(i)];
+      const auto& of_parent = parent.progress().measurements()[static_cast<std::size_t>(i + epochs_before)];
       EXPECT_EQ(own.metrics, of_parent.metrics);
       EXPECT_EQ(own.trial, TrialId{9});
       EXPECT_EQ(own.epoch, i + 1);
@@ -149,7 +150,7 @@ TEST(Branch, HasNameSeedAndRecipeOfItsOwn) {
     const TrainerState begun = child.save();
     EXPECT_EQ(begun.facts.at("trial"), "9");
     EXPECT_EQ(begun.facts.at("epoch"), "0");
-    EXPECT_EQ(begun.facts.at("branched_at"), std::to_string(parent.step_count()));
+    EXPECT_EQ(begun.facts.at("branched_at"), std::to_string(parent.progress().step_count()));
     EXPECT_EQ(begun.facts.at("measurements"), "[]");
     const auto seed = std::ranges::find(begun.tensors, "seed", &Tensor::name);
     ASSERT_TRUE(seed != begun.tensors.end());
@@ -180,18 +181,18 @@ TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
     TrialRun equal_run = *TrialRun::create(other);
     ASSERT_TRUE(equal_run.restore(before));
 
-    TrialRun fork = *parent.fork({{"lr", other.recipe.lr}, {"clip_norm", 0.5}}, other.data_seed);
+    TrialRun fork = *BranchPoint(parent).fork({{"lr", other.recipe.lr}, {"clip_norm", 0.5}}, other.data_seed);
 
     EXPECT_EQ(fork.recipe().lr, other.recipe.lr);
     EXPECT_EQ(fork.recipe().optimizer, other.recipe.optimizer);
-    EXPECT_EQ(fork.data_seed(), other.data_seed);
+    EXPECT_EQ(fork.rows().seed(), other.data_seed);
     for (int i = 0; i < 20; ++i) {
       step(group, {&fork});
       step(group, {&equal_run});
     }
     EXPECT_TRUE(fork.save().tensors == equal_run.save().tensors);
     EXPECT_EQ(parent.recipe().lr, input.recipe.lr);
-    EXPECT_EQ(parent.data_seed(), input.data_seed);
+    EXPECT_EQ(parent.rows().seed(), input.data_seed);
     EXPECT_TRUE(parent.save().tensors == before.tensors);
   }
 }
@@ -218,11 +219,11 @@ TEST(Branch, ForkCopiesOnlyNumbers) {
     for (int i = 0; i < 3; ++i) step(group, {&*parent});
     parent->release_lane();
     const space::Sample setting{{"lr", 0.01}};
-    ASSERT_TRUE(parent->fork(setting));  // tables of names are made once
+    ASSERT_TRUE(BranchPoint(*parent).fork(setting));  // tables of names are made once
     std::int64_t asked = 0;
     {
       const AllocationCounter counter;
-      const auto fork = parent->fork(setting);
+      const auto fork = BranchPoint(*parent).fork(setting);
       asked = fork ? counter.count() : -1;
     }
     EXPECT_EQ(asked, input.recipe.rates.empty() ? 2 : 3);  // settings, dropout's shares, rates by part

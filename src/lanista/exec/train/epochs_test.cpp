@@ -239,14 +239,14 @@ void expect_near(const std::vector<double>& ours, const std::vector<double>& the
 }
 
 void expect_trained_plainly(const TrainerInput& input, const TrialRun& run, PlainLoop loop) {
-  while (loop.steps() < run.step_count()) loop.step();
-  EXPECT_EQ(loop.steps(), run.step_count());
+  while (loop.steps() < run.progress().step_count()) loop.step();
+  EXPECT_EQ(loop.steps(), run.progress().step_count());
   const TrainerState state = run.save();
   expect_near(values_of(state, "n1.weight"), loop.weight(), "weight");
   expect_near(values_of(state, "n1.bias"), loop.bias(), "bias");
   std::vector<double> train_loss, val_loss;
   std::vector<std::int64_t> ends;
-  for (const study::Measurement& measurement : run.measurements()) {
+  for (const study::Measurement& measurement : run.progress().measurements()) {
     EXPECT_EQ(measurement.epoch, std::ssize(ends) + 1);
     ends.push_back(measurement.step);
     train_loss.push_back(measurement.metrics.at("train_loss"));
@@ -255,7 +255,7 @@ void expect_trained_plainly(const TrainerInput& input, const TrialRun& run, Plai
   EXPECT_EQ(ends, loop.ends);
   expect_near(train_loss, loop.train_loss, "train_loss");
   expect_near(val_loss, loop.val_loss, "val_loss");
-  EXPECT_EQ(run.epochs_done(), input.recipe.epochs);
+  EXPECT_EQ(run.progress().epochs_done(), input.recipe.epochs);
 }
 
 /// Epochs of one step to three passes, in batches of one row to more than all, with whatever schedule.
@@ -333,7 +333,7 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
         ASSERT_TRUE(run.restore(saved));
         ASSERT_TRUE(group.admit(run));
         ++parked;
-        inside_a_pass += run.step_count() % ((50 + batch - 1) / batch) != 0 ? 1 : 0;
+        inside_a_pass += run.progress().step_count() % ((50 + batch - 1) / batch) != 0 ? 1 : 0;
       }
       std::vector<StepResult> ends(left.size());
       group.advance(left, rng.between(1, 12), ends);
@@ -480,8 +480,8 @@ TEST(EpochsInSteps, OfABranchBeginWithThoseOfItsParent) {
   ASSERT_TRUE(branch) << branch.error().text();
   step(*branch, 1);
   step(parent, 1);
-  ASSERT_EQ(branch->epochs_done(), 1);
-  EXPECT_EQ(branch->measurements().front().step, 1);
+  ASSERT_EQ(branch->progress().epochs_done(), 1);
+  EXPECT_EQ(branch->progress().measurements().front().step, 1);
   EXPECT_EQ(branch->save().tensors, parent.save().tensors);
 }
 

@@ -108,17 +108,17 @@ void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
   TrialRun parent = *TrialRun::create(input);
   Rng rng(salt);
   const std::int64_t epochs = rng.between(1, 3);
-  while (parent.epochs_done() < epochs) ASSERT_TRUE(step(group, parent));
+  while (parent.progress().epochs_done() < epochs) ASSERT_TRUE(step(group, parent));
   TrainerInput own = input;
   own.trial = TrialId{9};
   std::vector<study::Measurement> before;  // measurements of the other trial
-  for (const study::Measurement& each : parent.measurements()) {
+  for (const study::Measurement& each : parent.progress().measurements()) {
     before.push_back({own.trial, each.epoch, each.step, {{"val_loss", rng.uniform()}}});
   }
   TrialRun child = *TrialRun::create(own);
   const auto taken = child.restore(forked_state(parent.save(), own.trial_seed, before));
   ASSERT_TRUE(taken) << taken.error().text();
-  EXPECT_EQ(child.step_count(), parent.step_count());
+  EXPECT_EQ(child.progress().step_count(), parent.progress().step_count());
   EXPECT_EQ(child.save().facts.at("measurements"), [&] {
     auto told = nlohmann::json::array();
     for (const auto& each : before) told.push_back(study::measurement_json(each));
@@ -147,9 +147,9 @@ void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
   }
   EXPECT_TRUE(child.save().tensors == parent.save().tensors);
   EXPECT_TRUE(branch->save().tensors == parent.save().tensors);
-  ASSERT_EQ(child.epochs_done(), parent.epochs_done());
-  for (std::size_t e = 0; e < child.measurements().size(); ++e) {
-    const study::Measurement &mine = child.measurements()[e], &others = parent.measurements()[e];
+  ASSERT_EQ(child.progress().epochs_done(), parent.progress().epochs_done());
+  for (std::size_t e = 0; e < child.progress().measurements().size(); ++e) {
+    const study::Measurement &mine = child.progress().measurements()[e], &others = parent.progress().measurements()[e];
     EXPECT_EQ(mine.trial, own.trial);
     EXPECT_EQ(mine.step, others.step) << "the step counter continues";
     if (e < before.size()) {
@@ -202,7 +202,7 @@ TEST(Fork, HasItsOwnDropoutMasksAndRate) {
   const TrainerInput input = trial_of({0, 0, 0, 0}, derived, data);
   LaneGroup group = *LaneGroup::create(input, 1);
   TrialRun parent = *TrialRun::create(input);
-  while (parent.epochs_done() < 1) ASSERT_TRUE(step(group, parent));
+  while (parent.progress().epochs_done() < 1) ASSERT_TRUE(step(group, parent));
   const TrainerState state = parent.save();
   ASSERT_TRUE(step(group, parent));
   for (const bool seed : {false, true}) {

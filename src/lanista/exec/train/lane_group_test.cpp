@@ -82,13 +82,13 @@ TrainerInput trial(std::uint32_t id, const std::string& middle) {
 }
 
 void expect_as_alone(const TrialRun& run, const std::string& middle) {
-  auto alone = Trainer::create(trial(run.trial().value, middle));
+  auto alone = Trainer::create(trial(run.definition().input.trial.value, middle));
   ASSERT_TRUE(alone);
-  while (alone->step_count() < run.step_count()) alone->step();
+  while (alone->step_count() < run.progress().step_count()) alone->step();
   const TrainerState wanted = alone->save();
   const TrainerState got = run.save();
-  EXPECT_EQ(got.facts, wanted.facts) << run.trial().value;
-  EXPECT_TRUE(got.tensors == wanted.tensors) << run.trial().value;
+  EXPECT_EQ(got.facts, wanted.facts) << run.definition().input.trial.value;
+  EXPECT_TRUE(got.tensors == wanted.tensors) << run.definition().input.trial.value;
 }
 
 TEST(LaneGroup, TrainsEveryTrialAsIfItWereAlone) {
@@ -108,14 +108,14 @@ TEST(LaneGroup, TrainsEveryTrialAsIfItWereAlone) {
       std::vector<TrialRun*> lanes;
       for (TrialRun& run : runs) {
         if (static_cast<std::int64_t>(lanes.size()) == group.lanes() || rng.bernoulli(0.4)) continue;
-        if (run.holds_state() && rng.bernoulli(0.1)) {
+        if (run.state().is_in_memory() && rng.bernoulli(0.1)) {
           const TrainerState saved = run.save();
           run.release();
           ASSERT_TRUE(run.restore(saved));
         }
         if (rng.bernoulli(0.1)) {
           const TrainerState saved = run.save();
-          run = *TrialRun::create(trial(run.trial().value, "relu"));
+          run = *TrialRun::create(trial(run.definition().input.trial.value, "relu"));
           if (!saved.tensors.empty()) {
             ASSERT_TRUE(run.restore(saved));
           }
@@ -127,7 +127,7 @@ TEST(LaneGroup, TrainsEveryTrialAsIfItWereAlone) {
       group.step(lanes, ends);
       for (std::size_t i = 0; i < lanes.size(); ++i) {
         EXPECT_EQ(ends[i].failure, "");
-        EXPECT_EQ(ends[i].epoch_ended, lanes[i]->step_count() % lanes[i]->steps_per_epoch() == 0);
+        EXPECT_EQ(ends[i].epoch_ended, lanes[i]->progress().step_count() % lanes[i]->definition().epochs.length == 0);
       }
     }
     for (const TrialRun& run : runs) expect_as_alone(run, "relu");
@@ -150,18 +150,18 @@ TEST(LaneGroup, EndsOnlyTheTrialThatThrows) {
   for (int step = 0; step < 5; ++step) {
     std::vector<TrialRun*> lanes;
     for (TrialRun& run : runs) {
-      if (!failed.contains(run.trial())) lanes.push_back(&run);
+      if (!failed.contains(run.definition().input.trial)) lanes.push_back(&run);
     }
     std::vector<StepResult> ends(lanes.size());
     group->step(lanes, ends);
     for (std::size_t i = 0; i < lanes.size(); ++i) {
-      if (!ends[i].failure.empty()) failed[lanes[i]->trial()] = {lanes[i]->step_count(), ends[i].failure};
+      if (!ends[i].failure.empty()) failed[lanes[i]->definition().input.trial] = {lanes[i]->progress().step_count(), ends[i].failure};
     }
   }
   EXPECT_EQ(failed, (std::map<TrialId, std::pair<std::int64_t, std::string>>{{TrialId{2}, {1, "out of memory"}},
                                                                              {TrialId{5}, {2, "out of memory"}}}));
   for (const TrialRun& run : runs)
-    EXPECT_EQ(run.step_count(), failed.contains(run.trial()) ? failed[run.trial()].first : 5);
+    EXPECT_EQ(run.progress().step_count(), failed.contains(run.definition().input.trial) ? failed[run.definition().input.trial].first : 5);
 }
 
 TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
@@ -212,9 +212,9 @@ TEST(LaneGroup, TrainsBatchPartsAsIfEveryTrialWereAlone) {
       std::vector<TrialRun*> lanes;
       for (TrialRun& run : runs) {
         if (static_cast<std::int64_t>(lanes.size()) == here.lanes() || rng.bernoulli(0.3)) continue;
-        if (run.step_count() > 0 && rng.bernoulli(0.3)) {
+        if (run.progress().step_count() > 0 && rng.bernoulli(0.3)) {
           const TrainerState saved = run.save();
-          run = *TrialRun::create(input(run.trial().value, shards, accumulate));
+          run = *TrialRun::create(input(run.definition().input.trial.value, shards, accumulate));
           ASSERT_TRUE(run.restore(saved));
         }
         ASSERT_TRUE(here.admit(run));
@@ -225,11 +225,11 @@ TEST(LaneGroup, TrainsBatchPartsAsIfEveryTrialWereAlone) {
       for (const StepResult& end : ends) EXPECT_EQ(end.failure, "");
     }
     for (const TrialRun& run : runs) {
-      auto alone = Trainer::create(input(run.trial().value, shards, accumulate));
-      while (alone->step_count() < run.step_count()) alone->step();
-      EXPECT_GT(run.step_count(), 2);
+      auto alone = Trainer::create(input(run.definition().input.trial.value, shards, accumulate));
+      while (alone->step_count() < run.progress().step_count()) alone->step();
+      EXPECT_GT(run.progress().step_count(), 2);
       EXPECT_EQ(run.save().facts, alone->save().facts);
-      EXPECT_TRUE(run.save().tensors == alone->save().tensors) << run.trial().value;
+      EXPECT_TRUE(run.save().tensors == alone->save().tensors) << run.definition().input.trial.value;
     }
     auto one = Trainer::create(input(1, shards, accumulate));
     for (int step = 0; step < 6; ++step) one->step();
@@ -267,10 +267,10 @@ TEST(LaneGroup, GivesEveryLaneItsOwnDropoutAndMomentum) {
     group->step(lanes, ends);
   }
   for (const TrialRun& run : runs) {
-    auto alone = Trainer::create(input(run.trial().value));
-    while (alone->step_count() < run.step_count()) alone->step();
+    auto alone = Trainer::create(input(run.definition().input.trial.value));
+    while (alone->step_count() < run.progress().step_count()) alone->step();
     EXPECT_EQ(run.save().facts, alone->save().facts);
-    EXPECT_TRUE(run.save().tensors == alone->save().tensors) << run.trial().value;
+    EXPECT_TRUE(run.save().tensors == alone->save().tensors) << run.definition().input.trial.value;
   }
 }
 

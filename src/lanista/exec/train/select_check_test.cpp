@@ -1,4 +1,5 @@
 // A trial with a selection comparison continues like one that always trained so.
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/select_check.h"
 
 #include <gtest/gtest.h>
@@ -42,10 +43,10 @@ TrainerInput guarded(Options options = Options::object(), const char* on = "val_
 
 Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {}) {
   const auto check = [](LaneGroup& group, TrialRun& run) {
-    if (!run.is_select_check_due()) return;
+    if (!is_select_check_due(run)) return;
     const auto checked = run_select_check(group, run, never_stop);
     EXPECT_TRUE(checked) << checked.error().text();
-    EXPECT_FALSE(run.is_select_check_due());
+    EXPECT_FALSE(is_select_check_due(run));
   };
   return testing::train_to_end(input, lanes, check, cut);
 }
@@ -202,7 +203,7 @@ TEST(SelectCheck, RepeatsAnInterruptedCheckToTheSameBits) {
     const auto left = run_select_check(*group, run, [&] { return asked++ == most; });
     ASSERT_TRUE(left) << left.error().text();
     EXPECT_FALSE(*left);
-    EXPECT_TRUE(run.is_select_check_due());
+    EXPECT_TRUE(is_select_check_due(run));
     EXPECT_EQ(run.save().tensors, before.tensors);
     EXPECT_EQ(run.save().facts, before.facts);
   }
@@ -244,7 +245,7 @@ TEST(SelectCheck, IsSkippedForEpochsOfOneStep) {
 TEST(SelectCheck, RefusesForeignStates) {
   const TrainerInput input = guarded({{"warmup_epochs", 0}});
   TrialRun run = *TrialRun::create(input);
-  EXPECT_EQ(run.select_branch(true).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(BranchPoint(run).select_branch(true).error().code, Code::kFailedPrecondition);
   TrialRun other = *TrialRun::create(guarded({{"warmup_epochs", 0}}, "val_f1_macro"));
   auto group = LaneGroup::create(input, 1);
   ASSERT_TRUE(group->admit(run));
@@ -252,7 +253,7 @@ TEST(SelectCheck, RefusesForeignStates) {
   ASSERT_TRUE(group->admit(other));
   EXPECT_EQ(run_select_check(*group, other, never_stop).error().message,
             "'val_f1_macro' is not measured; measured are: val_accuracy, val_loss");
-  EXPECT_TRUE(other.is_select_check_due());
+  EXPECT_TRUE(is_select_check_due(other));
   TrainerState broken = run.save();
   broken.facts["selecting"] = "no list";
   EXPECT_EQ(run.restore(broken).error().message, "checkpoint's 'selecting' is not a list");

@@ -77,10 +77,10 @@ TrainerInput racing(const std::vector<std::shared_ptr<const StartWeights>>& star
 
 Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {}) {
   const auto race = [](LaneGroup& group, TrialRun& run) {
-    if (!run.is_start_race_due()) return;
+    if (!is_start_race_due(run)) return;
     const auto raced = race_starts(group, run, never_stop);
     EXPECT_TRUE(raced) << raced.error().text();
-    EXPECT_FALSE(run.is_start_race_due());
+    EXPECT_FALSE(is_start_race_due(run));
   };
   return testing::train_to_end(input, lanes, race, [&](std::int64_t step) { return cut && step > 0 && cut(step); });
 }
@@ -141,10 +141,10 @@ TEST(StartRace, ComparesTheMeanLossOfTheLaterHalfOfItsSteps) {
     TrialRun* one = &run;
     double sum = 0;
     for (std::int64_t step = 0; step < kSteps; ++step) {
-      const double before = run.loss_sum();
+      const double before = run.progress().loss_sum();
       StepResult end;
       group.step({&one, 1}, {&end, 1});
-      if (step >= kSteps / 2) sum += (run.loss_sum() - before) / 100;
+      if (step >= kSteps / 2) sum += (run.progress().loss_sum() - before) / 100;
     }
     EXPECT_NEAR(race[number].loss, sum / 3, 1e-12) << number;
   }
@@ -172,11 +172,11 @@ TEST(StartRace, LeavesTheRunUnchangedWhenInterrupted) {
     const auto left = race_starts(group, run, [&] { return asked++ == after; });
     ASSERT_TRUE(left);
     EXPECT_FALSE(*left);
-    EXPECT_TRUE(run.is_start_race_due());
+    EXPECT_TRUE(is_start_race_due(run));
     EXPECT_EQ(run.save().tensors, before.tensors);
     EXPECT_EQ(run.save().facts, before.facts);
     ASSERT_TRUE(*race_starts(group, run, never_stop));
-    EXPECT_EQ(run.step_count(), kSteps);
+    EXPECT_EQ(run.progress().step_count(), kSteps);
   }
   EXPECT_EQ(study::race_winner(whole.measurements.front().race), 1U);
 }
@@ -192,8 +192,8 @@ TEST(StartRace, KeepsInitialStateWhenAllCandidatesDiverge) {
   TrialRun run = *TrialRun::create(input);
   ASSERT_TRUE(group.admit(run));
   ASSERT_TRUE(*race_starts(group, run, never_stop));
-  EXPECT_EQ(run.step_count(), 0);
-  EXPECT_FALSE(run.is_start_race_due());
+  EXPECT_EQ(run.progress().step_count(), 0);
+  EXPECT_FALSE(is_start_race_due(run));
 }
 
 TEST(StartRace, RefusesAStateOfAnotherRace) {

@@ -124,11 +124,11 @@ bool is_search_due(const TrialRun& run) {
   return trial.epochs.begin(step) == step && study::is_search_due(*trial.tune_rules, run.progress().measurements());
 }
 
-SearchCounts count_searches(std::span<const study::Measurement> measurements) {
-  SearchCounts out;
+PastSearches past_searches(std::span<const study::Measurement> measurements) {
+  PastSearches out;
   for (const study::Measurement& measurement : measurements) {
     if (measurement.branches.empty()) continue;
-    ++out.searches;
+    ++out.count;
     out.last_tries = std::ranges::count_if(measurement.branches, [](const auto& b) { return !b.setting.empty(); });
   }
   return out;
@@ -143,7 +143,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
     BranchPoint(run).record_search({}, nullptr);
     return true;
   }
-  const auto [searches, last_tries] = count_searches(run.progress().measurements());
+  const auto [searches, last_tries] = past_searches(run.progress().measurements());
   const std::int64_t trials =
       searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
   LANISTA_ASSIGN(study::ProposeSetting propose, make(run));

@@ -19,12 +19,12 @@ using MakeSearcher = std::function<Result<study::ProposeSetting>(const TrialRun&
 bool is_search_due(const TrialRun& run);
 
 /// The number of tune searches of a trial, and the number of tries of the last one.
-struct SearchCounts {
-  std::int64_t searches = 0;    ///< Tune searches so far.
+struct PastSearches {
+  std::int64_t count = 0;       ///< Tune searches so far.
   std::int64_t last_tries = 0;  ///< Settings that the last one tried.
 };
-/// Counts the tune searches in the measurements of a trial.
-SearchCounts count_searches(std::span<const study::Measurement> measurements);
+/// Returns the tune searches in the measurements of a trial.
+PastSearches past_searches(std::span<const study::Measurement> measurements);
 
 /// Runs the tune search of an admitted run, if due.
 ///

@@ -1,5 +1,6 @@
 // A trial that tunes itself: its numbers are a function of its input alone, whatever lanes, leaves and resumptions
 // there are, and the schedule that it found, played back, gives the same bits.
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/tuning.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ TrainerInput tuned_trial(Options options = Options::object()) {
 
 /// Rates from 1e-4 to 1, sampled uniformly in the logarithm.
 Result<study::ProposeSetting> rates(const TrialRun& run) {
-  const Rng rng = Rng(run.trial_seed()).split(static_cast<std::uint64_t>(run.search_counts().first));
+  const Rng rng = Rng(run.definition().input.trial_seed).split(static_cast<std::uint64_t>(past_searches(run.progress().measurements()).count));
   return study::ProposeSetting([rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
     return space::Sample{{"lr", std::exp(rng.split(tries.size()).uniform(std::log(1e-4), 0.0))}};
   });
@@ -51,7 +52,7 @@ Result<study::ProposeSetting> rates(const TrialRun& run) {
 /// Rates with a batch of one to five of the first.
 Result<study::ProposeSetting> rates_and_batches(const TrialRun& run) {
   LANISTA_ASSIGN(const study::ProposeSetting propose, rates(run));
-  const Rng rng = Rng(run.trial_seed()).split("batch").split(static_cast<std::uint64_t>(run.search_counts().first));
+  const Rng rng = Rng(run.definition().input.trial_seed).split("batch").split(static_cast<std::uint64_t>(past_searches(run.progress().measurements()).count));
   return study::ProposeSetting([propose, rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
     auto setting = propose(tries);
     (*setting)["batch"] = static_cast<double>(100 * rng.split(tries.size()).between(1, 5));
@@ -72,10 +73,10 @@ void expect_same(const Trained& a, const Trained& b) {
 Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {},
                      const MakeSearcher& make = rates) {
   const auto search = [&](LaneGroup& group, TrialRun& run) {
-    if (!run.is_search_due()) return;
+    if (!is_search_due(run)) return;
     const auto searched = search_setting(group, run, make, never_stop);
     EXPECT_TRUE(searched) << searched.error().text();
-    EXPECT_FALSE(run.is_search_due());
+    EXPECT_FALSE(is_search_due(run));
   };
   return testing::train_to_end(input, lanes, search, cut);
 }
@@ -121,7 +122,7 @@ TEST(Tuning, RepeatsAnInterruptedSearchToTheSameBits) {
     const auto left = search_setting(*group, run, rates, [&] { return asked++ == most; });
     ASSERT_TRUE(left) << left.error().text();
     EXPECT_FALSE(*left);
-    EXPECT_TRUE(run.is_search_due());
+    EXPECT_TRUE(is_search_due(run));
     EXPECT_EQ(run.save().tensors, before.tensors);
     EXPECT_EQ(run.save().facts, before.facts);
   }
@@ -134,8 +135,8 @@ TEST(Tuning, RestoresSettingsOfAnEarlierState) {
   TrialRun run = *TrialRun::create(input);
   TrialRun* one = &run;
   const auto train = [&](std::int64_t epochs) {
-    while (run.epochs_done() < epochs) {
-      if (run.is_search_due()) {
+    while (run.progress().epochs_done() < epochs) {
+      if (is_search_due(run)) {
         ASSERT_TRUE(search_setting(*group, run, rates, never_stop));
       }
       StepResult end;
@@ -145,14 +146,14 @@ TEST(Tuning, RestoresSettingsOfAnEarlierState) {
   };
   ASSERT_TRUE(group->admit(run));
   const TrainerState early = run.save();
-  const double rate = run.setting().lr;
+  const double rate = run.updates().setting().lr;
   train(input.recipe.epochs);
   const TrainerState late = run.save();
-  ASSERT_NE(run.setting().lr, rate);
+  ASSERT_NE(run.updates().setting().lr, rate);
 
   ASSERT_TRUE(run.restore(early));
 
-  EXPECT_EQ(run.setting().lr, rate);
+  EXPECT_EQ(run.updates().setting().lr, rate);
   train(input.recipe.epochs);
   EXPECT_EQ(run.save().tensors, late.tensors);
 }
@@ -215,18 +216,18 @@ TEST(Tuning, ForkWithTheSameSettingMatchesTheRun) {
   auto group = LaneGroup::create(input, 3);
   TrialRun run = *TrialRun::create(input);
   ASSERT_TRUE(group->admit(run));
-  run.record_search({}, nullptr);
+  BranchPoint(run).record_search({}, nullptr);
   std::vector<StepResult> ends(1);
   std::vector<TrialRun*> one{&run};
   for (int i = 0; i < 3; ++i) group->step(one, ends);
-  TrialRun fork = *run.fork({{"lr", input.recipe.lr}});
+  TrialRun fork = *BranchPoint(run).fork({{"lr", input.recipe.lr}});
   one = {&fork};
   for (int i = 0; i < 5; ++i) group->step(one, ends);
   one = {&run};
   for (int i = 0; i < 5; ++i) group->step(one, ends);
 
   EXPECT_EQ(fork.save().tensors, run.save().tensors);
-  EXPECT_EQ(fork.loss_sum(), run.loss_sum());
+  EXPECT_EQ(fork.progress().loss_sum(), run.progress().loss_sum());
 }
 
 TEST(Tuning, LaterSearchesBeginWithLongerBranches) {
@@ -267,7 +268,7 @@ TEST(Tuning, BranchesOfPairedSearchesReadTheSameBatches) {
     StepResult end;
     TrialRun* one = &run;
     while (!end.epoch_ended) group->step({&one, 1}, {&end, 1});
-    const auto& branches = run.measurements().front().branches;
+    const auto& branches = run.progress().measurements().front().branches;
     ASSERT_EQ(branches.size(), 3U);
     EXPECT_EQ(branches[1].speed == branches[2].speed, paired);
   }
@@ -282,10 +283,10 @@ TEST(Tuning, RefusesWhatCannotBe) {
   EXPECT_EQ(TrialRun::create(input).error().where, "train.tune");
   input = tuned_trial();
   TrialRun run = *TrialRun::create(input);
-  EXPECT_EQ(run.fork({{"lr", 0.1}}).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(BranchPoint(run).fork({{"lr", 0.1}}).error().code, Code::kFailedPrecondition);
   auto group = LaneGroup::create(input, 1);
   ASSERT_TRUE(group->admit(run));
-  EXPECT_EQ(run.fork({{"optimizer", std::string("adam")}}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(BranchPoint(run).fork({{"optimizer", std::string("adam")}}).error().code, Code::kInvalidArgument);
   TrainerState broken = run.save();
   broken.facts["branches"] = "no list";
   EXPECT_EQ(run.restore(broken).error().code, Code::kDataLoss);

@@ -27,9 +27,9 @@ inline Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
   EXPECT_TRUE(group) << group.error().text();
   TrialRun run = *TrialRun::create(input);
   TrialRun* one = &run;
-  while (run.epochs_done() < input.recipe.epochs) {
+  while (run.progress().epochs_done() < input.recipe.epochs) {
     EXPECT_TRUE(group->admit(run));
-    if (saves_at && saves_at(run.step_count())) {
+    if (saves_at && saves_at(run.progress().step_count())) {
       TrainerInput later = input;  // a resumed trial has no start weights
       later.start.reset();
       for (AlternativeStartWeights& alternative : later.alternative_starts) alternative.weights.reset();
@@ -39,15 +39,15 @@ inline Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
       EXPECT_TRUE(group->admit(run));
     }
     prepare(*group, run);
-    if (run.step_count() >= (run.epochs_done() + 1) * run.steps_per_epoch()) {
-      ADD_FAILURE() << "an epoch ended unmeasured, at step " << run.step_count();
+    if (run.progress().step_count() >= (run.progress().epochs_done() + 1) * run.definition().epochs.length) {
+      ADD_FAILURE() << "an epoch ended unmeasured, at step " << run.progress().step_count();
       break;
     }
     StepResult end;
     group->step({&one, 1}, {&end, 1});
     EXPECT_EQ(end.failure, "");
   }
-  return {run.save(), run.measurements()};
+  return {run.save(), run.progress().measurements()};
 }
 
 }  // namespace lanista::train::testing
