@@ -9,6 +9,7 @@
 
 #include "bench/arms.h"
 #include "lanista/base/memory_file_system.h"
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/fork.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/io/data/dataset.h"
@@ -131,7 +132,7 @@ Result<void> benchmark_model(const Model& model, const data::Dataset& digits, co
                               micros("state-written", [&] { keep(copy_state(state, true)); }),
                               micros("fork",
                                      [&] {
-                                       auto fork = parent.fork(setting);
+                                       auto fork = train::BranchPoint(parent).fork(setting);
                                        keep(fork ? Result<void>() : Result<void>(fork.error()));
                                      }),
                               micros("branch",

@@ -149,7 +149,7 @@ class Training {
 
   Result<void> epoch() {
     const auto check = [](train::LaneGroup& group, train::TrialRun& run) -> Result<void> {
-      if (!run.is_select_check_due()) return {};
+      if (!train::is_select_check_due(run)) return {};
       LANISTA_ASSIGN(const bool done, train::run_select_check(group, run, [] { return false; }));
       LANISTA_CHECK(done, "nobody leaves");
       return {};

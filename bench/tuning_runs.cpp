@@ -97,7 +97,7 @@ class TaskTraining {
   std::int64_t epoch_steps() const { return run_.steps_per_epoch(); }
   /// Steps of the epoch, with those of its search.
   Result<double> epoch() {
-    if (run_.is_search_due()) {
+    if (train::is_search_due(run_)) {
       LANISTA_ASSIGN(const bool done,
                      train::search_setting(group_, run_, runtime::make_tune_searcher, [] { return false; }));
       LANISTA_CHECK(done, "nobody leaves");
