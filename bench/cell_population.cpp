@@ -58,7 +58,7 @@ class CellPopulation final : public Population {
   }
   std::int64_t bytes() const override {
     std::int64_t bytes = 0;
-    for (const CellModel& each : members_) bytes += each.machine->bytes();
+    for (const CellModel& each : members_) bytes += each.machine->memory().bytes();
     return bytes;
   }
   double compile_seconds() const override { return seconds_; }
@@ -76,8 +76,8 @@ class CellPopulation final : public Population {
           const kernels::FlushToZero as_workers;
           try {
             for (std::size_t i = first; i < members_.size(); i += count) {
-              members_[i].machine->run(members_[i].chunk, {&members_[i].end, 1});
-              members_[i].machine->wait();
+              members_[i].machine->steps().run(members_[i].chunk, {&members_[i].end, 1});
+              members_[i].machine->steps().wait();
             }
           } catch (...) {
             thrown[first] = std::current_exception();
@@ -111,8 +111,8 @@ Result<std::unique_ptr<Population>> cells_on(const nn::Backend& backend, std::sp
     LANISTA_ASSIGN(members[i].machine,
                    backend.compile(&train, infer, {.lanes = 1, .max_batch = c.batch, .backend = &backend}));
     const auto model = static_cast<std::int64_t>(i);
-    LANISTA_ASSIGN(nn::LaneState state, members[i].machine->make_state(model_seed(model)));
-    members[i].machine->attach(0, std::move(state));
+    LANISTA_ASSIGN(nn::LaneState state, members[i].machine->memory().make_state(model_seed(model)));
+    members[i].machine->lanes().attach(0, std::move(state));
     seconds += now_seconds() - begin;
     members[i].hyper = model_hyper(c, model);
   }

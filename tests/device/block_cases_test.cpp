@@ -63,7 +63,7 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     member.machine = std::move(*machine);
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      member.machine->attach(lane, *member.machine->make_state(7 + static_cast<std::uint64_t>(lane)));
+      member.machine->lanes().attach(lane, *member.machine->memory().make_state(7 + static_cast<std::uint64_t>(lane)));
       member.hyper.push_back(all[m].hyper);
       member.hyper.back().lr *= 1 + 0.1 * static_cast<double>(lane);
     }
@@ -80,7 +80,8 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
   run_in_one_launch(parts);
   for (std::size_t m = 0; m < all.size(); ++m) {
     TrainingRun got{members[m].results, {}};
-    for (std::int64_t lane = 0; lane < lanes; ++lane) got.states.push_back(members[m].machine->extract_state(lane));
+    for (std::int64_t lane = 0; lane < lanes; ++lane)
+      got.states.push_back(members[m].machine->lanes().extract_state(lane));
     expect_equal_results(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most),
                          all[m].name);
   }
@@ -131,7 +132,7 @@ TEST(BlockOnCuda, ReportsStepTimes) {
         continue;
       }
       nn::Executable& machine = **made;
-      for (std::int64_t lane = 0; lane < lanes; ++lane) machine.attach(lane, *machine.make_state(7));
+      for (std::int64_t lane = 0; lane < lanes; ++lane) machine.lanes().attach(lane, *machine.memory().make_state(7));
       const OwnedBatch owned = random_batch(each.derived, each.batch, 1);
       const Batch batch = owned.view();
       const std::vector<LaneHyper> hyper(static_cast<std::size_t>(lanes), each.hyper);
@@ -139,14 +140,14 @@ TEST(BlockOnCuda, ReportsStepTimes) {
       std::vector<LaneResult> results(hyper.size());
       const auto run = [&](std::int64_t steps) {
         const auto begin = std::chrono::steady_clock::now();
-        machine.run({.steps = steps,
-                     .active = active,
-                     .step_input =
-                         [&](std::int64_t) {
-                           return StepInput{{&batch, 1}, hyper};
-                         }},
-                    results);
-        machine.wait();
+        machine.steps().run({.steps = steps,
+                             .active = active,
+                             .step_input =
+                                 [&](std::int64_t) {
+                                   return StepInput{{&batch, 1}, hyper};
+                                 }},
+                            results);
+        machine.steps().wait();
         if (results[0].failure) std::rethrow_exception(results[0].failure);
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       };

@@ -183,7 +183,7 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
 
 AtenExecutable::AtenExecutable(nn::ExecutableProperties properties, CompiledParts parts,
                                const nn::ProgramOptions& options, const AtenDevice& device)
-    : Executable(std::move(properties)),
+    : SingleObjectExecutable(std::move(properties)),
       options_(options),
       device_(device),
       queue_(std::move(parts.queue)),

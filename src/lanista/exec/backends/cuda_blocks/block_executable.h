@@ -19,7 +19,7 @@ namespace lanista::device {
 /// of the program for a chunk of steps. The batches of a round of steps are uploaded together, and a launch writes
 /// losses to the host. Predictions and split steps run on the CPU: a CPU executable of one lane runs them on the
 /// downloaded state.
-class BlockExecutable final : public nn::Executable {
+class BlockExecutable final : public nn::SingleObjectExecutable {
  public:
   /// Compiles a program for `device`.
   ///

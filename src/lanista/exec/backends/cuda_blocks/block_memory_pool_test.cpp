@@ -114,8 +114,8 @@ nn::LaneResult chunk(nn::Executable& executable, const Derived& derived, std::in
   std::fill_n(active.begin(), lanes, std::uint8_t{1});
   std::vector<LaneResult> ends(hyper.size());
   const auto step_input = [&](std::int64_t) { return StepInput{{&batch, 1}, hyper}; };
-  executable.run({.steps = steps, .active = active, .step_input = step_input}, ends);
-  executable.wait();
+  executable.steps().run({.steps = steps, .active = active, .step_input = step_input}, ends);
+  executable.steps().wait();
   if (ends[0].failure) std::rethrow_exception(ends[0].failure);
   return ends[0];
 }
@@ -127,20 +127,20 @@ TEST(BlockMemory, CoversOccupiedLanesAndTheCurrentChunk) {
       BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 64, .max_batch = kMaxBatch});
   ASSERT_TRUE(compiled.ok());
   nn::Executable& executable = **compiled;
-  const std::int64_t begin = device.total(), bytes = executable.bytes();
-  executable.attach(0, *executable.make_state(1));
+  const std::int64_t begin = device.total(), bytes = executable.memory().bytes();
+  executable.lanes().attach(0, *executable.memory().make_state(1));
   EXPECT_EQ(device.total(), begin) << "there is room for one from the first";
-  executable.attach(7, *executable.make_state(2));
+  executable.lanes().attach(7, *executable.memory().make_state(2));
   const std::int64_t two = device.total();
   EXPECT_GT(two, begin);
   EXPECT_LT(two - begin, bytes);
   chunk(executable, derived, 3);
   EXPECT_EQ(device.total(), two);
-  static_cast<void>(executable.detach(7));
+  static_cast<void>(executable.lanes().detach(7));
   EXPECT_EQ(device.total(), begin);
-  ASSERT_TRUE(executable.reserve_lanes(2).ok());
+  ASSERT_TRUE(executable.memory().reserve_lanes(2).ok());
   EXPECT_EQ(device.total(), two);
-  static_cast<void>(executable.detach(0));
+  static_cast<void>(executable.lanes().detach(0));
   EXPECT_EQ(device.total(), two) << "who was promised room has it";
 }
 
@@ -151,17 +151,17 @@ TEST(BlockMemory, FailsBeforeTrainingWhenExhausted) {
       BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 4, .max_batch = kMaxBatch});
   ASSERT_TRUE(compiled.ok());
   nn::Executable& executable = **compiled;
-  executable.attach(0, *executable.make_state(1));
+  executable.lanes().attach(0, *executable.memory().make_state(1));
   device.room = device.total();
-  const auto room = executable.reserve_lanes(3);
+  const auto room = executable.memory().reserve_lanes(3);
   ASSERT_FALSE(room.ok());
   EXPECT_EQ(room.error().code, Code::kResourceExhausted);
   EXPECT_NE(room.error().message.find("run.lanes"), std::string::npos) << room.error().message;
-  EXPECT_EQ(executable.clone(0, 1, 5).error().code, Code::kResourceExhausted);
-  nn::LaneState state = *executable.make_state(2);
-  EXPECT_THROW(executable.attach(1, std::move(state)), std::bad_alloc);
+  EXPECT_EQ(executable.lanes().clone(0, 1, 5).error().code, Code::kResourceExhausted);
+  nn::LaneState state = *executable.memory().make_state(2);
+  EXPECT_THROW(executable.lanes().attach(1, std::move(state)), std::bad_alloc);
   EXPECT_TRUE(static_cast<bool>(state)) << "it is the caller's as before";
-  EXPECT_EQ(executable.step_count(1), -1);
+  EXPECT_EQ(executable.steps().step_count(1), -1);
   EXPECT_THROW(chunk(executable, derived, 2), std::bad_alloc) << "no staging: the lane fails";
   device.room *= 100;
   EXPECT_EQ(chunk(executable, derived, 2).steps, 2);
@@ -176,13 +176,13 @@ TEST(BlockMemory, ReusesFreedSlabWithoutDriverCall) {
       const Derived derived = derive(model);
       auto compiled = BlockExecutable::compile(device, &derived.train, derived.infer, {.max_batch = kMaxBatch});
       if (!compiled) continue;
-      (*compiled)->attach(0, *(*compiled)->make_state(3));
+      (*compiled)->lanes().attach(0, *(*compiled)->memory().make_state(3));
       chunk(**compiled, derived, 3);
       if (again) continue;
       auto cpu = nn::cpu_backend().compile(&derived.train, derived.infer, {.max_batch = kMaxBatch});
-      (*cpu)->attach(0, *(*cpu)->make_state(3));
+      (*cpu)->lanes().attach(0, *(*cpu)->memory().make_state(3));
       chunk(**cpu, derived, 3);
-      expect_same_states((*compiled)->extract_state(0), (*cpu)->extract_state(0), model.name);
+      expect_same_states((*compiled)->lanes().extract_state(0), (*cpu)->lanes().extract_state(0), model.name);
     }
     if (again) {
       EXPECT_EQ(device.allocations, before);
@@ -196,7 +196,7 @@ TEST(BlockCalls, OfAChunkAreOneUploadAndOneLaunch) {
   const Derived derived = derive(small_mlp());
   auto executable =
       *BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 3, .max_batch = kMaxBatch});
-  for (std::int64_t lane = 0; lane < 3; ++lane) executable->attach(lane, *executable->make_state(1));
+  for (std::int64_t lane = 0; lane < 3; ++lane) executable->lanes().attach(lane, *executable->memory().make_state(1));
   chunk(*executable, derived, 1, 3);
   device.copies = device.launches = device.needs_barrier = 0;
   chunk(*executable, derived, 20, 3);
@@ -220,7 +220,7 @@ TEST(BlockSharedLaunch, UploadsASharedBatchOnce) {
     std::vector<nn::Chunk> chunks;
     for (std::size_t i = 0; i < all.size(); ++i) {
       executables.push_back(*BlockExecutable::compile(device, &all[i].train, all[i].infer, {.max_batch = kMaxBatch}));
-      executables.back()->attach(0, *executables.back()->make_state(i));
+      executables.back()->lanes().attach(0, *executables.back()->memory().make_state(i));
       chunks.push_back({.steps = i == 1 ? 30 : 40, .active = {&one, 1}, .step_input = [&, i](std::int64_t step) {
                           OwnedBatch& to = i == 2 ? other : owned;
                           if (i != 1 || !together)
@@ -239,7 +239,7 @@ TEST(BlockSharedLaunch, UploadsASharedBatchOnce) {
     std::vector<std::vector<Tensor>> states;
     for (std::size_t i = 0; i < all.size(); ++i) {
       EXPECT_EQ(ends[i].steps, i == 1 ? 30 : 40);
-      states.push_back(executables[i]->extract_state(0));
+      states.push_back(executables[i]->lanes().extract_state(0));
     }
     return states;
   };

@@ -170,25 +170,25 @@ TEST(LaunchBatcher, DoesNotWaitForAClientThatLeft) {
     const LaneHyper hyper{.lr = 0.05};
     const std::uint8_t one = 1;
     LaneResult end;
-    executable.run({.steps = 1,
-                    .active = {&one, 1},
-                    .step_input =
-                        [&](std::int64_t) {
-                          return StepInput{{&batch, 1}, {&hyper, 1}};
-                        }},
-                   {&end, 1});
-    executable.wait();
+    executable.steps().run({.steps = 1,
+                            .active = {&one, 1},
+                            .step_input =
+                                [&](std::int64_t) {
+                                  return StepInput{{&batch, 1}, {&hyper, 1}};
+                                }},
+                           {&end, 1});
+    executable.steps().wait();
     EXPECT_EQ(end.steps, 1);
   };
-  a->attach(0, *a->make_state(1));
-  b->attach(0, *b->make_state(1));
+  a->lanes().attach(0, *a->memory().make_state(1));
+  b->lanes().attach(0, *b->memory().make_state(1));
   step(*a, all[0]);
-  static_cast<void>(a->extract_state(0));  // it does something else
+  static_cast<void>(a->lanes().extract_state(0));  // it does something else
   step(*b, all[3]);
-  static_cast<void>(b->detach(0));
+  static_cast<void>(b->lanes().detach(0));
   step(*a, all[0]);
   a.reset();
-  b->attach(0, *b->make_state(1));
+  b->lanes().attach(0, *b->memory().make_state(1));
   step(*b, all[3]);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
 }
