@@ -33,7 +33,7 @@ Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::D
   worker_config.study_folder = folder;
   worker_config.workers = executor_settings.workers;
   worker_config.lanes = executor_settings.lanes;
-  worker_config.metrics = config.train.metrics;
+  worker_config.metrics = config.train.measured.metrics;
   worker_config.checkpoint_every = config.keep.checkpoint_every;
   worker_config.crash_marks = false;
   runtime::WorkerOptions options;

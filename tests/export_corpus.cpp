@@ -25,7 +25,7 @@ constexpr double kBaseTime = 1'700'000'000;
 /// A study with brackets: trials that end at rungs, that train to the end, and that fail.
 study::StudyView hyperband() {
   study::StudyConfig config = engine::testing::small_study(45);
-  config.train.epochs = 9;
+  config.train.length.epochs = 9;
   config.stop = {"hyperband", Options::object()};
   const auto resolved = studyfile::read_study(studyfile::write_study(config), "hyperband.yaml");
   LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());

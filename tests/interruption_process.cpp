@@ -119,7 +119,7 @@ StudyProcess::StudyProcess(const Study& study, FileSystem& fs, const ProcessSett
     engine::WorkerConfig worker_config;
     worker_config.study_folder = kFolder;
     worker_config.workers = settings.workers;
-    worker_config.metrics = study.config.train.metrics;
+    worker_config.metrics = study.config.train.measured.metrics;
     worker_config.checkpoint_every = study.config.keep.checkpoint_every;
     worker_config.crash_marks = false;
     executor_ = *runtime::WorkerExecutor::create(worker_config, study.data, study.operators, fs, clock_);

@@ -2,18 +2,18 @@
 // that is written and the number that is read.
 //
 // A metric is a name, which targets it suits, whether larger is better, and a function over the scores of a part of the
-// data. Trainers take it from TrainerInput::own_metrics; studies from engine::resolve_from_data, where goals and constraints
-// may name it, and runtime::WorkerOptions::own_metrics.
+// data. Trainers take it from TrainerInput::own_metrics; studies from engine::resolve_from_data, where goals and
+// constraints may name it, and runtime::WorkerOptions::own_metrics.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 
-#include "lanista/io/data/dataset.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
-#include "lanista/search/study/metric.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/search/study/metric.h"
 
 namespace {
 
@@ -47,7 +47,7 @@ Result<double> train_a_model() {
   const graph::OpTable step_ops = step::training_ops(graph::builtin_ops());
 
   study::StudyConfig config;
-  config.train.epochs = 5;
+  config.train.length.epochs = 5;
   LANISTA_ASSIGN(const data::Dataset data, data::open(config.data, "", real_file_system()));
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(kModel));
   LANISTA_ASSIGN(const study::Recipe recipe, study::make_recipe(config, "cross_entropy", {}));

@@ -7,11 +7,11 @@
 #include <iostream>
 
 #include "lanista/base/portable_math.h"
-#include "lanista/io/data/dataset.h"
-#include "lanista/model/ops/op_rules.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace {
 
@@ -71,7 +71,7 @@ Result<double> train_a_model() {
   const graph::OpTable step_ops = step::training_ops(operators.table());
 
   study::StudyConfig config;
-  config.train.epochs = 5;
+  config.train.length.epochs = 5;
   LANISTA_ASSIGN(const data::Dataset data, data::open(config.data, "", real_file_system()));
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(kModel));
   LANISTA_ASSIGN(const study::Recipe recipe, study::make_recipe(config, "cross_entropy", {}));

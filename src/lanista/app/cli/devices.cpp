@@ -31,14 +31,14 @@ std::string without(const std::vector<std::string>& names, const std::string& na
 
 Result<const nn::Backend*> backend_of(const std::string& name, const std::vector<std::string>& names,
                                       const study::StudyConfig& config) {
-  const std::string& precision = config.train.precision;
+  const std::string& precision = config.train.numerics.precision;
   const bool has_own_kernels = name == study::kCpu || name.starts_with("block:");
   if (has_own_kernels && stored(precision_of(precision)) != precision_of(precision)) {
     return invalid_setting("train.precision: " + precision + " cannot be on device " + name +
                            "; take float32, or a device of LibTorch (run.devices: [cuda:0], or torch:cpu)");
   }
   if (name == study::kCpu) return nullptr;
-  if (config.train.shards > 1 || config.train.accumulate > 1) {
+  if (config.train.numerics.shards > 1 || config.train.numerics.accumulate > 1) {
     return invalid_setting("train.shards and train.accumulate above 1 cannot be on device " + name +
                            " yet; leave them out, or run.devices: [cpu]");
   }

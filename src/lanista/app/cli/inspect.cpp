@@ -129,7 +129,7 @@ std::string branches_text(const study::TrialView& trial) {
 std::string rates_text(const study::TrainConfig& train) {
   std::ostringstream out;
   const char* before = "\nrates of      ";
-  for (const auto& [part, factor] : train.rates) {
+  for (const auto& [part, factor] : train.optimizer.rates) {
     out << before << printable(part) << " " << factor;
     before = ", ";
   }

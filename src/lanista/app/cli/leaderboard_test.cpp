@@ -77,7 +77,7 @@ TEST(Leaderboard, ShowsBestEpoch) {
             " * ended early by the stopping rule\n"
             " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n");
 
-  view.config.train.keep = study::kKeepLast;
+  view.config.train.measured.keep = study::kKeepLast;
   EXPECT_NE(leaderboard(view, 10).find("    2     #2        0.5000  0.9601    4810      10  small-cnn"),
             std::string::npos);
 }

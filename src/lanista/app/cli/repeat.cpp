@@ -77,7 +77,7 @@ int repeat_trial(const RepeatRequest& request) {
   }
   const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
   const auto repeated = runtime::repeat_lineage(
-      *line, config.train.metrics, *data,
+      *line, config.train.measured.metrics, *data,
       [](const study::Measurement& measurement) {
         std::cerr << "epoch " << measurement.epoch << metrics_text(measurement.metrics) << "\n";
       },

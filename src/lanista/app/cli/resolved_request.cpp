@@ -52,7 +52,7 @@ Result<data::Dataset> open_data(const StudySource& source, const study::StudyCon
 Result<std::vector<std::string>> start_notes(const StudySource& source, const study::StudyConfig& config,
                                              const data::DataSpec& data, const mutate::ModelSpace& models) {
   std::vector<std::string> notes;
-  if (config.train.start != study::kStartFile) return notes;
+  if (config.train.start.from != study::kStartFile) return notes;
   const auto ops = graph::builtin_ops();
   const auto start = engine::read_start_file(config, source.folder, real_file_system(), ops);
   if (!start) return source.with_location(start.error(), start.error().where);

@@ -135,7 +135,7 @@ Result<void> RunningStudy::make_executor(const WorkerOverrides& worker_overrides
   processes.launch = engine::launch_this_program();
   processes.remote_launchers = std::move(launchers);
   processes.lease_seconds = config_.run.lease_seconds;
-  processes.rules = engine::report_rules(config_.train.metrics, data_.spec());
+  processes.rules = engine::report_rules(config_.train.measured.metrics, data_.spec());
   processes.pause = &signals_.requested();
   if (worker_config.width != 1) processes.known = read_known_times(engine::profile_folder_of(config_, folder_));
   LANISTA_ASSIGN(executor_, engine::ProcessExecutor::create(worker_config, real_file_system(), clock_, processes));

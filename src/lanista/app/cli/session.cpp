@@ -148,7 +148,7 @@ int run_study(const RunRequest& request) {
   if (auto made = running.make_executor(request.worker_overrides); !made) return print_error(made.error());
   const data::DataSpec& spec = running.data().spec();
   engine::Services services = running.services();
-  services.baselines = train::baselines(running.data(), engine::loss_name(config, spec), config.train.metrics);
+  services.baselines = train::baselines(running.data(), engine::loss_name(config, spec), config.train.measured.metrics);
   services.earlier = std::move(earlier);
   auto engine =
       engine::Engine::create(out, config, studyfile::write_study(config), running.numerics(), std::move(services));

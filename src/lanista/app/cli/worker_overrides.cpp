@@ -140,7 +140,7 @@ engine::WorkerConfig make_worker_config(const study::StudyConfig& config, const 
   worker_config.width = config.run.width == study::kAutoWidth && is_cut ? 1 : config.run.width;
   worker_config.pipeline = config.run.pipeline;
   worker_config.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
-  worker_config.metrics = config.train.metrics;
+  worker_config.metrics = config.train.measured.metrics;
   worker_config.checkpoint_every = config.keep.checkpoint_every;
   return worker_config;
 }

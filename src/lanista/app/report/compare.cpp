@@ -171,7 +171,7 @@ void note_differences(const std::vector<ComparedStudy>& studies, StudyComparison
   } else if (differ([](const StudyView& v) { return v.config.data.split; })) {
     out.notes.emplace_back("The studies split the same data differently: their validation rows are not the same.");
   }
-  if (differ([](const StudyView& v) { return v.config.train.loss; })) {
+  if (differ([](const StudyView& v) { return v.config.train.loss.name; })) {
     out.notes.emplace_back("The studies train by different losses: loss and val_loss are not of one scale.");
   }
   if (std::any_of(studies.begin(), studies.end(), [](const ComparedStudy& s) { return !s.view->end_reason; })) {

@@ -113,7 +113,7 @@ TEST(Compare, NotesDifferentMeaningOfEqualMetrics) {
   a.data = b.data = c.data = {{"hash", "1"}};
   d.data = {{"hash", "2"}};
   b.config.data.split = {0.8, 0.1, 0.1};
-  c.config.train.loss = "focal";
+  c.config.train.loss.name = "focal";
   c.end_reason.reset();
   const auto notes = [&](const StudyView& other) { return compare({{"a", &a, ""}, {"b", &other, ""}}).notes; };
 

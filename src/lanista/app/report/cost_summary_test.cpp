@@ -60,8 +60,8 @@ TEST(CostSummary, CountsEarlyStopSavings) {
 
 TEST(CostSummary, LimitsSavingsToStepBudget) {
   StudyView view;
-  view.config.train.steps_per_epoch = 10;
-  view.config.train.steps = 84;
+  view.config.train.length.steps_per_epoch = 10;
+  view.config.train.length.steps = 84;
   add_trial(view, 1, 9, ended(OutcomeKind::kStopped));
 
   EXPECT_EQ(summarize_costs(view).early_stop.epochs, 8);

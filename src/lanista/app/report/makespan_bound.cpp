@@ -26,7 +26,7 @@ std::optional<double> serial_part(const std::map<std::int64_t, double>& step_sec
 /// How much more workers gain each trial that was worked on.
 class WidthSpeedups {
  public:
-  explicit WidthSpeedups(const StudyView& view) : can_share_(view.config.train.shards > 1) {
+  explicit WidthSpeedups(const StudyView& view) : can_share_(view.config.train.numerics.shards > 1) {
     std::vector<double> all;
     for (const study::TrialWidths& widths : study::trial_widths(view)) {
       widened_[widths.trial] = serial_part(widths.step_seconds);

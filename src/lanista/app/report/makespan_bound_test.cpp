@@ -56,7 +56,7 @@ struct RandomStudy {
 RandomStudy random_study(Rng rng) {
   constexpr std::int64_t kEpochs = 4;
   RandomStudy out{with_trials(4), {}};
-  out.view.config.train.shards = 2;
+  out.view.config.train.numerics.shards = 2;
   std::array<double, 2> free{0, 0};
   for (std::uint32_t id = 1; id <= 4; ++id) {
     const Model model{rng.uniform(1, 9), rng.uniform(0, 1)};

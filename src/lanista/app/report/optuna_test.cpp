@@ -97,7 +97,7 @@ TEST(OptunaJournal, ContainsValuesOfSelectedEpoch) {
   EXPECT_EQ(line.at("intermediate_values").at("3"), 0.625) << "what was measured there";
   EXPECT_EQ(trial_line(view, 4).at("values"), json::array({0.75})) << "the twin's";
 
-  view.config.train.keep = study::kKeepLast;
+  view.config.train.measured.keep = study::kKeepLast;
   EXPECT_EQ(trial_line(view, 1).at("values"), json::array({0.625}));
 }
 

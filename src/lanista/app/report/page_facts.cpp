@@ -52,7 +52,7 @@ std::string plugin_text(const std::string& name, const Options& options) {
 /// Epochs at which the stopping rule compares trials, read off its options: a list, or min, min·eta, … below max.
 std::vector<std::int64_t> rungs(const StudyView& view) {
   const Options& options = view.config.stop.options;
-  const std::int64_t epochs = view.config.train.epochs;
+  const std::int64_t epochs = view.config.train.length.epochs;
   std::vector<std::int64_t> out;
   if (!options.is_object()) return out;
   if (const auto it = options.find("rungs"); it != options.end() && it->is_array()) {
@@ -233,37 +233,38 @@ json study_json(const StudyView& view, const PageOptions& options) {
   for (const auto& [name, value] : view.test) test[clip_utf8(name, kText)] = number(value);
   std::int64_t workers = 0;
   for (const study::Span& span : view.spans) workers = std::max(workers, span.worker + 1);
-  json out{{"name", clip_utf8(config.name, kText)},
-           {"folder", clip_utf8(options.folder, kLongText)},
-           {"version", clip_utf8(options.version, kText)},
-           {"data", data_facts(view.data)},
-           {"bases", std::move(bases)},
-           {"goals", std::move(goals)},
-           {"constraints", std::move(constraints)},
-           {"strategy", plugin_text(config.strategy.name, config.strategy.options)},
-           {"slots", config.strategy.slots},
-           {"stop", plugin_text(config.stop.rule, config.stop.options)},
-           {"rungs", rungs(view)},
-           {"epochs", config.train.epochs},
-           {"steps_per_epoch", config.train.steps_per_epoch ? json(*config.train.steps_per_epoch) : json()},
-           {"trial_steps", config.train.steps ? json(*config.train.steps) : json()},
-           {"batch", config.data.batch},
-           {"budget", budget_facts(config.budget)},
-           {"seed", std::to_string(config.run.seed)},
-           {"reload", options.reload_seconds > 0 ? number(options.reload_seconds) : json()},
-           {"numerics", plugin_text("", view.numerics)},
-           {"workers", workers},
-           {"steps", view.steps},
-           {"seconds", number(view.seconds)},
-           {"ended", view.end_reason ? json(clip_utf8(*view.end_reason, kText)) : json()},
-           {"winner", view.winner ? json(view.winner->value) : json()},
-           {"test", std::move(test)},
-           {"baselines", baselines_facts(view)},
-           {"earlier", view.earlier ? json{{"study", clip_utf8(view.earlier->study, kText)},
-                                           {"trials", view.earlier->trials.size()},
-                                           {"left_out", view.earlier->left_out}}
-                                    : json()},
-           {"config", clip_utf8(view.config_text, kConfigText)}};
+  json out{
+      {"name", clip_utf8(config.name, kText)},
+      {"folder", clip_utf8(options.folder, kLongText)},
+      {"version", clip_utf8(options.version, kText)},
+      {"data", data_facts(view.data)},
+      {"bases", std::move(bases)},
+      {"goals", std::move(goals)},
+      {"constraints", std::move(constraints)},
+      {"strategy", plugin_text(config.strategy.name, config.strategy.options)},
+      {"slots", config.strategy.slots},
+      {"stop", plugin_text(config.stop.rule, config.stop.options)},
+      {"rungs", rungs(view)},
+      {"epochs", config.train.length.epochs},
+      {"steps_per_epoch", config.train.length.steps_per_epoch ? json(*config.train.length.steps_per_epoch) : json()},
+      {"trial_steps", config.train.length.steps ? json(*config.train.length.steps) : json()},
+      {"batch", config.data.batch},
+      {"budget", budget_facts(config.budget)},
+      {"seed", std::to_string(config.run.seed)},
+      {"reload", options.reload_seconds > 0 ? number(options.reload_seconds) : json()},
+      {"numerics", plugin_text("", view.numerics)},
+      {"workers", workers},
+      {"steps", view.steps},
+      {"seconds", number(view.seconds)},
+      {"ended", view.end_reason ? json(clip_utf8(*view.end_reason, kText)) : json()},
+      {"winner", view.winner ? json(view.winner->value) : json()},
+      {"test", std::move(test)},
+      {"baselines", baselines_facts(view)},
+      {"earlier", view.earlier ? json{{"study", clip_utf8(view.earlier->study, kText)},
+                                      {"trials", view.earlier->trials.size()},
+                                      {"left_out", view.earlier->left_out}}
+                               : json()},
+      {"config", clip_utf8(view.config_text, kConfigText)}};
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
   if (const std::string zoo = study::zoo_text(view); !zoo.empty()) out["zoo"] = clip_utf8(zoo, kLongText);
   if (const std::string races = study::races_text(view); !races.empty()) out["races"] = races;

@@ -98,13 +98,13 @@ TEST(Page, ContainsMetricsOfSelectedEpoch) {
   view.trials[0].measurements.push_back({TrialId{1}, 3, 30, {{"train_loss", 0.125}, {"val_accuracy", 0.625}}});
   const std::vector<std::size_t> rows{0, 1, 2, 3, 4};
   EXPECT_EQ(decoded(trial_columns(view, rows, 4)["kept"]["d"]), std::string("\2\1\1\0\1", 5));
-  view.config.train.keep = study::kKeepLast;
+  view.config.train.measured.keep = study::kKeepLast;
   EXPECT_EQ(decoded(trial_columns(view, rows, 4)["kept"]["d"]), std::string("\3\1\1\0\1", 5));
 }
 
 TEST(Page, ExcludesViolatedConstraintsFromFront) {
   study::StudyView view = testing::random_study(40, 3);
-  view.config.train.keep = study::kKeepLast;
+  view.config.train.measured.keep = study::kKeepLast;
   view.config.goals = {{true, "val_accuracy"}, {false, "train_loss"}};
   view.config.subject_to = {*study::Constraint::parse("val_accuracy <= 0.5")};
   const auto bits = [&] {

@@ -100,7 +100,7 @@ TEST(Tables, ContainMetricsOfSelectedEpoch) {
   EXPECT_EQ(lines(trials_jsonl(view))[0].at("kept_epoch"), 2);
   EXPECT_EQ(table(trials_csv(view)).rows[3].at("kept_epoch"), "0") << "a duplicate trained nothing";
 
-  view.config.train.keep = study::kKeepLast;
+  view.config.train.measured.keep = study::kKeepLast;
   const auto last = table(trials_csv(view)).rows[0];
   EXPECT_EQ(last.at("kept_epoch"), "3");
   EXPECT_EQ(last.at("metrics.val_accuracy"), "0.625");

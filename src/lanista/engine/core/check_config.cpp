@@ -14,19 +14,19 @@ namespace {
 
 /// Checks epochs that read a growing share of the rows.
 Result<void> check_growing(const study::TrainConfig& train) {
-  if (!train.all_rows_at) return {};
-  const std::string at = "is " + std::to_string(*train.all_rows_at);
+  if (!train.length.all_rows_at) return {};
+  const std::string at = "is " + std::to_string(*train.length.all_rows_at);
   const auto refused = [](const std::string& what) -> Result<void> {
     return Error{Code::kInvalidArgument, what, "train.all_rows_at"};
   };
-  if (*train.all_rows_at < 1 || *train.all_rows_at > train.epochs) {
-    return refused(at + "; it must be at least 1 and at most the " + std::to_string(train.epochs) +
+  if (*train.length.all_rows_at < 1 || *train.length.all_rows_at > train.length.epochs) {
+    return refused(at + "; it must be at least 1 and at most the " + std::to_string(train.length.epochs) +
                    " epochs of a trial, so that one that trains to its end reads all rows");
   }
-  if (*train.all_rows_at == 1) return {};
-  if (train.steps || train.steps_per_epoch) {
+  if (*train.length.all_rows_at == 1) return {};
+  if (train.length.steps || train.length.steps_per_epoch) {
     return refused(at + ", and an epoch is then a pass over a share of the rows; leave out train." +
-                   (train.steps ? "steps" : "steps_per_epoch"));
+                   (train.length.steps ? "steps" : "steps_per_epoch"));
   }
   if (!train.select.name.empty()) {
     return refused(at + ", and train.select remembers what all rows have lost; leave out one of the two");
@@ -36,25 +36,25 @@ Result<void> check_growing(const study::TrainConfig& train) {
 
 /// Checks the settings that need a start.
 Result<void> check_start(const study::TrainConfig& train) {
-  const bool off = train.start == study::kStartOff;
+  const bool off = train.start.from == study::kStartOff;
   const auto refused = [](const char* key, const std::string& what) -> Result<void> {
     return Error{Code::kInvalidArgument, what, key};
   };
-  if (train.start_recalibrate < 0 || train.start_recalibrate > study::kMaxStartBatches) {
-    return refused("train.start_recalibrate", "is " + std::to_string(train.start_recalibrate) + "; it must be 0 to " +
+  if (train.start.recalibrate < 0 || train.start.recalibrate > study::kMaxStartBatches) {
+    return refused("train.start_recalibrate", "is " + std::to_string(train.start.recalibrate) + "; it must be 0 to " +
                                                   std::to_string(study::kMaxStartBatches));
   }
-  if (train.start_recalibrate > 0 && off) {
-    return refused("train.start_recalibrate", "is " + std::to_string(train.start_recalibrate) +
+  if (train.start.recalibrate > 0 && off) {
+    return refused("train.start_recalibrate", "is " + std::to_string(train.start.recalibrate) +
                                                   ", and train.start is off; allowed there: parent, study, zoo, file");
   }
-  if (train.start_optimizer == study::kCarryOptimizer && (off || train.start == study::kStartFile)) {
-    return refused("train.start_optimizer", "is 'carry', and train.start is " + train.start +
+  if (train.start.optimizer == study::kCarryOptimizer && (off || train.start.from == study::kStartFile)) {
+    return refused("train.start_optimizer", "is 'carry', and train.start is " + train.start.from +
                                                 "; it needs parent, study or zoo: a file has no optimizer state");
   }
-  if (train.start_shrink == study::kShrinkByLoss && (off || train.start == study::kStartFile)) {
+  if (train.start.shrink == study::kShrinkByLoss && (off || train.start.from == study::kStartFile)) {
     return refused("train.start_shrink",
-                   "is 'loss', and train.start is " + train.start +
+                   "is 'loss', and train.start is " + train.start.from +
                        "; it needs parent, study or zoo, because it scores the parent on these data");
   }
   return {};
@@ -62,14 +62,14 @@ Result<void> check_start(const study::TrainConfig& train) {
 
 /// Checks the start race.
 Result<void> check_race(const study::TrainConfig& train) {
-  if (train.start_race == 0) return {};
+  if (train.start.race == 0) return {};
   const auto refused = [&](const std::string& what) -> Result<void> {
-    return Error{Code::kInvalidArgument, "is " + std::to_string(train.start_race) + what, "train.start_race"};
+    return Error{Code::kInvalidArgument, "is " + std::to_string(train.start.race) + what, "train.start_race"};
   };
-  if (train.start_race < 0 || train.start_race > study::kMaxRaceSteps) {
+  if (train.start.race < 0 || train.start.race > study::kMaxRaceSteps) {
     return refused("; it must be 0 to " + std::to_string(study::kMaxRaceSteps));
   }
-  if (train.start == study::kStartOff) {
+  if (train.start.from == study::kStartOff) {
     return refused(", and train.start is off, so there is nothing to race; allowed there: parent, study, zoo, file");
   }
   if (!train.select.name.empty()) {
@@ -95,27 +95,28 @@ Result<void> check_config(const study::StudyConfig& config) {
                  "is " + std::to_string(value) + "; it must be at least " + std::to_string(least), key};
   };
   LANISTA_TRY(at_least("strategy.slots", config.strategy.slots, 1));
-  LANISTA_TRY(at_least("train.epochs", config.train.epochs, 1));
-  LANISTA_TRY(at_least("train.steps_per_epoch", config.train.steps_per_epoch.value_or(1), 1));
-  LANISTA_TRY(at_least("train.steps", config.train.steps.value_or(1), 1));
+  LANISTA_TRY(at_least("train.epochs", config.train.length.epochs, 1));
+  LANISTA_TRY(at_least("train.steps_per_epoch", config.train.length.steps_per_epoch.value_or(1), 1));
+  LANISTA_TRY(at_least("train.steps", config.train.length.steps.value_or(1), 1));
   LANISTA_TRY(check_growing(config.train));
   study::TrainConfig settled = config.train;
   LANISTA_TRY(study::resolve_epochs(settled));
-  if (config.train.steps && (!settled.steps_per_epoch || settled.epochs != config.train.epochs)) {
-    return Error{
-        Code::kInvalidArgument,
-        "are " + std::to_string(*config.train.steps) + ", and are not converted to epochs (resolve_from_data does it)",
-        "train.steps"};
+  if (config.train.length.steps &&
+      (!settled.length.steps_per_epoch || settled.length.epochs != config.train.length.epochs)) {
+    return Error{Code::kInvalidArgument,
+                 "are " + std::to_string(*config.train.length.steps) +
+                     ", and are not converted to epochs (resolve_from_data does it)",
+                 "train.steps"};
   }
   LANISTA_TRY(at_least("data.batch", config.data.batch, 1));
   LANISTA_TRY(at_least("data.folds", config.data.folds.value_or(2), 2));
-  const std::string& start = config.train.start;
+  const std::string& start = config.train.start.from;
   if (config.data.folds && (start == study::kStartParent || start == study::kStartStudy || start == study::kStartZoo)) {
     return Error{Code::kInvalidArgument,
                  "is '" + start + "'; with data.folds a parent may have trained on rows that its child is measured on",
                  "train.start"};
   }
-  if (start == study::kStartZoo && config.train.zoo.empty()) {
+  if (start == study::kStartZoo && config.train.start.zoo.empty()) {
     return Error{Code::kInvalidArgument, "names no folder", "train.zoo"};
   }
   LANISTA_TRY(check_start(config.train));

@@ -31,7 +31,7 @@ Result<void> check_comparable(const StudyView& old_study, const StudyConfig& con
   if (old_study.config.data.class_weights != config.data.class_weights) {
     return refuse("the class weights differ", std::string(study::kClassWeightsKey));
   }
-  if (old_study.config.train.rates != config.train.rates) {
+  if (old_study.config.train.optimizer.rates != config.train.optimizer.rates) {
     return refuse("parts of its models have other learning rates", std::string(study::kRatesKey));
   }
   if (study::trainings_per_proposal(old_study.config) > 1 || study::trainings_per_proposal(config) > 1) {
@@ -68,7 +68,8 @@ class TrialMatcher {
     converted.repeat = 0;
     converted.budget = study::full_epochs(old_sample);
     converted.horizon = 0;
-    if (converted.budget != config_.train.epochs) return MatchResult("epochs were " + std::to_string(converted.budget));
+    if (converted.budget != config_.train.length.epochs)
+      return MatchResult("epochs were " + std::to_string(converted.budget));
 
     const auto base = base_of(old_sample);
     if (!base) return MatchResult("its base model is not in the space");

@@ -197,10 +197,10 @@ TEST(ImportTrials, RefusesIncomparableStudies) {
   EXPECT_EQ(import_from(old, repeated).error().where, "strategy.repeat");
   // Trainings of other lengths, or by other rules, are left out one by one.
   study::StudyConfig longer = small_study();
-  longer.train.epochs = 5;
+  longer.train.length.epochs = 5;
   EXPECT_TRUE(import_from(old, longer)->earlier.trials.empty());
   study::StudyConfig clipped = small_study();
-  clipped.train.clip_norm += 1;
+  clipped.train.optimizer.clip_norm += 1;
   EXPECT_EQ(error_of(import_from(old, clipped)), "clip_norm had another value in training");
   study::StudyConfig by_f1 = small_study();
   by_f1.goals = {{true, "val_f1_macro"}};
@@ -258,7 +258,7 @@ TEST(EarlierTrials, AreObservedByStrategiesAndNotRepeated) {
     study::StudyConfig config = small_study(12);
     config.strategy = {plugin.name, 3, Options::object()};
     if (plugin.has_own_halving) config.stop = {};
-    if (plugin.forks) config.train.keep = study::kKeepLast, config.strategy.options = {{"fixed", "keep"}};
+    if (plugin.forks) config.train.measured.keep = study::kKeepLast, config.strategy.options = {{"fixed", "keep"}};
     Bench bench;
     const auto end = run_with(bench, bench.disk, config, earlier);
     ASSERT_TRUE(end) << plugin.name << ": " << end.error().text();

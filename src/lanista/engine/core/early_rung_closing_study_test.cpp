@@ -72,7 +72,7 @@ study::StudyConfig study_of(const RandomSetup& setup, bool closes_rungs_early) {
     LANISTA_CHECK(config.space.params.add({"momentum", momentum, {}}).ok(), "");
   }
   config.run.seed = setup.seed;
-  config.train.ties = study::kTiesToEarlier;
+  config.train.measured.ties = study::kTiesToEarlier;
   config.goals = {{true, "val_accuracy"}};
   config.strategy = {setup.strategy, 3, Options::object()};
   config.stop = {setup.rule, {{"eta", 2}, {"brackets", setup.brackets}}};

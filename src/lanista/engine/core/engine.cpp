@@ -162,7 +162,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   }
 
   std::optional<ReadStart> start;
-  if (config.train.start == study::kStartFile) {
+  if (config.train.start.from == study::kStartFile) {
     LANISTA_ASSIGN(start, read_start_file(config, folder, fs, services.ops));
   }
 
@@ -185,8 +185,9 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
     LANISTA_ASSIGN(start_file->address, store::CheckpointStore(fs, folder).put(file));
   }
   std::optional<study::ZooSnapshot> zoo;
-  if (config.train.start == study::kStartZoo) {
-    zoo = StudyZoo::begin(zoo_location(config, *services.data, folder), config.train.zoo_tasks == study::kRelatedTasks,
+  if (config.train.start.from == study::kStartZoo) {
+    zoo = StudyZoo::begin(zoo_location(config, *services.data, folder),
+                          config.train.start.zoo_tasks == study::kRelatedTasks,
                           static_cast<std::int64_t>(services.clock->unix_time()));
   }
   // The header is the first record: with it the study can be resumed.

@@ -72,7 +72,7 @@ TEST(Engine, RanksAndPackagesBySelectedEpoch) {
   for (const std::string_view keep : {study::kKeepBestEpoch, study::kKeepLast}) {
     Bench bench;
     study::StudyConfig config = small_study(20);
-    config.train.keep = keep;
+    config.train.measured.keep = keep;
     ASSERT_TRUE(bench.run(config, {.seed = 2, .seed_noise = 0.9}));
     const StudyView view = bench.view();
     double best = 0;
@@ -104,7 +104,7 @@ TEST(Engine, RanksAndPackagesBySelectedEpoch) {
 TEST(Engine, NumericClassNamesSummationOrder) {
   Bench bench;
   study::StudyConfig config = small_study();
-  config.train.shards = 4;
+  config.train.numerics.shards = 4;
   ASSERT_TRUE(bench.run(config, {}).ok());
   EXPECT_EQ(bench.view().numerics, nlohmann::json({{"class", "test/sums 4"}, {"threads", 1}}));
 }
@@ -243,8 +243,8 @@ TEST(Engine, CountsBudgetExactlyInSteps) {
     Bench bench;
     study::StudyConfig config = small_study();
     config.stop.options["type"] = type;
-    config.train.steps_per_epoch = 3;
-    config.train.steps = 11;
+    config.train.length.steps_per_epoch = 3;
+    config.train.length.steps = 11;
     config.budget.trials.reset();
     config.budget.steps = 64;
 
@@ -274,43 +274,43 @@ TEST(Engine, RefusesUnresolvedSteps) {
     const auto summary = bench.run(config, {});
     return summary ? "" : summary.error().text();
   };
-  EXPECT_EQ(refused([](auto& train) { train.steps_per_epoch = 0; }),
+  EXPECT_EQ(refused([](auto& train) { train.length.steps_per_epoch = 0; }),
             "train.steps_per_epoch: is 0; it must be at least 1");
-  EXPECT_EQ(refused([](auto& train) { train.steps = 0; }), "train.steps: is 0; it must be at least 1");
+  EXPECT_EQ(refused([](auto& train) { train.length.steps = 0; }), "train.steps: is 0; it must be at least 1");
   for (const std::int64_t epochs : {3, 5}) {
     EXPECT_EQ(refused([&](auto& train) {
-                train.steps = 40;
-                train.steps_per_epoch = 10;
-                train.epochs = epochs;
+                train.length.steps = 40;
+                train.length.steps_per_epoch = 10;
+                train.length.epochs = epochs;
               }),
               "train.steps: are 40, and are not converted to epochs (resolve_from_data does it)");
   }
-  EXPECT_NE(refused([](auto& train) { train.steps = 40; }), "");
+  EXPECT_NE(refused([](auto& train) { train.length.steps = 40; }), "");
 }
 
 TEST(Engine, RefusesInvalidGrowingEpochs) {
   const auto refused = [](const std::function<void(study::TrainConfig&)>& change) {
     Bench bench;
     study::StudyConfig config = small_study();
-    config.train.all_rows_at = config.train.epochs;
+    config.train.length.all_rows_at = config.train.length.epochs;
     change(config.train);
     const auto summary = bench.run(config, {});
     return summary ? "" : summary.error().text();
   };
   EXPECT_EQ(refused([](auto&) {}), "");
   EXPECT_EQ(refused([](auto& train) {
-              train.all_rows_at = 1;
-              train.steps_per_epoch = 10;
+              train.length.all_rows_at = 1;
+              train.length.steps_per_epoch = 10;
             }),
             "")
       << "they do not grow";
-  const std::string epochs = std::to_string(small_study().train.epochs);
+  const std::string epochs = std::to_string(small_study().train.length.epochs);
   const std::string bounds = "it must be at least 1 and at most the " + epochs +
                              " epochs of a trial, so that one that trains to its end reads all rows";
-  EXPECT_EQ(refused([](auto& train) { train.all_rows_at = 0; }), "train.all_rows_at: is 0; " + bounds);
-  EXPECT_EQ(refused([](auto& train) { ++*train.all_rows_at; }),
-            "train.all_rows_at: is " + std::to_string(small_study().train.epochs + 1) + "; " + bounds);
-  EXPECT_EQ(refused([](auto& train) { train.steps_per_epoch = 10; }),
+  EXPECT_EQ(refused([](auto& train) { train.length.all_rows_at = 0; }), "train.all_rows_at: is 0; " + bounds);
+  EXPECT_EQ(refused([](auto& train) { ++*train.length.all_rows_at; }),
+            "train.all_rows_at: is " + std::to_string(small_study().train.length.epochs + 1) + "; " + bounds);
+  EXPECT_EQ(refused([](auto& train) { train.length.steps_per_epoch = 10; }),
             "train.all_rows_at: is " + epochs +
                 ", and an epoch is then a pass over a share of the rows; leave out train.steps_per_epoch");
   EXPECT_EQ(refused([](auto& train) {
@@ -328,7 +328,7 @@ TEST(Engine, RefusesTargetsUnlikeTheData) {
     bench.data.labels.clear();
     if (standardised) bench.data.target_normalization = {.mean = {1, 2, 3}, .scale = {1, 2, 3}};
     study::StudyConfig config = small_study();
-    config.train.loss = "mse";
+    config.train.loss.name = "mse";
     config.data.targets = targets;
     const auto summary = bench.run(config, {});
     return summary ? "" : summary.error().text();

@@ -133,7 +133,7 @@ class RowMatcher {
       const auto found = metrics.find(name);
       if (found == metrics.end() || std::isnan(found->second)) return refuse("its " + name + " is missing or NaN");
     }
-    const std::int64_t all = config_.train.epochs, epoch = row.epoch == 0 ? all : row.epoch;
+    const std::int64_t all = config_.train.length.epochs, epoch = row.epoch == 0 ? all : row.epoch;
     if (epoch < 1 || epoch > all) {
       return refuse("epochs were " + std::to_string(epoch) + ", a trial has " + std::to_string(all));
     }

@@ -24,8 +24,8 @@ study::StudyConfig forking_study(std::int64_t epochs, std::int64_t slots) {
   LANISTA_CHECK(config.space.params.add({"lr", space::FloatRange{0.01, 0.5, 0, true}, {}}).ok(),
                 "the test's own space");
   LANISTA_CHECK(config.space.params.add({"momentum", space::FloatRange{0, 0.9, 0, false}, {}}).ok(), "the same");
-  config.train.epochs = epochs;
-  config.train.keep = study::kKeepLast;
+  config.train.length.epochs = epochs;
+  config.train.measured.keep = study::kKeepLast;
   config.strategy = {"pbt", slots, {{"population", 7}, {"interval", 2}}};
   config.stop = {"none", Options::object()};
   auto resolved = studyfile::read_study(studyfile::write_study(config), "forking.yaml");
@@ -94,7 +94,8 @@ CustomStudy random_fork_study(std::uint64_t seed) {
   config.budget.trials = 9;
   auto resolved = *studyfile::read_study(studyfile::write_study(config), "restless.yaml");
   return {resolved, [resolved, seed](const auto& models) {
-            return std::make_unique<RandomForkStrategy>(*make_strategy(resolved, models), resolved.train.epochs, seed);
+            return std::make_unique<RandomForkStrategy>(*make_strategy(resolved, models), resolved.train.length.epochs,
+                                                        seed);
           }};
 }
 

@@ -160,8 +160,8 @@ FrozenPart frozen_part(const study::StudyConfig& config, const data::DataSpec& d
   const std::int64_t each = std::max<std::int64_t>(1, trials / std::max<std::int64_t>(1, std::ssize(data.folds)));
   // With augmentation only validation rows are cached, and they are read once an epoch.
   const bool augmented = !config.data.augment.empty();
-  const std::int64_t reads =
-      augmented ? config.train.epochs : epoch_schedule_of(config, data, {}).num_passes(config.train.epochs);
+  const std::int64_t reads = augmented ? config.train.length.epochs
+                                       : epoch_schedule_of(config, data, {}).num_passes(config.train.length.epochs);
   return {nodes, weights, each * std::min(reads, std::numeric_limits<std::int64_t>::max() / each)};
 }
 

@@ -24,7 +24,7 @@ std::ostream& operator<<(std::ostream& out, const Golden& golden) { return out <
 
 study::StudyConfig study_of(const Golden& golden, const std::string& rule, std::int64_t trials, std::string_view keep) {
   study::StudyConfig config = small_study(trials);
-  config.train.keep = keep;
+  config.train.measured.keep = keep;
   config.strategy = {golden.strategy, 3, nlohmann::json::parse(golden.options)};
   config.stop.rule = rule;
   if (rule == "none") config.stop.options = Options::object();

@@ -63,7 +63,7 @@ struct RatePart {
 
 std::map<graph::NodeId, double> lr_factors_of(const study::TrainConfig& train, const graph::Graph& model) {
   std::vector<RatePart> parts;
-  for (const auto& [name, factor] : train.rates) {
+  for (const auto& [name, factor] : train.optimizer.rates) {
     if (auto nodes = nodes_of(name, model)) parts.push_back({name, factor, *std::move(nodes)});
   }
   std::ranges::stable_sort(parts, std::greater(), [](const RatePart& part) { return part.nodes.size(); });
@@ -79,7 +79,7 @@ Result<Nodes> check_rates(const study::TrainConfig& train, const graph::Graph& b
   LANISTA_ASSIGN(const auto params, graph::parameters(base, ops));
   Nodes named;
   std::vector<RatePart> parts;
-  for (const auto& [name, factor] : train.rates) {
+  for (const auto& [name, factor] : train.optimizer.rates) {
     if (auto fits = study::check_rate(factor); !fits) return refused(name, fits.error().message);
     auto nodes = nodes_of(name, base);
     if (!nodes) return refused(name, nodes.error().message);

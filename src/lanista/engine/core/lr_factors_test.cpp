@@ -27,7 +27,7 @@ graph::Graph net() {
 
 study::TrainConfig train_config(std::map<std::string, double> rates) {
   study::TrainConfig train;
-  train.rates = std::move(rates);
+  train.optimizer.rates = std::move(rates);
   return train;
 }
 
@@ -113,7 +113,7 @@ TEST(LrFactors, FollowNodesInMutatedModels) {
 
 TEST(LrFactors, AreInJobsOfStudy) {
   study::StudyConfig config = testing::small_study(4);
-  config.train.rates = {{"base", 0.5}};
+  config.train.optimizer.rates = {{"base", 0.5}};
   testing::Bench bench;
   ASSERT_TRUE(bench.run(config, {.seed = 3}).ok());
   const StudyView view = bench.view();
@@ -122,7 +122,7 @@ TEST(LrFactors, AreInJobsOfStudy) {
     EXPECT_EQ(job.recipe.rates, lr_factors_of(config.train, job.model));
     EXPECT_FALSE(job.recipe.rates.empty());
   }
-  config.train.rates = {{"base", 0.5}, {"%1", 0}};
+  config.train.optimizer.rates = {{"base", 0.5}, {"%1", 0}};
   testing::Bench other;
   const auto refused = other.run(config, {.seed = 3});
   ASSERT_FALSE(refused.ok());

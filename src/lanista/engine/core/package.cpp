@@ -256,7 +256,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
              {"sample", space::sample_json(trial.proposal.sample)},
              {"epochs", result != nullptr ? result->epoch : 0},
              {"parameters", trial.parameters},
-             {"asked_metrics", config.train.metrics},
+             {"asked_metrics", config.train.measured.metrics},
              {"metrics",
               {{"training", result != nullptr ? study::fields::metrics_json(result->metrics) : json::object()},
                {"test", study::fields::metrics_json(test)}}},
@@ -268,7 +268,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
   if (const auto found = study::selection_changes(trial.measurements); !found.empty()) {
     facts["selecting"] = study::selection_changes_json(found);
   }
-  ModelPackage out{{}, data, recipe.loss, config.train.metrics, std::move(facts)};
+  ModelPackage out{{}, data, recipe.loss, config.train.measured.metrics, std::move(facts)};
   out.members.push_back({std::move(model), std::move(state), recipe.precision});
   return out;
 }

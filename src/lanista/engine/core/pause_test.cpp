@@ -20,7 +20,7 @@ using testing::small_study;
 
 study::StudyConfig promoting_study(std::int64_t trials) {
   study::StudyConfig config = small_study(trials);
-  config.train.epochs = 9;
+  config.train.length.epochs = 9;
   config.stop = {"asha", {{"rungs", {1, 3}}, {"eta", 2}, {"type", "promotion"}}};
   auto resolved = studyfile::read_study(studyfile::write_study(config), "promoting.yaml");
   LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
@@ -76,7 +76,8 @@ CustomStudy random_verdict_study(std::uint64_t seed) {
   config.strategy.slots = 1 + static_cast<std::int64_t>(seed % 4);
   config.stop = {"none", Options::object()};
   return {config, [config, seed](const auto& models) {
-            return std::make_unique<RandomVerdictMembers>(*make_strategy(config, models), config.train.epochs, seed);
+            return std::make_unique<RandomVerdictMembers>(*make_strategy(config, models), config.train.length.epochs,
+                                                          seed);
           }};
 }
 
@@ -132,7 +133,7 @@ TEST(Promotion, ResumesExactlyAfterKills) {
 
 study::StudyConfig bracketed_study(const std::string& rule, std::int64_t trials, const nlohmann::json& options) {
   study::StudyConfig config = small_study(trials);
-  config.train.epochs = 9;
+  config.train.length.epochs = 9;
   config.stop = {rule, options};
   auto resolved = studyfile::read_study(studyfile::write_study(config), "bracketed.yaml");
   LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());

@@ -56,7 +56,7 @@ TEST(Engine, RunsManyTrialsThatDoNothing) {
   config.space.mutate.clear();
   config.strategy = {"random", 16, {{"mutations", {0, 0}}}};
   config.stop = {};
-  config.train.epochs = 1;
+  config.train.length.epochs = 1;
   NoopExecutor executor;
   auto engine = Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
                                bench.services(bench.disk, executor));
@@ -225,11 +225,11 @@ TEST(Ranking, BreaksTiesByLossOfSelectedEpoch) {
   EXPECT_EQ(pareto_front(ranking_keys(view)).size(), 4U)
       << "a tie breaker is not a goal: trials that are equal in the goals share the front";
 
-  view.config.train.ties = study::kTiesToEarlier;
+  view.config.train.measured.ties = study::kTiesToEarlier;
   EXPECT_EQ(ranking(view), (Ids{TrialId{3}, TrialId{4}, TrialId{1}, TrialId{2}, TrialId{5}}));
   EXPECT_EQ(result_of(view.config, view.trials[0]).epoch, 1);
 
-  view.config.train.ties = study::kTiesByLoss;
+  view.config.train.measured.ties = study::kTiesByLoss;
   view.config.goals.push_back({true, "val_loss"});
   EXPECT_EQ(ranking(view).front(), TrialId{2}) << "a goal that speaks of the loss decides alone";
   EXPECT_EQ(result_of(view.config, view.trials[1]).epoch, 3);

@@ -96,7 +96,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.cluster = {};
   const bool has_plans = config.strategy.slots > 1;
   const std::int64_t schema = !config.implied.empty()       ? store::kImpliedSchema
-                              : config.train.start_race > 0 ? store::kRaceSchema
+                              : config.train.start.race > 0 ? store::kRaceSchema
                               : strategy_forks(config)      ? store::kForkSchema
                               : has_plans                   ? store::kPlansSchema
                               : earlier                     ? store::kEarlierSchema

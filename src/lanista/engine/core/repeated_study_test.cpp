@@ -32,7 +32,7 @@ std::map<Digest, std::vector<std::pair<double, TrialId>>> trainings_by_decisions
     decisions.repeat = 0;
     double result = trial.measurements.back().metrics.at("val_accuracy");
     for (const study::Measurement& m : trial.measurements) {
-      if (view.config.train.keep == "best_epoch") result = std::max(result, m.metrics.at("val_accuracy"));
+      if (view.config.train.measured.keep == "best_epoch") result = std::max(result, m.metrics.at("val_accuracy"));
     }
     trainings[study::run_key(decisions)].emplace_back(result, trial.id);
   }
@@ -46,7 +46,7 @@ TEST(RepeatedStudy, NamesBestTrainingOfBestAverage) {
     study::StudyConfig config = repeated_study();
     config.stop = {};
     config.run.seed = seed;
-    config.train.keep = seed % 2 == 0 ? study::kKeepLast : study::kKeepBestEpoch;
+    config.train.measured.keep = seed % 2 == 0 ? study::kKeepLast : study::kKeepBestEpoch;
     const auto summary = bench.run(config, {.seed = 9, .workers = 2, .seed_noise = 3});
     ASSERT_TRUE(summary.ok()) << summary.error().text();
 

@@ -66,7 +66,7 @@ void add_named_metrics(study::StudyConfig& config, const study::Targets& targets
   }
   named.push_back(rung_metric(config));
   named.push_back(select_metric(config));
-  std::vector<std::string>& metrics = config.train.metrics;
+  std::vector<std::string>& metrics = config.train.measured.metrics;
   for (const std::string& name : named) {
     const std::string metric(study::validation_metric(name));
     if (!study::check_metric(metric, targets, own) || std::ranges::find(metrics, metric) != metrics.end()) continue;
@@ -96,7 +96,7 @@ Result<void> check_measured(const std::string& name, const std::vector<std::stri
 // Strategies and rules count epochs, so all trials of a study have equal numbers of them.
 Result<void> resolve_epochs(study::StudyConfig& config, const data::DataSpec& data) {
   study::TrainConfig& train = config.train;
-  if (train.steps && !train.steps_per_epoch) {
+  if (train.length.steps && !train.length.steps_per_epoch) {
     const auto& params = config.space.params.parameters();
     if (std::ranges::find(params, "batch", &space::Parameter::name) != params.end()) {
       return Error{Code::kInvalidArgument,
@@ -105,10 +105,10 @@ Result<void> resolve_epochs(study::StudyConfig& config, const data::DataSpec& da
                    "epoch with train.steps_per_epoch",
                    "train.steps"};
     }
-    train.steps_per_epoch = std::max<std::int64_t>(1, epoch_schedule_of(config, data, {}).length);
+    train.length.steps_per_epoch = std::max<std::int64_t>(1, epoch_schedule_of(config, data, {}).length);
   }
   LANISTA_TRY(study::resolve_epochs(train));
-  if (train.all_rows_at) train.all_rows_at = std::min(*train.all_rows_at, train.epochs);
+  if (train.length.all_rows_at) train.length.all_rows_at = std::min(*train.length.all_rows_at, train.length.epochs);
   return {};
 }
 
@@ -167,20 +167,20 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
   const study::Targets targets = data.targets();
   const bool classes = targets.kind == step::TargetKind::kClasses;
   if (!classes) config.space.params = without_smoothing(config.space.params);
-  const step::Loss* loss = step::find_loss(config.train.loss);
-  if (config.train.loss != "auto" && (loss == nullptr || loss->kind != targets.kind)) {
+  const step::Loss* loss = step::find_loss(config.train.loss.name);
+  if (config.train.loss.name != "auto" && (loss == nullptr || loss->kind != targets.kind)) {
     std::string fitting;
     for (const step::Loss& each : step::losses()) fitting += each.kind == targets.kind ? ", " + each.name : "";
     return Error{Code::kInvalidArgument,
-                 "'" + config.train.loss + "' does not fit targets that are " +
+                 "'" + config.train.loss.name + "' does not fit targets that are " +
                      std::string(step::target_kind_name(targets.kind)) + "; allowed: auto" + fitting + task_hint(loss),
                  "train.loss"};
   }
-  if (config.train.metrics.empty()) {
-    config.train.metrics = study::default_metrics(targets);
-    if (data.positions > 0) config.train.metrics.emplace_back("perplexity");
+  if (config.train.measured.metrics.empty()) {
+    config.train.measured.metrics = study::default_metrics(targets);
+    if (data.positions > 0) config.train.measured.metrics.emplace_back("perplexity");
   }
-  for (const auto& metric : config.train.metrics) {
+  for (const auto& metric : config.train.measured.metrics) {
     LANISTA_TRY(study::check_metric(metric, targets, own_metrics));
   }
   if (config.goals.empty()) {
@@ -189,7 +189,7 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
   add_named_metrics(config, targets, own_metrics);
 
   std::vector<std::string> measured{"train_loss", "val_loss"};
-  for (const auto& metric : config.train.metrics) measured.push_back("val_" + metric);
+  for (const auto& metric : config.train.measured.metrics) measured.push_back("val_" + metric);
   std::vector<std::string> known = measured;
   known.insert(known.end(), {"params", "flops"});
   for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, known, targets, "goal"));

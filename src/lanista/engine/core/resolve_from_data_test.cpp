@@ -35,14 +35,14 @@ TEST(ResolveFromData, ResolvesOpenSettingsFromData) {
   ASSERT_TRUE(resolve_from_data(config, images()));
   EXPECT_EQ(config.model.base, (std::vector<std::string>{"builtin:small-mlp", "builtin:small-cnn"}));
   EXPECT_EQ(goal_names(config), std::vector<std::string>{"val_accuracy"});
-  EXPECT_EQ(config.train.metrics, std::vector<std::string>{"accuracy"});
+  EXPECT_EQ(config.train.measured.metrics, std::vector<std::string>{"accuracy"});
 
   auto table = *studyfile::read_study("", "s");
   ASSERT_TRUE(resolve_from_data(table, numbers()));
   EXPECT_EQ(table.model.base, std::vector<std::string>{"builtin:small-mlp"});
   EXPECT_EQ(goal_names(table), std::vector<std::string>{"val_loss"});
   EXPECT_FALSE(table.goals.front().maximize);
-  EXPECT_EQ(table.train.metrics, std::vector<std::string>{"mae"});
+  EXPECT_EQ(table.train.measured.metrics, std::vector<std::string>{"mae"});
 }
 
 TEST(ResolveFromData, ResolvesLossAndMetricsOfLabels) {
@@ -52,13 +52,13 @@ TEST(ResolveFromData, ResolvesLossAndMetricsOfLabels) {
   auto config = *studyfile::read_study("space: {params: {label_smoothing: [0, 0.1]}}", "s");
   ASSERT_TRUE(resolve_from_data(config, labels));
   EXPECT_EQ(loss_name(config, labels), "bce");
-  EXPECT_EQ(config.train.metrics, std::vector<std::string>{"accuracy"});
+  EXPECT_EQ(config.train.measured.metrics, std::vector<std::string>{"accuracy"});
   EXPECT_EQ(goal_names(config), std::vector<std::string>{"val_loss"});
   EXPECT_TRUE(config.space.params.parameters().empty()) << "smoothing is of classes";
 
   auto measured = *studyfile::read_study("goal: [val_exact_match, val_roc_auc]\ntrain: {loss: bce}", "s");
   ASSERT_TRUE(resolve_from_data(measured, labels));
-  EXPECT_EQ(measured.train.metrics, (std::vector<std::string>{"accuracy", "exact_match", "roc_auc"}));
+  EXPECT_EQ(measured.train.measured.metrics, (std::vector<std::string>{"accuracy", "exact_match", "roc_auc"}));
 
   const auto refused = [](const std::string& text, const data::DataSpec& data, const std::string& message) {
     auto wrong = *studyfile::read_study(text, "s");
@@ -83,22 +83,22 @@ TEST(ResolveFromData, MeasuresMetricsOfGoalsConstraintsAndRungs) {
   const auto fitted = resolve_from_data(config, images());
   ASSERT_TRUE(fitted) << fitted.error().text();
   const std::vector<std::string> wanted{"top3", "f1_macro", "log_loss", "matthews"};
-  EXPECT_EQ(config.train.metrics, wanted);
+  EXPECT_EQ(config.train.measured.metrics, wanted);
   ASSERT_TRUE(resolve_from_data(config, images()));
-  EXPECT_EQ(config.train.metrics, wanted);
+  EXPECT_EQ(config.train.measured.metrics, wanted);
 
   auto usual = *studyfile::read_study("goal: val_roc_auc", "s");
   ASSERT_TRUE(resolve_from_data(usual, images()));
-  EXPECT_EQ(usual.train.metrics, (std::vector<std::string>{"accuracy", "roc_auc"}));
+  EXPECT_EQ(usual.train.measured.metrics, (std::vector<std::string>{"accuracy", "roc_auc"}));
 
   auto listed = *studyfile::read_study("train: {metrics: [top3]}", "s");
   ASSERT_TRUE(resolve_from_data(listed, images()));
-  EXPECT_EQ(listed.train.metrics, (std::vector<std::string>{"top3", "accuracy"}))
+  EXPECT_EQ(listed.train.measured.metrics, (std::vector<std::string>{"top3", "accuracy"}))
       << "the default metric is the goal too";
 
   auto table = *studyfile::read_study("goal: val_quantile90\nsubject_to: val_r2 >= 0.5", "s");
   ASSERT_TRUE(resolve_from_data(table, numbers()));
-  EXPECT_EQ(table.train.metrics, (std::vector<std::string>{"mae", "quantile90", "r2"}));
+  EXPECT_EQ(table.train.measured.metrics, (std::vector<std::string>{"mae", "quantile90", "r2"}));
 }
 
 TEST(ResolveFromData, MeasuresMetricsOfTheCaller) {
@@ -107,7 +107,7 @@ TEST(ResolveFromData, MeasuresMetricsOfTheCaller) {
   auto config = *studyfile::read_study("goal: maximize val_net_gain", "s");
   auto without = config;
   ASSERT_TRUE(resolve_from_data(config, images(), own));
-  EXPECT_EQ(config.train.metrics, (std::vector<std::string>{"accuracy", "net_gain"}));
+  EXPECT_EQ(config.train.measured.metrics, (std::vector<std::string>{"accuracy", "net_gain"}));
   EXPECT_FALSE(resolve_from_data(without, images()));
 
   const std::string rule = "\nstop: {rule: asha, on: val_net_gain}";
@@ -152,7 +152,7 @@ TEST(ResolveFromData, NextTokenUsesPerplexityAndNoFrozenPart) {
   auto config = *studyfile::read_study("", "s");
   ASSERT_TRUE(resolve_from_data(config, spec));
   EXPECT_EQ(config.model.base, std::vector<std::string>{"builtin:small-transformer"});
-  EXPECT_EQ(config.train.metrics, (std::vector<std::string>{"accuracy", "perplexity"}));
+  EXPECT_EQ(config.train.measured.metrics, (std::vector<std::string>{"accuracy", "perplexity"}));
   config.model.frozen = study::FrozenConfig{"%1", "base"};
   const auto refused = resolve_from_data(config, spec);
   ASSERT_FALSE(refused);
@@ -164,19 +164,19 @@ TEST(ResolveFromData, ConvertsStepsToEpochs) {
   spec.split_rows = {100, 20, 20};
   auto config = *studyfile::read_study("train: {steps: 30}\ndata: {batch: 16}", "s");
   ASSERT_TRUE(resolve_from_data(config, spec));
-  EXPECT_EQ(config.train.steps_per_epoch, 7);
-  EXPECT_EQ(config.train.epochs, 5);
+  EXPECT_EQ(config.train.length.steps_per_epoch, 7);
+  EXPECT_EQ(config.train.length.epochs, 5);
   const std::string text = studyfile::write_study(config);
   EXPECT_EQ(studyfile::write_study(*studyfile::read_study(text, "again")), text) << "from here on without the data";
 
   auto growing = *studyfile::read_study("train: {epochs: 5, all_rows_at: 9}", "s");
   ASSERT_TRUE(resolve_from_data(growing, spec));
-  EXPECT_EQ(growing.train.all_rows_at, 5) << "a trial that trains to its end reads all rows";
+  EXPECT_EQ(growing.train.length.all_rows_at, 5) << "a trial that trains to its end reads all rows";
 
   auto with_steps =
       *studyfile::read_study("train: {steps: 30, steps_per_epoch: 4}\nspace: {params: {batch: [8, 16]}}", "s");
   ASSERT_TRUE(resolve_from_data(with_steps, spec));
-  EXPECT_EQ(with_steps.train.epochs, 8);
+  EXPECT_EQ(with_steps.train.length.epochs, 8);
 
   auto sampled = *studyfile::read_study("train: {steps: 30}\nspace: {params: {batch: [8, 16]}}", "s");
   const auto refused = resolve_from_data(sampled, spec);
@@ -186,7 +186,7 @@ TEST(ResolveFromData, ConvertsStepsToEpochs) {
 
   auto epochs = *studyfile::read_study("train: {epochs: 3}", "s");
   ASSERT_TRUE(resolve_from_data(epochs, spec));
-  EXPECT_FALSE(epochs.train.steps_per_epoch);
+  EXPECT_FALSE(epochs.train.length.steps_per_epoch);
 }
 
 // Rungs and the like count these epochs.

@@ -19,7 +19,7 @@ using testing::small_study;
 study::StudyConfig two_stage_study(std::int64_t trials, std::int64_t best,
                                    study::StopConfig stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}}) {
   study::StudyConfig config = small_study(trials);
-  config.train.schedule = "cosine";
+  config.train.schedule.name = "cosine";
   config.stop = std::move(stop);
   config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, best, 2};
   auto resolved = studyfile::read_study(studyfile::write_study(config), "staged.yaml");

@@ -33,7 +33,7 @@ Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec
                           const mutate::ModelSpace& models) {
   study::TrialView trial;
   trial.id = TrialId{1};
-  trial.proposal.budget = config.train.epochs;
+  trial.proposal.budget = config.train.length.epochs;
   if (!data.folds.empty()) trial.proposal.fold = 0;
   LANISTA_ASSIGN(graph::Graph base, models.rebuild(0, {}));
   return make_job(config, data, trial, std::move(base));

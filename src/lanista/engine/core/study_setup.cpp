@@ -148,7 +148,7 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::
     const std::string key = "model.base[" + std::to_string(i) + "]";
     auto base = open_base(config.model.base[i], data, folder, fs);
     if (!base) return invalid(key, base.error());
-    if (config.train.start == study::kStartFile) {
+    if (config.train.start.from == study::kStartFile) {
       auto fitted = adapt_base(base->graph, data, ops);
       if (!fitted) return invalid(key, fitted.error());
       base->graph = *std::move(fitted);
@@ -235,8 +235,8 @@ Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& c
   std::vector<std::unique_ptr<strategy::Halving>> rules;
   const std::int64_t count = config.data.folds ? study::trainings_per_proposal(config) : 1;
   for (std::int64_t i = 0; i < count; ++i) {
-    auto rule =
-        plugin.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, *options);
+    auto rule = plugin.make(
+        {config.goals, config.train.length.epochs, config.subject_to, study::selection_rule(config)}, *options);
     if (!rule) return invalid("stop", rule.error());
     rules.push_back(*std::move(rule));
   }
@@ -252,7 +252,7 @@ Result<strategy::Context> strategy_context(const study::StudyConfig& config,
   for (space::Parameter& choice : models->parameters()) {
     if (auto added = params.add(std::move(choice)); !added) return invalid("model.space", added.error());
   }
-  strategy::Context context{std::move(models), std::move(params), config.goals, config.train.epochs,
+  strategy::Context context{std::move(models), std::move(params), config.goals, config.train.length.epochs,
                             Rng(config.run.seed).split("strategy")};
   context.constraints = config.subject_to;
   return context;
@@ -291,7 +291,7 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
 }
 
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data) {
-  return config.train.loss == "auto" ? step::default_loss(data.targets().kind).name : config.train.loss;
+  return config.train.loss.name == "auto" ? step::default_loss(data.targets().kind).name : config.train.loss.name;
 }
 
 Blend blend_of(const data::DataSpec& data) {
@@ -312,18 +312,18 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.model = std::move(model);
   LANISTA_ASSIGN(job.recipe, study::recipe_of(config, loss_name(config, data), trial.proposal));
   job.recipe.epochs = study::full_epochs(trial.proposal);
-  if (!config.train.rates.empty()) job.recipe.rates = lr_factors_of(config.train, job.model);
+  if (!config.train.optimizer.rates.empty()) job.recipe.rates = lr_factors_of(config.train, job.model);
   job.trial_seed = trial_seed(config, trial.id);
   job.data_seed = Rng(config.run.seed).split("data").key();
   job.logical_start = trial.logical_start;
   const auto ease_of = [&](const study::Start* start) {
-    const bool eased = start != nullptr && start->is_chosen_by_engine && config.train.start_rate == study::kEasedRate;
+    const bool eased = start != nullptr && start->is_chosen_by_engine && config.train.start.rate == study::kEasedRate;
     return eased ? std::clamp(1 - start->coverage, kLeastEase, 1.0) : 1.0;
   };
   const study::Start* start = study::winning_start(trial);
   if (start != nullptr) job.start = *start;
   job.recipe.ease = ease_of(start);
-  if (start != nullptr) job.recipe.recalibrate = config.train.start_recalibrate;
+  if (start != nullptr) job.recipe.recalibrate = config.train.start.recalibrate;
   if (trial.proposal.race && trial.measurements.empty()) {
     job.race.steps = trial.proposal.race->steps;
     for (const study::Start& rival : trial.proposal.race->rivals) {
@@ -390,9 +390,9 @@ study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const d
                                        const space::Sample& sample) {
   study::Recipe recipe;
   recipe.batch = batch_size_of(config, data, sample);
-  recipe.steps_per_epoch = config.train.steps_per_epoch.value_or(0);
-  recipe.steps = config.train.steps.value_or(0);
-  recipe.all_rows_at = config.train.all_rows_at.value_or(1);
+  recipe.steps_per_epoch = config.train.length.steps_per_epoch.value_or(0);
+  recipe.steps = config.train.length.steps.value_or(0);
+  recipe.all_rows_at = config.train.length.all_rows_at.value_or(1);
   return study::epoch_schedule_of(recipe, data.split_rows[0]);
 }
 
@@ -400,8 +400,8 @@ std::int64_t min_trial_steps(const study::StudyConfig& config, const data::DataS
   const auto& params = config.space.params.parameters();
   const bool sampled = std::ranges::find(params, "batch", &space::Parameter::name) != params.end();
   study::EpochSchedule epochs = epoch_schedule_of(config, data, {});
-  if (sampled && !config.train.steps_per_epoch) epochs.length = epochs.all_rows_at = 1;
-  return epochs.steps_through(config.train.epochs);
+  if (sampled && !config.train.length.steps_per_epoch) epochs.length = epochs.all_rows_at = 1;
+  return epochs.steps_through(config.train.length.epochs);
 }
 
 }  // namespace lanista::engine

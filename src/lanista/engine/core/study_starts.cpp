@@ -60,7 +60,7 @@ Result<std::optional<StudyEngine::StartOption>> StudyEngine::inheritance_option(
 Result<std::vector<StudyEngine::StartOption>> StudyEngine::start_options_in_study(TrialId id,
                                                                                   const study::Proposal& proposal,
                                                                                   const graph::Graph& model, bool all) {
-  const std::string& wanted = state_.view.config.train.start;
+  const std::string& wanted = state_.view.config.train.start.from;
   std::vector<study::Start> starts;
   if (wanted == study::kStartFile && state_.view.start_file) {
     starts.push_back({{}, 0, "", state_.view.start_file->address, true});
@@ -81,7 +81,7 @@ Result<std::vector<StudyEngine::StartOption>> StudyEngine::start_options_in_stud
 }
 
 std::int64_t StudyEngine::race_steps(const study::Proposal& proposal) const {
-  const std::int64_t wanted = state_.view.config.train.start_race;
+  const std::int64_t wanted = state_.view.config.train.start.race;
   if (wanted == 0) return 0;
   const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample);
   return std::min(wanted,
@@ -91,7 +91,7 @@ std::int64_t StudyEngine::race_steps(const study::Proposal& proposal) const {
 Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, study::Proposal& proposal,
                                                                  const graph::Graph& model) {
   std::optional<study::ZooModel> of_zoo;
-  if (state_.view.config.train.start == study::kStartOff || proposal.start) return of_zoo;
+  if (state_.view.config.train.start.from == study::kStartOff || proposal.start) return of_zoo;
   const std::int64_t steps = race_steps(proposal);
   LANISTA_ASSIGN(std::vector<StartOption> found, start_options_in_study(id, proposal, model, steps > 0));
   LANISTA_ASSIGN(std::optional<ZooStartOption> in_zoo,
@@ -112,7 +112,7 @@ Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, stu
     start.plan = std::move(each.inheritance.plan_text);
     start.is_chosen_by_engine = true;
     start.coverage = each.inheritance.coverage;
-    if (state_.view.config.train.start_optimizer == study::kCarryOptimizer) {
+    if (state_.view.config.train.start.optimizer == study::kCarryOptimizer) {
       start.optimizer = optimizer_transfer(state_.view, start, each.inheritance.plan, proposal.sample);
     }
     start.inexact_reason = std::move(each.inheritance.plan.inexact_reason);

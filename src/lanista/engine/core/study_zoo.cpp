@@ -203,7 +203,7 @@ void StudyZoo::release() {
 
 StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data,
                                    const std::string& folder) {
-  const std::filesystem::path named = config.train.zoo;
+  const std::filesystem::path named = config.train.start.zoo;
   const std::filesystem::path location = named.is_absolute() ? named : std::filesystem::path(folder) / named;
   std::error_code failed;
   const auto study = std::filesystem::absolute(folder, failed).lexically_normal();

@@ -42,8 +42,8 @@ struct ZooStudy {
   std::vector<std::string> ids;
 
   explicit ZooStudy(const std::string& name, std::uint64_t seed = 7) : folder("study_" + name) {
-    config.train.start = study::kStartZoo;
-    config.train.zoo = folder.path();
+    config.train.start.from = study::kStartZoo;
+    config.train.start.zoo = folder.path();
     config.keep.top = 3;
     config.run.seed = seed;
   }
@@ -188,7 +188,7 @@ TEST(StudyZoo, UsesRandomWeightsWithoutModels) {
   ASSERT_TRUE(elsewhere.run(other.config, {.seed = 3}).ok());
   EXPECT_EQ(elsewhere.view().zoo->models, 0);
 
-  other.config.train.zoo_tasks = study::kRelatedTasks;
+  other.config.train.start.zoo_tasks = study::kRelatedTasks;
   Bench related;
   related.data.hash = hash_text("other rows");
   ASSERT_TRUE(related.run(other.config, {.seed = 3}).ok());
@@ -203,7 +203,7 @@ TEST(StudyZoo, ContinuesWithoutUnusableZoo) {
   ZooStudy barred("barred");
   std::filesystem::create_directories(barred.folder.path());
   ASSERT_TRUE(real_file_system().write_file(barred.folder.path() + "/file", {}).ok());
-  barred.config.train.zoo = barred.folder.path() + "/file/zoo";
+  barred.config.train.start.zoo = barred.folder.path() + "/file/zoo";
   for (const auto& [config, word] : {std::pair{newer.config, std::string("the zoo is of version 7")},
                                      std::pair{barred.config, barred.folder.path() + "/file"}}) {
     Bench bench;

@@ -182,14 +182,14 @@ Result<ReadStart> from_onnx(const std::string& source, const std::string& folder
 
 Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::string& folder, FileSystem& fs,
                                   const graph::OpTable& ops) {
-  const bool of_base = config.train.start_from == study::kStartFromBase;
+  const bool of_base = config.train.start.file == study::kStartFromBase;
   if (of_base && (config.model.base.empty() || !config.model.base.front().ends_with(".onnx"))) {
     return Error{Code::kInvalidArgument,
                  "is 'base', and the base " + (config.model.base.empty() ? "" : config.model.base.front()) +
                      " has no weights; allowed: an ONNX file, or the folder of a model package",
                  kFromKey};
   }
-  const std::string& source = of_base ? config.model.base.front() : config.train.start_from;
+  const std::string& source = of_base ? config.model.base.front() : config.train.start.file;
   if (source.ends_with(".onnx")) {
     auto read = from_onnx(source, folder, fs);
     if (!read) return Error{read.error().code, read.error().text(), kFromKey};
@@ -255,7 +255,7 @@ Result<zoo::TransferPlan> plan_by_scores(const Job& job, const study::Start& sta
 
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops) {
   // A head after a frozen part has other inputs than the parent, so the loss cannot score the parent.
-  const bool by_loss = view.config.train.start_shrink == study::kShrinkByLoss && job.frozen.nodes.empty();
+  const bool by_loss = view.config.train.start.shrink == study::kShrinkByLoss && job.frozen.nodes.empty();
   const auto plan_of = [&](const study::Start& start, auto& transfer, auto& scored) -> Result<void> {
     if (start.plan.empty() || start.address.empty()) return {};
     LANISTA_ASSIGN(const graph::Graph parent, start_model(view, start, ops));

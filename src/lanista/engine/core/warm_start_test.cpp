@@ -21,7 +21,7 @@ using testing::small_study;
 
 study::StudyConfig warm_config(std::string_view start, std::uint64_t seed = 7, std::int64_t trials = 24) {
   study::StudyConfig config = small_study(trials);
-  config.train.start = start;
+  config.train.start.from = start;
   config.keep.top = 4;
   config.run.seed = seed;
   return config;
@@ -121,7 +121,7 @@ TEST(WarmStart, ReportsOptimizerTransfer) {
   int carried = 0, other_model = 0, other_optimizer = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     study::StudyConfig config = warm_config(study::kStartStudy, seed, 40);
-    config.train.start_optimizer = study::kCarryOptimizer;
+    config.train.start.optimizer = study::kCarryOptimizer;
     Bench bench;
     ASSERT_TRUE(bench.run(config, {.seed = 3}).ok());
     const StudyView view = bench.view();
@@ -173,7 +173,7 @@ TEST(WarmStart, KeepsProposalsAndDuplicates) {
 TEST(WarmStart, ScalesLrByUninheritedShare) {
   Bench bench;
   study::StudyConfig config = warm_config(study::kStartParent, 7, 40);
-  config.train.start_rate = study::kEasedRate;
+  config.train.start.rate = study::kEasedRate;
   ASSERT_TRUE(bench.run(config, {.seed = 3}).ok());
   int eased = 0;
   const StudyView view = bench.view();
@@ -266,7 +266,7 @@ TEST(WarmStart, AdaptsBaseToDataShapes) {
 TEST(WarmStart, PackageStartsEverySimilarTrial) {
   Bench bench;
   study::StudyConfig config = warm_config(study::kStartFile, 7, 16);
-  config.train.start_from = "/old/best";
+  config.train.start.file = "/old/best";
   const auto models = *make_model_space(warm_config(study::kStartOff), bench.data, "", bench.disk);
   const graph::Graph model = models->bases().front().graph;
   TrialView trained;
@@ -301,7 +301,7 @@ TEST(WarmStart, PackageStartsEverySimilarTrial) {
   const auto lost = other.run(config, {.seed = 3});
   ASSERT_FALSE(lost.ok());
   EXPECT_EQ(lost.error().where, "train.start_from");
-  config.train.start_from = study::kStartFromBase;
+  config.train.start.file = study::kStartFromBase;
   EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp has no weights"), std::string::npos);
 }
 
@@ -321,7 +321,7 @@ TEST(WarmStart, IsWrittenOnlyIfSet) {
   EXPECT_EQ(studyfile::write_study(warm_config(study::kStartOff)).find("start"), std::string::npos);
   const auto back = studyfile::read_study(studyfile::write_study(warm_config(study::kStartStudy)), "warm.yaml");
   ASSERT_TRUE(back.ok()) << back.error().text();
-  EXPECT_EQ(back->train.start, study::kStartStudy);
+  EXPECT_EQ(back->train.start.from, study::kStartStudy);
 }
 
 }  // namespace

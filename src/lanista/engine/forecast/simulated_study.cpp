@@ -165,7 +165,7 @@ class SimulatedStudy : public schedule::TrialSource {
       const bool more = study::more_is_better(name).value_or(false);
       out[name] = more ? 1 / (1 + portable_exp(loss)) : portable_exp(0.3 * loss);
     };
-    for (const std::string& metric : config_.train.metrics) add("val_" + metric);
+    for (const std::string& metric : config_.train.measured.metrics) add("val_" + metric);
     for (const study::Goal& goal : config_.goals) {
       if (goal.metric.starts_with("val_")) add(goal.metric);
     }

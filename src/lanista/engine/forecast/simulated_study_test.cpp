@@ -32,7 +32,7 @@ study::StudyConfig equal_trials(const std::string& rule, const Options& options,
   config.space.mutate.clear();
   config.space.params = {};
   LANISTA_CHECK(config.space.params.add({"lr", space::FloatRange{0.01, 0.5, 0, true}, {}}).ok(), "the test's own");
-  config.train.epochs = epochs;
+  config.train.length.epochs = epochs;
   config.strategy = {"random", 27, Options::object()};
   config.stop = {rule, options};
   return config;
@@ -126,7 +126,7 @@ TEST(SimulatedStudy, StopsAtRungsDeterministically) {
 TEST(SimulatedStudy, CountsStepsOfEpochsThatGrow) {
   study::StudyConfig config = equal_trials("none", Options::object(), 4, 3);
   const auto plain = simulated(config, workers(1));
-  config.train.all_rows_at = 4;
+  config.train.length.all_rows_at = 4;
   const auto growing = simulated(config, workers(1));
   ASSERT_TRUE(growing) << growing.error().text();
   const std::int64_t rows = small_data().split_rows[0], batch = 8;

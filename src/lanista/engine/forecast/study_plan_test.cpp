@@ -282,7 +282,7 @@ TEST(StudyPlan, OlderLogKeepsWholePlans) {
 TEST(StudyPlan, EndsWithTheSpace) {
   study::StudyConfig config = one_model();
   config.space.params = {};
-  config.train.optimizer = "sgd";
+  config.train.optimizer.name = "sgd";
   const auto plan = planned(config, {.trials = 5});
 
   ASSERT_TRUE(plan) << plan.error().text();
@@ -294,8 +294,8 @@ TEST(StudyPlan, EndsWithTheSpace) {
 // Cached values are read once in a pass, independent of the length of an epoch: two steps a pass, and 40 steps.
 TEST(StudyPlan, CountsPassesOverTheRows) {
   study::StudyConfig config = one_model();
-  config.train.steps_per_epoch = 5;
-  config.train.epochs = 8;
+  config.train.length.steps_per_epoch = 5;
+  config.train.length.epochs = 8;
   const auto plan = planned(config);
   ASSERT_TRUE(plan) << plan.error().text();
   for (const fuse::FusionMember& member : plan->predicted.graph.members) EXPECT_EQ(member.recipe.epochs, 20);
@@ -310,7 +310,7 @@ TEST(StudyPlan, CountsPassesOverTheRows) {
 TEST(StudyPlan, CountsDiscardedSearchSteps) {
   study::StudyConfig config = one_model();
   config.space.params = {};
-  config.train.epochs = 6;
+  config.train.length.epochs = 6;
   const auto plain = planned(config);
   ASSERT_TRUE(plain) << plain.error().text();
   EXPECT_EQ(plan_text(*plain, false).find("discarded"), std::string::npos);

@@ -61,10 +61,10 @@ void expect_each_as_split_by_hand(MemoryFileSystem& disk, std::size_t at_least) 
     ASSERT_TRUE(trial.proposal.fold);
     auto job = *engine::make_job(config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
     const auto none = [](const study::Measurement&) {};
-    const auto again = repeat_trial(job, trial.measurements.back().epoch, config.train.metrics, data, none);
+    const auto again = repeat_trial(job, trial.measurements.back().epoch, config.train.measured.metrics, data, none);
     const data::Dataset own = by_hand(config.data, data.training(job.fold));
     job.fold.reset();
-    const auto alone = repeat_trial(job, trial.measurements.back().epoch, config.train.metrics, own, none);
+    const auto alone = repeat_trial(job, trial.measurements.back().epoch, config.train.measured.metrics, own, none);
     ASSERT_TRUE(again.ok() && alone.ok());
     EXPECT_EQ(again->hash, *trial.outcome->weights_hash) << trial.id.value;
     EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
@@ -169,7 +169,7 @@ TEST(FoldsStudy, LearnsNothingOfTheRowsThatItIsMeasuredOn) {
     MemoryFileSystem disk;
     ASSERT_TRUE(write_atomically(disk, "t.csv", table_of(90, {}, classes)));
     auto config = *studyfile::read_study(folded_study("csv:t.csv", 4, 1), "leak");
-    config.train.keep = study::kKeepLast;
+    config.train.measured.keep = study::kKeepLast;
     const data::Dataset data = *data::open(config.data, "", disk);
     ASSERT_TRUE(engine::resolve_from_data(config, data.spec()));
     const auto models = *engine::make_model_space(config, data.spec(), "", disk, graph::builtin_ops());
@@ -185,7 +185,7 @@ TEST(FoldsStudy, LearnsNothingOfTheRowsThatItIsMeasuredOn) {
       const auto trained = [&](const data::Dataset& on, std::optional<std::int64_t> of) {
         trial.proposal.fold = of;
         const auto job = *engine::make_job(config, on.spec(), trial, models->bases().front().graph);
-        return *repeat_trial(job, 2, config.train.metrics, on, [](const study::Measurement&) {});
+        return *repeat_trial(job, 2, config.train.measured.metrics, on, [](const study::Measurement&) {});
       };
       const auto before = trained(data, fold), after = trained(wild, fold);
       EXPECT_EQ(before.state.tensors, after.state.tensors) << fold;

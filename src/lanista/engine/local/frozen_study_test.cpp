@@ -96,7 +96,7 @@ void expect_heads_trained_alone(MemoryFileSystem& disk, const study::StudyView& 
     auto trainer = *train::Trainer::create({.trial = job.trial,
                                             .model = part->head(),
                                             .recipe = job.recipe,
-                                            .metrics = view.config.train.metrics,
+                                            .metrics = view.config.train.measured.metrics,
                                             .trial_seed = job.trial_seed,
                                             .data_seed = job.data_seed,
                                             .data = &values,

@@ -57,7 +57,7 @@ std::map<std::string, double> measured(const study::StudyView& view, const study
   return *train::measure_weights({.trial = trial.id,
                                   .model = job.model,
                                   .recipe = job.recipe,
-                                  .metrics = view.config.train.metrics,
+                                  .metrics = view.config.train.measured.metrics,
                                   .data = &data,
                                   .step_ops = &ops},
                                  weights, data::Part::kValidation, "val_");
@@ -123,7 +123,7 @@ TEST(KeepStudy, TestsTheWinnerWithTheWeightsThatItKeeps) {
   const auto seen = train::measure_weights({.trial = winner.id,
                                             .model = job.model,
                                             .recipe = job.recipe,
-                                            .metrics = view.config.train.metrics,
+                                            .metrics = view.config.train.measured.metrics,
                                             .data = &data,
                                             .step_ops = &ops},
                                            package->members[0].weights, data::Part::kTest, "test_");
@@ -229,8 +229,8 @@ void expect_resumes_as_begun(const std::string& text, const std::vector<std::str
     EXPECT_EQ(without_header(seen.canonical), without_header(wanted.canonical));
     EXPECT_EQ(seen.weights, wanted.weights);
     const study::TrainConfig& train = logged_view(disk).config.train;
-    EXPECT_EQ(train.keep, logged_view(whole).config.train.keep);
-    EXPECT_EQ(train.ties, logged_view(whole).config.train.ties);
+    EXPECT_EQ(train.measured.keep, logged_view(whole).config.train.measured.keep);
+    EXPECT_EQ(train.measured.ties, logged_view(whole).config.train.measured.ties);
   }
 }
 
@@ -292,7 +292,7 @@ TEST(KeepStudy, IsRepeatedToTheBit) {
     if (!trial.outcome || !trial.outcome->weights_hash) continue;
     const auto job =
         *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
-    const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data,
+    const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.measured.metrics, data,
                                     [](const study::Measurement&) {});
     ASSERT_TRUE(alone) << alone.error().text();
     EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;

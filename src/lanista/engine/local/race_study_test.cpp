@@ -53,7 +53,7 @@ class RaceStudy : public testing::BlobStudy {
  protected:
   CustomStudy study(std::uint64_t seed, const std::string& zoo = "", const char* text = kStudy) {
     study::StudyConfig config = configured(text, seed);
-    if (!zoo.empty()) config.train.start = study::kStartZoo, config.train.zoo = zoo;
+    if (!zoo.empty()) config.train.start.from = study::kStartZoo, config.train.start.zoo = zoo;
     return testing::as_configured(config);
   }
   int repeated(const CustomStudy& custom, int& scored);

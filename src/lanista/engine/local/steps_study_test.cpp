@@ -146,8 +146,8 @@ void expect_trained_alone(MemoryFileSystem& disk, const SampledStudy& of) {
         *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
     job.frozen = *engine::frozen_part(view);
     const auto alone = repeat_trial(
-        job, trial.measurements.back().epoch, view.config.train.metrics, data, [](const study::Measurement&) {}, {},
-        &checkpoints);
+        job, trial.measurements.back().epoch, view.config.train.measured.metrics, data,
+        [](const study::Measurement&) {}, {}, &checkpoints);
     ASSERT_TRUE(alone) << alone.error().text();
     EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
     ASSERT_EQ(alone->measurements.size(), trial.measurements.size());

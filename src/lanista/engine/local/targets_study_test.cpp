@@ -277,7 +277,7 @@ class OldStudy {
     engine::WorkerConfig worker_config;
     worker_config.study_folder = kFolder;
     worker_config.workers = 2;
-    worker_config.metrics = config_.train.metrics;
+    worker_config.metrics = config_.train.measured.metrics;
     worker_config.checkpoint_every = 0;
     worker_config.crash_marks = false;
     const auto executor = *WorkerExecutor::create(worker_config, data, nn::Operators(), disk, clock_);

@@ -58,7 +58,7 @@ TEST_F(TextStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
   ASSERT_TRUE(run) << run.error().text();
   const Fingerprint wanted = *fingerprint(undisturbed);
   const auto view = *engine::fold(*store::read_log(undisturbed, kFolder));
-  EXPECT_EQ(view.config.train.metrics, (std::vector<std::string>{"accuracy", "perplexity"}));
+  EXPECT_EQ(view.config.train.measured.metrics, (std::vector<std::string>{"accuracy", "perplexity"}));
   EXPECT_EQ(view.data.at("positions"), 12);
   for (const std::int64_t workers : {1, 2}) {
     MemoryFileSystem disk;

@@ -85,7 +85,8 @@ void expect_played_back(MemoryFileSystem& disk) {
     if (job.recipe.tune.name.empty()) continue;
     EXPECT_EQ(repeat_trial(job, 1, {}, data, nothing).error().code, Code::kUnimplemented);
     job.recipe.tune = study::replay_schedule(study::schedule_of(trial.measurements));
-    const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data, nothing);
+    const auto alone =
+        repeat_trial(job, trial.measurements.back().epoch, view.config.train.measured.metrics, data, nothing);
     ASSERT_TRUE(alone) << alone.error().text();
     EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
     for (std::size_t i = 0; i < trial.measurements.size(); ++i) {
@@ -182,7 +183,7 @@ TEST(TuneStudy, WithAdaptiveBatchesIsTheSameWithAnyWorkersAndOnReplay) {
         *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
     for (const study::PluginConfig& tune : {job.recipe.tune, study::replay_schedule(schedule)}) {
       job.recipe.tune = tune;
-      const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data,
+      const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.measured.metrics, data,
                                       [](const study::Measurement&) {});
       ASSERT_TRUE(alone) << alone.error().text();
       EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value << " " << tune.name;

@@ -32,7 +32,7 @@ class ZooStudy : public testing::BlobStudy {
  protected:
   CustomStudy study(const std::string& folder, std::uint64_t seed) {
     study::StudyConfig config = configured(kStudy, seed);
-    config.train.zoo = folder;
+    config.train.start.zoo = folder;
     return testing::as_configured(config);
   }
 };

@@ -61,8 +61,8 @@ void check_frozen(const YAML::Node& model, const study::StudyConfig& config, Mis
   } else if (config.model.base.size() != 1 || config.model.base.front() == "builtin:auto") {
     mistakes.add(node, "model.frozen", "needs one base model, named by model.base");
   }
-  if (config.train.precision != "float32") {
-    mistakes.add(node, "model.frozen", "is computed in float32; train.precision is " + config.train.precision);
+  if (config.train.numerics.precision != "float32") {
+    mistakes.add(node, "model.frozen", "is computed in float32; train.precision is " + config.train.numerics.precision);
   }
 }
 

@@ -45,9 +45,10 @@ Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, c
   for (auto& base : config.model.base) {
     if (!base.starts_with("builtin:")) base = rebase(base);
   }
-  auto& start = config.train.start_from;
+  auto& start = config.train.start.file;
   if (start != study::kStartFromBase) start = rebase(start);
-  config.train.zoo = config.train.start == study::kStartZoo ? rebase(config.train.zoo) : config.train.zoo;
+  config.train.start.zoo =
+      config.train.start.from == study::kStartZoo ? rebase(config.train.start.zoo) : config.train.start.zoo;
   if (auto& profiles = config.run.profiles; profiles != study::kAutoProfiles && profiles != study::kNoProfiles) {
     profiles = rebase(profiles);
   }

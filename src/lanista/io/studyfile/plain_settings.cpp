@@ -22,28 +22,43 @@ constexpr Kind kind_of() {
   return Kind::kInt;
 }
 
+template <class T>
+constexpr bool kIsOptional = false;
+template <class T>
+constexpr bool kIsOptional<std::optional<T>> = true;
+
+/// Binds the setting to which `at` refers in a configuration.
+template <class At>
+Field bound(At at, OptionSpec spec) {
+  using T = std::remove_cvref_t<decltype(at(std::declval<StudyConfig&>()))>;
+  Field out;
+  if constexpr (kIsOptional<T>) {
+    spec.kind = kind_of<typename T::value_type>();
+    out.set = [at](StudyConfig& c, const Json& value) {
+      at(c).reset();
+      if (!value.is_null()) at(c) = value.get<typename T::value_type>();
+    };
+    out.get = [at](const StudyConfig& c) { return at(c) ? Json(*at(c)) : Json(); };
+    out.optional = true;
+  } else {
+    spec.kind = kind_of<T>();
+    out.set = [at](StudyConfig& c, const Json& value) { at(c) = value.get<T>(); };
+    out.get = [at](const StudyConfig& c) { return Json(at(c)); };
+  }
+  out.spec = std::move(spec);
+  return out;
+}
 /// Binds `config.*block.*member`.
 template <class Block, class T>
 Field field(Block StudyConfig::*block, T Block::*member, OptionSpec spec) {
-  Field out;
-  spec.kind = kind_of<T>();
-  out.spec = std::move(spec);
-  out.set = [=](StudyConfig& c, const Json& value) { c.*block.*member = value.get<T>(); };
-  out.get = [=](const StudyConfig& c) { return Json(c.*block.*member); };
-  return out;
+  return bound(
+      [=](auto& c) -> auto& { return c.*block.*member; }, std::move(spec));
 }
-template <class Block, class T>
-Field field(Block StudyConfig::*block, std::optional<T> Block::*member, OptionSpec spec) {
-  Field out;
-  spec.kind = kind_of<T>();
-  out.spec = std::move(spec);
-  out.set = [=](StudyConfig& c, const Json& value) {
-    (c.*block.*member).reset();
-    if (!value.is_null()) c.*block.*member = value.get<T>();
-  };
-  out.get = [=](const StudyConfig& c) { return c.*block.*member ? Json(*(c.*block.*member)) : Json(); };
-  out.optional = true;
-  return out;
+/// Binds `config.*block.*part.*member`.
+template <class Block, class Part, class T>
+Field field(Block StudyConfig::*block, Part Block::*part, T Part::*member, OptionSpec spec) {
+  return bound(
+      [=](auto& c) -> auto& { return c.*block.*part.*member; }, std::move(spec));
 }
 
 // A setting that came after studies were written without it.
@@ -94,12 +109,12 @@ OptionSpec within(double min, double max, std::string name, std::string help) {
 
 /// A number of some optimisers; `none` is what the optimiser usually has, and so is written only where those that the
 /// study may use have different ones.
-Field optimizer_number(std::optional<double> study::TrainConfig::*member, double min, double max,
+Field optimizer_number(std::optional<double> study::OptimizerConfig::*member, double min, double max,
                        const std::string& name, const std::string& help) {
-  Field out =
-      field(&StudyConfig::train, member, within(min, max, name, help + "; of " + step::optimizers_reading(name)));
+  Field out = field(&StudyConfig::train, &study::TrainConfig::optimizer, member,
+                    within(min, max, name, help + "; of " + step::optimizers_reading(name)));
   out.get = [member, name](const StudyConfig& c) {
-    const std::optional<double>& given = c.train.*member;
+    const std::optional<double>& given = c.train.optimizer.*member;
     const std::optional<double> value = given ? given : study::default_number(c, name);
     return value ? Json(*value) : Json();
   };
@@ -131,9 +146,9 @@ Section data_section() {
 
 /// The field train.epochs. It is left out where the budget is in steps, which give the number of epochs.
 Field epochs_field() {
-  Field out = field(&StudyConfig::train, &study::TrainConfig::epochs,
+  Field out = field(&StudyConfig::train, &study::TrainConfig::length, &study::LengthConfig::epochs,
                     within(1, study::kMaxEpochs, "epochs", "budget of a trial in epochs"));
-  out.get = [](const StudyConfig& c) { return c.train.steps ? Json() : Json(c.train.epochs); };
+  out.get = [](const StudyConfig& c) { return c.train.length.steps ? Json() : Json(c.train.length.epochs); };
   return out;
 }
 
@@ -145,98 +160,102 @@ Section train_section() {
   return {
       "train",
       "how each trial trains, where the space does not vary it",
-      {field(block, &TrainConfig::loss,
+      {field(block, &TrainConfig::loss, &study::LossConfig::name,
              one_of("loss", losses, "loss that training minimises; auto: by the kind of target")),
        epochs_field(),
-       omits_default(field(block, &TrainConfig::steps_per_epoch,
+       omits_default(field(block, &TrainConfig::length, &study::LengthConfig::steps_per_epoch,
                            within(1, study::kMaxStepsPerEpoch, "steps_per_epoch",
                                   "training steps of an epoch; none: an epoch is a pass over the training rows"))),
        omits_default(
-           field(block, &TrainConfig::steps,
+           field(block, &TrainConfig::length, &study::LengthConfig::steps,
                  within(1, study::kMaxSteps, "steps", "budget of a trial in training steps, instead of epochs"))),
-       omits_default(field(block, &TrainConfig::all_rows_at,
+       omits_default(field(block, &TrainConfig::length, &study::LengthConfig::all_rows_at,
                            within(1, study::kMaxEpochs, "all_rows_at",
                                   "first epoch that reads all training rows; epoch e before it reads e / all_rows_at "
                                   "of them"))),
-       field(block, &TrainConfig::optimizer, one_of("optimizer", step::optimizer_names(), "update rule")),
-       field(block, &TrainConfig::schedule,
+       field(block, &TrainConfig::optimizer, &study::OptimizerConfig::name,
+             one_of("optimizer", step::optimizer_names(), "update rule")),
+       field(block, &TrainConfig::schedule, &study::ScheduleConfig::name,
              one_of("schedule", {"constant", "step", "cosine"}, "learning rate over time")),
-       field(block, &TrainConfig::step_every, from(1, "step_every", "epochs between drops of `schedule: step`")),
-       field(block, &TrainConfig::step_factor, within(0, 1, "step_factor", "factor of a drop of `schedule: step`")),
-       field(block, &TrainConfig::warmup_epochs,
+       field(block, &TrainConfig::schedule, &study::ScheduleConfig::step_every,
+             from(1, "step_every", "epochs between drops of `schedule: step`")),
+       field(block, &TrainConfig::schedule, &study::ScheduleConfig::step_factor,
+             within(0, 1, "step_factor", "factor of a drop of `schedule: step`")),
+       field(block, &TrainConfig::schedule, &study::ScheduleConfig::warmup_epochs,
              from(0, "warmup_epochs", "epochs of linear warm-up of the learning rate")),
-       field(block, &TrainConfig::clip_norm, from(0, "clip_norm", "limit of the gradient's L2 norm; 0: no limit")),
-       field(block, &TrainConfig::label_smoothing,
+       field(block, &TrainConfig::optimizer, &study::OptimizerConfig::clip_norm,
+             from(0, "clip_norm", "limit of the gradient's L2 norm; 0: no limit")),
+       field(block, &TrainConfig::loss, &study::LossConfig::label_smoothing,
              within(0, 0.999, "label_smoothing", "share of a label's weight that is spread over all classes")),
-       field(block, &TrainConfig::lr, from(0, "lr", "learning rate")),
-       optimizer_number(&TrainConfig::momentum, 0, 0.9999, "momentum", "momentum of the gradient"),
-       field(block, &TrainConfig::nesterov,
+       field(block, &TrainConfig::optimizer, &study::OptimizerConfig::lr, from(0, "lr", "learning rate")),
+       optimizer_number(&study::OptimizerConfig::momentum, 0, 0.9999, "momentum", "momentum of the gradient"),
+       field(block, &TrainConfig::optimizer, &study::OptimizerConfig::nesterov,
              any("nesterov", "whether the momentum is Nesterov's; of " + step::optimizers_reading("nesterov"))),
-       field(block, &TrainConfig::weight_decay,
+       field(block, &TrainConfig::optimizer, &study::OptimizerConfig::weight_decay,
              from(0, "weight_decay", "weight decay: L2, decoupled for " + step::decoupled_optimizer_names())),
-       optimizer_number(&TrainConfig::beta1, 0, 0.9999, "beta1", "first decay rate"),
-       optimizer_number(&TrainConfig::beta2, 0, 0.999999, "beta2", "second decay rate"),
-       optimizer_number(&TrainConfig::eps, 1e-16, 1, "eps", "number that is added to the denominator"),
-       field(block, &TrainConfig::metrics,
+       optimizer_number(&study::OptimizerConfig::beta1, 0, 0.9999, "beta1", "first decay rate"),
+       optimizer_number(&study::OptimizerConfig::beta2, 0, 0.999999, "beta2", "second decay rate"),
+       optimizer_number(&study::OptimizerConfig::eps, 1e-16, 1, "eps", "number that is added to the denominator"),
+       field(block, &TrainConfig::measured, &study::MeasurementConfig::metrics,
              any("metrics", "metrics that are measured in addition to the loss; empty: by the kind of target")),
-       field(block, &TrainConfig::precision,
+       field(block, &TrainConfig::numerics, &study::NumericsConfig::precision,
              one_of("precision", {"float32", "float64", "tf32", "bf16"},
                     "precision of training; tf32 and bf16 round the operands of products and need a "
                     "LibTorch device")),
-       field(block, &TrainConfig::keep,
+       field(block, &TrainConfig::measured, &study::MeasurementConfig::keep,
              one_of("keep", {std::string(study::kKeepBestEpoch), std::string(study::kKeepLast)},
                     "epoch that represents a trial: its weights and its measurement; best_epoch: the best by "
                     "the goals")),
-       field(block, &TrainConfig::ties,
+       field(block, &TrainConfig::measured, &study::MeasurementConfig::ties,
              one_of("ties", {std::string(study::kTiesByLoss), std::string(study::kTiesToEarlier)},
                     "what decides between epochs and between trials that are equal in all goals")),
        omits_default(field(
-           block, &TrainConfig::start,
+           block, &TrainConfig::start, &study::StartConfig::from,
            one_of("start",
                   {std::string(study::kStartOff), std::string(study::kStartParent), std::string(study::kStartStudy),
                    std::string(study::kStartZoo), std::string(study::kStartFile)},
                   "weights that a trial starts from; off: random values; parent: the trial that it is a "
                   "mutation of; study: that, else the most similar kept trial; zoo: that, or a zoo's model "
                   "that gives more; file: see start_from"))),
-       omits_default(field(block, &TrainConfig::zoo,
+       omits_default(field(block, &TrainConfig::start, &study::StartConfig::zoo,
                            any("zoo", "folder of the zoo for `start: zoo`, to which kept trials are added too"))),
-       omits_default(field(block, &TrainConfig::zoo_tasks,
+       omits_default(field(block, &TrainConfig::start, &study::StartConfig::zoo_tasks,
                            one_of("zoo_tasks", {std::string(study::kSameTask), std::string(study::kRelatedTasks)},
                                   "models that `start: zoo` offers; same: of the same data; related: if there are "
                                   "none, of other data of the same "
                                   "form"))),
-       omits_default(field(block, &TrainConfig::start_from,
+       omits_default(field(block, &TrainConfig::start, &study::StartConfig::file,
                            any("start_from",
                                "weights for `start: file`: an ONNX file, the folder of a model package, or base for "
                                "the file of the base model"))),
-       omits_default(field(block, &TrainConfig::start_rate,
+       omits_default(field(block, &TrainConfig::start, &study::StartConfig::rate,
                            one_of("start_rate", {std::string(study::kFullRate), std::string(study::kEasedRate)},
                                   "learning rate after a start; eased: 1 - coverage of it, at least 0.3, in the first "
                                   "twentieth of the steps"))),
        omits_default(
-           field(block, &TrainConfig::start_recalibrate,
+           field(block, &TrainConfig::start, &study::StartConfig::recalibrate,
                  within(0, study::kMaxStartBatches, "start_recalibrate",
                         "batches of training rows that renew batch-norm statistics before the first measurement "
                         "of a trial with a start"))),
        omits_default(
-           field(block, &TrainConfig::start_shrink,
+           field(block, &TrainConfig::start, &study::StartConfig::shrink,
                  one_of("start_shrink", {std::string(study::kShrinkFirst), std::string(study::kShrinkByLoss)},
                         "units of a wider parent that a narrower trial keeps: the first ones, or those that the "
                         "loss needs most by its gradient"))),
        omits_default(
-           field(block, &TrainConfig::start_optimizer,
+           field(block, &TrainConfig::start, &study::StartConfig::optimizer,
                  one_of("start_optimizer", {std::string(study::kFreshOptimizer), std::string(study::kCarryOptimizer)},
                         "optimiser state of a trial that computes its parent's function; carry: the parent's state and "
                         "step count; fresh: none"))),
        omits_default(
-           field(block, &TrainConfig::start_race,
+           field(block, &TrainConfig::start, &study::StartConfig::race,
                  within(0, study::kMaxRaceSteps, "start_race",
                         "steps for which a start is compared with the next best parents and random values; the "
                         "lowest loss continues; 0: no comparison"))),
-       omits_default(field(block, &TrainConfig::shards,
+       omits_default(field(block, &TrainConfig::numerics, &study::NumericsConfig::shards,
                            within(1, study::kMaxBatchParts, "shards",
                                   "parts of a batch with gradients of their own, which are summed in order"))),
-       omits_default(field(block, &TrainConfig::accumulate,
+       omits_default(field(block, &TrainConfig::numerics, &study::NumericsConfig::accumulate,
                            within(1, study::kMaxBatchParts, "accumulate",
                                   "parts of a shard, computed one after the other in less memory")))}};
 }

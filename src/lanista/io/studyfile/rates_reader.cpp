@@ -18,7 +18,7 @@ void read_rates(const YAML::Node& node, const std::string& path, study::StudyCon
     } else if (const auto fits = study::check_rate(factor.get<double>()); !fits) {
       mistakes.add(item.second, place, fits.error().message);
     } else {
-      config.train.rates[part] = factor.get<double>();
+      config.train.optimizer.rates[part] = factor.get<double>();
     }
   }
 }
@@ -26,7 +26,7 @@ void read_rates(const YAML::Node& node, const std::string& path, study::StudyCon
 void check_rates(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes) {
   const bool one =
       config.model.space.is_null() && config.model.base.size() == 1 && config.model.base.front() != "builtin:auto";
-  for (const auto& [part, factor] : config.train.rates) {
+  for (const auto& [part, factor] : config.train.optimizer.rates) {
     if (one || part == study::kBasePart || part == study::kHeadPart) continue;
     const std::string path = std::string(study::kRatesKey) + "." + part;
     const YAML::Node rates = find_node_at(root, std::string(study::kRatesKey));

@@ -254,7 +254,7 @@ class Reader {
     const auto plugin = std::ranges::find(all, config_.strategy.name, &strategy::StrategyPlugin::name);
     if (plugin == all.end()) return;
     const bool keeps = find_key(root_, "train") && find_key(find_key(root_, "train"), "keep");
-    if (plugin->forks && !keeps) config_.train.keep = study::kKeepLast;
+    if (plugin->forks && !keeps) config_.train.measured.keep = study::kKeepLast;
     for (const auto& refusal :
          {strategy::own_halving_conflict(*plugin, config_), strategy::early_closing_conflict(config_),
           strategy::repeated_space_conflict(config_), strategy::second_stage_conflict(config_)}) {
@@ -315,7 +315,7 @@ class Reader {
 
   // The number of epochs of a budget in steps is known here, or else when the data are: see resolve_from_data.
   void check_epochs() {
-    if (!config_.train.steps) return;
+    if (!config_.train.length.steps) return;
     const YAML::Node train = find_key(root_, "train");
     if (const YAML::Node epochs = find_key(train, "epochs")) {
       mistakes_.add(epochs, "train.epochs", "a trial's budget is in epochs or in steps (train.steps), not both");
@@ -390,8 +390,8 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
 
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file) {
   study::StudyConfig defaults;
-  defaults.train.keep = study::kKeepLast;
-  defaults.train.ties = study::kTiesToEarlier;
+  defaults.train.measured.keep = study::kKeepLast;
+  defaults.train.measured.ties = study::kTiesToEarlier;
   return read_with_defaults(text, file, {}, defaults, Origin::kStored);
 }
 

@@ -129,8 +129,8 @@ TEST(StudyFile, WritesMicroBatchesOnlyIfSet) {
   const auto again = read_study(write_study(*parts), "resolved");
 
   ASSERT_TRUE(again) << again.error().text();
-  EXPECT_EQ(again->train.shards, 4);
-  EXPECT_EQ(again->train.accumulate, 2);
+  EXPECT_EQ(again->train.numerics.shards, 4);
+  EXPECT_EQ(again->train.numerics.accumulate, 2);
   for (const char* none : {"0", "4097", "1.5"}) {
     EXPECT_FALSE(read_study(default_study(), "default", {{"train.shards", none}})) << none;
   }
@@ -140,10 +140,10 @@ TEST(StudyFile, WritesGrowingEpochsOnlyIfSet) {
   EXPECT_EQ(write_study(*read_study(default_study(), "default")).find("all_rows_at"), std::string::npos);
   const auto growing = read_study("train: {epochs: 9, all_rows_at: 6}", "s.yaml");
   ASSERT_TRUE(growing) << growing.error().text();
-  EXPECT_EQ(growing->train.all_rows_at, 6);
+  EXPECT_EQ(growing->train.length.all_rows_at, 6);
   const auto again = read_study(write_study(*growing), "again");
   ASSERT_TRUE(again) << again.error().text();
-  EXPECT_EQ(again->train.all_rows_at, 6);
+  EXPECT_EQ(again->train.length.all_rows_at, 6);
 }
 
 TEST(StudyFile, WritesStepsPerEpochOnlyIfSet) {
@@ -154,25 +154,25 @@ TEST(StudyFile, WritesStepsPerEpochOnlyIfSet) {
 
   const auto epochs = read_study("train: {epochs: 4, steps_per_epoch: 50}", "s.yaml");
   ASSERT_TRUE(epochs) << epochs.error().text();
-  EXPECT_EQ(epochs->train.steps_per_epoch, 50);
-  EXPECT_EQ(epochs->train.epochs, 4);
+  EXPECT_EQ(epochs->train.length.steps_per_epoch, 50);
+  EXPECT_EQ(epochs->train.length.epochs, 4);
   EXPECT_EQ(write_study(*read_study(write_study(*epochs), "again")), write_study(*epochs));
 
   const auto steps = read_study("train: {steps: 501, steps_per_epoch: 50}", "s.yaml");
   ASSERT_TRUE(steps) << steps.error().text();
-  EXPECT_EQ(steps->train.epochs, 11);
+  EXPECT_EQ(steps->train.length.epochs, 11);
   const std::string text = write_study(*steps);
   EXPECT_EQ(text.find("epochs: 11"), std::string::npos) << "the steps set it";
   const auto again = read_study(text, "again");
   ASSERT_TRUE(again) << again.error().text();
-  EXPECT_EQ(again->train.epochs, 11);
-  EXPECT_EQ(again->train.steps, 501);
+  EXPECT_EQ(again->train.length.epochs, 11);
+  EXPECT_EQ(again->train.length.steps, 501);
   EXPECT_EQ(write_study(*again), text);
 
   const auto back = read_study("train: {steps: 501, epochs: 3}", "s.yaml", {{"train.steps", "none"}});
   ASSERT_TRUE(back) << back.error().text();
-  EXPECT_EQ(back->train.epochs, 3);
-  EXPECT_FALSE(back->train.steps);
+  EXPECT_EQ(back->train.length.epochs, 3);
+  EXPECT_FALSE(back->train.length.steps);
 }
 
 struct ErrorCase {
@@ -306,7 +306,7 @@ TEST(StudyFile, AppliesOverridesAndNamesThemInErrors) {
       read_study("train: {epochs: 3}", "s.yaml",
                  {{"train.epochs", "5"}, {"space.params.lr", "log(0.1, 0.2)"}, {"data.split", "[0.8, 0.1, 0.1]"}});
   ASSERT_TRUE(config) << config.error().text();
-  EXPECT_EQ(config->train.epochs, 5);
+  EXPECT_EQ(config->train.length.epochs, 5);
   EXPECT_EQ(config->data.split[0], 0.8);
   EXPECT_EQ(config->space.params.parameters().size(), 1U);
 

@@ -10,38 +10,38 @@ namespace {
 using testing::errors_of;
 
 TEST(StudyFile, ReadsEpochSelection) {
-  const auto keep = [](const std::string& text) { return read_study(text, "s.yaml")->train.keep; };
+  const auto keep = [](const std::string& text) { return read_study(text, "s.yaml")->train.measured.keep; };
   EXPECT_EQ(keep("train: {epochs: 3}\n"), study::kKeepBestEpoch);
   EXPECT_EQ(keep("train: {keep: last}\n"), study::kKeepLast);
   for (const std::string_view value : {study::kKeepBestEpoch, study::kKeepLast}) {
     study::StudyConfig config;
-    config.train.keep = value;
+    config.train.measured.keep = value;
     const std::string text = write_study(config);
     EXPECT_EQ(keep(text), value);
-    EXPECT_EQ(read_stored_study(text, "s.yaml")->train.keep, value);
+    EXPECT_EQ(read_stored_study(text, "s.yaml")->train.measured.keep, value);
     const std::string line = "  keep: \"" + std::string(value) + "\"\n";
     ASSERT_NE(text.find(line), std::string::npos) << "whatever it is: a file without it is of an older build";
     std::string old = text;
     old.erase(old.find(line), line.size());
-    EXPECT_EQ(read_stored_study(old, "s.yaml")->train.keep, study::kKeepLast);
+    EXPECT_EQ(read_stored_study(old, "s.yaml")->train.measured.keep, study::kKeepLast);
     EXPECT_EQ(keep(old), study::kKeepBestEpoch);
   }
 }
 
 TEST(StudyFile, ReadsTieRule) {
-  const auto ties = [](const std::string& text) { return read_study(text, "s.yaml")->train.ties; };
+  const auto ties = [](const std::string& text) { return read_study(text, "s.yaml")->train.measured.ties; };
   EXPECT_EQ(ties("train: {epochs: 3}\n"), study::kTiesByLoss);
   for (const std::string_view value : {study::kTiesByLoss, study::kTiesToEarlier}) {
     study::StudyConfig config;
-    config.train.ties = value;
+    config.train.measured.ties = value;
     const std::string text = write_study(config);
     EXPECT_EQ(ties(text), value);
-    EXPECT_EQ(read_stored_study(text, "s.yaml")->train.ties, value);
+    EXPECT_EQ(read_stored_study(text, "s.yaml")->train.measured.ties, value);
     const std::string line = "  ties: \"" + std::string(value) + "\"\n";
     ASSERT_NE(text.find(line), std::string::npos) << "whatever it is: a file without it is of an older build";
     std::string old = text;
     old.erase(old.find(line), line.size());
-    EXPECT_EQ(read_stored_study(old, "s.yaml")->train.ties, study::kTiesToEarlier);
+    EXPECT_EQ(read_stored_study(old, "s.yaml")->train.measured.ties, study::kTiesToEarlier);
   }
 }
 
@@ -113,12 +113,12 @@ TEST(StudyFile, RefusesUnknownFrozenPart) {
 TEST(StudyFile, ReadsLrFactorsOfParts) {
   const auto config = read_study("model: {base: a.onnx}\ntrain: {rates: {base: 0.1, \"%4\": 0.01}}\n", "study.yaml");
   ASSERT_TRUE(config) << config.error().text();
-  EXPECT_EQ(config->train.rates, (std::map<std::string, double>{{"base", 0.1}, {"%4", 0.01}}));
+  EXPECT_EQ(config->train.optimizer.rates, (std::map<std::string, double>{{"base", 0.1}, {"%4", 0.01}}));
   const auto again = read_study(write_study(*config), "again.yaml");
   ASSERT_TRUE(again) << again.error().text();
-  EXPECT_EQ(again->train.rates, config->train.rates);
+  EXPECT_EQ(again->train.optimizer.rates, config->train.optimizer.rates);
   EXPECT_EQ(write_study({}).find("rates"), std::string::npos);
-  EXPECT_TRUE(read_study("train: {rates: none}\n", "study.yaml")->train.rates.empty());
+  EXPECT_TRUE(read_study("train: {rates: none}\n", "study.yaml")->train.optimizer.rates.empty());
   EXPECT_TRUE(read_study("train: {rates: {head: 10}}\n", "study.yaml").ok()) << "every model has one";
 }
 

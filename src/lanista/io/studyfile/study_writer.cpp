@@ -98,8 +98,8 @@ std::string write_study(const study::StudyConfig& config) {
     if (section.name == "train" && !config.train.tune.name.empty()) {
       part << "  tune: {" << config.train.tune.name << ": " << yaml(config.train.tune.options) << "}\n";
     }
-    if (section.name == "train" && !config.train.rates.empty()) {
-      part << "  rates: " << yaml(json(config.train.rates)) << "\n";
+    if (section.name == "train" && !config.train.optimizer.rates.empty()) {
+      part << "  rates: " << yaml(json(config.train.optimizer.rates)) << "\n";
     }
     if (section.name == "data") write_plugins(part, "augment", config.data.augment);
     if (section.name == "strategy") write_options(part, config.strategy.options);

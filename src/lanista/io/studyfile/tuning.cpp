@@ -93,7 +93,7 @@ std::optional<Error> tuning_conflict(const study::StudyConfig& config) {
   }
   if (const auto why = study::batch_tuning_conflict(config, train.tune)) return refusal("train.tune", *why);
   if (!study::tunes_rate(train.tune)) return std::nullopt;
-  if (train.schedule != "constant" || train.warmup_epochs > 0) {
+  if (train.schedule.name != "constant" || train.schedule.warmup_epochs > 0) {
     return refusal("train.tune", "changes the learning rate itself; train.schedule must be constant, without warm-up");
   }
   const auto& varied = config.space.params.parameters();

@@ -153,7 +153,7 @@ void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, Y
   if (stop) config.stop = given;
   const YAML::Node train = find_key(root, "train");
   const bool has_length = train && train.IsMap() && (find_key(train, "epochs") || find_key(train, "steps"));
-  if (!stop && !has_length) config.train.epochs = kDefaultMaxEpochs;
+  if (!stop && !has_length) config.train.length.epochs = kDefaultMaxEpochs;
   if (tuned) return;
   const auto culprit = options.find(tuned.error().where.substr(0, tuned.error().where.find('.')));
   mistakes.add(culprit == options.end() ? node : culprit->second, "strategy." + tuned.error().where,

@@ -81,10 +81,12 @@ TEST(Tune, StrategyMltunerExpandsToTune) {
   EXPECT_EQ(read_study("{" + three + "}", "s")->stop.options.at("epochs"), kDefaultEndEpochs);
   EXPECT_EQ(read_study("{" + three + ", budget: {trials: 7}}", "s")->budget.trials, 7);
   EXPECT_EQ(read_study("{" + three + ", budget: {steps: 9000}}", "s")->budget.trials, study::BudgetConfig{}.trials);
-  EXPECT_EQ(read_study("{" + three + "}", "s")->train.epochs, 100) << "patience ends it, no count of epochs";
-  EXPECT_EQ(read_study("{" + three + ", train: {epochs: 5}}", "s")->train.epochs, 5);
-  EXPECT_EQ(read_study("{" + three + ", train: {steps: 50}}", "s")->train.epochs, study::TrainConfig{}.epochs);
-  EXPECT_EQ(read_study("{" + three + ", stop: {rule: asha}}", "s")->train.epochs, study::TrainConfig{}.epochs);
+  EXPECT_EQ(read_study("{" + three + "}", "s")->train.length.epochs, 100) << "patience ends it, no count of epochs";
+  EXPECT_EQ(read_study("{" + three + ", train: {epochs: 5}}", "s")->train.length.epochs, 5);
+  EXPECT_EQ(read_study("{" + three + ", train: {steps: 50}}", "s")->train.length.epochs,
+            study::TrainConfig{}.length.epochs);
+  EXPECT_EQ(read_study("{" + three + ", stop: {rule: asha}}", "s")->train.length.epochs,
+            study::TrainConfig{}.length.epochs);
   for (const char* several : {", data: {folds: 3}}", ", strategy: {name: mltuner, params: {lr: 0.1}, repeat: 2}}"}) {
     std::string text = "{" + three + several;
     if (text.find("repeat") != std::string::npos) text = std::string("{") + (several + 2);

@@ -34,8 +34,8 @@ std::optional<Error> fork_conflict(const StrategyPlugin& plugin, const study::St
   const auto refuse = [&](const std::string& key, const std::string& what) {
     return Error{Code::kInvalidArgument, what, key};
   };
-  if (config.train.keep != study::kKeepLast) {
-    return refuse("train.keep", "is '" + config.train.keep + "'; with strategy " + plugin.name +
+  if (config.train.measured.keep != study::kKeepLast) {
+    return refuse("train.keep", "is '" + config.train.measured.keep + "'; with strategy " + plugin.name +
                                     " trials go on from each other's states, so that it must be " +
                                     std::string(study::kKeepLast) + " or left out");
   }
@@ -99,11 +99,12 @@ std::optional<Error> early_closing_conflict(const study::StudyConfig& config) {
     judges_whole_rungs = judges_whole_rungs || (plugin.judges_whole_rungs && plugin.name == config.stop.rule);
   }
   if (!judges_whole_rungs) {
-    return refuse("needs rungs at which trials wait for each other, stop.rule " + waiting + "; it is " + config.stop.rule);
+    return refuse("needs rungs at which trials wait for each other, stop.rule " + waiting + "; it is " +
+                  config.stop.rule);
   }
-  if (config.train.keep != study::kKeepBestEpoch) {
+  if (config.train.measured.keep != study::kKeepBestEpoch) {
     return refuse("needs train.keep " + std::string(study::kKeepBestEpoch) +
-                  ": what a trial stands for must not get worse; it is " + config.train.keep);
+                  ": what a trial stands for must not get worse; it is " + config.train.measured.keep);
   }
   if (study::trainings_per_proposal(config) > 1)
     return refuse("needs one training a proposal, since means decide of several");
@@ -121,7 +122,8 @@ std::optional<Error> early_closing_conflict(const study::StudyConfig& config) {
   }
   if (study::tie_breaking_goal(config)) {
     return refuse("needs train.ties " + std::string(study::kTiesToEarlier) +
-                  ": who equals the best in the goal could still be better by the loss; it is " + config.train.ties);
+                  ": who equals the best in the goal could still be better by the loss; it is " +
+                  config.train.measured.ties);
   }
   return std::nullopt;
 }

@@ -413,14 +413,14 @@ TEST(Pbt, SolvesToyProblemOfThePaper) {
 
 TEST(Pbt, RejectsFixedParametersByName) {
   study::StudyConfig config;
-  config.train.keep = study::kKeepLast;
+  config.train.measured.keep = study::kKeepLast;
   config.model.base = {"builtin:small-mlp"};
   EXPECT_FALSE(own_halving_conflict(pbt_plugin(), config));
   const auto refusal = [](const study::StudyConfig& c) {
     return own_halving_conflict(pbt_plugin(), c).value_or(Error{Code::kInternal, "", ""});
   };
   study::StudyConfig kept = config;
-  kept.train.keep = study::kKeepBestEpoch;
+  kept.train.measured.keep = study::kKeepBestEpoch;
   EXPECT_EQ(refusal(kept).where, "train.keep");
   study::StudyConfig two = config;
   two.model.base.emplace_back("builtin:small-cnn");

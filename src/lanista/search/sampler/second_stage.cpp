@@ -180,8 +180,8 @@ Result<std::unique_ptr<Strategy>> with_second_stage(std::unique_ptr<Strategy> se
   if (!config.strategy.then) return search;
   const StoppingPlugin patience = patience_plugin();
   LANISTA_ASSIGN(const Options options, resolve_options({{"epochs", config.strategy.then->end}}, patience.options));
-  auto end =
-      patience.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, options);
+  auto end = patience.make({config.goals, config.train.length.epochs, config.subject_to, study::selection_rule(config)},
+                           options);
   if (!end) {
     return Error{Code::kInvalidArgument, "its trials end by patience, which needs a goal that is measured in training",
                  std::string(study::kThenKey)};
@@ -222,12 +222,12 @@ std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
   if (!config.implied.empty()) {
     return refuse("does not go with implied: its trials leave the settings that rules speak of");
   }
-  const std::string& start = config.train.start;
+  const std::string& start = config.train.start.from;
   if (start != study::kStartOff && start != study::kStartFile) {
     return refuse("trains trials from the beginning, and with train.start: " + start +
                   " they would begin with their own trained weights; start may be off or file");
   }
-  if (config.train.start_race > 0) {
+  if (config.train.start.race > 0) {
     return refuse("searches at a trial's beginning itself; leave out train.start_race");
   }
   for (const char* name : {"schedule", "warmup_epochs"}) {

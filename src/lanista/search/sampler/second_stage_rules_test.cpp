@@ -23,7 +23,7 @@ TEST(SecondStage, RanksAsTheStudyDoes) {
     for (const bool bounded : {true, false}) {
       const Context context = staged_context(5, false);
       study::StudyConfig config = staged_config(context, 1, 9);
-      config.train.keep = best_epoch ? study::kKeepBestEpoch : study::kKeepLast;
+      config.train.measured.keep = best_epoch ? study::kKeepBestEpoch : study::kKeepLast;
       if (bounded) config.subject_to.push_back(must(study::Constraint::parse("val_loss <= 1")));
       auto strategy = must(with_second_stage(search_of(random_plugin(), context, "stopping"), config, context.models));
       const std::vector<std::vector<std::pair<double, double>>> measured{
@@ -76,8 +76,8 @@ TEST(SecondStage, ReportsConflictingOptions) {
   };
   using study::StudyConfig;
   EXPECT_EQ(refusal([](StudyConfig&) {}), "");
-  EXPECT_EQ(refusal([](StudyConfig& c) { c.train.start = study::kStartFile; }), "");
-  EXPECT_EQ(refusal([](StudyConfig& c) { c.train.schedule = "cosine"; }), "");
+  EXPECT_EQ(refusal([](StudyConfig& c) { c.train.start.from = study::kStartFile; }), "");
+  EXPECT_EQ(refusal([](StudyConfig& c) { c.train.schedule.name = "cosine"; }), "");
   EXPECT_EQ(refusal([](StudyConfig& c) { c.strategy.retry = 2; }), "");
   const std::vector<std::pair<std::string, std::function<void(StudyConfig&)>>> all{
       {"strategy pbt", [](StudyConfig& c) { c.strategy.name = "pbt"; }},
@@ -87,12 +87,12 @@ TEST(SecondStage, ReportsConflictingOptions) {
       {"data.folds", [](StudyConfig& c) { c.data.folds = 3; }},
       {"strategy.repeat, which is 2", [](StudyConfig& c) { c.strategy.repeat = 2; }},
       {"implied", [](StudyConfig& c) { c.implied.emplace_back(); }},
-      {"train.start: parent", [](StudyConfig& c) { c.train.start = study::kStartParent; }},
-      {"train.start: zoo", [](StudyConfig& c) { c.train.start = study::kStartZoo; }},
+      {"train.start: parent", [](StudyConfig& c) { c.train.start.from = study::kStartParent; }},
+      {"train.start: zoo", [](StudyConfig& c) { c.train.start.from = study::kStartZoo; }},
       {"train.start_race",
        [](StudyConfig& c) {
-         c.train.start = study::kStartFile;
-         c.train.start_race = 5;
+         c.train.start.from = study::kStartFile;
+         c.train.start.race = 5;
        }},
       {"budget.steps", [](StudyConfig& c) { c.budget.steps = 100; }},
       {"takes the last 2 of budget.trials, which is 2", [](StudyConfig& c) { c.budget.trials = 2; }},

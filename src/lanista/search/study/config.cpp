@@ -130,7 +130,7 @@ bool can_change_in_training(std::string_view name) {
 }
 
 std::optional<double> default_number(const StudyConfig& config, const std::string& number) {
-  std::vector<std::string> optimizers{config.train.optimizer};
+  std::vector<std::string> optimizers{config.train.optimizer.name};
   for (const space::Parameter& parameter : config.space.params.parameters()) {
     if (parameter.name != "optimizer") continue;
     const std::int64_t count = space::domain_size(parameter.domain).value_or(0);
@@ -148,7 +148,7 @@ std::optional<double> default_number(const StudyConfig& config, const std::strin
 std::optional<Goal> tie_breaking_goal(const StudyConfig& config) {
   const std::string loss = "val_loss";
   const bool is_goal = std::ranges::find(config.goals, loss, &Goal::metric) != config.goals.end();
-  if (config.train.ties != kTiesByLoss || is_goal) return std::nullopt;
+  if (config.train.measured.ties != kTiesByLoss || is_goal) return std::nullopt;
   return Goal{false, loss};
 }
 
@@ -156,36 +156,36 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   const TrainConfig& train = config.train;
   Recipe recipe;
   recipe.loss = loss;
-  recipe.optimizer = train.optimizer;
-  recipe.schedule = train.schedule;
-  recipe.precision = train.precision;
-  recipe.epochs = train.epochs;
+  recipe.optimizer = train.optimizer.name;
+  recipe.schedule = train.schedule.name;
+  recipe.precision = train.numerics.precision;
+  recipe.epochs = train.length.epochs;
   recipe.batch = config.data.batch;
   recipe.augment = config.data.augment;
-  recipe.step_every = train.step_every;
-  recipe.step_factor = train.step_factor;
-  recipe.warmup_epochs = train.warmup_epochs;
-  recipe.clip_norm = train.clip_norm;
-  recipe.label_smoothing = train.label_smoothing;
-  recipe.lr = train.lr;
-  recipe.weight_decay = train.weight_decay;
-  recipe.nesterov = train.nesterov;
+  recipe.step_every = train.schedule.step_every;
+  recipe.step_factor = train.schedule.step_factor;
+  recipe.warmup_epochs = train.schedule.warmup_epochs;
+  recipe.clip_norm = train.optimizer.clip_norm;
+  recipe.label_smoothing = train.loss.label_smoothing;
+  recipe.lr = train.optimizer.lr;
+  recipe.weight_decay = train.optimizer.weight_decay;
+  recipe.nesterov = train.optimizer.nesterov;
   const auto chosen = sample.find("optimizer");
   if (chosen != sample.end()) LANISTA_TRY(recipe_setters().at("optimizer")(recipe, chosen->second));
   const auto usual = [&](const std::optional<double>& given, const char* number) {
     return given ? *given : *step::default_number(recipe.optimizer, number);
   };
-  recipe.momentum = usual(train.momentum, "momentum");
-  recipe.beta1 = usual(train.beta1, "beta1");
-  recipe.beta2 = usual(train.beta2, "beta2");
-  recipe.eps = usual(train.eps, "eps");
-  recipe.shards = train.shards;
-  recipe.accumulate = train.accumulate;
+  recipe.momentum = usual(train.optimizer.momentum, "momentum");
+  recipe.beta1 = usual(train.optimizer.beta1, "beta1");
+  recipe.beta2 = usual(train.optimizer.beta2, "beta2");
+  recipe.eps = usual(train.optimizer.eps, "eps");
+  recipe.shards = train.numerics.shards;
+  recipe.accumulate = train.numerics.accumulate;
   recipe.select = train.select;
   recipe.tune = train.tune;
-  recipe.steps_per_epoch = train.steps_per_epoch.value_or(0);
-  recipe.steps = train.steps.value_or(0);
-  recipe.all_rows_at = train.all_rows_at.value_or(1);
+  recipe.steps_per_epoch = train.length.steps_per_epoch.value_or(0);
+  recipe.steps = train.length.steps.value_or(0);
+  recipe.all_rows_at = train.length.all_rows_at.value_or(1);
   LANISTA_TRY(apply_sample(recipe, sample));
   return recipe;
 }
@@ -229,9 +229,10 @@ Result<void> check_rate(double factor) {
 }
 
 std::string summation_text(const TrainConfig& train) {
-  if (train.shards == 1 && train.accumulate == 1) return "";
-  if (train.shards == 1 || train.accumulate == 1) return std::to_string(std::max(train.shards, train.accumulate));
-  return std::to_string(train.shards) + "x" + std::to_string(train.accumulate);
+  if (train.numerics.shards == 1 && train.numerics.accumulate == 1) return "";
+  if (train.numerics.shards == 1 || train.numerics.accumulate == 1)
+    return std::to_string(std::max(train.numerics.shards, train.numerics.accumulate));
+  return std::to_string(train.numerics.shards) + "x" + std::to_string(train.numerics.accumulate);
 }
 
 }  // namespace lanista::study

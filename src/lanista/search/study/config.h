@@ -107,46 +107,76 @@ struct SpaceConfig {
   space::SearchSpace params;  ///< "optimizer" and its conditional hyper-parameters, among others
   std::optional<double> limit_params, limit_flops;
 };
-struct TrainConfig {
-  std::string loss = "auto";  ///< auto, or of step::losses(); auto: by the kind of target
-  std::int64_t epochs = 9;
-  /// Training steps of an epoch, whatever pass over the rows they are of; none: an epoch is a pass. From 1.
-  std::optional<std::int64_t> steps_per_epoch;
-  /// The budget in steps, the last of which ends an epoch; `epochs` is then what they come to (resolve_epochs). From 1.
-  std::optional<std::int64_t> steps;
-  /// Fidelity is the share of the data: epoch e before this one reads e / all_rows_at of the training rows, a
-  /// stratified part that those of later epochs contain. None, or 1: every epoch reads all rows.
-  std::optional<std::int64_t> all_rows_at;
-  std::string optimizer = "sgd";      ///< where the space does not choose one; of step::optimizers()
-  std::string schedule = "constant";  ///< constant | step | cosine
-  std::int64_t step_every = 3;        ///< step: epochs between drops
-  double step_factor = 0.1;
-  double warmup_epochs = 0;  ///< linear, from lr/steps
-  double clip_norm = 0;
+/// The loss that training minimises.
+struct LossConfig {
+  std::string name = "auto";  ///< auto, or one of step::losses(); auto: by the kind of target
   double label_smoothing = 0;
-  double lr = 0.05, weight_decay = 0;
-  std::optional<double> momentum, beta1, beta2, eps;  ///< none: what the optimiser usually has
+};
+/// What is measured after each epoch, and which epoch gives a trial's result.
+struct MeasurementConfig {
+  std::vector<std::string> metrics;  ///< empty: accuracy for classes, mae for numbers; the loss is always measured
+  std::string keep{kKeepBestEpoch};  ///< which epoch gives the result (study/keep.h): best_epoch | last
+  std::string ties{kTiesByLoss};     ///< choice among epochs with equal goals: loss (the smaller val_loss) | earlier
+};
+/// Length of an epoch and of a trial.
+struct LengthConfig {
+  std::int64_t epochs = 9;
+  /// Training steps of an epoch, independent of passes over the rows; none: an epoch is one pass. From 1.
+  std::optional<std::int64_t> steps_per_epoch;
+  /// Budget in steps. The last step ends an epoch, and resolve_epochs computes `epochs` from it. From 1.
+  std::optional<std::int64_t> steps;
+  /// First epoch that reads all training rows. An earlier epoch e reads a stratified share e / all_rows_at of them, and
+  /// later epochs contain the rows of earlier ones. None, or 1: every epoch reads all rows.
+  std::optional<std::int64_t> all_rows_at;
+};
+/// The update rule and its hyper-parameters, where the space does not vary them.
+struct OptimizerConfig {
+  std::string name = "sgd";  ///< one of step::optimizers()
+  double lr = 0.05;
+  double weight_decay = 0;
+  std::optional<double> momentum, beta1, beta2, eps;  ///< none: the default of the optimiser
   bool nesterov = false;
-  std::vector<std::string> metrics;   ///< empty: accuracy for classes, mae for numbers; loss is always there
-  std::string precision = "float32";  ///< float32 | float64 | tf32 | bf16
-  std::string keep{kKeepBestEpoch};   ///< which epoch a trial stands for (study/keep.h): best_epoch | last
-  std::string ties{kTiesByLoss};      ///< where all goals are equal: loss (the smaller val_loss) | earlier
-  std::int64_t shards = 1;            ///< that the batch of a step is cut in; their gradients are summed in order
-  std::int64_t accumulate = 1;        ///< parts of a shard, computed one after the other
-  PluginConfig select = {};           ///< which examples are trained on (data/selector.h); no name: all
-  PluginConfig tune = {};             ///< what trials change of themselves while they train (tuner.h); no name: nothing
-  std::string start{kStartOff};       ///< what trials begin with: one of start_names()
-  std::string start_from{kStartFromBase};  ///< start: file: an ONNX file, a model package's folder, or "base"
-  std::string zoo{kZooFolder};             ///< start: zoo: the folder, which trials that end are put into, too
-  std::string zoo_tasks{kSameTask};        ///< start: zoo: same | related: where that has none, models of other data
-  std::string start_rate{kFullRate};       ///< behind a start with other weights: full | eased
-  std::int64_t start_recalibrate = 0;      ///< batches that renew running statistics behind a start; 0: none
-  std::string start_shrink{kShrinkFirst};  ///< which units of a wider parent stay: first | loss
-  std::string start_optimizer{kFreshOptimizer};  ///< fresh | carry
-  std::int64_t start_race = 0;  ///< steps in which a start has to beat others, and random values; 0: none
-  /// Factors of the learning rate by part of the model: kBasePart, kHeadPart, or a node ("%4", a label) with all that
-  /// it reads. What no part holds has the whole rate. Above 0, at most kMaxRateFactor.
+  double clip_norm = 0;  ///< limit of the gradient's L2 norm; 0: no limit
+  /// Factors of the learning rate by part of the model: kBasePart, kHeadPart, or a node ("%4", a label) with all nodes
+  /// that it reads. Other nodes have the full rate. Above 0, at most kMaxRateFactor.
   std::map<std::string, double> rates = {};
+};
+/// The schedule of the learning rate.
+struct ScheduleConfig {
+  std::string name = "constant";  ///< constant | step | cosine
+  std::int64_t step_every = 3;    ///< step: epochs between drops
+  double step_factor = 0.1;       ///< step: factor of a drop
+  double warmup_epochs = 0;       ///< epochs of linear growth from lr / steps
+};
+/// Number format and summation order of a step.
+struct NumericsConfig {
+  std::string precision = "float32";  ///< float32 | float64 | tf32 | bf16
+  std::int64_t shards = 1;            ///< shards of a step's batch; their gradients are summed in order
+  std::int64_t accumulate = 1;        ///< parts of a shard, computed one after another
+};
+/// The first weights of a trial.
+struct StartConfig {
+  std::string from{kStartOff};             ///< one of start_names()
+  std::string file{kStartFromBase};        ///< from: file: an ONNX file, a folder of a model package, or "base"
+  std::string zoo{kZooFolder};             ///< from: zoo: the folder; finished trials are also added to it
+  std::string zoo_tasks{kSameTask};        ///< from: zoo: same | related (also models of other data)
+  std::string rate{kFullRate};             ///< learning rate after a start with other weights: full | eased
+  std::int64_t recalibrate = 0;            ///< batches that renew running statistics after a start; 0: none
+  std::string shrink{kShrinkFirst};        ///< which units of a wider parent stay: first | loss
+  std::string optimizer{kFreshOptimizer};  ///< optimiser slots: fresh | carry
+  std::int64_t race = 0;                   ///< steps of a start race; 0: no race
+};
+/// How each trial trains, where the space does not vary it.
+struct TrainConfig {
+  LossConfig loss;
+  MeasurementConfig measured;
+  LengthConfig length;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  NumericsConfig numerics;
+  PluginConfig select = {};  ///< selector of training examples (data/selector.h); no name: all examples
+  PluginConfig tune = {};    ///< tuner of trials while they train (tuner.h); no name: none
+  StartConfig start;
 };
 struct Goal {
   bool maximize = true;

@@ -11,9 +11,9 @@ using space::Value;
 
 TEST(Recipe, UsesTrainValuesAsDefault) {
   StudyConfig config;
-  config.train.optimizer = "adam";
-  config.train.lr = 0.25;
-  config.train.epochs = 4;
+  config.train.optimizer.name = "adam";
+  config.train.optimizer.lr = 0.25;
+  config.train.length.epochs = 4;
   config.data.batch = 7;
 
   const auto recipe = make_recipe(config, "mse", {});
@@ -132,7 +132,7 @@ TEST(Recipe, AllowsChangeOnlyOfStepSettings) {
 TEST(Recipe, WritesShardsIfAny) {
   StudyConfig config;
   EXPECT_EQ(summation_text(config.train), "");
-  config.train.shards = 4;
+  config.train.numerics.shards = 4;
   EXPECT_EQ(summation_text(config.train), "4");
   const auto sharded = make_recipe(config, "mse", {});
   ASSERT_TRUE(sharded.ok());
@@ -140,9 +140,9 @@ TEST(Recipe, WritesShardsIfAny) {
   EXPECT_EQ(recipe_json(*sharded)["shards"], 4);
   EXPECT_FALSE(recipe_json(*sharded).contains("accumulate"));
 
-  config.train.accumulate = 2;
+  config.train.numerics.accumulate = 2;
   EXPECT_EQ(summation_text(config.train), "4x2");
-  config.train.shards = 1;
+  config.train.numerics.shards = 1;
   EXPECT_EQ(summation_text(config.train), "2");
   EXPECT_EQ(recipe_json(*make_recipe(config, "mse", {}))["accumulate"], 2);
 }
@@ -154,8 +154,8 @@ TEST(Recipe, WritesStepsIfAny) {
   EXPECT_EQ(recipe_from_json(plain)->steps_per_epoch, 0) << "an epoch is a pass, as in recipes that know nothing else";
   EXPECT_EQ(recipe_from_json(plain)->steps, 0);
 
-  config.train.steps_per_epoch = 7;
-  config.train.steps = 50;
+  config.train.length.steps_per_epoch = 7;
+  config.train.length.steps = 50;
   const nlohmann::json recipe_fields = recipe_json(*make_recipe(config, "mse", {}));
   EXPECT_EQ(recipe_fields["steps_per_epoch"], 7);
   EXPECT_EQ(recipe_fields["steps"], 50);

@@ -83,16 +83,16 @@ EpochSchedule epoch_schedule_of(const Recipe& recipe, std::int64_t rows) {
 }
 
 Result<void> resolve_epochs(TrainConfig& train) {
-  if (!train.steps || !train.steps_per_epoch) return {};
-  const std::int64_t epochs = ceil_divide(*train.steps, *train.steps_per_epoch);
+  if (!train.length.steps || !train.length.steps_per_epoch) return {};
+  const std::int64_t epochs = ceil_divide(*train.length.steps, *train.length.steps_per_epoch);
   if (epochs > kMaxEpochs) {
     return Error{Code::kInvalidArgument,
-                 std::to_string(*train.steps) + " steps are " + std::to_string(epochs) + " epochs of " +
-                     std::to_string(*train.steps_per_epoch) + "; at most " + std::to_string(kMaxEpochs) +
+                 std::to_string(*train.length.steps) + " steps are " + std::to_string(epochs) + " epochs of " +
+                     std::to_string(*train.length.steps_per_epoch) + "; at most " + std::to_string(kMaxEpochs) +
                      " are allowed",
                  "train.steps"};
   }
-  train.epochs = epochs;
+  train.length.epochs = epochs;
   return {};
 }
 

@@ -112,18 +112,18 @@ TEST(SettleEpochs, ConvertsStepsToEpochs) {
   for (const auto& [steps, each, wanted] : {Case{1, 1, 1}, Case{1, 7, 1}, Case{7, 7, 1}, Case{8, 7, 2},
                                             Case{kMaxEpochs, 1, kMaxEpochs}, Case{kMaxSteps, kMaxSteps, 1}}) {
     TrainConfig train;
-    train.steps = steps;
-    train.steps_per_epoch = each;
+    train.length.steps = steps;
+    train.length.steps_per_epoch = each;
     ASSERT_TRUE(resolve_epochs(train)) << steps;
-    EXPECT_EQ(train.epochs, wanted) << steps << " steps of " << each;
+    EXPECT_EQ(train.length.epochs, wanted) << steps << " steps of " << each;
   }
   TrainConfig open;
-  open.steps = 100;
+  open.length.steps = 100;
   ASSERT_TRUE(resolve_epochs(open));
-  EXPECT_EQ(open.epochs, TrainConfig().epochs) << "nobody knows as yet";
+  EXPECT_EQ(open.length.epochs, TrainConfig().length.epochs) << "nobody knows as yet";
 
-  open.steps = kMaxEpochs + 1;
-  open.steps_per_epoch = 1;
+  open.length.steps = kMaxEpochs + 1;
+  open.length.steps_per_epoch = 1;
   const auto refused = resolve_epochs(open);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().where, "train.steps");

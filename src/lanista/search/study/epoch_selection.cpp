@@ -12,7 +12,7 @@ namespace lanista::study {
 
 SelectionRule selection_rule(const StudyConfig& config) {
   SelectionRule rule;
-  if (config.train.keep != kKeepBestEpoch) return rule;
+  if (config.train.measured.keep != kKeepBestEpoch) return rule;
   std::ranges::copy_if(config.goals, std::back_inserter(rule.goals),
                        [](const Goal& goal) { return is_metric(goal.metric); });
   if (!rule.selects_best()) return rule;

@@ -42,8 +42,8 @@ RandomTrial random_trial(Rng rng) {
   }
   if (out.config.goals.empty()) out.config.goals.push_back(kGoals[rng.below(kGoals.size())]);
   if (rng.bernoulli(0.5)) std::swap(out.config.goals.front(), out.config.goals.back());
-  if (rng.bernoulli(0.15)) out.config.train.keep = kKeepLast;
-  if (rng.bernoulli(0.4)) out.config.train.ties = kTiesToEarlier;
+  if (rng.bernoulli(0.15)) out.config.train.measured.keep = kKeepLast;
+  if (rng.bernoulli(0.4)) out.config.train.measured.ties = kTiesToEarlier;
   out.lr = rng.bernoulli(0.5) ? 1 : 0.5;
   out.sample["lr"] = out.lr;
   if (rng.bernoulli(0.5)) {
@@ -92,9 +92,9 @@ std::size_t by_hand(const RandomTrial& of, std::size_t epochs) {
   for (const Goal& goal : of.config.goals) {
     if (goal.metric.starts_with("val_")) goals.push_back(goal);
   }
-  if (of.config.train.keep == "last" || goals.empty()) return epochs - 1;
+  if (of.config.train.measured.keep == "last" || goals.empty()) return epochs - 1;
   // Once more by the loss changes nothing where it is a goal.
-  if (of.config.train.ties == "loss") goals.push_back({false, "val_loss"});
+  if (of.config.train.measured.ties == "loss") goals.push_back({false, "val_loss"});
   for (std::size_t i = 0; i < epochs; ++i) {
     bool is_best = !std::isnan(of.measurements[i].metrics.at(goals.front().metric));
     for (std::size_t k = 0; k < epochs && is_best; ++k) {
@@ -134,7 +134,7 @@ TEST(EpochSelector, SelectsBestEpoch) {
 TEST(EpochSelector, SelectsNonDominatedEpoch) {
   for (std::uint64_t number = 0; number < 5'000; ++number) {
     const RandomTrial of = random_trial(Rng(7).split(number));
-    if (of.config.train.keep == kKeepLast || of.config.goals.size() < 2) continue;
+    if (of.config.train.measured.keep == kKeepLast || of.config.goals.size() < 2) continue;
     const Measurement& kept = of.measurements[selected_index({selection_rule(of.config), of.sample}, of.measurements)];
     if (of.config.subject_to.size() > 1) continue;
     for (const Measurement& other : of.measurements) {
@@ -202,7 +202,7 @@ TEST(Result, UsesSelectedEpochOfEndedTrial) {
   for (const auto kind : {OutcomeKind::kFailed, OutcomeKind::kCancelled}) {
     EXPECT_EQ(result_of(config, trial_of(accuracy, kind)).epoch, 3);
   }
-  config.train.keep = kKeepLast;
+  config.train.measured.keep = kKeepLast;
   EXPECT_EQ(result_of(config, trial_of(accuracy, OutcomeKind::kSucceeded)).epoch, 3);
   EXPECT_EQ(standing(config, trial_of(accuracy, OutcomeKind::kSucceeded)).losses.front().second, -0.7);
 }
@@ -218,7 +218,7 @@ TEST(JointStanding, UsesSelectedEpochsUpToLastCommonEpoch) {
   EXPECT_DOUBLE_EQ(best->losses.front().second, -(0.7 + 0.9) / 2);
   EXPECT_EQ(best->trial, TrialId{1}) << "alone, it stands for 1.0";
 
-  config.train.keep = kKeepLast;
+  config.train.measured.keep = kKeepLast;
   const auto last = joint_ranking_key(config, {&longer, &shorter});
   ASSERT_TRUE(last);
   EXPECT_DOUBLE_EQ(last->losses.front().second, -(0.6 + 0.2) / 2);

@@ -9,8 +9,8 @@ namespace {
 
 StudyConfig config_with(const char* tuned) {
   StudyConfig config;
-  config.train.schedule = "cosine";
-  config.train.warmup_epochs = 2;
+  config.train.schedule.name = "cosine";
+  config.train.schedule.warmup_epochs = 2;
   config.strategy.then = {{"mltuner", {{"params", {{tuned, {0.1, 0.2}}}}}}, 2, 5};
   return config;
 }

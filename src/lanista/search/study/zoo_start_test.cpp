@@ -50,7 +50,7 @@ TEST(ZooStart, KeepsReferenceStepsFromRandomStart) {
   StudyView view = view_of({measured(1, {0.5, 0.8, 0.79, 0.81}), child, from_zoo(measured(3, {0.95}), "ab")});
 
   EXPECT_EQ(reference_of(view, view.trials[0], "accuracy", 0.81), (Reference{0.81 - 0.02 * 0.81, 20}));
-  view.config.train.keep = kKeepLast;
+  view.config.train.measured.keep = kKeepLast;
   EXPECT_EQ(reference_of(view, view.trials[1], "accuracy", 0.9).steps, 20) << "what its parent took";
   EXPECT_EQ(reference_of(view, view.trials[2], "accuracy", 0.95), (Reference{0.8, 40})) << "what the zoo's model took";
   EXPECT_EQ(reference_of(view, view.trials[2], "-loss", -0.05), Reference());

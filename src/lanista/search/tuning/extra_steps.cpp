@@ -146,9 +146,9 @@ ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std
 
 ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const EpochSchedule& epochs) {
   ExtraSteps out;
-  const std::int64_t steps = std::min(train.start_race, longest_branch(epochs, 1, 1));
-  if (steps < 1 || train.start == kStartOff || proposal.start) return out;
-  const bool is_file = train.start == kStartFile;
+  const std::int64_t steps = std::min(train.start.race, longest_branch(epochs, 1, 1));
+  if (steps < 1 || train.start.from == kStartOff || proposal.start) return out;
+  const bool is_file = train.start.from == kStartFile;
   if (is_file) out.expected.push_back({1, steps});
   out.most = (is_file ? 1 : kMaxRaceParents) * steps;
   return out;

@@ -185,12 +185,12 @@ TEST(SearchSteps, NeverExceedMaximum) {
 
 TEST(RaceSteps, CountStepsOfLosers) {
   TrainConfig train;
-  train.start_race = 10;
+  train.start.race = 10;
   EXPECT_EQ(race_steps(train, {}, of_steps(40)).most, 0) << "there is nothing to race";
-  train.start = "file";
+  train.start.from = "file";
   EXPECT_EQ(race_steps(train, {}, of_steps(40)).expected_steps(), 10);
   EXPECT_EQ(race_steps(train, {}, of_steps(4)).most, 3);
-  train.start = "study";
+  train.start.from = "study";
   EXPECT_EQ(race_steps(train, {}, of_steps(40)).expected_steps(), 0);
   EXPECT_EQ(race_steps(train, {}, of_steps(40)).most, 20);
 }

@@ -32,9 +32,9 @@ struct CustomStudy {
     return run_study(bench.services(fs, fake));
   }
   std::optional<study::ZooSnapshot> zoo_moment(const Services& services) const {
-    if (config.train.start != study::kStartZoo) return std::nullopt;
+    if (config.train.start.from != study::kStartZoo) return std::nullopt;
     return StudyZoo::begin(zoo_location(config, *services.data, kFolder),
-                           config.train.zoo_tasks == study::kRelatedTasks,
+                           config.train.start.zoo_tasks == study::kRelatedTasks,
                            static_cast<std::int64_t>(services.clock->unix_time()));
   }
   /// A study with any executor and any data.

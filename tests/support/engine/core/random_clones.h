@@ -62,7 +62,8 @@ inline CustomStudy random_clone_study(study::StudyConfig config, std::uint64_t s
   config.strategy.slots = 1 + static_cast<std::int64_t>(seed % 4);
   config.stop = {"none", Options::object()};
   return {config, [config, seed](const auto& models) {
-            return std::make_unique<RandomCloneStrategy>(*make_strategy(config, models), config.train.epochs, seed);
+            return std::make_unique<RandomCloneStrategy>(*make_strategy(config, models), config.train.length.epochs,
+                                                         seed);
           }};
 }
 

@@ -163,7 +163,7 @@ inline study::StudyConfig small_study(std::int64_t trials = 14) {
   must(config.space.params.add({"lr", space::FloatRange{0.01, 0.5, 0, true}, sgd}));
   must(config.space.params.add({"momentum", space::FloatRange{0, 0.9, 0, false}, sgd}));
   must(config.space.params.add({"lr", space::FloatRange{0.0001, 0.01, 0, true}, adam}));
-  config.train.epochs = 4;
+  config.train.length.epochs = 4;
   config.strategy = {"evolution", 3, {{"population", 6}, {"tournament", 3}}};
   config.stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}};
   config.budget = {trials, {}, {}};

@@ -46,7 +46,7 @@ class StudyProcess {
     worker_config.study_folder = settings.folder;
     worker_config.workers = settings.workers;
     worker_config.lanes = settings.lanes;
-    worker_config.metrics = config_.train.metrics;
+    worker_config.metrics = config_.train.measured.metrics;
     worker_config.checkpoint_every = config_.keep.checkpoint_every;
     worker_config.crash_marks = false;
     executor_ = *WorkerExecutor::create(worker_config, data_, nn::Operators(), fs_, clock_);

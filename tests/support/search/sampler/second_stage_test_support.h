@@ -19,8 +19,8 @@ inline Context staged_context(std::uint64_t seed, bool mutators = true) {
 inline study::StudyConfig staged_config(const Context& context, std::int64_t best, std::int64_t end = 2) {
   study::StudyConfig config;
   config.goals = context.goals;
-  config.train.epochs = context.epochs;
-  config.train.keep = study::kKeepLast;
+  config.train.length.epochs = context.epochs;
+  config.train.measured.keep = study::kKeepLast;
   config.space.params = context.params;
   config.strategy.name = "tpe";
   config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, best, end};
