@@ -102,7 +102,7 @@ class CmaEsSearch final : public ReplayableSampler {
       members.push_back({origin.x, origin.elsewhere || origin.generation != generation_});
     }
     const bool flat = *std::max_element(rank.begin(), rank.end()) == 0;
-    flat ? search_->tell_without_order() : search_->tell(members);
+    flat ? search_->update_from_ties() : search_->update(members);
     results_.clear();
     origins_.clear();
     ++generation_;
