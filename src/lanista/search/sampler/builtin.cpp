@@ -79,7 +79,7 @@ std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const st
     return refuse("stop.rule", "'" + config.stop.rule + "'",
                   "decides itself how far trials train, so it must be none or left out");
   }
-  const std::string once = "trains every proposal once, so that it must be ";
+  const std::string once = "trains every proposal once, so it must be ";
   if (config.strategy.repeat > 1) return refuse("strategy.repeat", std::to_string(config.strategy.repeat), once + "1");
   if (config.strategy.retry > 0) return refuse("strategy.retry", std::to_string(config.strategy.retry), once + "0");
   if (config.data.folds) return refuse("data.folds", std::to_string(*config.data.folds), once + "none");

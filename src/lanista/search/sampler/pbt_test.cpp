@@ -205,7 +205,7 @@ TEST(Pbt, ForksFromTopQuantile) {
       std::set<TrialId> failed;
       std::map<TrialId, double> last;
       play.train(*strategy, epochs, [&](TrialId id, const space::Sample&, std::int64_t) {
-        const double value = rng.bernoulli(0.1) ? kNan : static_cast<double>(rng.between(0, 5));  // There are many ties.
+        const double value = rng.bernoulli(0.1) ? kNan : static_cast<double>(rng.between(0, 5));  // Many ties.
         last[id] = value;
         return std::map<std::string, double>{{"acc", value}};
       });
@@ -364,9 +364,9 @@ TEST(Pbt, ForksOnlyWithinEqualFixedParameters) {
   EXPECT_GT(forks, 20);
 }
 
+enum class Toy { kGrid, kExploit, kBoth };
 /// The toy of the paper (Jaderberg et al. 2017, figure 2). Two members climb 1.2 - h0 x^2 - h1 y^2, each with one of
 /// the factors 0, and are compared by 1.2 - x^2 - y^2. Returns the best value.
-enum class Toy { kGrid, kExploit, kBoth };
 double toy(Toy how, std::uint64_t seed) {
   constexpr std::int64_t kEpochs = 40;
   const auto strategy = pbt(two_rates(seed, kEpochs), {{"population", 2}});
