@@ -13,7 +13,7 @@ using testing::must;
 using testing::small_context;
 using testing::text_of;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kQuietNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// Returns a space of d numbers in [0, 1] without mutations.
@@ -131,7 +131,7 @@ TEST(Bohb, CountsPromotedTrialsAtEachBudget) {
 }
 
 TEST(Bohb, CountsFailuresAndNanAsBad) {
-  for (const double lost : {kNan, kInfinite}) {
+  for (const double lost : {kQuietNan, kInfinite}) {
     Pair pair(unit_cube(5, 1));
     pair.train(pair.next(), 9, 0.5);
     for (int i = 0; i < 6; ++i) pair.train(pair.next(), 9, lost);

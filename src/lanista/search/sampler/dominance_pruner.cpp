@@ -151,7 +151,7 @@ void DominancePruner::end(const study::Ended& ended) {
     // An epoch with a NaN loss was measured. An epoch that ran out of memory was not.
     point.failed_at = std::max<std::int64_t>(1, by == study::kWhenDiverged ? measured : measured + 1);
     line.failed.insert(ended.trial);
-    for (const auto& [trial, other] : line.points) check(e, point, other, wrong);
+    for (const auto& [trial, other] : line.points) add_contradictions(e, point, other, wrong);
   });
   contradicted_.merge(wrong);
 }
@@ -161,12 +161,13 @@ void DominancePruner::record_survival(TrialId trial, std::int64_t epoch) {
   each_point(trial, [&](std::size_t e, Line& line, Point& point) {
     if (epoch <= point.survived) return;
     point.survived = epoch;
-    for (const TrialId id : line.failed) check(e, line.points.at(id), point, wrong);
+    for (const TrialId id : line.failed) add_contradictions(e, line.points.at(id), point, wrong);
   });
   contradicted_.merge(wrong);
 }
 
-void DominancePruner::check(std::size_t event, const Point& failed, const Point& through, Rules& wrong) const {
+void DominancePruner::add_contradictions(std::size_t event, const Point& failed, const Point& through,
+                                         Rules& wrong) const {
   if (through.survived < failed.failed_at) return;
   if (!is_dominated(event, failed.at, through.at, true)) return;
   const bool are_equal = failed.at == through.at;  // Two trainings of one proposal: the seed decided.
@@ -184,12 +185,12 @@ std::vector<std::string> DominancePruner::contradicted_rules() const {
 std::optional<DominancePruner::PruningReason> DominancePruner::of(TrialId trial, std::int64_t budget) const {
   const auto known = trials_.find(trial);
   if (known == trials_.end() || known->second.forked) return std::nullopt;
-  return implied_at(known->second.positions, known->second.measured, budget);
+  return pruning_reason_at(known->second.positions, known->second.measured, budget);
 }
 
-std::optional<DominancePruner::PruningReason> DominancePruner::implied_at(const LinePositions& positions,
-                                                                          std::int64_t measured,
-                                                                          std::int64_t budget) const {
+std::optional<DominancePruner::PruningReason> DominancePruner::pruning_reason_at(const LinePositions& positions,
+                                                                                 std::int64_t measured,
+                                                                                 std::int64_t budget) const {
   std::optional<PruningReason> first;
   for (std::size_t e = 0; e < events_.size(); ++e) {
     const auto& place = positions[e];
@@ -266,7 +267,7 @@ std::size_t DominancePruner::next_index(std::span<const QueueEntry> waiting, std
     const QueueEntry& one = waiting[i];
     const auto known = one.of ? trials_.find(*one.of) : trials_.end();
     const std::int64_t measured = known == trials_.end() ? 0 : known->second.measured;
-    if (implied_at(*one.positions, measured, one.budget)) return i;
+    if (pruning_reason_at(*one.positions, measured, one.budget)) return i;
   }
   std::vector<double> cancelled(waiting.size(), 0), value(waiting.size(), 0);
   for (std::size_t e = 0; e < events_.size(); ++e) {

@@ -61,7 +61,7 @@ class DominancePruner {
 
   /// A member of a group that has not begun.
   struct QueueEntry {
-    const LinePositions* positions = nullptr;
+    const LinePositions* positions = nullptr;  ///< Positions of its proposal; not null.
     double cost = 1;            ///< Cost of training it to its budget, in logical time.
     std::int64_t budget = 0;    ///< Epoch to which it trains.
     std::optional<TrialId> of;  ///< The paused trial that it resumes. None: it is a new trial.
@@ -114,9 +114,9 @@ class DominancePruner {
   void record_survival(TrialId trial, std::int64_t epoch);
   using Rules = std::set<std::pair<std::size_t, std::size_t>>;  ///< Pairs of event and rule.
   /// Adds the rules that are contradicted, if `through` survived the epoch in which `failed` failed.
-  void check(std::size_t event, const Point& failed, const Point& through, Rules& wrong) const;
-  std::optional<PruningReason> implied_at(const LinePositions& positions, std::int64_t measured,
-                                          std::int64_t budget) const;
+  void add_contradictions(std::size_t event, const Point& failed, const Point& through, Rules& wrong) const;
+  std::optional<PruningReason> pruning_reason_at(const LinePositions& positions, std::int64_t measured,
+                                                 std::int64_t budget) const;
   void end(const study::Ended& ended);
   FailureProbabilities failure_probabilities_on(std::size_t event, const Digest& line,
                                                 std::span<const QueueEntry> waiting,

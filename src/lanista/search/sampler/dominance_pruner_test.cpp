@@ -44,8 +44,8 @@ struct StudyEvents {
   void measure(TrialId trial, std::int64_t epoch) { by.observe(study::Measured{{trial, epoch, epoch, {}, {}}}); }
   void end(TrialId trial, const Outcome& outcome) { by.observe(study::Ended{trial, outcome}); }
   std::string of(TrialId trial, std::int64_t budget = 4) const {
-    const auto implied = by.of(trial, budget);
-    return implied ? std::to_string(implied->by.value) + ": " + implied->rule : "";
+    const auto pruned = by.of(trial, budget);
+    return pruned ? std::to_string(pruned->by.value) + ": " + pruned->rule : "";
   }
 };
 
@@ -186,7 +186,7 @@ class BruteForcePruner {
     if (b.batch < a.batch) out += (out.empty() ? "" : " and ") + std::string("diverged along batch down");
     return out.empty() ? "=" : out;
   }
-  bool stands(const std::string& rules) const {
+  bool applies(const std::string& rules) const {
     return std::ranges::none_of(wrong, [&](const auto& rule) { return rules.find(rule) != std::string::npos; });
   }
 
@@ -199,7 +199,7 @@ class BruteForcePruner {
         for (const std::string rule :
              {"diverged along lr up", "diverged along batch down", "out_of_memory along batch up"}) {
           const bool is_meant = between == "=" ? rule.starts_with(failed.failed_by)
-                                               : stands(between) && between.find(rule) != std::string::npos;
+                                               : applies(between) && between.find(rule) != std::string::npos;
           if (is_meant) found.insert(rule);
         }
       }
@@ -213,7 +213,7 @@ class BruteForcePruner {
       if (failed.failed_by.empty() || failed.forked || trial.forked) continue;
       if (failed.failed_at <= trial.measured || failed.failed_at > budget) continue;
       const std::string between = rules(failed.failed_by, failed, trial);
-      if (between.empty() || between == "=" || !stands(between)) continue;
+      if (between.empty() || between == "=" || !applies(between)) continue;
       return std::to_string(i) + ": " + between;
     }
     return "";
@@ -221,7 +221,7 @@ class BruteForcePruner {
 };
 
 TEST(DominancePruner, MatchesDefinitionOnRandomStudies) {
-  std::int64_t asked = 0, implied = 0, contradicted_rules = 0;
+  std::int64_t asked = 0, pruned = 0, contradicted_rules = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     Rng rng = Rng(seed).split("course");
     const double chance = rng.uniform(0.1, 0.6);
@@ -289,7 +289,7 @@ TEST(DominancePruner, MatchesDefinitionOnRandomStudies) {
           const std::string wanted = definition.of(id, budget);
           ASSERT_EQ(history.of(TrialId{id}, budget), wanted) << "seed " << seed << ", event " << i << ", trial " << id;
           ++asked;
-          implied += wanted.empty() ? 0 : 1;
+          pruned += wanted.empty() ? 0 : 1;
         }
       }
       const auto contradicted_texts = history.by.contradicted_rules();
@@ -298,7 +298,7 @@ TEST(DominancePruner, MatchesDefinitionOnRandomStudies) {
     }
     contradicted_rules += std::ssize(definition.wrong);
   }
-  EXPECT_GT(implied, asked / 100);
+  EXPECT_GT(pruned, asked / 100);
   EXPECT_GT(contradicted_rules, 50);
 }
 
@@ -320,8 +320,8 @@ std::int64_t trained_of(const std::vector<std::pair<double, std::int64_t>>& grid
     const TrialId trial = history.begin(proposal(lr, batch));
     if (history.by.of(trial, 4)) {
       EXPECT_TRUE(fails(lr, batch)) << "a pruned trial would have failed";
-      Outcome implied{OutcomeKind::kPrunedByRule, "", {}, "", {}};
-      history.end(trial, implied);
+      Outcome pruned{OutcomeKind::kPrunedByRule, "", {}, "", {}};
+      history.end(trial, pruned);
       continue;
     }
     ++trained;

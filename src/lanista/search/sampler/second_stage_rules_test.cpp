@@ -39,10 +39,10 @@ TEST(SecondStage, RanksAsTheStudyDoes) {
         }
         strategy->observe(study::Ended{TrialId{id}, {}});
       }
-      const auto finals = must(strategy->suggest({1, 1})).proposals();
-      ASSERT_EQ(finals.size(), 1U);
+      const auto refinements = must(strategy->suggest({1, 1})).proposals();
+      ASSERT_EQ(refinements.size(), 1U);
       const std::uint32_t wanted = !best_epoch ? 2 : bounded ? 3 : 1;
-      EXPECT_EQ(finals[0].parent, TrialId{wanted}) << best_epoch << bounded;
+      EXPECT_EQ(refinements[0].parent, TrialId{wanted}) << best_epoch << bounded;
     }
   }
 }

@@ -235,7 +235,7 @@ void expect_rebuilt(const SimulatedStudy& played, const Make& make) {
 }
 
 TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
-  std::int64_t several = 0, rested = 0, ended_early = 0;
+  std::int64_t several = 0, num_paused = 0, ended_early = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
@@ -271,7 +271,7 @@ TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
         under_way.insert(id);
         if (std::holds_alternative<study::Ended>(event)) under_way.erase(id);
         searched += std::holds_alternative<study::Proposed>(event) ? 1 : 0;
-        rested += std::holds_alternative<study::Paused>(event) ? 1 : 0;
+        num_paused += std::holds_alternative<study::Paused>(event) ? 1 : 0;
       } else {
         EXPECT_TRUE(under_way.empty()) << "a refinement ran during the search";
         EXPECT_EQ(proposal.budget, context.epochs);
@@ -308,7 +308,7 @@ TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
     expect_rebuilt(played, [&] { return make(&unread); });
   }
   EXPECT_GT(several, 20);
-  EXPECT_GT(rested, 50);
+  EXPECT_GT(num_paused, 50);
   EXPECT_GT(ended_early, 10);
 }
 

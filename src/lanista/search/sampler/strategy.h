@@ -39,7 +39,7 @@ struct NewTrial {
 /// later in the group. If its state was deleted, the trial continues from its own.
 struct ResumeTrial {
   TrialId trial;
-  std::int64_t budget = 0;
+  std::int64_t budget = 0;               ///< Epoch to which it trains.
   std::optional<study::Fork> fork = {};  ///< Source and new sample, without an address.
 };
 /// A member of a group that ends a running or paused trial. Its result so far counts.
@@ -54,7 +54,7 @@ using Member = std::variant<NewTrial, ResumeTrial, StopTrial>;
 /// Members begin in their order as slots become free. A group may have more members than there are slots.
 struct TrialGroup {
   std::int64_t id = 0;  ///< Number that the strategy gives; 0 for none.
-  std::vector<Member> members;
+  std::vector<Member> members;  ///< Members in the order in which they begin.
   bool barrier = false;  ///< Whether the engine asks again only when all members have ended or are paused.
   double priority = 0;   ///< Workers prefer higher ones. It changes no result.
   /// Cost of each member in logical time, when the group was suggested. The engine uses it to order a group of a study
@@ -74,7 +74,7 @@ struct Suggestion {
     kSpaceExhausted,  ///< Everything was proposed. It asks again when a slot becomes free.
   };
   Kind kind = Kind::kGroup;
-  TrialGroup group;
+  TrialGroup group;  ///< Empty unless `kind` is kGroup.
 
   /// Returns a suggestion of kWait.
   static Suggestion wait() { return {Kind::kWait, {}}; }
@@ -181,11 +181,11 @@ std::unique_ptr<Strategy> compose(std::unique_ptr<Sampler> sampler, std::unique_
 
 /// The input of a sampler: the space, the goals and a random stream.
 struct Context {
-  std::shared_ptr<const mutate::ModelSpace> models;
-  space::SearchSpace params;
-  std::vector<study::Goal> goals;
-  std::int64_t epochs = 1;  ///< Epochs of the whole schedule of a proposal.
-  Rng rng;
+  std::shared_ptr<const mutate::ModelSpace> models;  ///< Base models, mutators and limits.
+  space::SearchSpace params;                         ///< Hyper-parameters and model choices.
+  std::vector<study::Goal> goals;                    ///< Goals in order of importance.
+  std::int64_t epochs = 1;                           ///< Epochs of the whole schedule of a proposal.
+  Rng rng;                                           ///< Stream of all random numbers of the sampler.
   std::vector<study::Constraint> constraints = {};  ///< Those known before training and those that are measured.
 };
 
