@@ -283,7 +283,7 @@ TEST(CmaEsSearch, ReplaysSixteenParallelTrialsInAnyOrder) {
     auto live = make(cmaes_plugin(), context), replayed = make(cmaes_plugin(), context);
     std::vector<TrialId> running;
     std::uint32_t id = 0;
-    const auto tell = [&](const study::Event& event) {
+    const auto feed_event = [&](const study::Event& event) {
       live->observe(event);
       replayed->observe(event);
     };
