@@ -105,7 +105,7 @@ Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& dupl
   const auto most = std::max_element(reasons.begin(), reasons.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   return Error{Code::kResourceExhausted,
-               "bad luck: " + std::to_string(attempts) + " draws gave nothing new (" + std::to_string(most->second) +
+               "bad luck: " + std::to_string(attempts) + " samples gave nothing new (" + std::to_string(most->second) +
                    " of them: " + most->first + ")",
                ""};
 }
