@@ -19,7 +19,7 @@ struct EpochSchedule {
   std::int64_t batch = 1;  ///< Rows of a step.
   std::int64_t length = 1;  ///< Steps of an epoch.
   std::int64_t budget = 0;  ///< Step after which a shorter epoch ends; 0: no budget.
-  /// Number of the first pass over all rows, from 1. Pass p before it reads the share p / all_rows_at.
+  /// /// Passes until one reads all rows: pass p, from 0, reads the share min(1, (p + 1) / all_rows_at).
   std::int64_t all_rows_at = 1;
 
   /// Returns the steps of a pass over all rows.
