@@ -69,7 +69,7 @@ Result<void> set_nesterov(StepSettings& numbers, const Value& value) {
   return {};
 }
 
-/// A quantised range gives whole numbers as real ones.
+/// Sets the batch. A quantised range gives whole numbers as real ones.
 Result<void> set_batch(StepSettings& numbers, const Value& value) {
   LANISTA_ASSIGN(const double size, real("batch", value));
   if (!(size >= 1 && size <= static_cast<double>(kMaxBatch)) || size != std::floor(size)) {
@@ -221,7 +221,7 @@ Result<void> check_rate(double factor) {
   if (std::isfinite(factor) && factor > 0 && factor <= kMaxRateFactor) return {};
   const std::string seen = "is " + space::value_text(factor);
   if (factor == 0) {
-    return Error{Code::kInvalidArgument, seen + ", which trains nothing; model.frozen says what is not trained", ""};
+    return Error{Code::kInvalidArgument, seen + ", which trains nothing; model.frozen sets what is not trained", ""};
   }
   return Error{Code::kInvalidArgument,
                seen + "; it must be above 0, and at most " + std::to_string(static_cast<std::int64_t>(kMaxRateFactor)),

@@ -73,9 +73,9 @@ class EpochSelector {
 };
 
 /// Returns the index of the selected measurement. There must be at least one measurement.
-std::size_t selected_index(EpochSelector kept, std::span<const Measurement> measurements);
+std::size_t selected_index(EpochSelector selector, std::span<const Measurement> measurements);
 /// Returns the measurements with the metrics that were selected by the end of each epoch. Epochs and steps are
 /// unchanged. Comparisons at equal fidelity read the result.
-std::vector<Measurement> selected_measurements(EpochSelector kept, std::span<const Measurement> measurements);
+std::vector<Measurement> selected_measurements(EpochSelector selector, std::span<const Measurement> measurements);
 
 }  // namespace lanista::study

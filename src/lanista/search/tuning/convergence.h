@@ -4,7 +4,6 @@
 #include <span>
 #include <string_view>
 
-#include "lanista/base/result.h"
 
 namespace lanista::study {
 

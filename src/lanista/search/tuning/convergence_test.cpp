@@ -110,11 +110,10 @@ TEST(Convergence, DifferenceOfSlopesInStandardErrors) {
   EXPECT_EQ(slope_difference_in_errors(Numbers{1}, Numbers{0}), 0);
 }
 
-TEST(Convergence, NamesOfTrendsAreReadAgain) {
-  for (const Trend trend : {Trend::kConverging, Trend::kUnstable, Trend::kDiverged}) {
-    EXPECT_EQ(*trend_from_name(trend_name(trend)), trend);
-  }
-  EXPECT_EQ(trend_from_name("start").error().code, Code::kDataLoss);
+TEST(Convergence, HasStoredTrendNames) {
+  EXPECT_EQ(trend_name(Trend::kConverging), "converging");
+  EXPECT_EQ(trend_name(Trend::kUnstable), "unstable");
+  EXPECT_EQ(trend_name(Trend::kDiverged), "diverged");
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ class TuneSearch {
   TuneRules rules_;
   std::int64_t longest_, trials_;
   ProposeSetting propose_;
-  bool from_now_ = false;  ///< the first try is the current setting
+  bool includes_current_ = false;  ///< the first try is the current setting
   double start_loss_ = 0;
   Stage stage_ = Stage::kTime;
   std::int64_t time_ = 0;  ///< steps of a try
