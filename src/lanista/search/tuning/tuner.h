@@ -79,7 +79,8 @@ struct TuneRules {
   std::string on;  ///< Metric that must improve; empty: val_accuracy, else val_loss.
   bool paired = true;  ///< All branches of a search read the same mini-batches.
   double sequential = 0;  ///< Standard errors by which a slower try is discarded early; 0: never.
-  double final_round_factor = 1;  ///< Factor of the steps that the two best tries run before the choice; 1: no final round.
+  /// Factor of the steps that the two best tries run before the choice; 1: no final round.
+  double final_round_factor = 1;
   bool progress = true;  ///< The winner of the first search needs a loss below the one at the start.
   /// With halving: largest factor between the current setting and those of later searches; 0: no limit.
   double reach = 20;

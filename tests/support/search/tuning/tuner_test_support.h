@@ -68,7 +68,7 @@ struct Scripted {
     }
   }
   /// Indices of the tries with a branch that still exists.
-  Indices is_alive() const {
+  Indices alive() const {
     Indices out;
     for (std::size_t i = 0; i < search.tries().size(); ++i) {
       if (search.tries()[i].is_alive) out.push_back(i);
