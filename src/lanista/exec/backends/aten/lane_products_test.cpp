@@ -22,20 +22,20 @@ at::Tensor random_matrices(Rng& rng, std::vector<std::int64_t> sizes, at::Tensor
   const bool turned = rng.between(0, 1) == 1, inner_first = rng.between(0, 3) == 0;
   const bool shared = rng.between(0, 4) == 0 && sizes.size() == 3;
   const std::int64_t gap = rng.between(0, 2) == 0 ? rng.between(1, 5) : 0;
-  std::vector<std::int64_t> lying = sizes;
-  if (turned) std::swap(lying[lying.size() - 1], lying[lying.size() - 2]);
-  if (shared) lying[0] = 1;
-  if (inner_first && sizes.size() == 4) std::swap(lying[0], lying[1]);
-  const std::int64_t columns = lying.back();
-  lying.back() += gap;
+  std::vector<std::int64_t> strided_sizes = sizes;
+  if (turned) std::swap(strided_sizes[strided_sizes.size() - 1], strided_sizes[strided_sizes.size() - 2]);
+  if (shared) strided_sizes[0] = 1;
+  if (inner_first && sizes.size() == 4) std::swap(strided_sizes[0], strided_sizes[1]);
+  const std::int64_t columns = strided_sizes.back();
+  strided_sizes.back() += gap;
   std::int64_t count = 1;
-  for (const std::int64_t each : lying) count *= each;
+  for (const std::int64_t each : strided_sizes) count *= each;
   // Memory may begin anywhere.
   const std::int64_t offset = rng.between(0, 3) == 0 ? rng.between(1, 3) : 0;
   at::Tensor x = at::empty({offset + count}, at::TensorOptions(at::kDouble));
   for (std::int64_t i = 0; i < x.numel(); ++i) x.data_ptr<double>()[i] = rng.normal();
   x = x.to(like.device()).to(c10::typeMetaToScalarType(like.dtype()));
-  x = x.narrow(0, offset, count).view(lying).narrow(-1, 0, columns);
+  x = x.narrow(0, offset, count).view(strided_sizes).narrow(-1, 0, columns);
   if (inner_first && sizes.size() == 4) x = x.transpose(0, 1);
   if (turned) x = x.transpose(-1, -2);
   return shared ? x.expand(sizes) : x;
