@@ -47,8 +47,8 @@ double cost_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, 
          std::min(1.0, warps / wanted);
 }
 
-const TileShape& tile_shape_for(bool doubles, bool any_strides, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends,
-                          std::string_view asked) {
+const TileShape& tile_shape_for(bool doubles, bool any_strides, std::int64_t batch, std::int64_t m, std::int64_t n,
+                                bool ends, std::string_view asked) {
   const TileShape* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const TileShape& tile_shape : kTileShapes) {
