@@ -1,4 +1,5 @@
-// How machines of blocks are made, where states lie, and what the CPU does for them. Steps are in block_steps.cpp.
+// Construction of block executables, their lane states, and the work that the CPU does for them. Steps are in
+// block_steps.cpp.
 #include "lanista/exec/backends/cuda_blocks/block_executable.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ Result<std::unique_ptr<nn::Executable>> BlockExecutable::compile(BlockDevice& de
                                                                  const step::InferenceStep& infer,
                                                                  const nn::ProgramOptions& options) {
   LANISTA_TRY(check_options(options));
-  // Of one numeric class with the blocks; the caller has seen that this CPU has it.
+  // It has the numeric class of the block backend. The caller has checked that this CPU supports it.
   const kernels::Isa isa = kernels::best_isa() == kernels::Isa::kAvx512 ? kernels::Isa::kAvx512 : kernels::Isa::kAvx2;
   nn::ProgramOptions like = options;
   like.backend = nullptr;
@@ -96,7 +97,7 @@ BlockExecutable::BlockExecutable(nn::ExecutableProperties properties, BlockDevic
   } else {
     target_ = nn::Reorder::to_layout(target.shape, nn::value_layout(target.shape));
   }
-  // A step's part in the staging: a batch a lane, its numbers, and their fringes.
+  // Staging bytes of one step: a batch per lane, its hyper-parameters, and the alignment of both.
   const std::int64_t sample = 4 * (sample_values_ + target_values_ + 1) + 8;
   const std::int64_t lr_ranges = 16 * (std::ssize(state_format_->layout().trained) + 64);
   staging_bytes_per_lane_ =
@@ -111,7 +112,7 @@ BlockExecutable::~BlockExecutable() {
   device_->launch_batcher().leave(this);
   if (rounds_.empty()) return;
   try {
-    device_->wait();  // nobody else may have the staging yet
+    device_->wait();  // until then, the staging memory is in use
   } catch (const std::exception&) {
   }
 }
@@ -190,7 +191,7 @@ void BlockExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   at = {std::move(state), false, std::move(spare_slabs_.back())};
   spare_slabs_.pop_back();
   try {
-    at.state.ensure_unique();  // what is written here later may not be anybody else's
+    at.state.ensure_unique();  // later writes must not change another state
     upload_state(lane);
   } catch (...) {
     state = std::move(at.state);
@@ -207,7 +208,7 @@ nn::LaneState BlockExecutable::detach(std::int64_t lane) {
   try {
     download_state(lane);
   } catch (const std::runtime_error&) {
-    abort_on_lost_device("block");  // the host's memory of it is older than its steps
+    abort_on_lost_device("block");  // the host copy is older than the steps
   }
   LaneSlot left = std::exchange(at, {});
   spare_slabs_.push_back(std::move(left.slab));
@@ -247,7 +248,7 @@ std::vector<Tensor> BlockExecutable::extract_state(std::int64_t lane) const {
   return lane_slot(lane).state.extract();
 }
 
-// Lends the state of a lane to the CPU's program of one lane.
+// Runs `f` with the state of a lane in the CPU executable of one lane.
 template <class F>
 void BlockExecutable::with_cpu_executable(std::int64_t lane, bool changes, const F& f) const {
   download_state(lane);
@@ -309,7 +310,7 @@ void BlockExecutable::predict(std::int64_t lane, const nn::Batch& batch, nn::Pre
   with_cpu_executable(lane, false, [&] { cpu_executable_->evaluator().predict(0, batch, out); });
 }
 
-// Batches come once, and every lane wants them all: so lanes take turns at each.
+// Batches can be read only once, and every lane reads all of them. So all lanes process each batch in turn.
 void BlockExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) {
   while (const nn::Batch* batch = batches()) {
     for (nn::LaneMetrics& each : lanes) {
@@ -332,7 +333,7 @@ void BlockExecutable::profile_step(const nn::Batch& batch, const nn::LaneHyper& 
   with_cpu_executable(0, true, [&] { cpu_executable_->evaluator().profile_step(batch, hyper, done); });
 }
 
-// What the device does not do in a chunk: a stop before every commit, squares of gradients.
+// The CPU runs chunks that need features the device lacks: a hook before every commit, or gradient norms.
 void BlockExecutable::run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
   std::vector<nn::LaneResult> own(1);
   for (std::int64_t step = 0; step < chunk.steps; ++step) {
