@@ -89,7 +89,8 @@ TEST(SimulatedStudy, RetrainsBestAfterSearch) {
   EXPECT_NEAR((staged->course.makespan - searched->course.makespan) / step, 2 * (own + discarded), 1e-6);
 }
 
-// On nine workers by hand: 3 rounds of an epoch, then one of 2, of 6, of 18, for who waits at a rung cannot be helped.
+// Computed by hand for nine workers: 3 rounds of one epoch, then one of 2, of 6 and of 18. Waits at rungs are
+// unavoidable.
 TEST(SimulatedStudy, WaitsAtRungs) {
   const auto config = equal_trials("successive_halving", {{"trials", 27}, {"cycles", 1}}, 27, 27);
   const auto one = simulated(config, workers(1)), nine = simulated(config, workers(9));

@@ -1,5 +1,4 @@
-// Studies whose trials start from what others were, really trained: stopped and taken up anywhere, on any workers, they
-// come to the same end.
+// Studies with warm starts and real training. They give equal results on any workers, and after a stop at any point.
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
@@ -179,7 +178,7 @@ TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
   EXPECT_GT(repeated, 0);
 }
 
-// What the parent measured last the child would measure before its first step, where the plan says so.
+// If the transfer plan is exact, the child has the last measurement of its parent before its first step.
 TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
   const CustomStudy custom = warm(1);
   MemoryFileSystem disk;

@@ -63,12 +63,12 @@ TEST(StageProcessPool, AvoidUnreachableHosts) {
 
 // A host may be used again after a process was killed there; so may this host.
 TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
-  Hosts killed({"kill -9 $$"}), told({"exit 137"}), here({"exit 1"}, false);
+  Hosts killed({"kill -9 $$"}), reported({"exit 137"}), here({"exit 1"}, false);
   for (int i = 1; i < 4; ++i) {
     EXPECT_NE(killed.step(2).find("was killed by signal 9"), std::string::npos);
-    EXPECT_NE(told.step(2).find("was killed by signal 9"), std::string::npos);
+    EXPECT_NE(reported.step(2).find("was killed by signal 9"), std::string::npos);
     EXPECT_NE(here.step(2).find("ended with exit code 1"), std::string::npos);
-    EXPECT_EQ(killed.launches[0] + told.launches[0] + here.launches[0], 3 * i);
+    EXPECT_EQ(killed.launches[0] + reported.launches[0] + here.launches[0], 3 * i);
   }
 }
 

@@ -50,11 +50,11 @@ TEST_P(StagedStep, TrainAsOneThread) {
       }
       EXPECT_TRUE(ours.extract(0) == plain.extract(0)) << count << " stages";
       const OwnedBatch batch = random_batch(derived, 5, 50);
-      std::vector<double> ours_says(static_cast<std::size_t>(5 * ours.prediction_size())), plain_says = ours_says;
+      std::vector<double> staged(static_cast<std::size_t>(5 * ours.prediction_size())), unstaged = staged;
       if (precision == Precision::kFloat32) continue;
-      ours.predict(0, batch.view(), ours_says);
-      plain.predict(0, batch.view(), plain_says);
-      EXPECT_EQ(ours_says, plain_says);
+      ours.predict(0, batch.view(), staged);
+      plain.predict(0, batch.view(), unstaged);
+      EXPECT_EQ(staged, unstaged);
     }
   }
 }

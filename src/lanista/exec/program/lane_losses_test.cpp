@@ -164,11 +164,11 @@ TEST_P(SampleLosses, MatchFormulaAndAverageToTheStepLoss) {
     std::vector<std::uint8_t> active(static_cast<std::size_t>(lanes), 0);
     active[static_cast<std::size_t>(lane)] = 1;
     std::vector<LaneHyper> hyper(active.size(), {.label_smoothing = smoothing});
-    std::vector<double> told(active.size());
+    std::vector<double> losses_of_step(active.size());
     const Batch view = batch.view();
-    program.train_step({&view, 1}, hyper, active, told);
+    program.train_step({&view, 1}, hyper, active, losses_of_step);
     const double rounding = precision == Precision::kFloat64 ? 1e-13 : 2e-6;
-    EXPECT_NEAR(mean, told[static_cast<std::size_t>(lane)], rounding * std::max(1.0, std::abs(mean)));
+    EXPECT_NEAR(mean, losses_of_step[static_cast<std::size_t>(lane)], rounding * std::max(1.0, std::abs(mean)));
   }
 }
 

@@ -21,13 +21,13 @@ TEST(ThreadPool, RunsEveryTaskOnce) {
     for (const std::int64_t num_tasks : {0, 1, 2, 7, 100}) {
       for (int round = 0; round < 50; ++round) {
         std::vector<std::atomic<int>> done(static_cast<std::size_t>(num_tasks));
-        std::atomic<int> strangers = 0;
+        std::atomic<int> unknown_threads = 0;
         pool.parallel_for(num_tasks, [&](int thread, std::int64_t task) {
-          if (thread < 0 || thread >= threads) ++strangers;
+          if (thread < 0 || thread >= threads) ++unknown_threads;
           ++done[static_cast<std::size_t>(task)];
         });
         for (const auto& times : done) EXPECT_EQ(times, 1);
-        EXPECT_EQ(strangers, 0);
+        EXPECT_EQ(unknown_threads, 0);
       }
     }
   }

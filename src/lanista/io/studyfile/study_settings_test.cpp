@@ -194,9 +194,10 @@ TEST(StudyFile, ReadsRungRuleAndRefusesMisuse) {
   EXPECT_EQ(read_study(write_study(*config), "again.yaml")->implied, config->implied);
 
   const std::string where = "mine.yaml:1:18: implied[0].when: 'decided' ";
-  EXPECT_EQ(
-      refusal(rule + good + "stop: {rule: asha}\n"),
-      where + "needs rungs with trials that wait for each other, stop.rule hyperband or successive_halving; it is asha");
+  EXPECT_EQ(refusal(rule + good + "stop: {rule: asha}\n"),
+            where +
+                "needs rungs with trials that wait for each other, stop.rule hyperband or successive_halving; "
+                "it is asha");
   EXPECT_TRUE(refusal(rule + good).starts_with(where + "needs rungs"));
   EXPECT_EQ(refusal(rule + "goal: maximize val_accuracy\n" + halving),
             where +

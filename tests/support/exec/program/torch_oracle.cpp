@@ -314,12 +314,12 @@ std::vector<at::Tensor> TorchModel::apply(const graph::Node& node, const Values&
     if (found == tensors_.end()) return at::Tensor();
     return found->second.requires_grad() ? rounded(found->second) : found->second;
   };
-  const std::function<at::Tensor(const at::Tensor&, double)> draw = [&](const at::Tensor& x, double p) {
+  const std::function<at::Tensor(const at::Tensor&, double)> sample_mask = [&](const at::Tensor& x, double p) {
     return mask(node, p, x, batch);
   };
   std::function<at::Tensor(const at::Tensor&)> off;
   if (disturbance_ != 0) off = [&](const at::Tensor& value) { return rounded(value); };
-  return rule->second({args, inputs, param, draw, off, training});
+  return rule->second({args, inputs, param, sample_mask, off, training});
 }
 
 at::Tensor TorchModel::features(const graph::Node& input, const OwnedBatch& batch) const {

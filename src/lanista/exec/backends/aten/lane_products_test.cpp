@@ -241,7 +241,7 @@ TEST_P(LaneProductsTest, FuseUpdatesWithEqualResults) {
     const std::int64_t begin = rng.between(0, 2) > 0 ? 16 : rng.between(0, 9);
     const std::int64_t gap = rng.between(0, 2) > 0 ? 4 - m * n % 4 : rng.between(0, 3);
     const at::Tensor left = normals({lanes, k, m}).to(like).transpose(1, 2), right = normals({lanes, k, n}).to(like);
-    const at::Tensor lr_ranges = normals({lanes, UpdateHyperTable::kColumns}).abs().add(0.1).to(like.device());
+    const at::Tensor hyper = normals({lanes, UpdateHyperTable::kColumns}).abs().add(0.1).to(like.device());
     const at::Tensor active = at::ones({lanes}, like.dtype(at::kLong));
     if (lanes > 1) active.select(0, rng.between(0, lanes - 1)).fill_(0);
     const auto rule = static_cast<std::size_t>(rng.between(0, 4));
@@ -250,7 +250,7 @@ TEST_P(LaneProductsTest, FuseUpdatesWithEqualResults) {
     const auto descended_of = [&](const at::Tensor& state, std::int64_t from) {
       const auto part = [&](std::int64_t i) { return state.select(0, i).narrow(1, from, row - from).data_ptr(); };
       return lane::UpdateTarget{.active = reinterpret_cast<const long long*>(active.data_ptr()),
-                                .hyper = lr_ranges.data_ptr<double>(),
+                                .hyper = hyper.data_ptr<double>(),
                                 .parameters = part(0),
                                 .slots = {part(1), slots == 2 ? part(2) : nullptr},
                                 .lane = row,

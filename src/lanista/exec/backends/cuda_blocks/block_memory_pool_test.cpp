@@ -153,10 +153,10 @@ TEST(BlockMemory, FailsBeforeTrainingWhenExhausted) {
   nn::Executable& executable = **compiled;
   executable.lanes().attach(0, *executable.memory().make_state(1));
   device.max_bytes = device.total();
-  const auto max_bytes = executable.memory().reserve_lanes(3);
-  ASSERT_FALSE(max_bytes.ok());
-  EXPECT_EQ(max_bytes.error().code, Code::kResourceExhausted);
-  EXPECT_NE(max_bytes.error().message.find("run.lanes"), std::string::npos) << max_bytes.error().message;
+  const auto reserved = executable.memory().reserve_lanes(3);
+  ASSERT_FALSE(reserved.ok());
+  EXPECT_EQ(reserved.error().code, Code::kResourceExhausted);
+  EXPECT_NE(reserved.error().message.find("run.lanes"), std::string::npos) << reserved.error().message;
   EXPECT_EQ(executable.lanes().clone(0, 1, 5).error().code, Code::kResourceExhausted);
   nn::LaneState state = *executable.memory().make_state(2);
   EXPECT_THROW(executable.lanes().attach(1, std::move(state)), std::bad_alloc);

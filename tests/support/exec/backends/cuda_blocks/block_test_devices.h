@@ -10,14 +10,14 @@
 #include "support/exec/backends/cuda_blocks/block_race_detector.h"
 #include "support/exec/program/test_models.h"
 
-// Hosts that run blocks otherwise: threads in another order, every access watched.
+// Host devices that run blocks with another thread order, or with the race detector.
 namespace lanista::device::testing {
 
 using namespace nn::testing;
 
 inline constexpr std::int64_t kRaceTestBatch = 7;
 
-// The host's blocks with another way to run a lane; it knows how long every allocation is.
+// The host device with a replaceable way to run a lane. It knows the size of every allocation.
 class HostBlockDeviceBase : public BlockDevice {
  public:
   std::byte* allocate(MemoryKind kind, std::int64_t bytes) override {
@@ -62,7 +62,7 @@ class RaceDetectingDevice final : public HostBlockDeviceBase {
   RaceReport race_report;
 };
 
-// Two steps of a lane; its state, or nothing where an operator has no form.
+// The state after two steps of a lane, or nothing if an operator is unsupported.
 inline std::vector<Tensor> train_on(BlockDevice& device, const Derived& derived, std::int64_t size = kRaceTestBatch) {
   auto executable = BlockExecutable::compile(device, &derived.train, derived.infer, {.max_batch = size});
   if (!executable) return {};

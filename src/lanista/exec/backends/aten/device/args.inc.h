@@ -76,6 +76,7 @@ struct Product {
   double scale;                                     // of the product, before the bias
   double a, b;                                      // of f
   long long activation;                             // f, an ActivationFn
+
   UpdateTarget to;         // parameters [m, n] of each lane, in the order of y; y is their gradient
   long long fused_update;  // UpdateRule that is applied instead of storing y; or kNoUpdate
 };

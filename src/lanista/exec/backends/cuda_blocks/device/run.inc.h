@@ -14,7 +14,7 @@
 namespace lanista::device::block {
 namespace {
 
-/// Runs a call and returns the first thread of the next one.
+/// Runs a call. Returns the number of threads that its last pass uses, so that the next call begins after them.
 BLOCK_NOINLINE_FN int run_call(const Call& call, const Frame& f, int first_thread) {
   switch (call.op) {
     case kProduct:
