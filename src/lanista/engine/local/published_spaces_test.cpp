@@ -25,7 +25,7 @@ mutate::ModelInterface ends_for(std::string_view name) {
   return {{{"shape", std::vector<std::int64_t>{12}}, {"dtype", "index"}}, kOutputs};
 }
 
-/// The model of the first seeded sample that makes one.
+/// The model of the first seeded sample that is valid.
 graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::ModelInterface& ends,
                          const nlohmann::json& options = nlohmann::json::object()) {
   const auto ops = graph::builtin_ops();
@@ -88,7 +88,7 @@ std::int64_t trained_numbers(const graph::Graph& model) {
 }
 
 TEST(PublishedSpaces, SurviveAnOnnxRoundTripAtPublishedSizes) {
-  constexpr std::int64_t kMost = 8'000'000;  // larger ones would take gigabytes here, and hold no other operators
+  constexpr std::int64_t kMost = 8'000'000;  // larger ones need gigabytes and have no other operators
   int exported = 0;
   for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
     for (const mutate::Preset& preset : published.presets) {

@@ -115,7 +115,7 @@ TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
   EXPECT_GT(all.kept_random, 0);
 }
 
-/// Every trial that raced, again and alone. How many there were.
+/// Repeats every trial with a race alone. Returns the number of those trials.
 int RaceStudy::repeated(const CustomStudy& custom, int& scored) {
   MemoryFileSystem disk;
   const engine::StudyView view = run_to_end(disk, custom, 2, 0);
@@ -153,7 +153,7 @@ TEST_F(RaceStudy, HasTrialsThatBeganWithTheWinner) {
   EXPECT_GT(shrunk, 0);
 }
 
-TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
+TEST_F(RaceStudy, IsEqualWithLossShrinkingAndRecalibration) {
   const CustomStudy custom = study(1, "", kShrinking);
   MemoryFileSystem reference;
   Moments moments;
@@ -179,7 +179,7 @@ TEST_F(RaceStudy, ChargesLogicalTimeForItsRaces) {
   for (const store::Record& record : records) {
     if (record.type != store::RecordType::kProposed || !record.body["proposal"].contains("race")) continue;
     const auto& race = record.body["proposal"]["race"];
-    // Five steps an epoch of 67 rows; three of them, of each that is given up.
+    // An epoch of 67 rows has five steps; each discarded candidate trains three.
     const auto others = static_cast<double>(race["rivals"].size() + 1);
     EXPECT_EQ(race["steps"], 3);
     EXPECT_EQ(race["time"].get<double>(), record.body["logical_epoch"].get<double>() * (3 * others) / 5);

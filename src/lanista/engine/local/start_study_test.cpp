@@ -41,9 +41,9 @@ budget: {trials: 12}
 class StartStudy : public testing::BlobStudy {
  protected:
   CustomStudy study(std::uint64_t seed) { return engine::testing::random_clone_study(configured(kStudy, seed), seed); }
-  /// Mutations begin with what the engine finds for them.
+  /// Mutations start from the weights that the engine finds for them.
   CustomStudy warm(std::uint64_t seed) const { return testing::as_configured(configured(kWarmStudy, seed)); }
-  /// One life of a process. A pause is asked for behind so many events, 0: never.
+  /// One run of the process. It requests a pause after so many events; 0: never.
   Result<engine::RunResult> run_process(MemoryFileSystem& disk, const CustomStudy& study, std::int64_t workers,
                                         int events, const std::function<void()>& on_event = {},
                                         std::int64_t lanes = 0) {
@@ -128,8 +128,8 @@ keep: {top: 6, checkpoint_every: 0s}
 budget: {trials: 24}
 )yaml";
 
-// Slots and steps come along, parts have rates of their own: the same on any workers and lanes, behind kills, and
-// alone.
+// Optimiser slots and step counts are inherited, and parts have their own rates. Results are equal on any workers and
+// lanes, after kills, and alone.
 TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
   const CustomStudy custom = testing::as_configured(configured(kCarryStudy, 1));
   MemoryFileSystem reference;

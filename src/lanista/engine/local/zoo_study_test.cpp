@@ -1,4 +1,4 @@
-// Studies that fill a zoo and begin with what it has, really trained.
+// Studies that fill a zoo and start from its models, with real training.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -45,8 +45,8 @@ struct Trained {
   bool operator==(const Trained&) const = default;
 };
 
-// Steps, every fourth with a batch that is short; after every so many steps what a checkpoint holds goes to a program
-// of the next of `backends`.
+// Trains some steps; every fourth batch is short. After every so many steps, the checkpoint state moves to a program of
+// the next backend.
 Trained trained(const nn::testing::Derived& of, const std::vector<const nn::Backend*>& backends,
                 std::int64_t accumulate, int steps = 12, int stop_every = 1000) {
   std::size_t turn = 0;

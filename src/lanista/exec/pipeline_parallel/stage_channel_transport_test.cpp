@@ -94,7 +94,7 @@ TEST_F(StageChannelTransports, CarryMemoryAndSignalsBetweenRanks) {
   std::vector<std::byte> bytes(890000);
   for (std::byte& each : bytes) each = static_cast<std::byte>(rng.below(256));
 
-  second->write(2, 5000, bytes);  // in several messages, by the first place
+  second->write(2, 5000, bytes);  // in several messages, by rank 0
   second->write(0, 3100, std::span(bytes).first(800));
   second->send({.stage = 1, .pieces = 3});
 

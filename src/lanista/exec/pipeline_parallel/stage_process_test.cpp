@@ -1,4 +1,4 @@
-// What a place makes of tasks that it cannot take. Those that it can are in tests/pipeline_proof.cpp.
+// Tasks that a rank refuses. tests/pipeline_proof.cpp tests valid tasks.
 #include "lanista/exec/pipeline_parallel/stage_process.h"
 
 #include <fcntl.h>
@@ -142,7 +142,7 @@ TEST(StageProcess, RefusesMemoryOfAnotherOwner) {
   ::unlink(foreign_file.c_str());
 }
 
-// Words of the board that another process spoils make a place wait, fail or skip; it still takes its next task.
+// If another process damages the progress board, a rank waits, fails or skips, and then still accepts its next task.
 TEST(StageProcess, AcceptsItsNextTaskInAnyState) {
   StageProcessThread rank;
   SharedMemory memory;

@@ -101,7 +101,7 @@ class CountingExecutable final : public SingleObjectExecutable {
   }
 
  private:
-  /// A call under way.
+  /// A call that has not returned yet.
   class Inside {
    public:
     explicit Inside(const CountingExecutable& executable) : executable_(executable) {

@@ -22,7 +22,7 @@ struct TorchCall {
   const std::function<at::Tensor(const at::Tensor&)>& rounded;
   bool training;
 
-  /// Two numbers from a list of one or two.
+  /// Two values from a list of one or two.
   std::vector<std::int64_t> pair(std::string_view name) const;
 };
 
