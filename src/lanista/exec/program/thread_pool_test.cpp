@@ -48,7 +48,7 @@ TEST(ThreadPool, RethrowsATaskExceptionAndContinues) {
   }
 }
 
-// More threads than cores and pieces of next to nothing, so that helpers come late, to rounds long over.
+// More threads than cores and very short tasks, so that helpers arrive after the end of a round.
 TEST(ThreadPool, SeparatesRounds) {
   ThreadPool pool(7);
   Rng rng(1);
@@ -57,7 +57,7 @@ TEST(ThreadPool, SeparatesRounds) {
     pool.parallel_for(static_cast<std::int64_t>(done.size()),
                       [&done, round](int, std::int64_t task) { done[static_cast<std::size_t>(task)] += round; });
     EXPECT_EQ(std::count(done.begin(), done.end(), round), static_cast<std::int64_t>(done.size()));
-    if (round % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all fall asleep
+    if (round % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all threads sleep
   }
 }
 

@@ -88,7 +88,7 @@ Expected wanted(const at::Tensor& left, const at::Tensor& right, const ProductEp
   const auto l = numbers(left), r = numbers(right);
   const auto bias = end.bias.defined() ? numbers(end.bias) : std::vector<double>{};
   const auto other = end.other.defined() ? numbers(end.other) : std::vector<double>{};
-  const auto rows_before = end.rows_before.defined() ? numbers(end.rows_before) : std::vector<double>{};
+  const auto pre_activation = end.pre_activation.defined() ? numbers(end.pre_activation) : std::vector<double>{};
   const auto m = static_cast<std::size_t>(left.size(-2)), k = static_cast<std::size_t>(left.size(-1)),
              n = static_cast<std::size_t>(right.size(-1)), batch = l.size() / m / k;
   Expected all;
@@ -104,7 +104,7 @@ Expected wanted(const at::Tensor& left, const at::Tensor& right, const ProductEp
         sum *= end.scale;
         if (!bias.empty()) sum += bias[b * n + j];
         if (!other.empty()) sum += other[(b * m + i) * n + j];
-        if (!rows_before.empty()) sum *= slope_of(end.activation.of, rows_before[(b * m + i) * n + j]);
+        if (!pre_activation.empty()) sum *= slope_of(end.activation.of, pre_activation[(b * m + i) * n + j]);
         all.y.push_back(sum);
         all.activated.push_back(function_of(end.activation.of, sum));
         all.size = std::max(all.size, terms);
@@ -148,7 +148,7 @@ TEST_P(LaneProductsTest, MatchDoublesForRandomSizesAndEpilogues) {
     if (rng.between(0, 2) == 0) end.other = random_matrices(rng, sizes(m, n), like);
     if (!inner && rng.between(0, 1) == 0) end.bias = random_matrices(rng, {batch[0], 1, n}, like).squeeze(1);
     if (rng.between(0, 2) == 0) {
-      end.rows_before = random_matrices(rng, sizes(m, n), like);
+      end.pre_activation = random_matrices(rng, sizes(m, n), like);
     } else {
       end.activated = rng.between(0, 1) == 0;
     }
@@ -178,7 +178,7 @@ TEST_P(LaneProductsTest, MatchDoublesForRandomSizesAndEpilogues) {
     const std::int64_t last = batch[0] - 1;
     const auto alone = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, last, 1) : x; };
     ProductEpilogue of = end;
-    of.bias = alone(end.bias), of.rows_before = alone(end.rows_before), of.other = alone(end.other);
+    of.bias = alone(end.bias), of.pre_activation = alone(end.pre_activation), of.other = alone(end.other);
     EXPECT_TRUE(all.front()(alone(left), alone(right), of).y.equal(alone(first.y))) << "round " << round;
   }
 }
