@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <map>
 
-#include "lanista/plan/elastic/baseline_policies.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/elastic.h"
 
 namespace lanista::engine {

@@ -14,7 +14,7 @@
 #include "lanista/engine/forecast/plan_members.h"
 #include "lanista/engine/forecast/search_driver.h"
 #include "lanista/plan/sharing/plan.h"
-#include "lanista/plan/elastic/baseline_policies.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/elastic.h"
 #include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/study/metric.h"

@@ -88,10 +88,4 @@ Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster) {
   return out;
 }
 
-double asynchronous_bound(std::span<const Prediction> parts, std::span<const double> chains, const Cluster& cluster) {
-  double bound = bounds_of(parts, cluster).area;
-  for (const double chain : chains) bound = std::max(bound, chain);
-  return bound;
-}
-
 }  // namespace lanista::schedule

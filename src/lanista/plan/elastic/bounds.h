@@ -27,8 +27,4 @@ struct Bounds {
 /// Takes O(trials x widest^2) for each of some hundred halvings. Zero for no trials.
 Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster);
 
-/// Of a job without barriers: `parts` are all pieces of work, `chains` the pieces of one trial one after the other, as
-/// seconds at their fastest. The larger of all work spread evenly and the longest chain.
-double asynchronous_bound(std::span<const Prediction> parts, std::span<const double> chains, const Cluster& cluster);
-
 }  // namespace lanista::schedule

@@ -180,13 +180,5 @@ TEST(Bounds, FallOrStayWithEveryFurtherWorker) {
   }
 }
 
-TEST(Bounds, OfAJobWithoutBarriersAreWorkOrTheLongestChain) {
-  const std::vector<Prediction> parts(4, prediction_of(3, 0, 1));
-  const std::vector<double> chains{2, 7, 3};
-
-  EXPECT_DOUBLE_EQ(asynchronous_bound(parts, chains, cluster_of(1, 1, 1)), 12);
-  EXPECT_DOUBLE_EQ(asynchronous_bound(parts, chains, cluster_of(4, 1, 1)), 7);
-}
-
 }  // namespace
 }  // namespace lanista::schedule

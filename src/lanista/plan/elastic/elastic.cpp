@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baseline_policies.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/fluid.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
+#include "support/plan/elastic/fluid_widths.h"
 #include "support/plan/elastic/test_support.h"
 
 namespace lanista::schedule {

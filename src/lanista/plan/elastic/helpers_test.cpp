@@ -1,4 +1,5 @@
 // Who helps whom. What a choice is worth is played by a simulator of its own, which shares no code with the room.
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/helpers.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baseline_policies.h"
+#include "support/plan/elastic/baseline_policies.h"
 
 namespace lanista::schedule {
 namespace {

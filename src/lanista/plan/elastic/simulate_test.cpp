@@ -1,3 +1,4 @@
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
 
 #include <gtest/gtest.h>
@@ -10,9 +11,9 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "support/plan/elastic/baseline_policies.h"
 #include "support/plan/elastic/test_support.h"
 
 namespace lanista::schedule {

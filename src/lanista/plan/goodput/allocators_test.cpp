@@ -6,7 +6,6 @@
 #include "lanista/plan/goodput/baseline_allocators.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/genetic.h"
-#include "lanista/plan/goodput/group_end_allocator.h"
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
 #include "lanista/plan/goodput/packing.h"
@@ -77,85 +76,6 @@ TEST(Packing, MovesOnlyJobsOfTheEmptiestNode) {
       }
     }
   }
-}
-
-TEST(GroupEndAllocation, EndsAsEarlyAsAnyPackedCountsAllow) {
-  Rng rng(8);
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    RandomJobs crowd(3, Rng(seed), {2, 4});
-    // Short enough that a restart decides, or long.
-    for (JobView& view : crowd.views) view.left = rng.uniform(1e3, seed % 2 == 0 ? 1e5 : 1e6);
-    const auto options = {1, 2, 4, 8};
-    const auto policy = group_end_allocator();
-    // The second time it starts from devices that it dealt to other lengths.
-    for (int time = 0; time < 2; ++time) {
-      const auto end_of = [&](const std::vector<std::int32_t>& counts) {
-        double end = 0;
-        for (std::size_t j = 0; j < 3; ++j) {
-          const double wait = counts[j] == devices_of(crowd.current[j]) ? 0 : 30;
-          end = std::max(end, *crowd.views[j].left / crowd.tables[j].packed(counts[j], 4) + wait);
-        }
-        return end;
-      };
-      double best = 1e300;
-      for (const auto a : options) {
-        for (const auto b : options) {
-          for (const auto c : options) {
-            if (a + b + c <= 8) best = std::min(best, end_of({a, b, c}));
-          }
-        }
-      }
-      const auto decided = policy->allocate(crowd.state());
-      ASSERT_TRUE(check_allocations(crowd.state(), decided));
-      EXPECT_DOUBLE_EQ(end_of(counts_of(decided)), best);
-      crowd.current = decided;
-      EXPECT_EQ(policy->allocate(crowd.state()), decided) << "nobody moves for nothing";
-      for (JobView& view : crowd.views) *view.left *= rng.uniform(0.3, 0.9);
-    }
-  }
-}
-
-TEST(GroupEndAllocation, KeepsDevicesOfJobsThatEndInTime) {
-  RandomJobs crowd(2, Rng(1), {2, 4});
-  JobModel model;
-  // Eight devices are slower than four: the link between nodes costs more than they save.
-  model.throughput = {0.1, 0.005, 0.4, 0.0001, 0.01, 0.0001, 1};
-  model.gradients = {1, 100};
-  model.limits = {32, 2048, 8, 256};
-  model.rule = BatchRule::kFixed;
-  model.fixed_batch = 256;
-  crowd.tables.clear();
-  for (JobView& view : crowd.views) {
-    crowd.tables.emplace_back(model);
-    view.goodput = &crowd.tables.back();
-  }
-  crowd.views[0].left = 1e4;
-  crowd.views[1].left = 1e6;
-  crowd.views[1].most = 2;
-  crowd.current = {{{0, 4}}, {}};
-  EXPECT_EQ(counts_of(group_end_allocator()->allocate(crowd.state())), (std::vector<std::int32_t>{4, 2}))
-      << "nobody needs what the short one has";
-  crowd.views[1].most = 8;
-  crowd.views[1].left = 1e4;
-  crowd.views[0].left = 1e6;
-  crowd.current = {{{0, 4}, {1, 4}}, {}};
-  const GoodputTable& table = crowd.tables.front();
-  ASSERT_GT(table.at(1, 4), 1.3 * table.at(2, 8));
-  ASSERT_LT(table.at(1, 4), 1.9 * table.at(2, 8));
-  EXPECT_EQ(counts_of(group_end_allocator()->allocate(
-                {1000, crowd.nodes, 30, std::span(crowd.views).first(1), std::span(crowd.current).first(1)})),
-            (std::vector<std::int32_t>{4}))
-      << "what is too slow is not kept";
-}
-
-TEST(GroupEndAllocation, BeginsWithTheLongestWhereDevicesAreFew) {
-  RandomJobs crowd(10, Rng(1), {2, 4});
-  for (JobView& view : crowd.views) {
-    view.goodput = nullptr;
-    view.left = 1000.0 * static_cast<double>(1 + view.id);
-  }
-  EXPECT_EQ(counts_of(group_end_allocator()->allocate(crowd.state())),
-            (std::vector<std::int32_t>{0, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
 }
 
 TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {

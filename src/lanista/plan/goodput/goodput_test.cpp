@@ -6,7 +6,6 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/plan/goodput/allocation.h"
-#include "lanista/plan/goodput/autoscale.h"
 #include "lanista/plan/goodput/noise_scale.h"
 
 namespace lanista::cluster {
@@ -228,22 +227,6 @@ TEST(NoiseScale, GivesNothingForFewStepsAndSkipsNonFinite) {
   EXPECT_FALSE(estimate.noise_scale(32).has_value());
   estimate.add({&good, 1}, 2, 1);
   EXPECT_NEAR(estimate.noise_scale(32).value(), 32, 1e-9);
-}
-
-TEST(Autoscale, AddsNodesWhileDevicesAreWorthTheirPart) {
-  JobModel model;
-  model.throughput = {0.1, 0.01, 0.05, 0.002, 0.02, 0.001, 1};
-  model.gradients = {1, 1000};
-  model.limits = {32, 8192, 8, 64};
-  const GoodputTable noisy(model);
-  const std::int32_t many = nodes_for_job(noisy, 4, 1, 16);
-  EXPECT_GT(many, 1);
-  model.gradients = {1, 0.01};
-  EXPECT_EQ(nodes_for_job(GoodputTable(model), 4, 1, 16), 1) << "large batches help nobody";
-  const auto utility = [](std::int32_t nodes) { return 4.0 / nodes; };
-  EXPECT_EQ(nodes_for_target_utility(utility, 10, 1, 16), 10);
-  EXPECT_EQ(nodes_for_target_utility(utility, 2, 1, 16), 8);
-  EXPECT_EQ(nodes_for_target_utility(utility, 16, 1, 16), 8);
 }
 
 }  // namespace

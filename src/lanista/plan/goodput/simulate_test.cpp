@@ -1,5 +1,6 @@
 #include "lanista/plan/goodput/simulate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 

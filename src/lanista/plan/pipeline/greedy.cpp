@@ -204,48 +204,4 @@ Schedule split_backward(PipelinePlan& plan, const Problem& problem) {
   return best;
 }
 
-Result<PipelinePlan> interleaved(const PipelinePlan& plan, const Problem& problem, std::int64_t chunks) {
-  const std::size_t stages = plan.stages.size();
-  for (std::uint32_t s = 0; s < stages; ++s) {
-    const auto& next = plan.stages[s].successors;
-    if (s + 1 < stages && (next.empty() || next.front() != s + 1)) {
-      return Error{Code::kInvalidArgument, "stage " + std::to_string(s) + " is not followed by the next: no chain", ""};
-    }
-  }
-  std::vector<std::uint32_t> order;
-  const auto all = dependency_order(Neighbours(problem.model));
-  std::vector<std::size_t> stage_of(all.size());
-  for (std::size_t s = 0; s < stages; ++s) {
-    for (const std::uint32_t op : plan.stages[s].operators) stage_of[op] = s;
-  }
-  for (std::size_t s = 0; s < stages; ++s) {
-    for (const std::uint32_t op : all) {
-      if (stage_of[op] == s) order.push_back(op);
-    }
-  }
-  double total = 0, sum = 0;
-  const std::int64_t micro = plan.stages[0].micro_batch;
-  for (const std::uint32_t op : order) total += work_at(problem.model.operators[op], micro);
-  const auto parts = static_cast<std::size_t>(chunks) * stages;
-  if (chunks < 1 || parts > order.size()) {
-    return Error{Code::kInvalidArgument,
-                 std::to_string(chunks) + " chunks for " + std::to_string(stages) + " stages; allowed are 1 to " +
-                     std::to_string(order.size() / stages) + ", by the operators there are",
-                 ""};
-  }
-  PipelinePlan out{plan.model, plan.batch, {}};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::size_t left = order.size() - i, empty = parts - out.stages.size();
-    if (out.stages.empty() || left <= empty ||
-        (empty > 0 && sum >= total * static_cast<double>(out.stages.size()) / static_cast<double>(parts))) {
-      Stage fresh = plan.stages[out.stages.size() % stages];
-      fresh.operators.clear();
-      out.stages.push_back(std::move(fresh));
-    }
-    out.stages.back().operators.push_back(order[i]);
-    sum += work_at(problem.model.operators[order[i]], micro);
-  }
-  return arranged(std::move(out), problem.model, true);
-}
-
 }  // namespace lanista::pipeline

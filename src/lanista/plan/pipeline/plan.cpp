@@ -161,10 +161,6 @@ void limit_in_flight(PipelinePlan& plan, const Problem& problem) {
   }
 }
 
-double bytes_of(const PipelinePlan& plan, std::size_t stage, const Model& model) {
-  return bytes_of(plan, model)[stage];
-}
-
 std::size_t depth_of(const PipelinePlan& plan) {
   std::vector<std::size_t> height(plan.stages.size(), 1);
   for (std::size_t s = plan.stages.size(); s-- > 0;) {

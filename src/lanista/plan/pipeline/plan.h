@@ -56,9 +56,6 @@ void limit_in_flight(PipelinePlan& plan, const Problem& problem);
 /// ceil(k_i b_i / b_j); 1 where they do not.
 void set_turns(PipelinePlan& plan);
 
-/// Bytes on each device of a stage: parameters with their copies, and for the in-flight samples of a device what the
-/// operators keep and what came from other stages.
-double bytes_of(const PipelinePlan& plan, std::size_t stage, const Model& model);
 /// The same of all stages, in one pass over the model.
 std::vector<double> bytes_of(const PipelinePlan& plan, const Model& model);
 /// Whether they all fit into the memory of their devices; those that share devices together.

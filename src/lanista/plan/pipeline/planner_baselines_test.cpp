@@ -1,4 +1,4 @@
-#include "lanista/plan/pipeline/planner_baselines.h"
+#include "support/plan/pipeline/planner_baselines.h"
 
 #include <gtest/gtest.h>
 

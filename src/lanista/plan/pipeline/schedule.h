@@ -68,11 +68,6 @@ Result<Schedule> greedy(const PipelinePlan& plan, const Problem& problem, const 
 /// than kFkB. `plan` gets the in-flight samples of what was chosen.
 Schedule split_backward(PipelinePlan& plan, const Problem& problem);
 
-/// The stages of a plan, each cut into `chunks` parts of about equal work, and dealt out such that a place holds every
-/// p-th part (interleaved 1F1B; Narayanan et al. 2021). Errors: kInvalidArgument where a stage has too few operators or
-/// the plan is not a chain.
-Result<PipelinePlan> interleaved(const PipelinePlan& plan, const Problem& problem, std::int64_t chunks);
-
 /// The same with SEND and RECV: a value is sent once to each stage that reads it, right after the pass that made it,
 /// and received right before the first pass that needs it.
 Schedule lowered(const Schedule& schedule, const PipelinePlan& plan, const Model& model);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "lanista/plan/pipeline/brute_force_oracle.h"
+#include "support/plan/pipeline/brute_force_oracle.h"
 #include "lanista/plan/pipeline/plan.h"
-#include "lanista/plan/pipeline/random_problem.h"
+#include "support/plan/pipeline/random_problem.h"
 
 namespace lanista::pipeline {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "lanista/plan/pipeline/planner_baselines.h"
+#include "support/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/simulate.h"
 
 namespace lanista::pipeline {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "lanista/plan/pipeline/chains.h"
-#include "lanista/plan/pipeline/closed_sets.h"
+#include "support/plan/pipeline/chains.h"
+#include "support/plan/pipeline/closed_sets.h"
 
 namespace lanista::pipeline {
 namespace {

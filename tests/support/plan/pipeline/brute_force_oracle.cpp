@@ -1,4 +1,4 @@
-#include "lanista/plan/pipeline/brute_force_oracle.h"
+#include "support/plan/pipeline/brute_force_oracle.h"
 
 #include <algorithm>
 
