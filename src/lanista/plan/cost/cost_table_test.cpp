@@ -16,7 +16,7 @@ CostRow row(double us, std::int64_t samples) {
   return {.microseconds = us, .flops = 8, .bytes = 16, .samples = samples};
 }
 
-TEST(CostTable, FindsWhatWasPutUnderExactlyThatKey) {
+TEST(CostTable, FindsARowByItsWholeKey) {
   CostTable table;
   table.put(key("linear"), row(2, 10));
 
@@ -76,7 +76,7 @@ TEST(CostTable, ReadsWhatItWrote) {
   EXPECT_EQ(*read, table);
 }
 
-TEST(CostTable, NamesTheRowAndTheFieldThatIsWrong) {
+TEST(CostTable, NamesTheWrongRowAndField) {
   CostTable table;
   table.put(key("linear"), row(2, 30));
   table.put(key("relu"), row(2, 30));
@@ -99,12 +99,12 @@ TEST(CostTable, NamesTheRowAndTheFieldThatIsWrong) {
   EXPECT_EQ(refused("us", -1.0), where + "'us' must be a number from 0 to 1e18");
   EXPECT_EQ(refused("bytes", "many"), where + "'bytes' must be a number from 0 to 1e18");
   EXPECT_EQ(refused("flops", 1e19), where + "'flops' must be a number from 0 to 1e18");
-  EXPECT_EQ(refused("work", "linear"), where + "its key stands there already");
+  EXPECT_EQ(refused("work", "linear"), where + "its key is listed twice");
   EXPECT_EQ(CostTable::from_json(json::object()).error().message, "a cost table must be an array of rows");
-  EXPECT_EQ(CostTable::from_json(json::array({3})).error().message, "row 1 of the cost table: is no object");
+  EXPECT_EQ(CostTable::from_json(json::array({3})).error().message, "row 1 of the cost table: it must be an object");
 }
 
-TEST(Prediction, AddsArithmeticTrafficAndThePriceOfACall) {
+TEST(Prediction, AddsArithmeticTrafficAndCallTime) {
   const CostPrices prices{.gflops = 50, .gb_per_second = 20, .call_us = 0.25};
 
   EXPECT_DOUBLE_EQ(predicted_us(prices, 0, 0), 0.25);
