@@ -11,9 +11,9 @@ namespace lanista::schedule {
 namespace {
 
 constexpr std::size_t kNeighbours = 3;
-constexpr double kMinDistance = 0.05;  ///< added to each distance
-constexpr double kZeroWeight = 2;      ///< weight of a residual of zero
-constexpr double kFlat = 1e-9;         ///< largest deviation of a constant feature
+constexpr double kMinDistance = 0.05;  ///< Added to each distance.
+constexpr double kZeroWeight = 2;      ///< Weight of a residual of zero.
+constexpr double kFlat = 1e-9;         ///< Largest deviation of a constant feature.
 
 /// Returns the error of a predicted time in percent, from logarithms.
 double off_percent(double predicted, double value) { return 100 * std::abs(std::exp(predicted - value) - 1); }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-// Predicts the time of a program that was never run, from the times of others: a regression of the logarithm of the time
-// on logarithms of its features, corrected by the residuals of neighbours.
+// Predicts the time of a program that was never run, from the times of others: a regression of the logarithm of the
+// time on logarithms of its features, corrected by the residuals of neighbours.
 namespace lanista::schedule {
 
 /// A measured time. All rows of a model have the same number of features.

@@ -9,7 +9,7 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 namespace {
 
-/// The dynamic programme; `choices_of(j)` is a range of DeviceCount.
+/// Returns the devices of each job by dynamic programming. `choices_of(j)` is a range of DeviceCount.
 template <class ChoicesOf>
 std::vector<std::int32_t> solve_by_dynamic_programming(std::size_t jobs, const ChoicesOf& choices_of,
                                                        std::int32_t total) {
@@ -39,11 +39,12 @@ std::vector<std::int32_t> solve_by_dynamic_programming(std::size_t jobs, const C
   return counts;
 }
 
-/// What a list's first device gains, and what a device of it gains at most.
+/// The gain of a list's first device, and its largest gain per device.
 struct ListGain {
   double first = kNever, best = 0;
 };
 
+/// Returns the gains of a list.
 ListGain list_gain_of(std::span<const DeviceCount> list) {
   ListGain worth;
   for (const DeviceCount& choice : list) {
@@ -55,7 +56,7 @@ ListGain list_gain_of(std::span<const DeviceCount> list) {
   return worth;
 }
 
-/// Jobs that may get devices, in their order.
+/// Returns the jobs that may get devices, in their order.
 std::vector<std::size_t> candidate_jobs_of(const ChoiceLists& lists, std::size_t total) {
   const std::size_t jobs = lists.list_of.size();
   std::vector<ListGain> worths;
@@ -87,10 +88,10 @@ std::vector<std::int32_t> solve_exactly(std::span<const std::vector<DeviceCount>
 
 std::vector<std::int32_t> solve_large(const ChoiceLists& lists, std::int32_t total) {
   const auto candidate_jobs = candidate_jobs_of(lists, static_cast<std::size_t>(total));
-  const auto dealt = solve_by_dynamic_programming(
+  const auto solved = solve_by_dynamic_programming(
       candidate_jobs.size(), [&](std::size_t e) { return lists.list(lists.list_of[candidate_jobs[e]]); }, total);
   std::vector<std::int32_t> counts(lists.list_of.size(), 0);
-  for (std::size_t e = 0; e < candidate_jobs.size(); ++e) counts[candidate_jobs[e]] = dealt[e];
+  for (std::size_t e = 0; e < candidate_jobs.size(); ++e) counts[candidate_jobs[e]] = solved[e];
   return counts;
 }
 

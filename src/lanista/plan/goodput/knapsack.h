@@ -9,8 +9,8 @@ namespace lanista::cluster {
 
 /// A number of devices for a job, and its value.
 struct DeviceCount {
-  std::int32_t devices = 0;  ///< number of devices
-  double value = 0;          ///< value of the job with them; larger is better
+  std::int32_t devices = 0;  ///< Number of devices.
+  double value = 0;          ///< Value of the job with them; larger is better.
 };
 
 /// Returns the devices of each job with the largest sum of values, using at most `total` devices.
@@ -21,9 +21,9 @@ std::vector<std::int32_t> solve_exactly(std::span<const std::vector<DeviceCount>
 
 /// The choices of many jobs. Jobs with equal choices share one list.
 struct ChoiceLists {
-  std::vector<DeviceCount> choices;    ///< all lists, one after another; each begins with zero devices
-  std::vector<std::size_t> ends;       ///< end of each list in `choices`
-  std::vector<std::uint32_t> list_of;  ///< number of the list of each job
+  std::vector<DeviceCount> choices;    ///< All lists, one after another; each begins with zero devices.
+  std::vector<std::size_t> ends;       ///< End of each list in `choices`.
+  std::vector<std::uint32_t> list_of;  ///< Number of the list of each job.
   /// Returns the choices of list `i`.
   std::span<const DeviceCount> list(std::size_t i) const {
     const std::size_t begin = i == 0 ? 0 : ends[i - 1];

@@ -46,7 +46,7 @@ TEST(Knapsack, IsTheBestOfAll) {
   EXPECT_TRUE(solve_exactly(std::vector<std::vector<DeviceCount>>{{{3, 1.0}}}, 2).empty()) << "nothing fits";
 }
 
-/// Each job's choices as one list, or equal ones shared.
+/// Returns the choices of each job as a list. Equal lists are shared.
 ChoiceLists lists_of(const std::vector<std::vector<DeviceCount>>& kinds, const std::vector<std::uint32_t>& kind_of) {
   ChoiceLists lists;
   for (const auto& kind : kinds) {
@@ -64,7 +64,7 @@ TEST(Knapsack, LargeSolverMatchesTheExactSolver) {
     const std::int32_t total = static_cast<std::int32_t>(rng.between(0, 12));
     std::vector<std::vector<DeviceCount>> kinds(static_cast<std::size_t>(rng.between(1, 40)));
     for (auto& kind : kinds) {
-      // Some have one device at most, some cannot have one, and some had rather none.
+      // Some jobs have at most one device, some cannot have one, and some are better without.
       kind.push_back({0, rng.uniform(-1, 1)});
       const std::int32_t from = rng.bernoulli(0.2) ? 2 : 1, most = rng.bernoulli(0.5) ? 1 : 4;
       const double level = rng.uniform(-0.5, 2);
@@ -72,14 +72,14 @@ TEST(Knapsack, LargeSolverMatchesTheExactSolver) {
     }
     std::vector<std::uint32_t> kind_of(static_cast<std::size_t>(rng.between(0, 60)));
     for (auto& kind : kind_of) kind = static_cast<std::uint32_t>(rng.below(kinds.size()));
-    std::vector<std::vector<DeviceCount>> everybody;
-    for (const std::uint32_t kind : kind_of) everybody.push_back(kinds[kind]);
-    const auto exact = solve_exactly(everybody, total), crowd = solve_large(lists_of(kinds, kind_of), total);
-    ASSERT_EQ(crowd.size(), everybody.size());
+    std::vector<std::vector<DeviceCount>> all_lists;
+    for (const std::uint32_t kind : kind_of) all_lists.push_back(kinds[kind]);
+    const auto exact = solve_exactly(all_lists, total), crowd = solve_large(lists_of(kinds, kind_of), total);
+    ASSERT_EQ(crowd.size(), all_lists.size());
     const auto sum_of = [&](const std::vector<std::int32_t>& counts) {
       double sum = 0;
       for (std::size_t j = 0; j < counts.size(); ++j) {
-        for (const DeviceCount& choice : everybody[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+        for (const DeviceCount& choice : all_lists[j]) sum += choice.devices == counts[j] ? choice.value : 0;
       }
       return sum;
     };

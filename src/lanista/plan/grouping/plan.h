@@ -60,8 +60,8 @@ std::int64_t max_lanes_of(const PlannedTrial& trial, const Machine& machine);
 /// Returns the plan in which trials of one program are lanes together.
 ///
 /// A group has at most max_lanes_of lanes and at most the fair share of one worker. If a program needs several groups,
-/// their sizes differ by at most one. A pure function of the set of trials; their order does not matter. It is the first
-/// plan of a Planner. O(n log n).
+/// their sizes differ by at most one. A pure function of the set of trials; their order does not matter. It is the
+/// first plan of a Planner. O(n log n).
 GroupPlan make_plan(std::span<const PlannedTrial> trials, const Machine& machine);
 
 /// Returns the groups and their trials as text: "1 5-8, 3".
@@ -73,8 +73,8 @@ Result<GroupPlan> plan_from_text(std::string_view text);
 
 /// The difference between two plans: trials with their new groups.
 ///
-/// Groups are numbered from 1 and keep their numbers. Only groups of several trials have a number, since a trial without
-/// a group trains alone.
+/// Groups are numbered from 1 and keep their numbers. Only groups of several trials have a number, since a trial
+/// without a group trains alone.
 struct Regrouping {
   /// Trials that are in one group from now on.
   struct Part {

@@ -12,16 +12,16 @@ namespace lanista::fuse {
 
 /// The work of one node in one step of its trial: forward and backward pass over the whole batch.
 struct OperatorWork {
-  std::shared_ptr<const graph::Node> operation;  ///< operator and attributes; its `inputs` are not used
-  std::vector<graph::ValueType> inputs;          ///< types of the data inputs
-  std::int64_t batch = 1;                        ///< samples of a batch
-  bool input_grad = false;                       ///< true: the backward pass computes gradients of its inputs
-  bool weight_grad = false;                      ///< true: its weights are trained
-  double launches = 0;                           ///< kernel launches; 0 for a node that only names a value
-  double flops = 0;                              ///< FLOPs of the step
-  double in_bytes = 0;                           ///< bytes of its inputs, counted once for every pass that reads them
-  double other_bytes = 0;                        ///< bytes of outputs and weights
-  double host_us = 0;                            ///< microseconds of a data step, as its DataStep gives them
+  std::shared_ptr<const graph::Node> operation;  ///< Operator and attributes; its `inputs` are not used.
+  std::vector<graph::ValueType> inputs;          ///< Types of the data inputs.
+  std::int64_t batch = 1;                        ///< Samples of a batch.
+  bool input_grad = false;                       ///< True: the backward pass computes gradients of its inputs.
+  bool weight_grad = false;                      ///< True: its weights are trained.
+  double launches = 0;                           ///< Kernel launches; 0 for a node that only names a value.
+  double flops = 0;                              ///< FLOPs of the step.
+  double in_bytes = 0;                           ///< Bytes of its inputs, counted once for every pass that reads them.
+  double other_bytes = 0;                        ///< Bytes of outputs and weights.
+  double host_us = 0;                            ///< Microseconds of a data step, as its DataStep gives them.
 };
 
 /// Predicts times. Implementations are pure functions: they read no clock and no file.
@@ -40,11 +40,11 @@ class CostModel {
 
 /// Rates of a machine that was not measured. The defaults are of one server core with the values in its caches.
 struct Roofline {
-  double launch_us = 0.15;           ///< microseconds of a kernel launch, for any number of lanes
-  double flops_per_us = 1e5;         ///< FLOPs in a microsecond
-  double bytes_per_us = 1e5;         ///< bytes of values that are read or written in a microsecond
-  double store_bytes_per_us = 5e3;   ///< bytes written to the cache in a microsecond
-  double load_bytes_per_us = 1e4;    ///< bytes read from the cache in a microsecond
+  double launch_us = 0.15;           ///< Microseconds of a kernel launch, for any number of lanes.
+  double flops_per_us = 1e5;         ///< FLOPs in a microsecond.
+  double bytes_per_us = 1e5;         ///< Bytes of values that are read or written in a microsecond.
+  double store_bytes_per_us = 5e3;   ///< Bytes written to the cache in a microsecond.
+  double load_bytes_per_us = 1e4;    ///< Bytes read from the cache in a microsecond.
 };
 
 /// The roofline model: a kernel needs its launch, and then the greater of its arithmetic and its memory traffic.

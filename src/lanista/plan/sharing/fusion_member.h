@@ -17,19 +17,19 @@ namespace lanista::fuse {
 
 /// One step of the input pipeline (module io/data): a reader, a decoder, a transform or an augmentation.
 struct DataStep {
-  std::string text;                   ///< name and settings, as "flip(p=0.5)"; equal texts do the same
-  bool random = false;                ///< true: sampled by data seed, local epoch and row, equal for all on one stream
-  double us_per_sample = 0;           ///< measured or estimated microseconds of a sample
-  std::int64_t bytes_per_sample = 0;  ///< bytes of its output for a sample
+  std::string text;                   ///< Name and settings, as "flip(p=0.5)"; equal texts do the same.
+  bool random = false;                ///< True: sampled by data seed, local epoch and row, equal for all on one stream.
+  double us_per_sample = 0;           ///< Measured or estimated microseconds of a sample.
+  std::int64_t bytes_per_sample = 0;  ///< Bytes of its output for a sample.
 };
 
 /// The samples of a trial, their order, and the steps of its input pipeline.
 struct DataKey {
-  Digest dataset;                ///< digest of the data set
-  std::string split = "train";   ///< name of the part
-  std::uint64_t order_seed = 0;  ///< data seed
-  std::int64_t num_samples = 0;  ///< samples of an epoch
-  std::vector<DataStep> steps;   ///< input pipeline, in order
+  Digest dataset;                ///< Digest of the data set.
+  std::string split = "train";   ///< Name of the part.
+  std::uint64_t order_seed = 0;  ///< Data seed.
+  std::int64_t num_samples = 0;  ///< Samples of an epoch.
+  std::vector<DataStep> steps;   ///< Input pipeline, in order.
 };
 
 /// Returns the bytes of one element of this type.
@@ -42,24 +42,25 @@ inline std::int64_t element_bytes(graph::DType dtype, Precision precision) {
 ///
 /// Learning rates, weight decays and seeds are numbers of a lane and do not matter here.
 struct StepRecipe {
-  step::StepOptions step;                     ///< loss and optimiser
-  std::int64_t batch_size = 32;               ///< samples of a batch
-  DataKey data;                               ///< samples and input pipeline
-  std::int64_t local_step = 0;                ///< finished steps; trials with equal numbers read the same batch
-  std::int64_t epochs = 1;                    ///< remaining epochs, each a pass over the samples
-  Precision precision = Precision::kFloat32;  ///< type of all real values
-  bool keeps_best_epoch = false;              ///< true: a copy of the trained weights is kept, in addition to the state
+  step::StepOptions step;                     ///< Loss and optimiser.
+  std::int64_t batch_size = 32;               ///< Samples of a batch.
+  DataKey data;                               ///< Samples and input pipeline.
+  std::int64_t local_step = 0;                ///< Finished steps; trials with equal numbers read the same batch.
+  std::int64_t epochs = 1;                    ///< Remaining epochs, each a pass over the samples.
+  Precision precision = Precision::kFloat32;  ///< Type of all real values.
+  /// True: a copy of the trained weights is kept, in addition to the state.
+  bool keeps_best_epoch = false;
 };
 
 /// A trial that is to be planned.
 struct FusionMember {
-  TrialId trial;       ///< its number
-  graph::Graph model;  ///< its model
+  TrialId trial;       ///< Its number.
+  graph::Graph model;  ///< Its model.
   /// Nodes that are not trained and run in inference form, each with the hash of its weights and buffers. The hash is
   /// ignored for a node without weights.
   std::map<graph::NodeId, Digest> frozen;
-  StepRecipe recipe;  ///< data and settings
-  std::string alone;  ///< reason why it may share no step, as "its group failed"; empty if it may
+  StepRecipe recipe;  ///< Data and settings.
+  std::string alone;  ///< Reason why it may share no step, as "its group failed"; empty if it may.
 };
 
 }  // namespace lanista::fuse

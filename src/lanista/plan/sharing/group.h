@@ -23,8 +23,8 @@ std::vector<std::size_t> owners_in(const LogicalNode& node, std::span<const std:
 
 /// The operator, and the lane of that operator, which computes a logical node.
 struct LaneRef {
-  std::size_t op = 0;    ///< number of the operator in its group
-  std::size_t lane = 0;  ///< number of the lane in the operator
+  std::size_t op = 0;    ///< Number of the operator in its group.
+  std::size_t lane = 0;  ///< Number of the lane in the operator.
 };
 /// Maps the number of a logical node to the lane that computes it.
 using LaneRefs = std::map<std::size_t, LaneRef>;

@@ -16,25 +16,25 @@ namespace lanista::fuse {
 
 /// One output of a logical node.
 struct OutputRef {
-  std::size_t node = 0;    ///< number in LogicalGraph::nodes
-  std::uint32_t slot = 0;  ///< number of the output
+  std::size_t node = 0;    ///< Number in LogicalGraph::nodes.
+  std::uint32_t slot = 0;  ///< Number of the output.
   auto operator<=>(const OutputRef&) const = default;
 };
 
 /// A trial that needs the value of a logical node.
 struct Owner {
-  std::size_t member = 0;             ///< number in LogicalGraph::members
-  std::optional<graph::NodeId> node;  ///< node of the member's model; empty for a step of its input pipeline
+  std::size_t member = 0;             ///< Number in LogicalGraph::members.
+  std::optional<graph::NodeId> node;  ///< Node of the member's model; empty for a step of its input pipeline.
   auto operator<=>(const Owner&) const = default;
 };
 
 /// A computation of one or several members.
 struct LogicalNode {
-  OperatorWork work;                       ///< operator, attributes, input types and cost of the first owner
-  std::vector<OutputRef> inputs;           ///< data inputs
-  std::vector<std::int64_t> output_bytes;  ///< bytes of each output, for the whole batch
-  std::vector<Owner> owners;               ///< in order of members; a node with several is computed once for all
-  std::int64_t weight_bytes = 0;           ///< bytes of parameters and buffers
+  OperatorWork work;                       ///< Operator, attributes, input types and cost of the first owner.
+  std::vector<OutputRef> inputs;           ///< Data inputs.
+  std::vector<std::int64_t> output_bytes;  ///< Bytes of each output, for the whole batch.
+  std::vector<Owner> owners;               ///< In order of members; a node with several is computed once for all.
+  std::int64_t weight_bytes = 0;           ///< Bytes of parameters and buffers.
 
   /// Key of the value: operation, weights, random stream, precision and, by its inputs, the samples and their order.
   ///
@@ -45,8 +45,8 @@ struct LogicalNode {
   /// Nodes with equal keys can be lanes of one operator.
   Digest alike;
 
-  bool data = false;    ///< true: a step of an input pipeline
-  bool frozen = false;  ///< true: it runs in inference form with given weights
+  bool data = false;    ///< True: a step of an input pipeline.
+  bool frozen = false;  ///< True: it runs in inference form with given weights.
   /// True: neither the node nor any node above it has trained weights or random masks. Its value is the same in every
   /// trial.
   bool prefix = false;
@@ -54,10 +54,10 @@ struct LogicalNode {
 
 /// All models and input pipelines of a batch of trials in one graph. A merged node has several owners.
 struct LogicalGraph {
-  std::vector<FusionMember> members;                      ///< the trials
-  std::vector<LogicalNode> nodes;                         ///< in dependency order
-  std::vector<std::vector<std::size_t>> nodes_of_member;  ///< nodes of each member, in its dependency order
-  std::vector<Digest> stream;  ///< key of each member's batches; equal for the same batches in the same order
+  std::vector<FusionMember> members;                      ///< The trials.
+  std::vector<LogicalNode> nodes;                         ///< In dependency order.
+  std::vector<std::vector<std::size_t>> nodes_of_member;  ///< Nodes of each member, in its dependency order.
+  std::vector<Digest> stream;  ///< Key of each member's batches; equal for the same batches in the same order.
 
   /// Returns the nodes of a member outside the prefix, which it trains, in its dependency order.
   std::vector<std::size_t> trained_part(std::size_t member) const;

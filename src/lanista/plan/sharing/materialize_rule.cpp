@@ -9,7 +9,7 @@
 namespace lanista::fuse {
 namespace {
 
-constexpr std::int64_t kBatch = 64;  ///< batch in which prefixes are computed, in samples
+constexpr std::int64_t kBatch = 64;  ///< Batch in which prefixes are computed, in samples.
 
 /// Returns why the values of `cache` are not cached, or an empty text if they are. `saved_us` is what all epochs except
 /// the first save, in microseconds, and `cache_bytes` the memory for them.

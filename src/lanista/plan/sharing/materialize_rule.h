@@ -13,9 +13,9 @@ namespace lanista::fuse {
 
 /// The trials that read the output of a prefix, and the memory for it.
 struct PrefixReaders {
-  std::int64_t samples = 0;      ///< samples of an epoch
-  std::int64_t epochs = 0;       ///< epochs of all readers together
-  std::int64_t cache_bytes = 0;  ///< memory that the cache may use, in bytes
+  std::int64_t samples = 0;      ///< Samples of an epoch.
+  std::int64_t epochs = 0;       ///< Epochs of all readers together.
+  std::int64_t cache_bytes = 0;  ///< Memory that the cache may use, in bytes.
 };
 
 /// Computes what caching the output of `prefix` (graph::Cut) costs and saves, and decides.

@@ -30,13 +30,13 @@ class MemoryModel {
 
  private:
   struct StepBytes {
-    std::int64_t state = 0;        ///< bytes of a lane: parameters, gradients, optimiser state and buffers
-    std::int64_t weights = 0;      ///< parameters and buffers among them, in bytes
-    std::int64_t activations = 0;  ///< peak bytes of the values between forward pass and commit section
+    std::int64_t state = 0;        ///< Bytes of a lane: parameters, gradients, optimiser state and buffers.
+    std::int64_t weights = 0;      ///< Parameters and buffers among them, in bytes.
+    std::int64_t activations = 0;  ///< Peak bytes of the values between forward pass and commit section.
   };
   std::int64_t prefix_bytes(const LogicalGraph& graph, const PlannedProgram& program) const;
 
-  graph::OpTable ops_;  ///< with the operators of training steps
+  graph::OpTable ops_;  ///< With the operators of training steps.
   std::map<Digest, StepBytes> by_structure_;
   std::map<std::size_t, StepBytes> by_member_;
 };

@@ -16,45 +16,45 @@ namespace lanista::fuse {
 ///
 /// A logical node with several owners in the group is one lane, which computes once for all of them.
 struct PlannedOp {
-  std::vector<std::size_t> nodes;  ///< numbers in LogicalGraph::nodes, one for each lane
+  std::vector<std::size_t> nodes;  ///< Numbers in LogicalGraph::nodes, one for each lane.
 };
 
 /// One lane program: its members train the same structure, each in its own lane.
 ///
 /// The j-th trained node of lane i is `LogicalGraph::trained_part(members[i])[j]`.
 struct PlannedProgram {
-  std::vector<std::size_t> members;  ///< numbers in LogicalGraph::members, one for each lane
-  bool same_ids = true;  ///< true: all models have the same node ids; false: names and masks need a translation
+  std::vector<std::size_t> members;  ///< Numbers in LogicalGraph::members, one for each lane.
+  bool same_ids = true;  ///< True: all models have the same node ids; false: names and masks need a translation.
 };
 
 /// The costs of caching the output of a frozen prefix for every sample, and the decision.
 ///
 /// The first epoch computes and stores the values. Later epochs read them.
 struct Materialized {
-  std::int64_t bytes_per_sample = 0;  ///< size of the cached value, in bytes
-  std::int64_t num_samples = 0;       ///< samples of an epoch
-  std::int64_t epochs = 0;            ///< epochs of all readers together
-  double compute_us_per_epoch = 0;    ///< microseconds to compute the values of one epoch
-  double read_us_per_epoch = 0;       ///< microseconds to read the values of one epoch from the cache
-  double store_us = 0;                ///< microseconds to store all values once
-  double saved_us = 0;                ///< microseconds that a step saves from the second epoch on
-  bool pays = false;                  ///< true: later epochs save more than storing needs, and the cache has space
-  std::string why_not;                ///< reason against caching; empty if `pays`
+  std::int64_t bytes_per_sample = 0;  ///< Size of the cached value, in bytes.
+  std::int64_t num_samples = 0;       ///< Samples of an epoch.
+  std::int64_t epochs = 0;            ///< Epochs of all readers together.
+  double compute_us_per_epoch = 0;    ///< Microseconds to compute the values of one epoch.
+  double read_us_per_epoch = 0;       ///< Microseconds to read the values of one epoch from the cache.
+  double store_us = 0;                ///< Microseconds to store all values once.
+  double saved_us = 0;                ///< Microseconds that a step saves from the second epoch on.
+  bool pays = false;                  ///< True: later epochs save more than storing needs, and the cache has space.
+  std::string why_not;                ///< Reason against caching; empty if `pays`.
 };
 
 /// How many lanes a group has.
 enum class GroupForm {
-  kSingle,  ///< one trial alone
-  kFused,   ///< one lane program with several lanes
+  kSingle,  ///< One trial alone.
+  kFused,   ///< One lane program with several lanes.
 };
 
 /// Trials that advance together, one step at a time, in one lane program.
 struct FusedGroup {
-  PlannedProgram program;         ///< the trials and their lanes
-  std::vector<PlannedOp> ops;     ///< operators in the order of execution
-  std::vector<FusedGroup> parts;  ///< the same trials as groups of one; empty for a single trial
-  std::int64_t bytes = 0;         ///< predicted peak in bytes: weights, gradients, optimiser state and activations
-  double us = 0;                  ///< predicted microseconds of one step of all members
+  PlannedProgram program;         ///< The trials and their lanes.
+  std::vector<PlannedOp> ops;     ///< Operators in the order of execution.
+  std::vector<FusedGroup> parts;  ///< The same trials as groups of one; empty for a single trial.
+  std::int64_t bytes = 0;         ///< Predicted peak in bytes: weights, gradients, optimiser state and activations.
+  double us = 0;                  ///< Predicted microseconds of one step of all members.
 
   /// Returns kFused if the group has more than one trial.
   GroupForm form() const;
@@ -64,10 +64,10 @@ struct FusedGroup {
 
 /// The groups of a batch of trials, and the logical graph that they execute.
 struct FusionPlan {
-  LogicalGraph graph;              ///< nodes of all members, with equal prefixes merged
-  std::vector<FusedGroup> groups;  ///< in the order of the programs; every member is in exactly one group
-  std::size_t nodes_saved = 0;     ///< nodes that were merged with an equal node of another trial
-  double alone_us = 0;             ///< predicted microseconds of one step of every trial, each trained alone
+  LogicalGraph graph;              ///< Nodes of all members, with equal prefixes merged.
+  std::vector<FusedGroup> groups;  ///< In the order of the programs; every member is in exactly one group.
+  std::size_t nodes_saved = 0;     ///< Nodes that were merged with an equal node of another trial.
+  double alone_us = 0;             ///< Predicted microseconds of one step of every trial, each trained alone.
 
   /// Returns the predicted microseconds of one step of every group.
   double us() const;

@@ -21,8 +21,8 @@ bool same_ids(const LogicalGraph& graph, std::size_t a, std::size_t b);
 
 /// The first difference between two trials in dependency order.
 struct Difference {
-  std::size_t depth = 0;  ///< number of nodes that agree before it
-  std::string text;       ///< "%3 linear(out=32) against %3 linear(out=64)"; empty if there is no difference
+  std::size_t depth = 0;  ///< Number of nodes that agree before it.
+  std::string text;       ///< "%3 linear(out=32) against %3 linear(out=64)"; empty if there is no difference.
 };
 /// Returns the reason why two members are not lanes of one program.
 Difference step_difference(const LogicalGraph& graph, std::size_t a, std::size_t b);

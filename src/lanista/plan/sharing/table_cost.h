@@ -14,8 +14,8 @@ std::string work_text(const OperatorWork& work);
 
 /// Measured rates of a machine.
 struct MachinePrices {
-  graph::CostPrices calls;           ///< rates of kernel calls on values in the memory of a program
-  double memory_gb_per_second = 10;  ///< bandwidth of main memory in GB/s, for values that are cached for epochs
+  graph::CostPrices calls;           ///< Rates of kernel calls on values in the memory of a program.
+  double memory_gb_per_second = 10;  ///< Bandwidth of main memory in GB/s, for values that are cached for epochs.
 };
 
 /// Predicts times from measured rows, and from the rates of the machine where no row fits.

@@ -18,9 +18,9 @@ std::vector<Width> static_widths(std::span<const double> seconds, std::int64_t i
 
 /// A trial that waits or runs.
 struct TrialState {
-  Prediction trial;            ///< its predicted times
-  double left = 1;             ///< part of its budget that remains
-  std::optional<Width> width;  ///< its present width; empty if it waits
+  Prediction trial;            ///< Its predicted times.
+  double left = 1;             ///< Part of its budget that remains.
+  std::optional<Width> width;  ///< Its present width; empty if it waits.
 };
 /// Algorithm 2: static_widths of all trials on all workers, by their remaining seconds.
 ///
