@@ -15,8 +15,8 @@ bool resizes(const Prediction& trial, double left, const Width& now, const Width
 
 /// Returns the level T of water filling, at which the sum of clip(seconds / T, 1/c, d) is the number of workers.
 ///
-/// Empty if the narrowest widths do not fit, that is for more than c n trials. The smallest T if the widest widths leave
-/// workers idle. It is found by bisection.
+/// Empty if the narrowest widths do not fit, that is for more than c n trials. The smallest T if the widest widths
+/// leave workers idle. It is found by bisection.
 std::optional<double> water_level(std::span<const double> seconds, const Cluster& cluster);
 
 }  // namespace lanista::schedule

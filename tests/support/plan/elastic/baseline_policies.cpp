@@ -30,7 +30,7 @@ class LongestFirst : public Policy {
 std::int32_t tightest(const DecisionBuilder& builder, std::size_t task, std::int64_t parts) {
   std::int32_t best = -1;
   for (std::int32_t worker = 0; worker < builder.num_workers(); ++worker) {
-    if (!builder.has_room(task, worker, parts)) continue;
+    if (!builder.fits_part(task, worker, parts)) continue;
     if (best < 0 || builder.load(worker).parts > builder.load(best).parts) best = worker;
   }
   return best;
