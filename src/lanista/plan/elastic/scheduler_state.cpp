@@ -58,8 +58,9 @@ Result<void> check_decision(const SchedulerState& state, const Decision& decisio
     if (!std::has_single_bit(static_cast<std::uint64_t>(task.placement.parts)) ||
         task.placement.parts > then.cluster.shares ||
         (task.placement.workers.size() > 1 && task.placement.parts != 1)) {
-      return wrong(task.id, "gets a part of 1/" + std::to_string(task.placement.parts) + "; allowed are powers of two up to " +
-                                std::to_string(then.cluster.shares) + " of one worker");
+      return wrong(task.id, "gets a part of 1/" + std::to_string(task.placement.parts) +
+                                "; allowed are powers of two up to " + std::to_string(then.cluster.shares) +
+                                " of one worker");
     }
     if (static_cast<std::int64_t>(task.placement.workers.size()) > widest_of(task, then.cluster)) {
       return wrong(task.id, "gets " + std::to_string(task.placement.workers.size()) + " workers; it may have " +

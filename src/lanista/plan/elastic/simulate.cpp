@@ -225,10 +225,10 @@ class Simulation {
     while (next_change_ < options_.changes.size() && options_.changes[next_change_].at <= at_.now) {
       const WorkerChange& change = options_.changes[next_change_++];
       if (change.worker < 0 || static_cast<std::size_t>(change.worker) >= at_.alive.size()) {
-        return Error{
-            Code::kInvalidArgument,
-            "worker " + std::to_string(change.worker) + " does not exist; the cluster has " + std::to_string(at_.alive.size()),
-            ""};
+        return Error{Code::kInvalidArgument,
+                     "worker " + std::to_string(change.worker) + " does not exist; the cluster has " +
+                         std::to_string(at_.alive.size()),
+                     ""};
       }
       at_.alive[static_cast<std::size_t>(change.worker)] = change.joins;
       if (change.joins) continue;

@@ -45,8 +45,8 @@ Result<void> check_allocations(const AllocatorState& state, std::span<const Allo
       auto& sum = used[static_cast<std::size_t>(share.node)];
       sum += share.devices;
       if (sum > state.nodes.devices) {
-        return wrong(j, "node " + std::to_string(share.node) + " would give " + std::to_string(sum) + " devices; it has " +
-                            std::to_string(state.nodes.devices));
+        return wrong(j, "node " + std::to_string(share.node) + " would give " + std::to_string(sum) +
+                            " devices; it has " + std::to_string(state.nodes.devices));
       }
     }
   }

@@ -81,7 +81,8 @@ TEST(Fit, ChargesNothingForUnmeasuredConfigurations) {
   const ThroughputModel two = fit_throughput(samples_of(true_costs, {1, 2})).model;
   EXPECT_GT(two.alpha_local, 0.01);
   EXPECT_LT(two.beta_local, 1e-7);
-  EXPECT_GE(two.alpha_node, 1.0999 * two.alpha_local) << "synchronisation across nodes costs at least as much as within one";
+  EXPECT_GE(two.alpha_node, 1.0999 * two.alpha_local)
+      << "synchronisation across nodes costs at least as much as within one";
   const std::vector<StepSample> single{{1, 1, 32, 0.4, 0.4}};
   EXPECT_NEAR(fit_throughput(single).model.alpha_grad, 0.2, 1e-12);
 }

@@ -20,7 +20,8 @@ double preconditioned_square(std::span<const double> gradient, std::span<const d
 }
 
 bool NoiseScale::add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale) {
-  LANISTA_CHECK(samples > 1 && scale > 0 && represented_scale >= 0, "a step needs more than one gradient and a positive scale");
+  LANISTA_CHECK(samples > 1 && scale > 0 && represented_scale >= 0,
+                "a step needs more than one gradient and a positive scale");
   if (is_biased_) {
     averages_.clear();
     weight_ = 0;

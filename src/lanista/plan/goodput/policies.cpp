@@ -26,8 +26,10 @@ NamedPolicy exact(std::string name, std::string help, const KnapsackOptions& opt
 
 std::vector<NamedPolicy> made() {
   std::vector<NamedPolicy> all;
-  all.push_back(plain("static", "replicas that users request, first come first served", JobFreedom::kRigid, first_come));
-  all.push_back(plain("tiresias", "replicas that users request, least attained service first", JobFreedom::kRigid, tiresias));
+  all.push_back(
+      plain("static", "replicas that users request, first come first served", JobFreedom::kRigid, first_come));
+  all.push_back(
+      plain("tiresias", "replicas that users request, least attained service first", JobFreedom::kRigid, tiresias));
   all.push_back(
       plain("optimus", "replicas by marginal gain; knows true times and steps", JobFreedom::kElastic, optimus));
   all.back().options.reveals_true_costs = true;

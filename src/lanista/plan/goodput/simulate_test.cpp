@@ -263,7 +263,8 @@ TEST(Traces, UseExactTimesBetweenThePoints) {
 /// (docs/concepts/goodput.md).
 TEST(Simulation, MatchesTheArtefactToTheLastDigit) {
   const char* folder = std::getenv("LANISTA_POLLUX_DATA");
-  if (folder == nullptr) GTEST_SKIP() << "LANISTA_POLLUX_DATA is not set; it must be the folder of the artefact's traces";
+  if (folder == nullptr)
+    GTEST_SKIP() << "LANISTA_POLLUX_DATA is not set; it must be the folder of the artefact's traces";
   const auto workload = read_workload(real_file_system(), std::string(folder) + "/workloads/workload-6.csv", folder);
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(run(*workload, "tiresias")->mean_completion(), 3469.69375);

@@ -67,7 +67,8 @@ class PlanReader {
       const bool is_range = skip("-");
       const auto last = is_range ? number<std::uint32_t>(1) : first;
       if (is_range && (!last || *last < *first || *last - *first < 2)) {
-        return no_plan("has '" + std::string(text_.substr(0, 20)) + "' instead of the end of a range of at least three trials");
+        return no_plan("has '" + std::string(text_.substr(0, 20)) +
+                       "' instead of the end of a range of at least three trials");
       }
       if (*last - *first >= kMostTrials - seen_.size()) {
         return no_plan("has more than " + std::to_string(kMostTrials) + " trials");

@@ -180,7 +180,8 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
     const bool edge = line.starts_with('\t');
     const auto words = words_of(edge ? line.substr(1) : line);
     std::uint32_t from = 0, to = 0;
-    if (!node_number(words[0], &from)) return invalid_model(rank, "the line must begin with a node, as \"node4 -- ...\"");
+    if (!node_number(words[0], &from))
+      return invalid_model(rank, "the line must begin with a node, as \"node4 -- ...\"");
     if (edge) {
       if (words.size() < 2 || !node_number(words[1], &to))
         return invalid_model(rank, "allowed is \"\\tnode4 -- node5\"");

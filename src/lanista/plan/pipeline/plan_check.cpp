@@ -126,8 +126,9 @@ Result<void> fits(const PipelinePlan& plan, const Problem& problem) {
     const DeviceClass& its = problem.devices.classes[problem.devices.class_of(device)];
     if ((held[device] += bytes[s]) > its.memory_bytes) {
       return wrong("stage " + std::to_string(s) + " needs " +
-                       std::to_string(static_cast<std::int64_t>(held[device] / 1e6)) + " MB with the other stages of its device; a device of class " +
-                       its.name + " has " + std::to_string(static_cast<std::int64_t>(its.memory_bytes / 1e6)),
+                       std::to_string(static_cast<std::int64_t>(held[device] / 1e6)) +
+                       " MB with the other stages of its device; a device of class " + its.name + " has " +
+                       std::to_string(static_cast<std::int64_t>(its.memory_bytes / 1e6)) + " MB",
                    Code::kResourceExhausted);
     }
   }
@@ -157,7 +158,8 @@ Result<PipelinePlan> read_plan(const json& in) {
     plan.model = *hash;
     plan.batch = count_at(in, "batch");
     const json& stages = in.at("stages");
-    if (!stages.is_array() || stages.empty()) return wrong("plan: stages must be a list of at least one stage", Code::kDataLoss);
+    if (!stages.is_array() || stages.empty())
+      return wrong("plan: stages must be a list of at least one stage", Code::kDataLoss);
     for (const json& each : stages) {
       rank = "plan: stage " + std::to_string(plan.stages.size());
       Stage stage;

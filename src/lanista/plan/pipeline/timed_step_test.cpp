@@ -45,14 +45,17 @@ TEST(TimedStep, ReportsItsRatioToTheSimulation) {
 }
 
 TEST(TimedStep, IsPlottedNextToItsSimulation) {
-  EXPECT_EQ(
-      stages_text(sample()),
-      "2 stages at 2 places; the passes of a step of 8 samples took 7.000 ms, 1.75 times the simulated time\n"
-      "  stage  next  place  micro-batch  in flight  forward ms  measured  backward ms  measured  ratio  operators\n"
-      "  0      1     0      8            8          1.000       2.000     1.000        2.000     2.00   2: %1 "
-      "linear .. %2 relu\n"
-      "  1            1      8            8          1.000       2.000     1.000        1.000     1.50   1: %3 "
-      "linear\n");
+  const std::string head =
+      "2 stages at 2 places; the passes of a step of 8 samples took 7.000 ms, 1.75 times the simulated time\n";
+  const std::string columns =
+      "  stage  next  place  micro-batch  in flight  forward ms  measured  backward ms  measured  ratio  operators\n";
+  const std::string first =
+      "  0      1     0      8            8          1.000       2.000     1.000        2.000     2.00   "
+      "2: %1 linear .. %2 relu\n";
+  const std::string second =
+      "  1            1      8            8          1.000       2.000     1.000        1.000     1.50   "
+      "1: %3 linear\n";
+  EXPECT_EQ(stages_text(sample()), head + columns + first + second);
   const std::string charts = charts_text(sample());
   const auto line = [&](const std::string& begin, const std::string& cells) {
     EXPECT_NE(charts.find("  " + begin + " |" + cells), std::string::npos) << charts;

@@ -238,7 +238,8 @@ Result<LogicalGraph> unite(std::vector<FusionMember> members, const graph::OpTab
   if (members.empty() || members.size() > kMaxMembers) {
     return Error{
         Code::kInvalidArgument,
-        "a plan of " + std::to_string(members.size()) + " trials; 1 to " + std::to_string(kMaxMembers) + " are allowed", ""};
+        "a plan of " + std::to_string(members.size()) + " trials; 1 to " + std::to_string(kMaxMembers) + " are allowed",
+        ""};
   }
   LogicalGraph graph;
   graph.members = std::move(members);

@@ -33,8 +33,8 @@ constexpr std::int64_t kBytes = kSamples * 5 * 6 * 6 * 4;
 
 /// Returns the decision for a convolution of `op` us.
 Materialized decision(double op, std::int64_t epochs, std::int64_t cache_bytes) {
-  return *materialization_of(prefix(), {.samples = kSamples, .epochs = epochs, .cache_bytes = cache_bytes}, graph::builtin_ops(),
-                             PlainCost(op));
+  return *materialization_of(prefix(), {.samples = kSamples, .epochs = epochs, .cache_bytes = cache_bytes},
+                             graph::builtin_ops(), PlainCost(op));
 }
 
 TEST(Materialization, PaysIfLaterEpochsSaveMoreThanStoringNeeds) {

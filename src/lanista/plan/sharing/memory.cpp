@@ -78,8 +78,8 @@ Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t memb
     if (outside(tensor.node)) continue;
     const auto gradient = step.gradient.find(tensor.node);
     const bool updated = gradient != step.gradient.end() && !planned.frozen.contains(step.origin.at(tensor.node));
-    bytes.state = plus(bytes.state,
-                       times(value_bytes(step.types.at({tensor.node, 0}), planned.recipe), 1 + (updated ? 1 + slots : 0)));
+    bytes.state = plus(bytes.state, times(value_bytes(step.types.at({tensor.node, 0}), planned.recipe),
+                                          1 + (updated ? 1 + slots : 0)));
     bytes.weights = plus(bytes.weights, value_bytes(step.types.at({tensor.node, 0}), planned.recipe));
     if (updated) keep.push_back(gradient->second);
   }

@@ -144,7 +144,8 @@ TEST(FusionPlan, CountsStateGradientsAndSlots) {
   adam[0].recipe.step.optimizer = "adam";
 
   const std::int64_t parameters = 8 * 16 + 16 + 16 * 3 + 3;
-  EXPECT_EQ(planned(adam, one_program(1)).groups[0].bytes - planned(sgd, one_program(1)).groups[0].bytes, 4 * parameters);
+  EXPECT_EQ(planned(adam, one_program(1)).groups[0].bytes - planned(sgd, one_program(1)).groups[0].bytes,
+            4 * parameters);
 }
 
 TEST(FusionPlan, CountsTheCopyOfABestEpochsWeights) {
@@ -153,7 +154,8 @@ TEST(FusionPlan, CountsTheCopyOfABestEpochsWeights) {
   for (FusionMember& each : keeping) each.recipe.keeps_best_epoch = true;
 
   const std::int64_t parameters = 8 * 16 + 16 + 16 * 3 + 3;
-  EXPECT_EQ(planned(keeping, one_program(3)).groups[0].bytes - planned(plain, one_program(3)).groups[0].bytes, 3 * 4 * parameters);
+  EXPECT_EQ(planned(keeping, one_program(3)).groups[0].bytes - planned(plain, one_program(3)).groups[0].bytes,
+            3 * 4 * parameters);
 }
 
 TEST(FusionPlan, RefusesProgramsThatAreNoPartition) {

@@ -66,7 +66,8 @@ class Verifier {
     for (const std::size_t v : graph_.nodes_of_member[m]) {
       const auto& owners = graph_.nodes[v].owners;
       const auto mine = std::find_if(owners.begin(), owners.end(), [&](const Owner& o) { return o.member == m; });
-      if (mine == owners.end() || !seen.insert(v).second) return node_error("is listed for a trial that does not own it, or twice", v);
+      if (mine == owners.end() || !seen.insert(v).second)
+        return node_error("is listed for a trial that does not own it, or twice", v);
       if (!mine->node) {
         ++data;
         last_data = v;
@@ -97,10 +98,12 @@ class Verifier {
     const LogicalNode& node = graph_.nodes[v];
     const FusionMember& first = graph_.members[node.owners.front().member];
     const FusionMember& other = graph_.members[owner.member];
-    if (first.recipe.precision != other.recipe.precision) return node_error("is shared by trials of different precision", v);
+    if (first.recipe.precision != other.recipe.precision)
+      return node_error("is shared by trials of different precision", v);
     if (!owner.node) return check_data(v, first.recipe, other.recipe);
     const graph::Node& mine = other.model.node(*owner.node);
-    if (!graph::same_operation(*node.work.operation, mine, ops_)) return node_error("has another operation than in its model", v);
+    if (!graph::same_operation(*node.work.operation, mine, ops_))
+      return node_error("has another operation than in its model", v);
     const graph::OpDef& def = *ops_.find(mine.op);
     const graph::OpArgs args{node.work.inputs, mine.attrs, def};
     const bool weights = def.params && !def.params(args).empty();
@@ -163,7 +166,8 @@ class Verifier {
     for (const std::size_t v : op.nodes) {
       const LogicalNode& node = graph_.nodes[v];
       const StepRecipe& own = graph_.members[node.owners.front().member].recipe;
-      if (!same_lane(*first.work.operation, *node.work.operation)) return node_error("is not a lane of its operator", v);
+      if (!same_lane(*first.work.operation, *node.work.operation))
+        return node_error("is not a lane of its operator", v);
       if (node.work.inputs != first.work.inputs || own.batch_size != recipe.batch_size ||
           own.precision != recipe.precision || node.frozen != first.frozen) {
         return node_error("has another shape, batch size, precision or form than its operator", v);
@@ -176,7 +180,8 @@ class Verifier {
   }
 
   bool same_lane(const graph::Node& a, const graph::Node& b) const {
-    return graph::same_operation(graph::without_lane_attributes(a, ops_), graph::without_lane_attributes(b, ops_), ops_);
+    return graph::same_operation(graph::without_lane_attributes(a, ops_), graph::without_lane_attributes(b, ops_),
+                                 ops_);
   }
 
   const LogicalGraph& graph_;
