@@ -5,17 +5,17 @@
 
 #include "bench/arms.h"
 #include "bench/cluster.h"
+#include "bench/group_end_allocator.h"
 #include "lanista/base/file_system.h"
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/fluid.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/genetic.h"
-#include "lanista/plan/goodput/group_end_allocator.h"
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
 #include "lanista/plan/goodput/packing.h"
 #include "lanista/plan/goodput/simulate.h"
+#include "support/plan/elastic/fluid_widths.h"
 
 namespace lanista::bench {
 namespace {

@@ -9,10 +9,11 @@
 #include "bench/tabular_arms.h"
 #include "bench/tuning_jobs.h"
 #include "lanista/base/portable_math.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
+#include "support/plan/elastic/baseline_policies.h"
 
 namespace lanista::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "bench/pipeline_models.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/planner.h"
-#include "lanista/plan/pipeline/planner_baselines.h"
+#include "support/plan/pipeline/planner_baselines.h"
 
 namespace lanista::bench {
 namespace {

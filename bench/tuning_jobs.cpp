@@ -180,7 +180,7 @@ class Promotions : public TuningJob {
         lengths.back() += schedule::seconds_at(part, schedule::fastest_width(part, widest));
       }
     }
-    const double bound = schedule::asynchronous_bound(parts_, lengths, cluster);
+    const double bound = asynchronous_bound(parts_, lengths, cluster);
     return {bound, bound};
   }
 
@@ -251,5 +251,12 @@ std::unique_ptr<TuningJob> make_tuning_job(const std::string& algorithm, std::ui
 }
 
 std::vector<std::string> tuning_jobs() { return {"syncbohb", "bohb", "hyperband", "asha"}; }
+
+double asynchronous_bound(std::span<const schedule::Prediction> parts, std::span<const double> chains,
+                          const schedule::Cluster& cluster) {
+  double bound = schedule::bounds_of(parts, cluster).area;
+  for (const double chain : chains) bound = std::max(bound, chain);
+  return bound;
+}
 
 }  // namespace lanista::bench

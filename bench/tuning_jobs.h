@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,12 @@ struct Workload {
   double resize = 0.2;                            ///< seconds that a change of workers takes
   double error = 0;                               ///< predictions are off by at most this part
 };
+
+/// Returns the least seconds of a job without barriers: all work spread evenly, or the longest chain.
+///
+/// `parts` are all pieces of work. `chains` are the pieces of one trial in sequence, each as seconds at its fastest width.
+double asynchronous_bound(std::span<const schedule::Prediction> parts, std::span<const double> chains,
+                          const schedule::Cluster& cluster);
 
 /// "syncbohb", "bohb", "hyperband", "asha": R = 81 units, eta = 3. The first three have HpBandSter's brackets
 /// (floor((s_max+1)/(s+1)) eta^s), hyperband those of the ICLR text (rounded up) and all at once; asha promotes, begins

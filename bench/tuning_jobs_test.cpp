@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include "lanista/plan/elastic/first_come.h"
+#include "support/plan/elastic/baseline_policies.h"
 
-#include "lanista/plan/elastic/baseline_policies.h"
 
 namespace lanista::bench {
 namespace {
@@ -79,6 +80,17 @@ TEST(TuningJobs, EndNotBeforeTheirBounds) {
       EXPECT_GT(limit.elastic, 0) << name;
     }
   }
+}
+
+TEST(TuningJobs, AsynchronousBoundIsAllWorkOrTheLongestChain) {
+  const std::vector<schedule::Prediction> parts(4, schedule::prediction_of(3, 0, 1));
+  const std::vector<double> chains{2, 7, 3};
+  schedule::Cluster cluster = workers(1);
+  cluster.shares = cluster.widest = 1;
+
+  EXPECT_DOUBLE_EQ(asynchronous_bound(parts, chains, cluster), 12);
+  cluster.workers = 4;
+  EXPECT_DOUBLE_EQ(asynchronous_bound(parts, chains, cluster), 7);
 }
 
 }  // namespace

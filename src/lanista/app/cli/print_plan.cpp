@@ -81,7 +81,7 @@ Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double se
 Result<graph::CostTable> measured_costs(const fuse::FusionPlan& plan, const graph::CostKey& machine) {
   std::vector<std::size_t> members;
   for (const fuse::FusedGroup& group : plan.groups) {
-    for (const fuse::PlannedProgram& program : group.programs) members.push_back(program.members.front());
+    members.push_back(group.program.members.front());
   }
   graph::CostTable table;
   for (const std::size_t member : members) {

@@ -52,7 +52,7 @@ TEST(TimedText, DrawsSimulatedAndMeasuredStep) {
 
   const std::string own = timed_step_text(trial_step, TrialId{3});
   EXPECT_EQ(own.find("in stages: 1 stage at 1 place; the passes of a step of 4 samples took 500.000 ms, 2.00 times "
-                     "what was simulated\n  stage  next  place"),
+                     "the simulated time\n  stage  next  place"),
             0U)
       << own;
   EXPECT_NE(own.find("  simulated, 250.000 ms\n  0      |FFF"), std::string::npos) << own;

@@ -133,9 +133,9 @@ TEST_F(SimulateWorkload, RefusesUnknownPolicyAndListsPolicies) {
 TEST_F(SimulateWorkload, NamesFileAndError) {
   const std::string head = "name,time,application,num_replicas,batch_size\n";
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"name,time,application,num_replicas\na,0,net,1\n", "there is no column batch_size"},
-      {"time,application,num_replicas,batch_size\n0,net,1,32\n", "there is no column name"},
-      {head, "there is no job"},
+      {"name,time,application,num_replicas\na,0,net,1\n", "column batch_size is missing"},
+      {"time,application,num_replicas,batch_size\n0,net,1,32\n", "column name is missing"},
+      {head, "the file has no jobs"},
       {head + "a,0,net,0,32\n", "row 1: num_replicas is '0'"},
       {head + "a,soon,net,1,32\n", "row 1: time is 'soon'"},
       {head + "a,0,../net,1,32\n", "row 1: application is '../net'"},

@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "lanista/plan/pipeline/chains.h"
-#include "lanista/plan/pipeline/closed_sets.h"
+#include "support/plan/pipeline/chains.h"
+#include "support/plan/pipeline/closed_sets.h"
 
 namespace lanista::pipeline {
 namespace {
 
-/// dp[set][s data-parallel degrees in all]: the least time of the slowest stage of the operators of a set. Without
-/// tensor parallelism degrees are devices, so the table's third axis (devices) would only repeat the second.
+/// The dynamic programme: dp[set][s] is the least time of the slowest stage for the operators of a set with s devices.
+/// Without tensor parallelism, data-parallel degrees and devices are the same, so the table has no third axis.
 class Downsets {
  public:
   Downsets(const Problem& problem, const std::vector<OperatorSet>& sets, std::int64_t micro_batch)
@@ -58,7 +58,7 @@ class Downsets {
   };
   Cell& at(std::size_t set, std::size_t s) { return table_[set * (most_ + 1) + s]; }
 
-  /// What a stage is made of, whatever its degree.
+  /// The sums over the operators of a stage, for any degree.
   struct Sums {
     double work = 0, cut = 0, parameters = 0, kept = 0;
   };
@@ -89,7 +89,7 @@ class Downsets {
     const auto batch = static_cast<double>(micro_batch_);
     for (const std::size_t degree : degrees_) {
       const auto d = static_cast<double>(degree), n = static_cast<double>(micro_batches_);
-      // The cut is sent forth and back: twice c, which is both ways already.
+      // The cut is sent forward and backward. Each c counts both ways already.
       const double seconds =
           sums.work / d + (2 * sums.cut * batch / d + 4 * (d - 1) * sums.parameters / (d * n)) / rate;
       for (std::size_t s = degree; s <= most_; ++s) {

@@ -6,17 +6,17 @@
 #include <string_view>
 #include <utility>
 
-#include "lanista/plan/pipeline/planner_baselines.h"
+#include "support/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/simulate.h"
 
 namespace lanista::pipeline {
 
-/// The best of what `make` gives for each micro-batch size, as a chain and with true dependencies.
+/// Returns the best plan of `make` over all micro-batch sizes, as a chain and with the true dependencies.
 template <class Make>
 Result<Baseline> best_chain(const Problem& problem, std::int64_t micro_batch, std::string_view name, Make make) {
   LANISTA_TRY(check(problem));
   if (problem.devices.classes.size() != 1) {
-    return Error{Code::kUnimplemented, std::string(name) + " knows one class of devices", ""};
+    return Error{Code::kUnimplemented, std::string(name) + " supports one class of devices only", ""};
   }
   Baseline best;
   best.seconds = 1e300;

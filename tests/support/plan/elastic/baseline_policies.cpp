@@ -1,47 +1,42 @@
-#include "lanista/plan/elastic/baseline_policies.h"
+#include "support/plan/elastic/baseline_policies.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lanista/plan/elastic/decision_builder.h"
-#include "lanista/plan/elastic/fluid.h"
+#include "support/plan/elastic/fluid_widths.h"
 
 namespace lanista::schedule {
 namespace {
 
-class OnePerWorker : public Policy {
+class LongestFirst : public Policy {
  public:
-  explicit OnePerWorker(bool by_length) : by_length_(by_length) {}
-  std::string_view name() const override { return by_length_ ? "longest-first" : "fifo"; }
+  std::string_view name() const override { return "longest-first"; }
 
   Decision decide(const SchedulerState& state) const override {
     DecisionBuilder builder(state);
-    std::vector<std::size_t> order(state.tasks.size());
-    std::iota(order.begin(), order.end(), 0);
-    if (by_length_) order = longest_first(state);
-    for (const std::size_t i : order) {
+    for (const std::size_t i : longest_first(state)) {
       if (builder.num_free() > 0 && builder.placement(i).waits()) builder.assign_workers(i, 1);
     }
     return std::move(builder).decision();
   }
-
- private:
-  bool by_length_;
 };
 
-/// The fullest worker with room for a part, so that whole ones stay free; -1: there is none.
+/// Returns the fullest worker that has space for a part, so that empty ones stay free. -1 if there is none.
 std::int32_t tightest(const DecisionBuilder& builder, std::size_t task, std::int64_t parts) {
   std::int32_t best = -1;
   for (std::int32_t worker = 0; worker < builder.num_workers(); ++worker) {
-    if (!builder.has_room(task, worker, parts)) continue;
+    if (!builder.fits_part(task, worker, parts)) continue;
     if (best < 0 || builder.load(worker).parts > builder.load(best).parts) best = worker;
   }
   return best;
 }
 
-/// Starts a task at a width, if that fits. Where several workers are wanted and some are free, it takes these.
+/// Starts a task at a width, if that fits. If too few workers are free, it gets those that are.
 void start(DecisionBuilder& builder, std::size_t task, const Width& width) {
   if (width.parts == 1) {
     const std::int64_t count = std::min(width.workers, builder.num_free());
@@ -97,7 +92,7 @@ class FluidDynamic : public Policy {
     for (std::size_t k = 0; k < order.size(); ++k) {
       widths[k].workers = std::min(widths[k].workers, widest_of(state.tasks[order[k]], there));
     }
-    // What gets narrower makes room for what gets wider, and both for what starts.
+    // First trials narrow, then others widen, and then waiting trials start.
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (trials[k].width && widths[k].value() < trials[k].width->value()) narrow(builder, order[k], widths[k]);
     }
@@ -123,7 +118,7 @@ class FluidDynamic : public Policy {
     builder.remove(task);
     if (width.parts == 1 && builder.num_free() >= width.workers)
       return builder.assign_workers(task, width.workers, had.workers);
-    if (had.parts > 1) return builder.assign_part(task, had.workers.front(), had.parts);  // it stays as it was
+    if (had.parts > 1) return builder.assign_part(task, had.workers.front(), had.parts);  // No change.
     builder.assign_workers(task, static_cast<std::int64_t>(had.workers.size()), had.workers);
   }
 };
@@ -141,12 +136,12 @@ class Uniform : public Policy {
     for (std::size_t i = 0; i < state.tasks.size(); ++i) running += builder.placement(i).waits() ? 0 : 1;
     if (running == 0) return std::move(builder).decision();
     const std::int64_t each = std::clamp<std::int64_t>(state.num_alive() / running, 1, state.cluster.widest);
-    // Those that have too many give first.
-    for (const bool gives : {true, false}) {
+    // First trials with too many workers give some back.
+    for (const bool narrows : {true, false}) {
       for (std::size_t i = 0; i < state.tasks.size(); ++i) {
         const auto has = static_cast<std::int64_t>(builder.placement(i).workers.size());
         const std::int64_t its = std::min(each, widest_of(state.tasks[i], state.cluster));
-        if (has == 0 || has == its || (has > its) != gives) continue;
+        if (has == 0 || has == its || (has > its) != narrows) continue;
         builder.resize(i, std::min(its, has + builder.num_free()));
       }
     }
@@ -156,8 +151,7 @@ class Uniform : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> first_come() { return std::make_unique<OnePerWorker>(false); }
-std::unique_ptr<Policy> longest_trial_first() { return std::make_unique<OnePerWorker>(true); }
+std::unique_ptr<Policy> longest_trial_first() { return std::make_unique<LongestFirst>(); }
 std::unique_ptr<Policy> fluid_static() { return std::make_unique<FluidStatic>(); }
 std::unique_ptr<Policy> fluid_dynamic() { return std::make_unique<FluidDynamic>(); }
 std::unique_ptr<Policy> uniform_redistribution() { return std::make_unique<Uniform>(); }

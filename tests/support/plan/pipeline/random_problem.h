@@ -5,11 +5,12 @@
 
 namespace lanista::pipeline {
 
-/// Edges of a random series-parallel graph over operators first, first + 1, ...; its source is `first`, its sink the
-/// last; next free number in `next`.
+/// Adds the edges of a random series-parallel graph over the operators from `next` on, and moves `next` behind them.
+///
+/// Its source is the first operator, and its sink the last one.
 void random_series_parallel(Rng& rng, int depth, std::uint32_t& next,
                             std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges);
-/// A problem on such a graph, with times that grow less than their samples do.
+/// Returns a problem on such a graph. Times grow more slowly than samples.
 Problem random_problem(Rng rng, std::size_t max_operators, std::int64_t devices, std::int64_t batch);
 
 }  // namespace lanista::pipeline

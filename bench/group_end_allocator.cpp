@@ -1,9 +1,9 @@
-#include "lanista/plan/goodput/group_end_allocator.h"
+#include "bench/group_end_allocator.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
-#include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/packing.h"
 
 namespace lanista::cluster {
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// Until job j ends with k devices, k > 0.
+/// Returns the seconds until job j ends with k devices, k > 0.
 double seconds_with(const AllocatorState& state, std::size_t j, std::int32_t k) {
   const JobView& job = state.jobs[j];
   const double rate = job.goodput == nullptr ? k : job.goodput->packed(k, state.nodes.devices);
@@ -19,7 +19,8 @@ double seconds_with(const AllocatorState& state, std::size_t j, std::int32_t k) 
   return left / rate + (k == devices_of(state.current[j]) ? 0 : state.restart_seconds);
 }
 
-/// With so many devices or fewer, of counts that pack: so the first count of equals is one that packs.
+/// Returns the seconds of job j with at most 1, 2, ... devices, over packable counts. The first of equal counts is
+/// packable.
 std::vector<double> seconds_within(const AllocatorState& state, std::size_t j) {
   const std::int32_t total = state.nodes.total();
   std::vector<double> seconds;
@@ -32,7 +33,7 @@ std::vector<double> seconds_within(const AllocatorState& state, std::size_t j) {
   return seconds;
 }
 
-/// One device each for those that take longest, the first of equals.
+/// Returns one device for each of the longest jobs, the first of equals.
 std::vector<std::int32_t> longest(const std::vector<std::vector<double>>& seconds, std::int32_t total) {
   std::vector<std::size_t> order(seconds.size());
   for (std::size_t j = 0; j < order.size(); ++j) order[j] = j;
@@ -50,14 +51,14 @@ class GroupEndAllocator : public Allocator {
     std::vector<std::vector<double>> seconds;
     for (std::size_t j = 0; j < state.jobs.size(); ++j) seconds.push_back(seconds_within(state, j));
     const std::int32_t total = state.nodes.total();
-    const bool is_crowd = seconds.size() > static_cast<std::size_t>(total);
-    std::vector<std::int32_t> counts = is_crowd ? longest(seconds, total) : group_end_counts(seconds, total);
-    if (!is_crowd) keep(state, seconds, counts);
+    const bool too_many = seconds.size() > static_cast<std::size_t>(total);
+    std::vector<std::int32_t> counts = too_many ? longest(seconds, total) : group_end_counts(seconds, total);
+    if (!too_many) keep(state, seconds, counts);
     return pack(counts, state.current, state.nodes);
   }
 
  private:
-  /// Who has more than he must, and ends in time with it, keeps it as far as nobody needs it.
+  /// Lets a job that has more devices than it needs keep them, if it ends in time and they are free.
   static void keep(const AllocatorState& state, const std::vector<std::vector<double>>& seconds,
                    std::vector<std::int32_t>& counts) {
     std::int32_t free = state.nodes.total();
@@ -77,6 +78,33 @@ class GroupEndAllocator : public Allocator {
 };
 
 }  // namespace
+
+std::vector<std::int32_t> group_end_counts(std::span<const std::vector<double>> seconds, std::int32_t total) {
+  std::vector<double> times;
+  for (const auto& job : seconds) times.insert(times.end(), job.begin(), job.end());
+  std::ranges::sort(times);
+  const auto counts_within = [&](double limit) {
+    std::vector<std::int32_t> counts;
+    std::int64_t sum = 0;
+    for (const auto& job : seconds) {
+      const auto enough = std::ranges::lower_bound(job, limit, std::greater<>());
+      if (enough == job.end()) return std::vector<std::int32_t>{};
+      counts.push_back(static_cast<std::int32_t>(enough - job.begin()) + 1);
+      sum += counts.back();
+    }
+    return sum <= total ? counts : std::vector<std::int32_t>{};
+  };
+  std::size_t low = 0, high = times.size();
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (counts_within(times[middle]).empty()) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < times.size() ? counts_within(times[low]) : std::vector<std::int32_t>{};
+}
 
 std::unique_ptr<Allocator> group_end_allocator() { return std::make_unique<GroupEndAllocator>(); }
 

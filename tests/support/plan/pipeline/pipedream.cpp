@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "lanista/plan/pipeline/chains.h"
-#include "lanista/plan/pipeline/closed_sets.h"
+#include "support/plan/pipeline/chains.h"
+#include "support/plan/pipeline/closed_sets.h"
 
 namespace lanista::pipeline {
 namespace {
 
-/// One way through the DAG of antichains: a topological order that walks branches one after the other, so that two
-/// states differ by one operator.
+/// Returns a depth-first topological order, which visits branches one after another. It is one path through the DAG of
+/// antichains.
 std::vector<std::uint32_t> row_of(const Model& model) {
   const Neighbours neighbours(model);
   std::vector<std::uint32_t> row, ready;
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> row_of(const Model& model) {
   return row;
 }
 
-/// What a stage is made of.
+/// The sums over the operators of a stage.
 struct Sums {
   double work = 0, bytes = 0, kept = 0;
   void add(const Operator& op, std::int64_t micro_batch) {
@@ -38,13 +38,13 @@ struct Sums {
   Sums operator-(const Sums& other) const { return {work - other.work, bytes - other.bytes, kept - other.kept}; }
 };
 
-/// What a stage costs on so many machines.
+/// The costs of a stage on a number of machines.
 struct Costs {
   const Problem& problem;
   std::int64_t micro_batch;
 
-  /// (compute + 4 (m - 1) parameters / (bandwidth m)) / m; transfers of activations are hidden. The sum of gradients is
-  /// shared by all micro-batches of a step, as weights are synchronous here.
+  /// Returns (compute + 4 (m - 1) parameters / (bandwidth m)) / m seconds for a micro-batch. Transfers of activations
+  /// are hidden. All micro-batches of a step share the gradient sum, since weights are synchronous.
   double seconds(const Sums& stage, std::size_t m) const {
     const auto machines = static_cast<double>(m);
     const double rate = problem.devices.links[0][0].bytes_per_second;
@@ -52,7 +52,7 @@ struct Costs {
     const double sum = 4 * (machines - 1) * stage.bytes / (rate * machines) / micro_batches;
     return (stage.work + sum) / machines;
   }
-  /// Every device holds as many micro-batches as stages of this width follow, it included.
+  /// Returns the bytes of a device. It holds one micro-batch for each stage of this width from here on.
   bool fits(const Sums& stage, std::size_t machines, std::size_t remaining) const {
     const auto m = static_cast<std::int64_t>(machines);
     if (m > micro_batch) return false;
@@ -64,13 +64,13 @@ struct Costs {
   }
 };
 
-/// A chain of stages and the time of its slowest one.
+/// A chain of stages and the time of its slowest stage.
 struct RowCut {
   double slowest = 1e300;
-  std::vector<ChainPart> parts;  ///< none where nothing fits
+  std::vector<ChainPart> parts;  ///< Empty if nothing fits.
 };
 
-/// The best cut of a row of operators.
+/// Finds the best cut of an order of operators.
 RowCut cut_row(const Costs& costs, const std::vector<std::uint32_t>& row) {
   const std::size_t n = row.size();
   const auto all = static_cast<std::size_t>(costs.problem.devices.count());
@@ -79,7 +79,7 @@ RowCut cut_row(const Costs& costs, const std::vector<std::uint32_t>& row) {
     before.push_back(before.back());
     before.back().add(costs.problem.model.operators[o], costs.micro_batch);
   }
-  // best[m][j]: operators before j on m devices; how: begin and devices of the last stage.
+  // best[m][j] is for the operators before j on m devices. `how` has begin and devices of the last stage.
   std::vector<std::vector<double>> best(all + 1, std::vector<double>(n + 1, 1e300));
   using Last = std::pair<std::size_t, std::size_t>;
   std::vector<std::vector<Last>> how(all + 1, std::vector<Last>(n + 1));
@@ -90,7 +90,7 @@ RowCut cut_row(const Costs& costs, const std::vector<std::uint32_t>& row) {
         for (std::size_t k = j; k-- > 0;) {
           const Sums stage = before[j] - before[k];
           const double seconds = costs.seconds(stage, mine);
-          if (seconds >= best[m][j]) break;  // longer stages only take longer
+          if (seconds >= best[m][j]) break;  // Larger stages are slower.
           if (best[m - mine][k] >= 1e300) continue;
           if (!costs.fits(stage, mine, all - (m - mine))) break;
           const double slowest = std::max(best[m - mine][k], seconds);
@@ -118,9 +118,8 @@ RowCut cut_row(const Costs& costs, const std::vector<std::uint32_t>& row) {
   return cut;
 }
 
-/// The best cut of all prefixes that antichains stand for: a stage is the difference of two of which one contains the
-/// other. `limit`: no stage is slower, but for rounding, as one
-/// way through them shows.
+/// Finds the best chain of nested prefixes. A stage is the difference of two. No stage of the result is slower than
+/// `limit`, except for rounding, since one order of operators already meets it.
 class Antichains {
  public:
   Antichains(const Costs& costs, const std::vector<OperatorSet>& sets, double limit)
@@ -204,7 +203,7 @@ Result<PipelinePlan> chain_plan(const std::vector<ChainPart>& parts, std::int64_
     for (std::int64_t d = 0; d < part.devices; ++d) stage.devices.push_back(device++);
   }
   for (const StageEdge& edge : edges_of(plan, problem.model)) {
-    if (edge.to <= edge.from) return Error{Code::kInternal, "a chain that goes backwards", ""};
+    if (edge.to <= edge.from) return Error{Code::kInternal, "a chain has a backward edge", ""};
     plan.stages[edge.from].successors.push_back(edge.to);
   }
   for (std::uint32_t s = 0; s + 1 < plan.stages.size(); ++s) {

@@ -1,4 +1,4 @@
-#include "lanista/plan/pipeline/closed_sets.h"
+#include "support/plan/pipeline/closed_sets.h"
 
 #include <algorithm>
 #include <set>

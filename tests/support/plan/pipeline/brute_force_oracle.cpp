@@ -1,4 +1,4 @@
-#include "lanista/plan/pipeline/brute_force_oracle.h"
+#include "support/plan/pipeline/brute_force_oracle.h"
 
 #include <algorithm>
 
@@ -30,7 +30,8 @@ class AllPartitions {
       if (a != b && std::ranges::find(next[a], b) == next[a].end()) next[a].push_back(static_cast<std::uint32_t>(b));
     }
     std::vector<std::int64_t> height(count, 0);
-    for (std::size_t round = 0; round <= count; ++round) {  // heights settle in so many rounds, or there is a circle
+    // Heights are final after this many rounds, or there is a cycle.
+    for (std::size_t round = 0; round <= count; ++round) {
       bool changed = false;
       for (std::size_t s = 0; s < count; ++s) {
         std::int64_t most = 1;
@@ -68,7 +69,7 @@ class AllPartitions {
       }
       if (!possible) continue;
       for (std::size_t op = 0; op < stage_.size(); ++op) {
-        const Curve& curve = problem_.model.operators[op].forward;  // linear: a start and so much a sample
+        const Curve& curve = problem_.model.operators[op].forward;  // It is linear in the samples.
         const double each = curve[1] - curve[0];
         const std::int64_t samples = (b + degree[stage_[op]] - 1) / degree[stage_[op]];
         forward[stage_[op]] += curve[0] - each + each * static_cast<double>(samples);
@@ -93,7 +94,7 @@ double event_simulation_seconds(const std::vector<std::vector<std::uint32_t>>& n
                                 const std::vector<std::int64_t>& turns, const std::vector<std::int64_t>& in_flight,
                                 std::int64_t batch) {
   const std::size_t count = next.size();
-  std::vector<std::int64_t> made(count, 0), undone(count, 0);  // samples whose passes have ended
+  std::vector<std::int64_t> made(count, 0), undone(count, 0);  // Samples of ended passes.
   std::vector<std::int64_t> begun(count, 0), begun_back(count, 0);
   std::vector<double> until(count, -1);
   std::vector<int> doing(count, 0);
@@ -102,11 +103,11 @@ double event_simulation_seconds(const std::vector<std::vector<std::uint32_t>>& n
     bool any = false;
     for (std::size_t s = 0; s < count; ++s) {
       if (doing[s] != 0) continue;
-      // What comes next in the order: position among forwards and backwards is settled by how many of each were begun.
+      // The numbers of started passes decide whether the next one is forward or backward.
       const std::int64_t f = begun[s] / size[s], b = begun_back[s] / size[s], all = batch / size[s];
       const std::int64_t warm = std::min(all, in_flight[s] / size[s]);
-      const bool wants_forward = f < all && (f < warm || (b / turns[s]) * turns[s] > f - warm);
-      if (wants_forward) {
+      const bool is_forward_next = f < all && (f < warm || (b / turns[s]) * turns[s] > f - warm);
+      if (is_forward_next) {
         bool ready = true;
         for (std::size_t p = 0; p < count; ++p) {
           const bool before = std::ranges::find(next[p], s) != next[p].end();

@@ -1,4 +1,4 @@
-#include "lanista/plan/pipeline/random_problem.h"
+#include "support/plan/pipeline/random_problem.h"
 
 #include <algorithm>
 
