@@ -122,7 +122,7 @@ expect 3 'weights.safetensors' "$lanista" predict copy arrays/x.npy
 # shellcheck disable=SC2086
 expect 0 'rank  trial' "$lanista" run --out random $small --set strategy=random --set stop=none
 expect 0 'strategy.name' "$lanista" compare first second random
-expect 0 'The study files say the same.' "$lanista" compare first first
+expect 0 'The study files have equal settings.' "$lanista" compare first first
 expect 0 'best val_accuracy after' "$lanista" compare first random --page compare.html
 grep -q '<h1>' compare.html && { echo "FAILED: the comparison has markup in it"; failed=$((failed + 1)); }
 grep -q '"name":"random"' compare.html || { echo "FAILED: the comparison does not say random"; failed=$((failed + 1)); }
@@ -251,7 +251,7 @@ cp own/result/config.resolved.yaml said.yaml
 expect 0 'rank  trial' "$lanista" resume own/result own/study.yaml --quiet
 expect 0 'rank  trial' "$lanista" resume own/result --set train.lr=0.1 --quiet
 expect 2 'train.lr: was 0.1, is 0.2' "$lanista" resume own/result --set train.lr=0.2 --quiet
-expect 2 '1 setting is another one' "$lanista" resume own/result --set train.lr=0.2 --quiet
+expect 2 '1 setting differs' "$lanista" resume own/result --set train.lr=0.2 --quiet
 expect 2 'lanista resume own/result --trials N' "$lanista" resume own/result --set budget.trials=9 --quiet
 expect 2 'space.params.lr: was not said, is log(0.01, 0.3)' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
 expect 2 'lanista run own/study.yaml --set ' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet

@@ -39,11 +39,11 @@ expect 0 'exactly the parent' "$lanista" zoo match plain
 expect 0 "\"parent\":\"$id\"" "$lanista" zoo match plain --json
 expect 0 'live, pinned' "$lanista" zoo show "$(echo "$id" | cut -c1-5)" --pin
 expect 2 'there is no zoo here' "$lanista" zoo gc --zoo elsewhere
-expect 0 ' bytes of weights stay' "$lanista" zoo gc --budget 0
+expect 0 ' bytes of weights remain' "$lanista" zoo gc --budget 0
 expect 0 "$id" "$lanista" zoo ls
 expect 0 'live' "$lanista" zoo show "$id" --unpin
 expect 2 'the zoo has no model ffffffff' "$lanista" zoo show ffffffff
-expect 0 'all models are whole' "$lanista" zoo verify
+expect 0 'no model is damaged' "$lanista" zoo verify
 
 # Files of others: the study's own file is the same model; one that normalises otherwise is refused.
 expect 0 '' "$lanista" export plain --onnx plain.onnx

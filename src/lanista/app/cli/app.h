@@ -5,7 +5,7 @@ namespace lanista::cli {
 /// Exit codes of the command line.
 enum Exit : int {
   kDone = 0,
-  kStudyFailed = 1,   ///< no finished trial, or a promised check failed
+  kStudyFailed = 1,   ///< no finished trial, or a check failed
   kUsage = 2,         ///< wrong usage or configuration
   kRefused = 3,       ///< refused input: a bad or unsafe file
   kRequeue = 75,      ///< paused on a scheduler's request, resumable

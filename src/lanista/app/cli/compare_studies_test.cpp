@@ -59,7 +59,7 @@ TEST(ComparisonText, ReportsWhenNothingIsComparable) {
   const std::string text = comparison_text(none);
 
   EXPECT_EQ(text.find("best"), std::string::npos);
-  EXPECT_NE(text.find("The study files say the same."), std::string::npos);
+  EXPECT_NE(text.find("The study files have equal settings."), std::string::npos);
 }
 
 }  // namespace

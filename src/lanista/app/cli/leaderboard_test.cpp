@@ -61,9 +61,9 @@ TEST(Leaderboard, ShowsScoreNoise) {
   EXPECT_EQ(noise_text(view), "") << "nobody knows the rows";
   view.data = {{"split_rows", {200, 100, 100}}};
   EXPECT_EQ(noise_text(view),
-            " by its 100 validation rows the best lies between 0.9155 and 0.9897 (95 %); no other trial lies there\n");
+            " by its 100 validation rows, the best is between 0.9155 and 0.9897 (95 %); no other trial is in this range\n");
   view.trials[0].measurements[0].metrics["val_accuracy"] = 0.92;
-  EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial lies there, too\n"), std::string::npos);
+  EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial is in this range\n"), std::string::npos);
 }
 
 TEST(Leaderboard, ShowsBestEpoch) {
@@ -173,7 +173,7 @@ TEST(Leaderboard, ShowsFoldMeanStandardErrorAndNoise) {
 
   EXPECT_NE(table.find("1     #3  0.9000 +-0.05774"), std::string::npos) << table;
   EXPECT_NE(table.find("2     #4    0.6000 +-0.000"), std::string::npos) << table;
-  EXPECT_NE(table.find(" by the spread of its 3 trainings the best lies between 0.5072 and 1.000 (95 %); 1 other trial "
+  EXPECT_NE(table.find(" by the spread of its 3 trainings, the best is between 0.5072 and 1.000 (95 %); 1 other trial "
                        "lies there, too\n"),
             std::string::npos)
       << table;

@@ -8,7 +8,7 @@
 namespace lanista::cli {
 namespace {
 
-/// Text as roff shows it: no line begins a request, dashes and backslashes stay what they are.
+/// Text with roff's special characters escaped: no line begins a request, dashes and backslashes are literal.
 std::string roff(const std::string& text) {
   std::string out;
   bool line_begins = true;
@@ -42,7 +42,7 @@ std::string synopsis(const VerbText& verb) {
   return out;
 }
 
-/// The examples behind "examples:", set as they are.
+/// The examples of a footer, as literal lines.
 std::string example_block(const std::string& footer) {
   std::istringstream lines(footer);
   std::string out = ".PP\n.nf\n", line;
@@ -71,7 +71,7 @@ std::string manual_page(const CLI::App& app) {
   out +=
       ".SH EXIT STATUS\n"
       ".TP\n.B 0\ndone\n"
-      ".TP\n.B 1\nthe study failed: no trial finished, or a promised check failed\n"
+      ".TP\n.B 1\nthe study failed: no trial finished, or a check failed\n"
       ".TP\n.B 2\nwrong usage or configuration\n"
       ".TP\n.B 3\nrefused input: a bad or unsafe file\n"
       ".TP\n.B 75\npaused on a scheduler\\(aqs request, resumable\n"

@@ -41,7 +41,7 @@ TEST(PlanText, IsTableWithTotals) {
  step           all of train and commit  3.0      4          0.53         1.05     38 %
  predict        all of infer             1.0      4          0.46         0.60     67 %
 
- a step as a whole takes 1.25 us (medians of 40 rounds)
+ a whole step needs 1.25 us (medians of 40 rounds)
 )");
 }
 
