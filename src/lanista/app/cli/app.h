@@ -12,7 +12,7 @@ enum Exit : int {
   kInterrupted = 130  ///< paused by Ctrl-C, resumable
 };
 
-/// Parses the command line and runs the verb. Data on stdout, everything else on stderr.
+/// Parses the command line, runs the verb and returns the exit code. Data goes to stdout, everything else to stderr.
 int run(int argc, char** argv);
 
 }  // namespace lanista::cli

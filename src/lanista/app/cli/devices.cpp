@@ -32,8 +32,8 @@ std::string without(const std::vector<std::string>& names, const std::string& na
 Result<const nn::Backend*> backend_of(const std::string& name, const std::vector<std::string>& names,
                                       const study::StudyConfig& config) {
   const std::string& precision = config.train.precision;
-  const bool has_own_kernels = name == study::kCpu || name.starts_with("block:");
-  if (has_own_kernels && stored(precision_of(precision)) != precision_of(precision)) {
+  const bool has_lanista_kernels = name == study::kCpu || name.starts_with("block:");
+  if (has_lanista_kernels && stored(precision_of(precision)) != precision_of(precision)) {
     return invalid_setting("train.precision is " + precision + ", which device " + name +
                            " does not support; allowed: float32, or a device of LibTorch (run.devices: [cuda:0], or "
                            "torch:cpu)");

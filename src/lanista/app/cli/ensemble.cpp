@@ -39,7 +39,7 @@ Result<std::vector<engine::EnsembleModel>> kept_models(const std::string& folder
 
 }  // namespace
 
-Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_draws) {
+Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_selections) {
   LANISTA_ASSIGN(const study::StudyView view, load_study(folder));
   if (!view.config.goals.front().metric.starts_with("val_")) {
     return Error{Code::kInvalidArgument,
@@ -59,7 +59,7 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
   LANISTA_ASSIGN(const auto executor,
                  runtime::WorkerExecutor::create(worker_config, data, nn::Operators(), real_file_system(), clock));
   LANISTA_ASSIGN(const study::Ensemble chosen,
-                 engine::choose_ensemble(*executor, view.config, graph::builtin_ops(), candidates, max_draws));
+                 engine::choose_ensemble(*executor, view.config, graph::builtin_ops(), candidates, max_selections));
   std::vector<engine::ModelPackage> singles;
   for (const study::Ensemble::Member& member : chosen.members) {
     LANISTA_ASSIGN(auto single, load_package(folder + "#" + std::to_string(member.trial.value)));

@@ -174,7 +174,7 @@ TEST(Leaderboard, ShowsFoldMeanStandardErrorAndNoise) {
   EXPECT_NE(table.find("1     #3  0.9000 +-0.05774"), std::string::npos) << table;
   EXPECT_NE(table.find("2     #4    0.6000 +-0.000"), std::string::npos) << table;
   EXPECT_NE(table.find(" by the spread of its 3 trainings, the best is between 0.5072 and 1.000 (95 %); 1 other trial "
-                       "lies there, too\n"),
+                       "is in this range\n"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find(" mean +- standard error over 3 folds; the trial is the best of them\n"), std::string::npos)

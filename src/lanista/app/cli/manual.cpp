@@ -70,15 +70,15 @@ std::string manual_page(const CLI::App& app) {
   }
   out +=
       ".SH EXIT STATUS\n"
-      ".TP\n.B 0\ndone\n"
-      ".TP\n.B 1\nthe study failed: no trial finished, or a check failed\n"
-      ".TP\n.B 2\nwrong usage or configuration\n"
-      ".TP\n.B 3\nrefused input: a bad or unsafe file\n"
-      ".TP\n.B 75\npaused on a scheduler\\(aqs request, resumable\n"
-      ".TP\n.B 130\npaused by Ctrl\\-C, resumable\n"
+      ".TP\n.B 0\nDone.\n"
+      ".TP\n.B 1\nThe study failed: no trial finished, or a check failed.\n"
+      ".TP\n.B 2\nWrong usage or configuration.\n"
+      ".TP\n.B 3\nRefused input: a bad or unsafe file.\n"
+      ".TP\n.B 75\nPaused on a scheduler\\(aqs request; can be resumed.\n"
+      ".TP\n.B 130\nPaused by Ctrl\\-C; can be resumed.\n"
       ".SH ENVIRONMENT\n"
-      ".TP\n.B COLUMNS\nwidth of the terminal\n"
-      ".TP\n.B LANISTA_ISA\nforces an instruction set: portable, avx2 or avx512\n"
+      ".TP\n.B COLUMNS\nWidth of the terminal.\n"
+      ".TP\n.B LANISTA_ISA\nForces an instruction set: portable, avx2 or avx512.\n"
       ".SH EXAMPLES\n";
   return out + example_block(verbs.front().footer);
 }

@@ -35,7 +35,7 @@ Result<json> read_json(const std::string& file) {
   return parsed;
 }
 
-/// A result whose error names the file.
+/// The result, with the file in the location of its error.
 template <class T>
 Result<T> with_file(Result<T> result, const std::string& file) {
   if (result) return result;

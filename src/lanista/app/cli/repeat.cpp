@@ -73,8 +73,8 @@ int repeat_trial(const RepeatRequest& request) {
   for (engine::LineageSegment& each : *line) {
     const bool found = each.job.recipe.select.name == data::kSelectionAuto;
     if (!found) continue;
-    const auto& whose = loaded->view.trials[each.job.trial.value - 1];
-    each.job.recipe.select = data::with_recorded_selection(each.job.recipe.select, whose.measurements);
+    const auto& source = loaded->view.trials[each.job.trial.value - 1];
+    each.job.recipe.select = data::with_recorded_selection(each.job.recipe.select, source.measurements);
   }
   const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
   const auto repeated = runtime::repeat_lineage(

@@ -15,8 +15,8 @@ bool reserve_standard_streams() {
   ::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit is an error like a full disk
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
-    // Opens stdin for writing and the others for reading, so that every use of a closed stream fails. open() returns the
-    // lowest free number, which is this one.
+    // Opens stdin for writing and the others for reading, so that every use of a closed stream fails. open() returns
+    // the lowest free number, which is this one.
     const int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (::open("/dev/null", mode) != fd) return false;
   }
