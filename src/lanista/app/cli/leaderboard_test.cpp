@@ -58,7 +58,7 @@ TEST(Leaderboard, ShowsBaselines) {
 TEST(Leaderboard, ShowsScoreNoise) {
   auto view = three_trials();
   view.config.goals = {{true, "val_accuracy"}};
-  EXPECT_EQ(noise_text(view), "") << "nobody knows the rows";
+  EXPECT_EQ(noise_text(view), "") << "the number of rows is unknown";
   view.data = {{"split_rows", {200, 100, 100}}};
   EXPECT_EQ(noise_text(view),
             " by its 100 validation rows, the best is between 0.9155 and 0.9897 (95 %); no other trial is in this range\n");
@@ -99,7 +99,7 @@ TEST(Leaderboard, ShowsEnsembleMembersWhenRequested) {
 TEST(Leaderboard, ShowsThatBestBlendsFoldModels) {
   auto view = three_trials();
   view.config.data.folds = 2;
-  EXPECT_EQ(ensemble_text(view), "") << "a study that an older build ended";
+  EXPECT_EQ(ensemble_text(view), "") << "a study of an older build";
   const study::Proposal other = view.trials[0].proposal;
   view.trials[0].proposal = view.trials[1].proposal;
   view.ensemble = study::Ensemble{{{TrialId{2}, 1}, {TrialId{1}, 1}}, {}, {{"test_accuracy", 0.965}}};

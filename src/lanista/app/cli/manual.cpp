@@ -1,6 +1,7 @@
 #include "lanista/app/cli/manual.h"
 
 #include <sstream>
+#include <utility>
 
 #include "lanista/app/cli/command_text.h"
 #include "lanista/app/cli/version.h"
@@ -52,6 +53,22 @@ std::string example_block(const std::string& footer) {
   return out + ".fi\n";
 }
 
+/// A term and its meaning, in roff.
+using Tagged = std::pair<const char*, const char*>;
+
+constexpr Tagged kExitCodes[] = {{"0", "Done."},
+                                 {"1", "The study failed: no trial finished, or a check failed."},
+                                 {"2", "Wrong usage or configuration."},
+                                 {"3", "Refused input: a bad or unsafe file."},
+                                 {"75", "Paused on a scheduler\\(aqs request; can be resumed."},
+                                 {"130", "Paused by Ctrl\\-C; can be resumed."}};
+constexpr Tagged kVariables[] = {{"COLUMNS", "Width of the terminal."},
+                                 {"LANISTA_ISA", "Forces an instruction set: portable, avx2 or avx512."}};
+
+std::string tagged(const std::string& term, const std::string& meaning) {
+  return ".TP\n.B " + term + "\n" + meaning + "\n";
+}
+
 }  // namespace
 
 std::string manual_page(const CLI::App& app) {
@@ -68,19 +85,11 @@ std::string manual_page(const CLI::App& app) {
     for (const auto& option : verb.options) out += option_block(option);
     if (!verb.footer.empty()) out += example_block(verb.footer);
   }
-  out +=
-      ".SH EXIT STATUS\n"
-      ".TP\n.B 0\nDone.\n"
-      ".TP\n.B 1\nThe study failed: no trial finished, or a check failed.\n"
-      ".TP\n.B 2\nWrong usage or configuration.\n"
-      ".TP\n.B 3\nRefused input: a bad or unsafe file.\n"
-      ".TP\n.B 75\nPaused on a scheduler\\(aqs request; can be resumed.\n"
-      ".TP\n.B 130\nPaused by Ctrl\\-C; can be resumed.\n"
-      ".SH ENVIRONMENT\n"
-      ".TP\n.B COLUMNS\nWidth of the terminal.\n"
-      ".TP\n.B LANISTA_ISA\nForces an instruction set: portable, avx2 or avx512.\n"
-      ".SH EXAMPLES\n";
-  return out + example_block(verbs.front().footer);
+  out += ".SH EXIT STATUS\n";
+  for (const auto& [code, meaning] : kExitCodes) out += tagged(code, meaning);
+  out += ".SH ENVIRONMENT\n";
+  for (const auto& [name, meaning] : kVariables) out += tagged(name, meaning);
+  return out + ".SH EXAMPLES\n" + example_block(verbs.front().footer);
 }
 
 }  // namespace lanista::cli

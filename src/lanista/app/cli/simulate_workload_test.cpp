@@ -79,7 +79,7 @@ TEST_F(SimulateWorkload, PrintsRowForEachPolicyAndBound) {
   EXPECT_FALSE(std::getline(lines, line)) << line;
 }
 
-// The figures of a job are consistent in themselves and with those of its policy, and the table has the same.
+// The figures of a job are consistent with each other, with those of its policy, and with the table.
 TEST_F(SimulateWorkload, ReportsResultOfEachJob) {
   request_.policies = {cluster::policies().back().name, cluster::policies().front().name};
   request_.json = true;

@@ -9,7 +9,7 @@
 namespace lanista::cli {
 namespace {
 
-/// launchers_of and make_worker_config_with_hosts refuse the study, with `message`.
+/// Expects that launchers_of and make_worker_config_with_hosts refuse the study with `message`.
 void expect_refused(const WorkerOverrides& worker_overrides, const study::StudyConfig& config,
                     const std::string& message) {
   const auto launchers = launchers_of(worker_overrides, config);
