@@ -36,18 +36,19 @@ TEST(ComparisonText, ContainsResultsEffortDifferencesAndNotes) {
   EXPECT_EQ(
       comparison_text(two_studies()),
       std::string(" study   best val_accuracy  trial    test  trials  trained  failed  steps  time  strategy\n"
-      " a                  0.9000     #3  0.8750       9        8       1      0  2:05  evolution+asha\n"
-      " b?[31m                  -                      0        4       0      0  20 s  random          not ended\n") +
+                  " a                  0.9000     #3  0.8750       9        8       1      0  2:05  evolution+asha\n"
+                  " b?[31m                  -                      0        4       0      0  20 s  random          "
+                  "not ended\n") +
           "\n"
-      " best val_accuracy after  1 trial  2 trials  4 trials     5 s    10 s    20 s\n"
-      " a                         0.5000    0.5000    0.9000  0.5000  0.5000  0.5000\n"
-      " b?[31m                         -         -         -       -       -       -\n" +
+          " best val_accuracy after  1 trial  2 trials  4 trials     5 s    10 s    20 s\n"
+          " a                         0.5000    0.5000    0.9000  0.5000  0.5000  0.5000\n"
+          " b?[31m                         -         -         -       -       -       -\n" +
           "\n"
-      " setting        a                                     b?[31m\n"
-      " strategy.name  \"evolution\"                           -\n"
-      " space.mutate   xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...  \xE2\x82\xACyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...\n"
-      "\n"
-      " Not every study?has ended.\n");
+          " setting        a                                     b?[31m\n"
+          " strategy.name  \"evolution\"                           -\n"
+          " space.mutate   xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...  \xE2\x82\xACyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...\n"
+          "\n"
+          " Not every study?has ended.\n");
 }
 
 TEST(ComparisonText, ReportsWhenNothingIsComparable) {

@@ -46,8 +46,7 @@ Result<const nn::Backend*> backend_of(const std::string& name, const std::vector
   auto backend = device::open(name);
   if (!backend && names.size() > 1) {
     return Error{backend.error().code,
-                 backend.error().message + "; to run without it: --device " + without(names, name),
-                 "run.devices"};
+                 backend.error().message + "; to run without it: --device " + without(names, name), "run.devices"};
   }
   return backend;
 }
@@ -58,7 +57,8 @@ Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& 
                                                       const WorkerOverrides& worker_overrides) {
   const std::vector<std::string> names =
       worker_overrides.device ? listed(*worker_overrides.device) : config.run.devices;
-  if (names.empty()) return invalid_setting("the list of devices is empty; allowed: " + std::string(study::kCpu) + ", or a GPU");
+  if (names.empty())
+    return invalid_setting("the list of devices is empty; allowed: " + std::string(study::kCpu) + ", or a GPU");
   const bool is_own = names.size() == 1 && names.front() == study::kCpu;
   if (!is_own && uses_processes(worker_overrides, config)) {
     const std::string which = names.size() == 1 ? "device " + names.front() : "several devices";
@@ -68,8 +68,7 @@ Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& 
   std::vector<runtime::NamedBackend> out;
   for (auto it = names.begin(); it != names.end(); ++it) {
     if (std::find(names.begin(), it, *it) != it) {
-      return Error{Code::kInvalidArgument, "device " + *it + " is listed twice; list each device once",
-                   "run.devices"};
+      return Error{Code::kInvalidArgument, "device " + *it + " is listed twice; list each device once", "run.devices"};
     }
     LANISTA_ASSIGN(const nn::Backend* backend, backend_of(*it, names, config));
     out.push_back({*it, backend});

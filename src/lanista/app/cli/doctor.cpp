@@ -57,12 +57,11 @@ DeviceCheck file_system() {
 DeviceCheck isolation() {
   const std::string here = "./.lanista-doctor-" + std::to_string(::getpid());
   const auto socket = engine::WorkerSocket::listen(here);
-  if (!socket) return {"isolation", "threads only", "run.isolation: process is not available: " + socket.error().text()};
+  if (!socket)
+    return {"isolation", "threads only", "run.isolation: process is not available: " + socket.error().text()};
   const bool is_here = socket->path() == here;
   return {"isolation", "threads, or processes (run.isolation)",
-          is_here
-              ? ""
-              : "this file system cannot hold sockets; worker processes use the folder for temporary files"};
+          is_here ? "" : "this file system cannot hold sockets; worker processes use the folder for temporary files"};
 }
 
 DeviceCheck clock_step() {

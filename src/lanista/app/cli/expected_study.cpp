@@ -34,10 +34,9 @@ std::string value_text(const std::string& value) { return value.empty() ? "not s
 
 Error changes_error(const std::vector<StudyComparison::Difference>& all, const std::string& where,
                     const std::string& folder, const std::string& begin_with) {
-  std::string message = "a study continues with the settings that it began with; " +
-                        (all.size() == 1 ? std::string("1 setting differs")
-                                         : std::to_string(all.size()) + " settings differ") +
-                        " here:";
+  std::string message =
+      "a study continues with the settings that it began with; " +
+      (all.size() == 1 ? std::string("1 setting differs") : std::to_string(all.size()) + " settings differ") + " here:";
   bool budget = false, others = false;
   for (const StudyComparison::Difference& each : all) {
     message += "\n  " + each.key + ": was " + value_text(each.values[0]) + ", is " + value_text(each.values[1]);
@@ -45,8 +44,7 @@ Error changes_error(const std::vector<StudyComparison::Difference>& all, const s
   }
   const std::string study = shell_word(folder);
   if (budget) message += "\nto train more of it: lanista resume " + study + " --trials N (or --steps, --minutes)";
-  if (others)
-    message += "\nto begin a new study with its results: lanista run " + begin_with + " --import " + study;
+  if (others) message += "\nto begin a new study with its results: lanista run " + begin_with + " --import " + study;
   return {Code::kInvalidArgument, message, where};
 }
 
@@ -73,11 +71,13 @@ Result<void> check_unchanged(const std::string& folder, const study::StudyConfig
   if (const auto text = fs.read(resolved)) {
     if (const auto edited = studyfile::read_stored_study(*text, resolved)) {
       study::StudyConfig config = *edited;
-      if (config.data.targets == "auto") config.data.targets = stored.data.targets;  // studies of versions without this setting
+      if (config.data.targets == "auto")
+        config.data.targets = stored.data.targets;  // studies of versions without this setting
       if (const auto found = differences(stored, config); !found.empty()) {
         Error error = changes_error(found, resolved, folder, "EDITED.yaml");
         error.message +=
-            "\n(EDITED.yaml is a copy of this file in another folder; without this file, resume writes it again with the "
+            "\n(EDITED.yaml is a copy of this file in another folder; without this file, resume writes it again with "
+            "the "
             "settings of the study)";
         return error;
       }

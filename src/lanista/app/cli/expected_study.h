@@ -12,7 +12,7 @@ namespace lanista::cli {
 
 /// The settings that a resumed study must have, from the command line of `resume`.
 struct ExpectedStudy {
-  std::string file;  ///< study file; empty: the settings of the study
+  std::string file;                            ///< study file; empty: the settings of the study
   std::vector<studyfile::Override> overrides;  ///< values of --set
 };
 

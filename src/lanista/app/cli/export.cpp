@@ -119,10 +119,10 @@ int export_study(const ExportRequest& request) {
   }
   const bool model = !(request.onnx + request.safetensors + request.cpp + request.package).empty();
   if (request.ensemble > 0 && (!model || parse_target(request.target).has_trial)) {
-    return print_error({Code::kInvalidArgument,
-                        model ? "needs a study: DIR, not DIR#TRIAL"
-                              : "is a model; name an output, e.g. --package FOLDER",
-                        "--ensemble"});
+    return print_error(
+        {Code::kInvalidArgument,
+         model ? "needs a study: DIR, not DIR#TRIAL" : "is a model; name an output, e.g. --package FOLDER",
+         "--ensemble"});
   }
   if (auto done = export_model(request); !done) return print_error(done.error());
   if (auto done = export_tables(request); !done) return print_error(done.error());

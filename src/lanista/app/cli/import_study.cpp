@@ -59,9 +59,9 @@ Result<study::Earlier> import_study(const std::string& path, const study::StudyC
   if (!imported) return located(imported.error());
   const std::string reasons = reasons_text(imported->left_out);
   if (imported->earlier.trials.empty()) {
-    return located({Code::kInvalidArgument,
-                    "none of its trials fits this study" + (reasons.empty() ? "; none has finished" : " (" + reasons + ")"),
-                    ""});
+    return located(
+        {Code::kInvalidArgument,
+         "none of its trials fits this study" + (reasons.empty() ? "; none has finished" : " (" + reasons + ")"), ""});
   }
   const auto count = imported->earlier.trials.size();
   notes.push_back(

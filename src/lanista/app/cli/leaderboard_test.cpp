@@ -60,8 +60,9 @@ TEST(Leaderboard, ShowsScoreNoise) {
   view.config.goals = {{true, "val_accuracy"}};
   EXPECT_EQ(noise_text(view), "") << "the number of rows is unknown";
   view.data = {{"split_rows", {200, 100, 100}}};
-  EXPECT_EQ(noise_text(view),
-            " by its 100 validation rows, the best is between 0.9155 and 0.9897 (95 %); no other trial is in this range\n");
+  EXPECT_EQ(
+      noise_text(view),
+      " by its 100 validation rows, the best is between 0.9155 and 0.9897 (95 %); no other trial is in this range\n");
   view.trials[0].measurements[0].metrics["val_accuracy"] = 0.92;
   EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial is in this range\n"), std::string::npos);
 }

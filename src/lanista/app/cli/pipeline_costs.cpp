@@ -119,8 +119,8 @@ Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::
   const std::int64_t parts = micro_batch_sizes(model.batch);
   if (parts < 2) {
     return Error{Code::kUnimplemented,
-                 "a batch of " + std::to_string(model.batch) + " cannot be divided into 2 to " + std::to_string(kMaxParts) +
-                     " equal micro-batches",
+                 "a batch of " + std::to_string(model.batch) + " cannot be divided into 2 to " +
+                     std::to_string(kMaxParts) + " equal micro-batches",
                  "data.batch"};
   }
   const auto all = step::training_ops(ops);

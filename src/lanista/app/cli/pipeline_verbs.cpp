@@ -105,10 +105,10 @@ std::string search_text(const pipeline::Planned& planned) {
     rows.push_back({std::to_string(each.micro_batch), std::to_string(each.stages), std::to_string(each.depth),
                     fixed(1e6 * each.seconds_per_sample), fixed(1e3 * each.seconds)});
   }
-  return "search: " + std::to_string(planned.probes) + " probes, " + std::to_string(planned.states) +
-         " states, " + std::to_string(planned.simulations) +
-         " simulations; the model's longest path is " + fixed(planned.loss) +
-         " times as long as a series-parallel graph; best plans (1F1B):\n" + text_table(rows, {true, true, true, true, true});
+  return "search: " + std::to_string(planned.probes) + " probes, " + std::to_string(planned.states) + " states, " +
+         std::to_string(planned.simulations) + " simulations; the model's longest path is " + fixed(planned.loss) +
+         " times as long as a series-parallel graph; best plans (1F1B):\n" +
+         text_table(rows, {true, true, true, true, true});
 }
 
 json simulated_plan_json(const SimulatedPlan& simulated_plan, const Problem& problem) {

@@ -17,11 +17,11 @@ namespace lanista::cli {
 
 /// Options of `plan`, and of `simulate` for a study file.
 struct PlanVerbRequest {
-  std::optional<std::int64_t> trials;          ///< None: strategy.slots.
-  std::optional<std::int64_t> workers, lanes;  ///< As for `run`.
-  bool measure = false;                        ///< Measure the programs instead of predicting their times.
-  bool explain = false;                        ///< Print what is shared, too.
-  bool json = false;                           ///< Print one JSON object.
+  std::optional<std::int64_t> trials;                  ///< None: strategy.slots.
+  std::optional<std::int64_t> workers, lanes;          ///< As for `run`.
+  bool measure = false;                                ///< Measure the programs instead of predicting their times.
+  bool explain = false;                                ///< Print what is shared, too.
+  bool json = false;                                   ///< Print one JSON object.
   std::optional<std::string> profiles;                 ///< Folder of step times, or off; none: run.profiles.
   std::shared_ptr<const engine::TimingHistory> known;  ///< Its times for this machine; null: none.
   /// If set, prints a forecast for this cluster instead of the plan. Without `trials` it has as many as the budget, at

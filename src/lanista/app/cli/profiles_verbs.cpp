@@ -107,7 +107,8 @@ Result<void> list(const ProfilesRequest& request) {
   std::cout << text_table(rows, {false, false, true, true});
   std::cout << "on this machine (" << printable(this_device_key())
             << "): " << (known.empty() ? std::string("no times") : printable(known.text())) << "\n";
-  if (known.rows_of_other_devices() > 0) std::cout << known.rows_of_other_devices() << " rows are from other machines\n";
+  if (known.rows_of_other_devices() > 0)
+    std::cout << known.rows_of_other_devices() << " rows are from other machines\n";
   return {};
 }
 
@@ -122,8 +123,8 @@ Result<void> show(const ProfilesRequest& request) {
     return {};
   }
   print_skipped_files(content.skipped);
-  std::vector<TableRow> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "eval a row",
-                              "between", "set-up", "save", "restore", "memory", "epochs to best"}};
+  std::vector<TableRow> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "eval a row", "between",
+                              "set-up", "save", "restore", "memory", "epochs to best"}};
   for (const study::Profile& row : study.rows) {
     rows.push_back({row.shape.program.substr(0, 12), std::to_string(row.shape.batch),
                     number("%.0f", row.shape.parameters), std::to_string(row.width), std::to_string(row.lanes),

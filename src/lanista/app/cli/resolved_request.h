@@ -16,9 +16,9 @@ namespace lanista::cli {
 
 /// The source of a study's settings: a study file and overrides, which replace its values.
 struct StudySource {
-  std::string text;    ///< of the study file, or of the default study
-  std::string name;    ///< for messages
-  std::string folder;  ///< base of relative paths in the text
+  std::string text;                            ///< of the study file, or of the default study
+  std::string name;                            ///< for messages
+  std::string folder;                          ///< base of relative paths in the text
   std::vector<studyfile::Override> overrides;  ///< values of --set and of other options
 
   /// Adds the line and the column of `key` to an error that was found after the text was read, for example in the data.

@@ -250,7 +250,8 @@ int RunningStudy::run(engine::Engine& engine) {
   print_device_warnings();
   if (!summary) {
     print_error(summary.error());
-    std::cerr << "all written results are kept; continue with: lanista resume " << printable(shell_word(folder_)) << "\n";
+    std::cerr << "all written results are kept; continue with: lanista resume " << printable(shell_word(folder_))
+              << "\n";
     return kStudyFailed;
   }
   const auto& view = engine.view();

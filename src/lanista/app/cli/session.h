@@ -31,8 +31,8 @@ struct RunRequest {
   std::vector<studyfile::Override> overrides;  ///< Values of --set and of other options.
   WorkerOverrides worker_overrides;            ///< Workers of this run.
   bool dry_run = false;                        ///< Check everything, train nothing.
-  std::optional<PlanVerbRequest> plan;  ///< Print a plan, train nothing.
-  DisplayOptions display;               ///< Output of the run.
+  std::optional<PlanVerbRequest> plan;         ///< Print a plan, train nothing.
+  DisplayOptions display;                      ///< Output of the run.
 };
 /// Options of `resume`.
 struct ResumeRequest {

@@ -261,14 +261,15 @@ json status_json(const std::string& folder, const study::StudyView& view) {
 
 std::string status_text(const std::string& folder, const study::StudyView& view) {
   const Counts counts = count(view);
-  std::string text = folder + "  " + (view.end_reason ? "ended (" + *view.end_reason + ")" : std::string("not ended")) +
-                     "  " + std::to_string(view.trials.size()) + " trials: " + std::to_string(counts.finished) +
-                     " finished, " + std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) +
-                     " failed, " + std::to_string(counts.running) + " under way" +
-                     (counts.paused > 0 ? ", " + std::to_string(counts.paused) + " paused" : "") +
-                     (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") +
-                     (counts.implied > 0 ? ", " + std::to_string(counts.implied) + " pruned by rules, not trained" : "") +
-                     "  " + clock_text(view.seconds);
+  std::string text =
+      folder + "  " + (view.end_reason ? "ended (" + *view.end_reason + ")" : std::string("not ended")) + "  " +
+      std::to_string(view.trials.size()) + " trials: " + std::to_string(counts.finished) + " finished, " +
+      std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) + " failed, " +
+      std::to_string(counts.running) + " under way" +
+      (counts.paused > 0 ? ", " + std::to_string(counts.paused) + " paused" : "") +
+      (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") +
+      (counts.implied > 0 ? ", " + std::to_string(counts.implied) + " pruned by rules, not trained" : "") + "  " +
+      clock_text(view.seconds);
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const auto& metric = view.config.goals.front().metric;

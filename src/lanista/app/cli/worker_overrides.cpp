@@ -92,13 +92,11 @@ Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker
                                                    const study::StudyConfig& config) {
   const study::ClusterConfig cluster = cluster_of(worker_overrides, config);
   if (!worker_overrides.ssh.empty() + worker_overrides.slurm.has_value() + !worker_overrides.launch.empty() > 1) {
-    return invalid_setting("only one of --ssh, --slurm and --launch is allowed",
-                           "--ssh, --slurm, --launch");
+    return invalid_setting("only one of --ssh, --slurm and --launch is allowed", "--ssh, --slurm, --launch");
   }
   if (worker_overrides.ssh.empty() && worker_overrides.launch.empty() && !cluster.slurm.empty() &&
       worker_count(worker_overrides, config) == 0) {
-    return invalid_setting("must be the number of Slurm jobs; allowed: 1 to 64",
-                           "--workers");
+    return invalid_setting("must be the number of Slurm jobs; allowed: 1 to 64", "--workers");
   }
   LANISTA_TRY(check_cluster(worker_overrides, config));
   LANISTA_ASSIGN(const engine::ProgramPaths programs, program_paths(worker_overrides, config));
@@ -108,8 +106,8 @@ Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker
     places.push_back(std::move(remote));
   }
   if (!places.empty() && config.run.width != 1) {
-    return invalid_setting(
-        "run.width needs all workers on this machine; remove run.width, or the other hosts", "run.width");
+    return invalid_setting("run.width needs all workers on this machine; remove run.width, or the other hosts",
+                           "run.width");
   }
   std::vector<engine::Launcher> out;
   for (engine::RemoteLauncher& remote : places) {

@@ -63,7 +63,8 @@ Result<void> check_units(const formats::ImportedModel& model, const data::DataSp
   if (same_units(model, data)) return {};
   if (!own) {
     print_notes(
-        {file + ": expects raw numbers, but studies of these data normalise them; training must adapt the model to that"});
+        {file +
+         ": expects raw numbers, but studies of these data normalise them; training must adapt the model to that"});
     return {};
   }
   return Error{Code::kInvalidArgument,
@@ -97,10 +98,10 @@ Result<GivenModel> read_given_model(const ZooModel& model) {
   } else {
     LANISTA_ASSIGN(auto package, load_package(model.target));
     if (package.members.size() != 1) {
-      return Error{
-          Code::kInvalidArgument,
-          "is an ensemble of " + std::to_string(package.members.size()) + " models; the zoo stores single models: DIR#TRIAL",
-          model.target};
+      return Error{Code::kInvalidArgument,
+                   "is an ensemble of " + std::to_string(package.members.size()) +
+                       " models; the zoo stores single models: DIR#TRIAL",
+                   model.target};
     }
     out.task = engine::task_key(package.data);
     out.quality = engine::zoo_quality(package);
@@ -227,8 +228,7 @@ Result<int> add(const ZooAddRequest& request) {
   std::optional<engine::ZooQuality> quality = given.quality;
   if (request.quality) quality = engine::ZooQuality{*request.quality, quality ? quality->metric : "given"};
   if (!quality) {
-    return Error{Code::kInvalidArgument, "has no quality; set --quality N, larger is better",
-                 request.model.target};
+    return Error{Code::kInvalidArgument, "has no quality; set --quality N, larger is better", request.model.target};
   }
   LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite, {.replicas = request.replicas}));
   LANISTA_ASSIGN(const auto added,
@@ -258,7 +258,8 @@ Result<int> match(const ZooMatchRequest& request) {
                  zoo::query(store, given.graph, *given.task, graph::builtin_ops(), {.related = request.related}));
   if (!start) {
     if (request.json) std::cout << json_line({{"parent", nullptr}});
-    if (!request.json) std::cout << "the zoo has no model to start from; the new model would start from random weights\n";
+    if (!request.json)
+      std::cout << "the zoo has no model to start from; the new model would start from random weights\n";
     return int{kDone};
   }
   std::cout << (request.json ? json_line(start_json(*start)) : printable_lines(start_text(*start, given.graph)));
