@@ -253,7 +253,7 @@ expect 0 'rank  trial' "$lanista" resume own/result --set train.lr=0.1 --quiet
 expect 2 'train.lr: was 0.1, is 0.2' "$lanista" resume own/result --set train.lr=0.2 --quiet
 expect 2 '1 setting differs' "$lanista" resume own/result --set train.lr=0.2 --quiet
 expect 2 'lanista resume own/result --trials N' "$lanista" resume own/result --set budget.trials=9 --quiet
-expect 2 'space.params.lr: was not said, is log(0.01, 0.3)' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
+expect 2 'space.params.lr: was not set, is log(0.01, 0.3)' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
 expect 2 'lanista run own/study.yaml --set ' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
 expect 2 "did you mean 'lr'" "$lanista" resume own/result --set train.lrr=1
 sed 's/lr: 0.1$/lr: 0.3/' said.yaml > own/result/config.resolved.yaml

@@ -293,12 +293,6 @@ double Forest::predict(std::size_t tree, std::span<const std::uint8_t> point) co
   return nodes[at].value + offset_;
 }
 
-double Forest::predict(std::span<const std::uint8_t> point) const {
-  double sum = 0;
-  for (std::size_t t = 0; t < trees_.size(); ++t) sum += predict(t, point);
-  return trees_.empty() ? offset_ : sum / static_cast<double>(trees_.size());
-}
-
 std::vector<std::size_t> Forest::axes_by_gain() const {
   std::vector<std::size_t> order(axes_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -1,4 +1,4 @@
-// What was spent, what was not, and what went wrong.
+// Costs of the study, savings, and failures.
 
 function makeEconomy() {
   const e = source.economy;
@@ -26,7 +26,7 @@ function makeEconomy() {
       e.together.trials ?
           `${plural(e.together.trials, "trial")} shared steps with others, up to ${
               e.together.lanes} in one program; what that saved is not guessed at.` :
-          "Not used: every trial trained in a program of its own."
+          "Not used: each trial had its own program."
     ],
   ];
   const saved = e.early_stop.steps + e.dedup.steps;
@@ -43,18 +43,17 @@ function makeEconomy() {
           el("tr", {}, el("th", {scope: "row"}, name), el("td", {class: "number"}, saving ? short(saving.steps) : "–"),
              el("td", {class: "number"}, saving ? share(saving.steps) : "–"),
              el("td", {class: "number"}, saving ? time(saving) : "–"), el("td", {class: "words"}, words)));
-  const lead = without > 0 ?
-      `${plural(e.steps, "training step")} were done of ${short(without)} that the same trials would have taken: ${
-          share(saved)} were never run.` :
-      "Nothing has been trained yet.";
+  const lead = without > 0 ? `The study ran ${plural(e.steps, "training step")} of the ${
+                                 short(without)} that its trials could have needed. It saved ${share(saved)}.` :
+                             "Nothing has been trained yet.";
   const spent = el(
       "tr", {}, el("th", {scope: "row"}, "Spent"), el("td", {class: "number"}, short(e.steps)),
       el("td", {class: "number"}, share(e.steps)), el("td", {class: "number"}, e.seconds ? duration(e.seconds) : "–"),
       el("td", {class: "words"},
          e.lost.trials ? `Of these, ${plural(e.lost.steps, "step")}${
                              e.lost.seconds ? ` and ${duration(e.lost.seconds)}` :
-                                              ""} went into ${plural(e.lost.trials, "trial")} that failed.` :
-                         "No step went into a trial that failed."));
+                                              ""} were spent on ${plural(e.lost.trials, "trial")} that failed.` :
+                         "No step was spent on a trial that failed."));
   return section(
       "economy", "Economy", lead,
       without > 0 &&
@@ -73,7 +72,7 @@ function makeEconomy() {
                       (h, k) => el("th", {scope: "col", class: k > 0 && k < 4 ? "number" : null}, h)))),
             el("tbody", {}, spent, rows))),
       el("p", {class: "caption after"},
-         "Worker time adds up all workers. What would have been proposed after other results is not guessed at."));
+         "Worker time is the sum over all workers. The savings assume that the proposals would have been the same."));
 }
 
 function makeFailures() {
@@ -83,8 +82,8 @@ function makeFailures() {
       "failures", "Failures", `${plural(count, "trial")} failed, grouped by cause.`,
       el("div", {class: "groups"},
          source.failures.map(
-             (group) =>
-                 el("article", {}, el("h3", {}, el("span", {class: "badge"}, short(group.count)), said(group.cause)),
-                    el("blockquote", {}, said(group.message || "(no message)")),
-                    el("p", {}, "First: ", group.first.map((id, k) => [k ? ", " : "", trialLink(id)]))))));
+             (group) => el(
+                 "article", {}, el("h3", {}, el("span", {class: "badge"}, short(group.count)), isolated(group.cause)),
+                 el("blockquote", {}, isolated(group.message || "(no message)")),
+                 el("p", {}, "First: ", group.first.map((id, k) => [k ? ", " : "", trialLink(id)]))))));
 }
