@@ -130,7 +130,7 @@ def check_timeline(browser, name):
     expect(shares == ["#1 1/3 of worker 4", "#2 1/3 of worker 4", "#3 1/3 of worker 4", "#4 worker 4, helping", "#4 worker 5 and 1 helper"],
            f"{name}: the timeline's shares are {shares}")
     said = browser.text("#timeline")
-    for words in ("The least time of this work", "all work spread evenly", "Assumed: that all could begin at once", "as high as its share", "a striped bar"):
+    for words in ("The least time of this work", "all work spread evenly", "Assumed: all could begin at once", "as high as its share", "a striped bar"):
         expect(words in said, f"{name}: the timeline does not say '{words}': {said[:900]}")
     browser.run("document.querySelector('#timeline canvas').scrollIntoView()")
     browser.settle()

@@ -26,7 +26,7 @@ ForestAxis even_axis(std::size_t cells, bool ordered) {
   return {std::vector<double>(cells, 1.0 / static_cast<double>(cells)), ordered, {}};
 }
 
-/// Functional analysis of variance by its definition: over every point of the grid, each with its weight.
+/// Functional analysis of variance by its definition: sums over all points of the grid with their weights.
 struct BruteForce {
   std::map<std::size_t, std::vector<double>> means;
   std::map<std::vector<std::size_t>, double> shares;
@@ -78,7 +78,8 @@ struct Sampled {
   std::vector<double> response;
 };
 
-/// Rows drawn by the measure; an axis is left out where it means nothing. `noise` is its standard deviation.
+/// Rows that are sampled by the weights of cells, without a cell on axes that do not apply. `noise` is the standard
+/// deviation of the response.
 Sampled sampled(const std::vector<ForestAxis>& axes, const Function& f, std::size_t rows, double noise, Rng rng) {
   Sampled out;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -220,7 +221,7 @@ TEST(Forest, FindsTheSharesOfKnownFunctions) {
   }
 }
 
-// Neither of the two alone says anything, so that a greedy tree finds the first cut by chance: 0.2.
+// Neither axis has an effect alone, so a greedy tree finds the first cut by chance: tolerance 0.2.
 TEST(Forest, FindsPureInteraction) {
   const std::vector<ForestAxis> axes(3, even_axis(16, true));
   const Function f = [](const Point& p) { return (p[0] < 8) == (p[2] < 8) ? 1.0 : 0.0; };

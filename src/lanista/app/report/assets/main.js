@@ -22,8 +22,7 @@ document.getElementById("page").append(
        el("details", {}, el("summary", {}, "The study file, resolved"),
           el("pre", {tabindex: 0}, isolated(study.config))),
        el("p", {},
-          `Written by lanista ${
-              study.version}. This page is complete in itself: it asks no network and can be moved or mailed.`)),
+          `Written by lanista ${study.version}. This page needs no other file and no network.`)),
     bubble);
 
 addEventListener("keydown", (event) => {
