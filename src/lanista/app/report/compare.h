@@ -15,9 +15,9 @@ namespace lanista::report {
 
 /// A study in a comparison.
 struct ComparedStudy {
-  std::string name;  ///< folder of the study
+  std::string name;                        ///< folder of the study
   const study::StudyView* view = nullptr;  ///< the study; not null
-  std::string settings;  ///< resolved study file, as studyfile::write_study returns it
+  std::string settings;                    ///< resolved study file, as studyfile::write_study returns it
 };
 
 /// The comparison of several studies. A training is a trial that has a measurement and has ended. Trainings are in the

@@ -33,7 +33,8 @@ Saving early_stop_saving(const StudyView& view, const TrialView& trial, double s
   if (done.epochs <= 0 || epochs <= 0) return {1, 0, 0, 0};
   const double share = static_cast<double>(epochs) / static_cast<double>(done.epochs);
   std::int64_t steps = std::llround(static_cast<double>(done.steps) * share);
-  if (view.config.train.steps) steps = std::min(steps, *view.config.train.steps - done.steps);  // the last epoch is short
+  if (view.config.train.steps)
+    steps = std::min(steps, *view.config.train.steps - done.steps);  // the last epoch is short
   return {1, epochs, steps, done.seconds * share};
 }
 

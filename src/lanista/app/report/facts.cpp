@@ -112,7 +112,8 @@ std::string_view state_name(const study::TrialView& trial) {
 }
 
 std::size_t state_number(const study::TrialView& trial) {
-  if (trial.outcome && trial.outcome->kind == study::OutcomeKind::kPrunedByRule) return 7;  // the outcome is newer than "paused"
+  if (trial.outcome && trial.outcome->kind == study::OutcomeKind::kPrunedByRule)
+    return 7;  // the outcome is newer than "paused"
   if (trial.outcome) return static_cast<std::size_t>(trial.outcome->kind) + 1;
   return trial.paused ? 6 : 0;
 }

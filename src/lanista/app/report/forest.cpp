@@ -116,7 +116,8 @@ struct Forest::TreeBuilder {
     }
     if (!best) return std::nullopt;
     if (axes[axis].ordered) {
-      const std::size_t end = (seen[best_at] + seen[best_at + 1] + 1) / 2;  // half of the cells without rows to each side
+      const std::size_t end =
+          (seen[best_at] + seen[best_at + 1] + 1) / 2;  // half of the cells without rows to each side
       best->left = box & ((std::uint64_t{1} << end) - 1);
       return best;
     }
@@ -128,7 +129,8 @@ struct Forest::TreeBuilder {
       left |= std::uint64_t{1} << seen[k];
       left_rows += count[seen[k]];
     }
-    best->left = 2 * left_rows >= rows.size() ? left | (box & ~all) : left;  // categories without rows to the larger side
+    best->left =
+        2 * left_rows >= rows.size() ? left | (box & ~all) : left;  // categories without rows to the larger side
     return best;
   }
 

@@ -51,7 +51,7 @@ class Forest {
   static Forest grow(std::vector<ForestAxis> axes, std::span<const std::uint8_t> cells,
                      std::span<const double> response, const ForestOptions& options = {});
 
-  std::size_t trees() const { return trees_.size(); }               ///< number of trees
+  std::size_t trees() const { return trees_.size(); }            ///< number of trees
   const std::vector<ForestAxis>& axes() const { return axes_; }  ///< axes of the domain
   /// The prediction of one tree at a point [axes].
   double predict(std::size_t tree, std::span<const std::uint8_t> point) const;

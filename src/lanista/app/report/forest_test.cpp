@@ -178,7 +178,8 @@ TEST(Forest, IgnoresInactiveConditionalAxes) {
 
   const Forest forest = Forest::grow(axes, data.cells, data.response);
 
-  for (std::uint8_t cell = 1; cell < 6; ++cell) EXPECT_EQ(mean_prediction(forest, Point{1, cell}), mean_prediction(forest, Point{1, 0}));
+  for (std::uint8_t cell = 1; cell < 6; ++cell)
+    EXPECT_EQ(mean_prediction(forest, Point{1, cell}), mean_prediction(forest, Point{1, 0}));
   EXPECT_GT(mean_prediction(forest, Point{0, 5}), mean_prediction(forest, Point{0, 0}) + 3);
 }
 

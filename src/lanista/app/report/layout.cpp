@@ -50,7 +50,8 @@ Result<std::vector<std::size_t>> assign_layers(std::size_t boxes, std::span<cons
     }
   }
   if (ready.size() < boxes) {
-    return Error{Code::kInvalidArgument, std::to_string(boxes - ready.size()) + " boxes are on a cycle or after one", ""};
+    return Error{Code::kInvalidArgument, std::to_string(boxes - ready.size()) + " boxes are on a cycle or after one",
+                 ""};
   }
   return layer;
 }

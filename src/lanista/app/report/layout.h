@@ -23,8 +23,9 @@ struct Point {
 };
 /// The positions of boxes and arrows. All points are in [0, width] x [0, height].
 struct Placement {
-  std::vector<Point> centres;             ///< [boxes]: centre of each box
-  std::vector<std::vector<Point>> paths;  ///< [arrows]: from the lower edge of the source to the upper edge of the target
+  std::vector<Point> centres;  ///< [boxes]: centre of each box
+  std::vector<std::vector<Point>>
+      paths;  ///< [arrows]: from the lower edge of the source to the upper edge of the target
   double width = 0, height = 0;
 };
 

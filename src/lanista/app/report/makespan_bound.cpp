@@ -104,10 +104,9 @@ std::string bounds_text(const MakespanBound& bound) {
           " trials had. Assumed: all could begin at once, and a trial needs alone the time that it needed as one of "
           "several lanes";
   if (bound.widest > 1) {
-    text += bound.gains_measured > 0
-                ? "; the gain from more workers was measured for " + std::to_string(bound.gains_measured) +
-                      " trials, the others have the median"
-                : "; the gain from more workers was not measured, and is assumed to be linear";
+    text += bound.gains_measured > 0 ? "; the gain from more workers was measured for " +
+                                           std::to_string(bound.gains_measured) + " trials, the others have the median"
+                                     : "; the gain from more workers was not measured, and is assumed to be linear";
   }
   return text + ".";
 }

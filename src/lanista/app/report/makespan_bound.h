@@ -20,12 +20,12 @@ namespace lanista::report {
 /// of the trials with a measurement, or else linear. A trial without helpers gains nothing if train.shards leaves no
 /// shards to share.
 struct MakespanBound {
-  schedule::Bounds bounds;          ///< Lower bounds, in seconds.
-  std::int64_t workers = 0;         ///< Number of workers.
-  std::int64_t trials = 0;          ///< Number of trials with work.
-  std::int64_t widest = 1;          ///< Most workers of one trial.
-  std::int64_t gains_measured = 0;  ///< Number of trials with steps that were timed at several widths.
-  double measured_seconds = 0;      ///< Seconds from the first work to the last.
+  schedule::Bounds bounds;                          ///< Lower bounds, in seconds.
+  std::int64_t workers = 0;                         ///< Number of workers.
+  std::int64_t trials = 0;                          ///< Number of trials with work.
+  std::int64_t widest = 1;                          ///< Most workers of one trial.
+  std::int64_t gains_measured = 0;                  ///< Number of trials with steps that were timed at several widths.
+  double measured_seconds = 0;                      ///< Seconds from the first work to the last.
   double seconds() const { return bounds.best(); }  ///< The largest lower bound, in seconds.
   double gap() const;                               ///< (measured - bound) / bound; 0 within rounding.
 };

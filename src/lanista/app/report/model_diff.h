@@ -11,7 +11,7 @@ namespace lanista::report {
 struct NodeChange {
   /// The kind of change.
   enum class Kind { kSame, kAdded, kChanged, kRemoved };
-  graph::NodeId node;        ///< id of the node
+  graph::NodeId node;  ///< id of the node
   Kind kind = Kind::kSame;
   std::string note;  ///< kChanged: the changes, "out 64 -> 128"; kRemoved: the line of the node; else empty
   bool operator==(const NodeChange&) const = default;

@@ -61,7 +61,6 @@ json packed_integers(std::span<const std::int64_t> values) {
 
 double absent() { return std::bit_cast<double>(kAbsentBits); }
 
-
 json packed_reals(std::span<const double> values, int width) {
   std::string bytes;
   bytes.reserve(values.size() * static_cast<std::size_t>(width));

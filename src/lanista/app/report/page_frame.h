@@ -11,8 +11,8 @@ namespace lanista::report {
 
 /// An HTML page without its data, in two parts. Its content security policy allows only its script and style, by hash.
 struct PageFrame {
-  std::string before;                                                     ///< text before the JSON block
-  std::string behind;                                                     ///< text after the JSON block
+  std::string before;                                                 ///< text before the JSON block
+  std::string behind;                                                 ///< text after the JSON block
   std::size_t size() const { return before.size() + behind.size(); }  ///< bytes of both parts
 };
 /// A page with this title (plain text) and script, and the common style of all pages.

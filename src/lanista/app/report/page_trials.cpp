@@ -122,7 +122,8 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
     return measurements.empty() ? 0 : measurements.back().*what;
   };
 
-  std::vector<const study::Measurement*> results(view.trials.size(), nullptr);  // a duplicate has the result of its original
+  std::vector<const study::Measurement*> results(view.trials.size(),
+                                                 nullptr);  // a duplicate has the result of its original
   for (const std::size_t i : rows) {
     const TrialView& measured = measured_trial(view, view.trials[i]);
     if (!measured.measurements.empty()) results[i] = &study::result_of(view.config, measured);
