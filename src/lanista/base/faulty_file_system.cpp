@@ -6,7 +6,7 @@
 
 namespace lanista {
 
-/// The state that open files share. They count too and may outlive the file system.
+/// The state that open files share. Their calls count, too, and they may outlive the file system.
 struct FaultyFileSystem::State {
   explicit State(Fault f) : fault(std::move(f)) {}
 

@@ -149,14 +149,14 @@ Result<Descriptor> open_at(const FileLocation& location, int flags, mode_t mode,
   }));
   if (!fd.valid()) {
     const int error = errno;
-    const bool wants_folder = (flags & O_DIRECTORY) != 0;
+    const bool needs_folder = (flags & O_DIRECTORY) != 0;
     struct stat file_status {};
     const bool known = ::fstatat(location.at(), location.name.c_str(), &file_status, AT_SYMLINK_NOFOLLOW) == 0;
     const bool is_link = known && S_ISLNK(file_status.st_mode) && no_link != 0;
     const bool is_special =
         known && !S_ISREG(file_status.st_mode) && !S_ISDIR(file_status.st_mode) && !S_ISLNK(file_status.st_mode);
-    if (error != EEXIST && (is_link || (is_special && !wants_folder))) {
-      return refused(file_type_name(file_status.st_mode), wants_folder ? "a folder" : "a regular file", location.path);
+    if (error != EEXIST && (is_link || (is_special && !needs_folder))) {
+      return refused(file_type_name(file_status.st_mode), needs_folder ? "a folder" : "a regular file", location.path);
     }
     return system_error(action, location.path, error);
   }

@@ -9,19 +9,20 @@
 
 namespace lanista {
 
-/// What a power cut takes of that which was never synced. A killed process alone loses nothing.
+/// The unsynced data that a simulated power loss removes. The end of a process alone loses nothing.
 enum class PowerLoss {
-  kBytes,   ///< bytes of files: all, those behind some place, or blocks, whose place is zeros, noise or older bytes
-  kNames,   ///< names made, renamed or removed since their folder was synced: all
-  kAll,     ///< every byte and every name
-  kSampled  ///< each byte block and each name as the draw says, in any order
+  kBytes,   ///< Bytes of files: all, those after a random position, or blocks that become zeros, noise or older bytes.
+  kNames,   ///< All names that were made, renamed or removed since the last sync of their folder.
+  kAll,     ///< All bytes and all names.
+  kSampled  ///< A random subset of blocks and names.
 };
 
-/// A file system that lives in memory: for studies that leave nothing behind, and for tests. Paths are names, compared
-/// as they are written; folders exist once made, or once something lies in them. Thread-safe.
+/// A file system in memory, for studies without files and for tests. Paths are compared as texts. A folder exists once
+/// it was made or contains a file. Thread-safe.
 ///
-/// It keeps apart what POSIX promises to outlive a power cut and what it does not: bytes since the last sync of their
-/// file, names since the last sync of their folder. `simulate_power_loss` leaves what a disk may hold then.
+/// It distinguishes data that POSIX promises to keep after a power loss from the rest: bytes since the last sync of
+/// their file, and names since the last sync of their folder. `simulate_power_loss` leaves a state that a disk may have
+/// then.
 class MemoryFileSystem final : public FileSystem {
  public:
   MemoryFileSystem();
@@ -41,13 +42,13 @@ class MemoryFileSystem final : public FileSystem {
   Result<std::uint64_t> size(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 
-  /// The machine loses its power and comes back. Nobody may have a file open or hold a lock.
-  void simulate_power_loss(PowerLoss loss, Rng draw);
-  /// The bytes of a file that were synced, whatever became of its name.
+  /// Simulates a power loss and a restart. No file may be open and no lock held. `rng` selects what is lost.
+  void simulate_power_loss(PowerLoss loss, Rng rng);
+  /// The synced bytes of a file, even if its name is not synced.
   std::string synced(const std::string& path) const;
-  /// Every file and its bytes.
+  /// All files with their bytes.
   std::map<std::string, std::string> files() const;
-  /// Puts a file there as if it had lain there for long: no power cut takes it.
+  /// Makes a file that is already synced, with its name, so that no power loss removes it.
   void put(const std::string& path, std::string bytes);
 
  private:

@@ -129,7 +129,7 @@ class PosixFileSystem final : public FileSystem {
 
   Result<void> sync_folder(const std::string& path) override {
     LANISTA_ASSIGN(const Descriptor fd, open(path, O_RDONLY | O_DIRECTORY, "cannot open folder"));
-    // EINVAL: a file system that has nothing to sync in a folder.
+    // EINVAL: a file system that does not sync folders.
     if (retry_on_eintr([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL) {
       return system_error("cannot sync folder", path, errno);
     }

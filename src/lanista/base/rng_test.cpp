@@ -170,9 +170,9 @@ TEST(Rng, PermutationIsUniform) {
 TEST(Rng, SampleIsPrefixOfPermutation) {
   Rng rng(18);
   for (std::uint32_t k = 0; k <= 20; ++k) {
-    Rng twin = rng;
+    Rng copy = rng;
     const auto sample = rng.sample_without_replacement(20, k);
-    const auto order = twin.permutation(20);
+    const auto order = copy.permutation(20);
     EXPECT_EQ(std::set<std::uint32_t>(sample.begin(), sample.end()).size(), k);
     EXPECT_TRUE(std::equal(sample.begin(), sample.end(), order.begin()));
   }

@@ -1,4 +1,4 @@
-// What a study with folds leaves in best/: the winner's trainings as one, each with the numbers of its own rows.
+// The package of a study with folds in best/: all trainings of the winner, each with the statistics of its rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ namespace {
 using engine::testing::kFolder;
 using testing::TemporaryFolder;
 
-/// Columns with gaps, and categories that one row has, so that the training that is measured on it knows nothing of it.
+/// A table with missing values, and with categories of one row each, which the training that validates on it never
+/// sees.
 std::string gappy_table(bool classes) {
   std::string out = "a,b,kind,target\n";
   Rng rng = Rng(8).split("gaps");
@@ -43,7 +44,7 @@ struct Trained {
   study::StudyView view;
   data::Dataset data;
   engine::ModelPackage package;
-  std::vector<engine::ModelPackage> singles;  ///< as DIR#N gives them, in the members' order
+  std::vector<engine::ModelPackage> singles;  ///< packages of DIR#N, in the order of members
   std::string onnx;
 };
 
@@ -73,7 +74,7 @@ Trained trained_on_folds(const std::string& path, const std::string& goal, const
           *disk.read(kFolder + "/best/model.onnx")};
 }
 
-/// The blend by its definition, of what every training says of a file that it reads by its own rules.
+/// The blend of all trainings' predictions by its definition. Each training reads the file with its own preprocessing.
 std::vector<double> by_definition(const Trained& all, const std::string& file, bool classes) {
   std::vector<double> out;
   for (const engine::ModelPackage& single : all.singles) {
@@ -108,12 +109,12 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
     const auto names = data::feature_names(all.package.data);
     const std::size_t width = names.size();
     ASSERT_GT(width, 6U) << "the test's own table";
-    EXPECT_EQ(unseen, width - 4) << "each rare category by the one training that is measured on its row";
+    EXPECT_EQ(unseen, width - 4) << "each rare category is unknown to one training";
 
     const auto raw = data::read_raw(all.package.data, news, real_file_system());
     ASSERT_TRUE(raw) << raw.error().text();
     EXPECT_EQ(raw->missing, 7);
-    EXPECT_EQ(static_cast<std::size_t>(raw->unknown), 6 - (width - 4)) << "what one training knows is known";
+    EXPECT_EQ(static_cast<std::size_t>(raw->unknown), 6 - (width - 4)) << "a category that one training has seen is known";
     auto predictor = *Predictor::create(all.package);
     const std::vector<double> seen = predictor.predict(raw->features);
 
@@ -123,7 +124,7 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
       EXPECT_NEAR(seen[i], want[i], 1e-12 * (1 + std::abs(want[i]))) << i;
     }
 
-    // The other forms take the same raw numbers, gaps and all.
+    // The exported forms read the same raw numbers, with missing values.
     const auto onnx = *formats::decode_onnx(all.onnx);
     std::vector<std::vector<double>> members;
     Tensor x{.name = "input", .type = ElementType::kF32, .shape = {9, 0}, .bytes = {}};

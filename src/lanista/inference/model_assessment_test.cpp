@@ -1,4 +1,4 @@
-// What the report shows of a winner, of studies that are really trained.
+// The assessment of a winner, for studies that are trained in the test.
 #include "lanista/inference/model_assessment.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using study::PartAssessment;
 using testing::StudyProcess;
 using testing::TemporaryFolder;
 
-/// A study that has ended, its package and its data.
+/// A study that has ended, with its package and its data.
 struct EndedStudy {
   explicit EndedStudy(const std::string& text) {
     const auto end = StudyProcess(disk, {.folder = kFolder, .trials = 3, .study = text}).run();
@@ -32,7 +32,7 @@ struct EndedStudy {
     package = *engine::read_package(disk, kFolder + "/best", graph::builtin_ops());
     data = *data::open(view.config.data, ".", real_file_system());
   }
-  /// Row by row, so that nothing depends on how rows are taken together.
+  /// Predictions row by row, so that the expected values do not depend on batches.
   std::vector<std::vector<double>> predictions(data::Part part) const {
     auto predictor = Predictor::create(package);
     std::vector<float> features(static_cast<std::size_t>(data.spec().features.elements_per_sample()));
@@ -106,14 +106,14 @@ TEST(AssessModel, CountsConfusedClasses) {
         EXPECT_GE(score.recall, of.classes[k - 1].recall);
       }
     }
-    // What the study measured is what this counts.
+    // The counts agree with the metrics of the study.
     const double accuracy = at == 0 ? study.result().metrics.at("val_accuracy") : study.view.test.at("test_accuracy");
     EXPECT_DOUBLE_EQ(right / static_cast<double>(rows.size()), accuracy);
   }
   EXPECT_EQ(assess_model(study.package, study.data, false)->parts.size(), 1U);
 }
 
-/// A table with two thousand rows, so that not all of them are drawn.
+/// A table with two thousand rows, so that the assessment samples them.
 std::string table() {
   std::string out = "a,b,y\n";
   Rng rng = Rng(8).split("table");
@@ -156,7 +156,7 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
   EXPECT_NEAR(std::sqrt(square), study.result().metrics.at("val_rmse"), 1e-6 * std::sqrt(square));
   EXPECT_GE(of.residuals[0].quantiles[3], off[off.size() / 2 - 1]);
   EXPECT_LE(of.residuals[0].quantiles[3], off[off.size() / 2]);
-  // Single rows: so many, pairs of one row each, with five digits, and not the first ones.
+  // The single rows: their number, pairs of one row each, with five digits, and not the first rows.
   EXPECT_EQ(of.actual.size(), PartAssessment::kMaxPoints);
   std::multimap<long, double> pairs;
   for (std::size_t i = 0; i < rows.size(); ++i) pairs.emplace(std::lround(10 * targets[i]), predictions[i][0]);
@@ -175,7 +175,7 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
   std::size_t same = 0;
   for (std::size_t k = 0; k < of.actual.size(); ++k)
     same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
-  EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not drawn ones";
+  EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not a sample";
   EXPECT_EQ(study::assessment_json(*assess_model(study.package, study.data, false)), study::assessment_json(*assessed));
 }
 
@@ -213,18 +213,18 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
     ASSERT_EQ(of->classes.size(), 3U);
     double before = 0;
     for (const study::ClassScore& score : of->classes) {
-      double has = 0, said = 0, both = 0;
+      double has = 0, has_prediction = 0, both = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const bool is = truth[3 * i + static_cast<std::size_t>(score.label)] == 1;
-        const bool told = predictions[i][static_cast<std::size_t>(score.label)] > 0;
+        const bool predicted = predictions[i][static_cast<std::size_t>(score.label)] > 0;
         has += is ? 1 : 0;
-        said += told ? 1 : 0;
-        both += is && told ? 1 : 0;
+        has_prediction += predicted ? 1 : 0;
+        both += is && predicted ? 1 : 0;
       }
       EXPECT_EQ(static_cast<double>(score.rows), has);
       EXPECT_DOUBLE_EQ(score.recall, has > 0 ? both / has : 0);
-      EXPECT_DOUBLE_EQ(score.precision, said > 0 ? both / said : 0);
-      EXPECT_LE(before, score.f1()) << "the worst come first";
+      EXPECT_DOUBLE_EQ(score.precision, has_prediction > 0 ? both / has_prediction : 0);
+      EXPECT_LE(before, score.f1()) << "worst first";
       before = score.f1();
       worst = std::min(worst, score.f1());
     }

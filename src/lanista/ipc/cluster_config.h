@@ -7,15 +7,17 @@
 // The hosts of a study's worker processes. The study file has it as `cluster`.
 namespace lanista::study {
 
-/// cluster.ssh: this machine.
+/// The name of this machine in cluster.ssh and cluster.places.
 inline constexpr std::string_view kHere = "here";
-/// Where worker processes are, run.workers in all; nothing: here. Never changes results.
+/// The hosts of the run.workers worker processes. Empty lists: all are on this machine. Hosts never change results.
 struct ClusterConfig {
-  std::vector<std::string> ssh;          ///< hosts, to which they are dealt in turn, or kHere
-  std::vector<std::string> slurm;        ///< options of the jobs in which they are, one each
-  std::vector<std::string> places = {};  ///< hosts to which places of run.pipeline but a worker's own are dealt, or
-                                         ///< kHere; none: all are where the worker is, and see the same memory
-  double link_us = 0, link_gb_per_second = 0;  ///< of links to them, as plans count them; no speed: not at all
+  std::vector<std::string> ssh;          ///< Hosts that get the workers in turn, or kHere.
+  std::vector<std::string> slurm;        ///< Options of srun, one each; each worker is a Slurm job.
+  std::vector<std::string> places = {};  ///< Hosts of the ranks of run.pipeline except rank 0, in turn, or kHere.
+                                         ///< Empty: all ranks share the memory of the worker.
+  double link_us = 0;                    ///< Latency of links to these hosts in plans, microseconds.
+  double link_gb_per_second = 0;         ///< Speed of these links; 0: plans ignore them.
+  /// Whether all worker processes are on this machine.
   bool is_here() const { return ssh.empty() && slurm.empty(); }
 };
 
