@@ -64,7 +64,7 @@ expect 0 '"class"' "$lanista" show first --canonical
 cmp -s out first.canonical || { echo "FAILED: a logged cost changes the canonical export"; failed=$((failed + 1)); }
 expect 0 'rank  trial' "$lanista" resume first --quiet
 expect 2 'has trials 1 to 4' "$lanista" show 'first#5'
-expect 2 '--dot wants a trial' "$lanista" show first --dot
+expect 2 '--dot needs a trial' "$lanista" show first --dot
 expect 0 'name: digits' "$lanista" show first --config
 expect 2 'has ended already' "$lanista" stop first
 expect 2 'no study' "$lanista" resume nothing-here
@@ -228,7 +228,7 @@ mkdir own
 awk 'BEGIN { print "x,y,kind"; for (i = 0; i < 200; i++) { x = (i * 37 % 100) / 50 - 1; y = (i * 61 % 100) / 50 - 1; print x "," y "," (x + y > 0 ? "up" : "down") } }' > own/points.csv
 printf 'data: {source: "csv:points.csv?target=kind", batch: 16}\nmodel: {base: builtin:small-mlp}\ntrain: {epochs: 3, lr: 0.1}\nbudget: {trials: 1}\n' > own/study.yaml
 expect 0 'nothing varies in this study, so 1 trial is all' "$lanista" check own/study.yaml
-expect 0 'cluster.places has hosts, but run.pipeline is 1' "$lanista" run own/study.yaml --dry-run --set 'cluster.places=[node1]'
+expect 0 'cluster.places has no effect, because run.pipeline is 1' "$lanista" run own/study.yaml --dry-run --set 'cluster.places=[node1]'
 # A study file names no program, and only a study with workers on other hosts has use for --program.
 expect 2 'cluster.program: is not allowed in a study file' "$lanista" run own/study.yaml --dry-run --set cluster.program=sh
 expect 2 '--program: is' "$lanista" run own/study.yaml --dry-run --program /opt/lanista

@@ -114,7 +114,8 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
     const auto raw = data::read_raw(all.package.data, news, real_file_system());
     ASSERT_TRUE(raw) << raw.error().text();
     EXPECT_EQ(raw->missing, 7);
-    EXPECT_EQ(static_cast<std::size_t>(raw->unknown), 6 - (width - 4)) << "a category that one training has seen is known";
+    EXPECT_EQ(static_cast<std::size_t>(raw->unknown), 6 - (width - 4))
+        << "a category that one training has seen is known";
     auto predictor = *Predictor::create(all.package);
     const std::vector<double> seen = predictor.predict(raw->features);
 

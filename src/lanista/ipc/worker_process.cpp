@@ -28,7 +28,8 @@ constexpr std::array kOwnFaults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRA
 constexpr std::array kEngineSignals{SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 constexpr int kNoProgram = 127;
-constexpr int kSignalled = 128, kSignals = 32;  // the number that shells add to a signal's number; the number of signals
+constexpr int kSignalled = 128,
+              kSignals = 32;  // the number that shells add to a signal's number; the number of signals
 
 /// Resets signals in a child between fork and its work, with async-signal-safe calls only. `death` is the signal that
 /// it receives when its parent dies.
