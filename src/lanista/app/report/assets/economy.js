@@ -6,26 +6,22 @@ function makeEconomy() {
     [
       "Early stopping", e.early_stop,
       e.early_stop.trials ?
-          `${plural(e.early_stop.trials, "trial")} stopped ${
-              plural(
-                  e.early_stop.epochs,
-                  "epoch")} before their budget. Saved against training each of them to its budget, at its own pace.` :
+          `${plural(e.early_stop.trials, "trial")} stopped ${plural(e.early_stop.epochs, "epoch")} before their ` +
+              "budget. Compared with a training of each to its budget, at its own pace." :
           "No trial was stopped early."
     ],
     [
       "Duplicates", e.dedup,
       e.dedup.trials ?
-          `${
-              plural(
-                  e.dedup.trials,
-                  "trial")} took the result of an equal one. Saved against training each like the trial it equals.` :
+          `${plural(e.dedup.trials, "trial")} had the result of an equal trial. Compared with a training of each, ` +
+              "at the cost of the equal trial." :
           "No trial was equal to an earlier one."
     ],
     [
       "Training together", null,
       e.together.trials ?
           `${plural(e.together.trials, "trial")} shared steps with others, up to ${
-              e.together.lanes} in one program; what that saved is not guessed at.` :
+              e.together.lanes} in one program. This saving is not estimated.` :
           "Not used: each trial had its own program."
     ],
   ];
@@ -68,7 +64,7 @@ function makeEconomy() {
          el("table", {class: "plain-table"},
             el("thead", {},
                el("tr", {},
-                  ["", "steps", "share", "worker time", "against what"].map(
+                  ["", "steps", "share", "worker time", "compared with"].map(
                       (h, k) => el("th", {scope: "col", class: k > 0 && k < 4 ? "number" : null}, h)))),
             el("tbody", {}, spent, rows))),
       el("p", {class: "caption after"},

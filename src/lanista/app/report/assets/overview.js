@@ -90,7 +90,7 @@ function baselineText(best) {
 }
 
 // One sentence with the main result.
-function foundText() {
+function resultText() {
   const best = study.winner ? trials.rows.get(study.winner) : ranked[0];
   const all = plural(source.proposed, "trial");
   if (source.proposed === 0) return "No trial has begun yet.";
@@ -113,7 +113,7 @@ function foundText() {
 }
 
 // The lineage of the winner's weights, one row a stretch of training, if it continued from states of other trials.
-function lineText() {
+function lineageText() {
   if (!study.line) return "";
   const rows = study.line.map(({trial, from, through, with: settings}) =>
       el("tr", {}, [el("td", {}, from === through ? `epoch ${from}` : `epochs ${from}–${through}`),
@@ -138,7 +138,7 @@ function makeOverview() {
       Object.entries(study.test).map(([name, value]) => `${name} ${typeof value === "number" ? fixed(value) : value}`);
   return el(
       "header", {id: "overview"}, el("p", {class: "brand"}, "lanista report"), el("h1", {}, isolated(study.name)),
-      el("p", {class: "found"}, foundText()),
+      el("p", {class: "found"}, resultText()),
       el("p", {class: "lead"},
          `${plural(source.proposed, "trial")}, ${plural(study.steps, "training step")}, ` +
              `${duration(study.seconds)} · `,
@@ -157,7 +157,7 @@ function makeOverview() {
                       study.earlier.left_out ? `; ${short(study.earlier.left_out)} did not fit` : ""
                     ] :
                     ""),
-            fact("The winner's lineage", lineText()), fact("Stopping rule", isolated(study.stop)),
+            fact("The winner's lineage", lineageText()), fact("Stopping rule", isolated(study.stop)),
             fact("Budget", `${budgetText()}; ${epochsText()} a trial, batch ${study.batch}`),
             fact("Base models", isolated(study.bases.join(", "))), fact("Seed", study.seed),
             fact("Test metrics", others.join(", ")), fact("Numerics", isolated(study.numerics.replace(/^: /, ""))),

@@ -14,7 +14,7 @@ function makeQuality() {
   if (best === undefined) return null;
   const quality = source.quality;
   const node = section(
-      "quality", "How good the winner is", null, winnerCurves(best), beatenTable(best),
+      "quality", "How good the winner is", null, winnerCurves(best), baselineTable(best),
       quality ? assessedRows(quality) :
                 el("p", {class: "caption after"}, "The results for single classes or numbers are not stored; ",
                    el("code", {}, command("resume", study.folder)), " computes them if the data are there."));
@@ -54,7 +54,7 @@ function winnerCurves(best) {
 }
 
 // The winner next to the baselines.
-function beatenTable(best) {
+function baselineTable(best) {
   const metrics = trials.metrics.filter((m) => m.name.startsWith("val_") && m.has(best));
   if (study.baselines.length === 0 || metrics.length === 0) return null;
   const cell = (value) => el("td", {class: "number"}, Number.isNaN(value) ? "–" : fixed(value));

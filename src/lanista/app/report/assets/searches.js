@@ -64,7 +64,7 @@ function makeSearches() {
     mark(ctx, kSucceeded, from, top, 2);
   }
 
-  const cameTo = (branch) =>
+  const finalLossText = (branch) =>
       (branch.level === null ? branch.trend : branch.fell ? `to ${fixed(Number(branch.level))}` : "did not fall");
   function pick(px, py) {
     let distance = 12 ** 2;
@@ -78,7 +78,7 @@ function makeSearches() {
   const describe = () =>
       [over.branch.with,
        `${plural(over.branch.steps, "step")} from step ${short(over.search.step)}, ${over.branch.trend}: ${
-           cameTo(over.branch)}`,
+           finalLossText(over.branch)}`,
        over.branch.kept ? "the trial continued from it" : "given up"];
 
   const chosen = (search) => search.branches.find((branch) => branch.kept);
@@ -94,7 +94,7 @@ function makeSearches() {
             short(search.epoch), short(search.step), short(search.tried),
             search.start === null ? "unknown" : fixed(Number(search.start)),
             kept ? isolated(kept.with) : "none: the setting stayed", kept ? short(kept.steps) : "",
-            kept ? cameTo(kept).replace(/^to /, "") : "", short(search.given_up)
+            kept ? finalLossText(kept).replace(/^to /, "") : "", short(search.given_up)
           ];
           return el("tr", {}, cells.map((cell, k) => el("td", {class: k === 4 ? "words" : "number"}, cell)));
         })));
@@ -128,6 +128,7 @@ function makeSearches() {
           () => source.searches[shown].searches.flatMap(
               (search) => search.branches.map(
                   (branch) =>
-                      [trialLink(shown), search.step, isolated(branch.with), branch.steps, branch.trend, cameTo(branch),
+                      [trialLink(shown), search.step, isolated(branch.with), branch.steps, branch.trend,
+                       finalLossText(branch),
                        branch.kept ? "yes" : ""]))));
 }

@@ -8,9 +8,9 @@ function workLine() {
   const gap = work.gap < 0.0005 ? "the same time" : `${Number((100 * work.gap).toPrecision(2))} % more`;
   return el(
       "p", {class: "caption after"},
-      `${most} busy ${Math.round(100 * work.utilisation)} % of ${
-          duration(work.seconds)}. The least time of this work ` +
-          `on as many workers is ${duration(work.bound)}; the study needed ${gap}. The least time is the largest of ` +
+      `${most} busy ${Math.round(100 * work.utilisation)} % of ${duration(work.seconds)}. ` +
+          `The least time of this work on as many workers is ${duration(work.bound)}; the study needed ${gap}. ` +
+          `The least time is the largest of ` +
           `these lower bounds: ${work.bounds}` +
           (source.waiting ? ` Of the trials that are not trained now, ${source.waiting}.` : ""));
 }
@@ -26,7 +26,7 @@ function hostTable() {
   const moved = source.hosts?.moved ? el("p", {class: "caption after"}, `${source.hosts.moved}.`) : null;
   if (hosts.length < 2) return moved;
   const devices = hosts.every((host) => host.device);
-  const heads = [devices ? "device" : "host", !study.ended && !devices && "workers there", "share of the work",
+  const heads = [devices ? "device" : "host", !study.ended && !devices && "workers now", "share of the work",
                  !devices && "workers lost"].filter((head) => head);
   const row = (host) =>
       [el("td", {}, isolated(host.name)),
@@ -45,7 +45,7 @@ function hostTable() {
   ];
 }
 
-// `text` cut so that it takes `most` pixels.
+// `text`, cut to at most `most` pixels.
 function fitted(ctx, text, most) {
   if (ctx.measureText(text).width <= most) return text;
   while (text && ctx.measureText(`${text}…`).width > most) text = text.slice(0, -1);
@@ -73,7 +73,7 @@ function makeTimeline() {
     rows = Math.max(rows, timeline.worker[k] + 1);
   }
   const shownRows = Math.min(rows, 64);
-  const hosts = Array.from({length: shownRows}, () => new Set());  // of each worker, one behind the other
+  const hosts = Array.from({length: shownRows}, () => new Set());  // of each worker, in order of time
   for (let k = 0; k < timeline.count; ++k) {
     if (timeline.worker[k] < shownRows && hostOf(k)) hosts[timeline.worker[k]].add(hostOf(k));
   }
@@ -98,7 +98,7 @@ function makeTimeline() {
     }
   }
 
-  // Of several workers' trial: a line below its leader's bar, and stripes in a helper's.
+  // For a trial of several workers: a line below the bar of the leader, and stripes in those of helpers.
   function paintWidth(ctx, k, px, y, wide, high) {
     ctx.fillStyle = ctx.strokeStyle = theme.paper;
     if (timeline.helps[k]) {
