@@ -232,7 +232,7 @@ expect 0 'cluster.places has no effect, because run.pipeline is 1' "$lanista" ru
 # A study file names no program, and only a study with workers on other hosts has use for --program.
 expect 2 'cluster.program: is not allowed in a study file' "$lanista" run own/study.yaml --dry-run --set cluster.program=sh
 expect 2 '--program: is' "$lanista" run own/study.yaml --dry-run --program /opt/lanista
-expect 2 "'node2' is no host of this study; allowed: node1" "$lanista" run own/study.yaml --dry-run --ssh node1 --program node2=/opt/lanista
+expect 2 "'node2' is not a host of this study; allowed: node1" "$lanista" run own/study.yaml --dry-run --ssh node1 --program node2=/opt/lanista
 expect 2 "starts with '-'" "$lanista" run own/study.yaml --dry-run --ssh node1 --program node1=-oProxyCommand=id
 expect 0 'name: points' "$lanista" run own/study.yaml --dry-run --ssh node1,here --program node1=/opt/lanista --program /usr/bin/lanista
 expect 0 'val_accuracy' "$lanista" run own/study.yaml --out own/result --quiet

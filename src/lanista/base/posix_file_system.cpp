@@ -34,7 +34,7 @@ Result<void> check_readable(int fd, const std::string& path) {
   if (::fstat(fd, &info) != 0) return system_error("cannot look at", path, errno);
   if (S_ISDIR(info.st_mode)) return system_error("cannot read", path, EISDIR);
   if (!S_ISREG(info.st_mode)) {
-    return Error{Code::kInvalidArgument, "is no regular file; pipes and devices are not read", path};
+    return Error{Code::kInvalidArgument, "is not a regular file; pipes and devices are not read", path};
   }
   if (info.st_size <= kMostBytes) return {};
   return Error{Code::kResourceExhausted,

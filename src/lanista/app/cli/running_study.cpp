@@ -55,7 +55,7 @@ std::string folds_text(const study::StudyConfig& config) {
   if (!config.data.folds) return {};
   const std::int64_t dealings = config.strategy.repeat;
   return ", " + std::to_string(*config.data.folds) + " folds" +
-         (dealings > 1 ? " dealt " + std::to_string(dealings) + " times" : "");
+         (dealings > 1 ? " assigned " + std::to_string(dealings) + " times" : "");
 }
 
 // The command that continues the study with more of the budget that ended it, or the advice if no trial is left.
