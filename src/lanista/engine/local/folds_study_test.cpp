@@ -10,6 +10,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/engine/local/repeat.h"

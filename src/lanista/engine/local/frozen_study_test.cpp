@@ -8,6 +8,7 @@
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/engine/forecast/study_plan.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/model/graph/text.h"

@@ -6,6 +6,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "support/engine/core/test_support.h"

@@ -8,6 +8,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/io/data/raw_input.h"
 #include "lanista/engine/core/package.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/cpp_program.h"
 #include "lanista/inference/model_assessment.h"

@@ -10,6 +10,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
