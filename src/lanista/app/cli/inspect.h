@@ -36,14 +36,14 @@ struct CheckRequest {
 };
 /// Options of `report`.
 struct ReportRequest {
-  std::string folder;  ///< Of the study.
+  std::string folder;  ///< Folder of the study.
   std::string out;     ///< File of the page; empty: DIR/report.html.
   bool watch = false;  ///< Update the page until the study ends.
 };
 /// Options of `pause` and `stop`.
 struct ControlRequest {
-  std::string folder;                  ///< Of the study.
-  std::string action;                  ///< Pause | stop.
+  std::string folder;                  ///< Folder of the study.
+  std::string action;                  ///< One of "pause" and "stop".
   std::optional<std::uint32_t> trial;  ///< Number of the trial to stop; none: the whole study.
 };
 

@@ -21,11 +21,11 @@ Result<study::StudyView> replay_log(const std::vector<store::Record>& records, c
 
 /// A trial with its study and its model. Loading it does not need the study's data.
 struct LoadedTrial {
-  std::string folder;     ///< of the study
+  std::string folder;     ///< folder of the study
   study::StudyView view;  ///< the study
   graph::OpTable ops;     ///< operators of the study
-  graph::Graph model;     ///< of the trial
-  std::size_t index = 0;  ///< of the trial in `view.trials`
+  graph::Graph model;     ///< model of the trial
+  std::size_t index = 0;  ///< index of the trial in `view.trials`
 
   const study::TrialView& trial() const { return view.trials[index]; }
   std::string base_name() const;  ///< name of its base model; empty without one

@@ -16,7 +16,7 @@ struct PipelineRequest {
   std::string plan;                         ///< File with a plan; empty: a new plan.
   std::string out;                          ///< File for the plan; empty: none.
   std::string costs;                        ///< File for the model with its costs; empty: none.
-  std::string schedule = "kfkb";            ///< Kfkb, gpipe or split.
+  std::string schedule = "kfkb";            ///< Order of micro-batches: kfkb, gpipe or split.
   std::optional<std::int64_t> batch;        ///< Samples of a step; none: that of the study or the file.
   std::optional<std::int64_t> micro_batch;  ///< Samples of a micro-batch; none: the best.
   double unit = 1;                          ///< Seconds of a time unit in a Piper input.

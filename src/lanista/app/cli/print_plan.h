@@ -17,8 +17,8 @@ namespace lanista::cli {
 
 /// Options of `plan`, and of `simulate` for a study file.
 struct PlanVerbRequest {
-  std::optional<std::int64_t> trials;                  ///< None: strategy.slots.
-  std::optional<std::int64_t> workers, lanes;          ///< As for `run`.
+  std::optional<std::int64_t> trials;                  ///< Number of trials; none: strategy.slots.
+  std::optional<std::int64_t> workers, lanes;          ///< Workers and lanes as for `run`.
   bool measure = false;                                ///< Measure the programs instead of predicting their times.
   bool explain = false;                                ///< Print what is shared, too.
   bool json = false;                                   ///< Print one JSON object.

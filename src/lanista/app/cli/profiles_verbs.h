@@ -14,8 +14,8 @@ namespace lanista::cli {
 
 /// Options of `profiles ls`, `show` and `rm`.
 struct ProfilesRequest {
-  std::string folder;  ///< of the step times
-  std::string name;    ///< of a study in the folder, or a unique beginning of it
+  std::string folder;  ///< folder of the step times
+  std::string name;    ///< name of a study in the folder, or a unique beginning of it
   bool all = false;    ///< rm: remove everything
   bool json = false;   ///< print JSON
 };

@@ -24,7 +24,7 @@ struct DisplayOptions {
 
 /// Options of `run`.
 struct RunRequest {
-  std::string study_file;  ///< Empty: the default study.
+  std::string study_file;  ///< Study file; empty: the default study.
   std::string out;         ///< Folder of the study; empty: studies/NAME-NUMBER.
   std::string import;      ///< Earlier results for the strategy: study folder, table or journal; empty: none.
   std::string enqueue;     ///< File with configurations to try first; empty: those of the study.
@@ -36,7 +36,7 @@ struct RunRequest {
 };
 /// Options of `resume`.
 struct ResumeRequest {
-  std::string folder;                   ///< Of the study.
+  std::string folder;                   ///< Folder of the study.
   ExpectedStudy expected_study;         ///< Settings that the study must have.
   engine::Engine::Extension extension;  ///< More trials, steps or minutes.
   WorkerOverrides worker_overrides;     ///< Workers of this run.

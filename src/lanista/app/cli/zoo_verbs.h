@@ -30,7 +30,7 @@ struct ZooMatchRequest {
 /// Options of `zoo ls`, `show`, `rm` and `verify`.
 struct ZooRequest {
   std::string zoo;     ///< folder of the zoo
-  std::string id;      ///< of a model, or its beginning; show and rm only
+  std::string id;      ///< id of a model, or its beginning; show and rm only
   bool json = false;   ///< print JSON
   bool pin = false;    ///< show: never evict or replace the model
   bool unpin = false;  ///< show: undo `pin`
