@@ -263,8 +263,8 @@ expect 0 'rank  trial' "$lanista" resume own/result --quiet
 expect 0 'knows 1 trial of own/result' "$lanista" run own/study.yaml --import own/result --out own/wider --trials 2 --set 'space.params.lr=log(0.01, 0.3)'
 grep -q '"earlier":{"left_out":0,"study":"points","trials":1}' own/wider/report.html || { echo "FAILED: the page does not say what was taken over"; failed=$((failed + 1)); }
 expect 0 'rank  trial' "$lanista" resume own/wider --trials 1 --quiet
-expect 2 'it is on other data' "$lanista" run --import own/result --out own/elsewhere
-expect 2 'lr was trained otherwise' "$lanista" run own/study.yaml --import own/result --out own/elsewhere --set train.lr=0.2
+expect 2 'it has other data' "$lanista" run --import own/result --out own/elsewhere
+expect 2 'lr had another value in training' "$lanista" run own/study.yaml --import own/result --out own/elsewhere --set train.lr=0.2
 expect 2 '--import nowhere' "$lanista" run own/study.yaml --import nowhere --out own/elsewhere
 printf '%s\n' '[{"lr": 0.02}, {"lr": 0.07}]' > own/first.json
 expect 0 'knows 1 trial' "$lanista" run own/study.yaml --enqueue own/first.json --import own/result --out own/enqueued --trials 3 --set 'space.params.lr=log(0.01, 0.3)'

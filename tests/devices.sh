@@ -1,5 +1,5 @@
 #!/bin/sh
-# Studies on devices: on torch:cpu the decisions of own kernels, by blocks their bits, and refusals. usage: devices.sh LANISTA
+# Studies on devices: on torch:cpu the decisions of lanista kernels, by blocks their bits, and refusals. usage: devices.sh LANISTA
 set -eu
 lanista=$1
 folder=$(mktemp -d)
@@ -18,7 +18,7 @@ decisions() { "$lanista" show "$1" --canonical | grep -o '"type":"[a-z_]*"\|"ver
 decisions own >own.txt
 decisions torch >torch.txt
 [ -s own.txt ] || fail "no decisions to compare"
-cmp own.txt torch.txt || fail "other decisions than on own kernels"
+cmp own.txt torch.txt || fail "other decisions than with lanista kernels"
 "$lanista" show torch --canonical | grep -q 'aten/' || fail "the log does not tell the numeric class"
 
 # A block a lane, on the host: the same bits, so a study may be begun here and go on there.
@@ -55,7 +55,7 @@ grep -q "trained on device torch:cpu" refusal.txt || fail "says $(cat refusal.tx
 grep -q "^device cpu: trial" plan.txt || fail "plan does not tell what the CPU does"
 grep -q "^device torch:cpu: " plan.txt || fail "plan does not tell of torch:cpu"
 "$lanista" plan --trials 6 --set run.devices=torch:cpu >plan.txt
-grep -q "^device torch:cpu: trials 1 2 3 4 5 6, 100 % of the work" plan.txt || fail "plan tells of own kernels where another device trains"
+grep -q "^device torch:cpu: trials 1 2 3 4 5 6, 100 % of the work" plan.txt || fail "plan reports lanista kernels where another device trains"
 
 # What a device finds is told, whoever trains beside it: here, that the data set does not go up.
 for devices in torch:host cpu,torch:host; do

@@ -133,6 +133,6 @@ done
 if "$lanista" run "$study" --out "$work/nobody" --quiet --workers 2 --epochs 20 --launch "$work/nobody-there" > /dev/null 2> "$work/errors"; then
   echo "it trained without workers"; exit 1
 fi
-grep -q "($work/nobody-there) ended with exit code 127; with --ssh here a study goes on here" "$work/errors" || { cat "$work/errors"; exit 1; }
+grep -q "($work/nobody-there) ended with exit code 127; with --ssh here a study continues on this host" "$work/errors" || { cat "$work/errors"; exit 1; }
 "$lanista" resume "$work/nobody" --quiet --ssh here,here > /dev/null
 echo "nobody: told, and goes on here"

@@ -47,9 +47,9 @@ fingerprint() { sha256sum < "$1/best/weights.safetensors" | cut -d' ' -f1; }
 "$lanista" run "$work/roomy.yaml" --out "$work/roomy" --quiet > /dev/null
 "$lanista" run "$work/tight.yaml" --out "$work/one" --quiet --isolation process > "$work/said" 2>&1 || true
 "$lanista" show "$work/one" --json > "$work/one.json" || true
-cat "$work/said" "$work/one.json" | grep -o 'by the plan [0-9] places would do' | head -1 > "$work/advice"
-echo "one place: $(cat "$work/said" "$work/one.json" | grep -o "[^\"]*by the plan [^\"]*" | head -1)"
-places=$(cut -d' ' -f4 "$work/advice")
+cat "$work/said" "$work/one.json" | grep -o 'the planner finds that [0-9] ranks suffice' | head -1 > "$work/advice"
+echo "one place: $(cat "$work/said" "$work/one.json" | grep -o "[^\"]*the planner finds [^\"]*" | head -1)"
+places=$(cut -d' ' -f5 "$work/advice")
 [ -n "$places" ] || fail "one place was not refused, or without a number: $(cat "$work/said")"
 
 # The most that each process had, until it ended: of memory that is no file's, and of all.

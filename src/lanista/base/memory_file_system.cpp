@@ -16,11 +16,11 @@ std::string_view text_of(std::span<const std::byte> data) {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-/// A file, independent of its names.
+/// A file, independent of its name.
 struct File {
   std::string bytes;
-  std::size_t synced = 0;  ///< number of bytes that are on disk
-  std::string cut;         ///< bytes on disk after them, until a truncation is synced
+  std::size_t synced = 0;  ///< bytes that are on disk
+  std::string cut;         ///< the bytes after them on disk, while a truncation is not synced
 
   void sync() {
     synced = bytes.size();
@@ -36,7 +36,7 @@ struct File {
 };
 using FilePtr = std::shared_ptr<File>;
 
-/// The bytes that a disk may have of a file after a power loss: some length, and any of the unsynced blocks.
+/// What a disk may hold of a file after a power loss: a length, and any blocks of the unsynced bytes.
 std::string torn(const File& file, Rng& rng) {
   constexpr std::array<std::size_t, 4> kBlocks{16, 64, 512, 4096};
   enum SurvivingBytes { kNone, kAll, kPrefix, kZeroedBlocks, kRandomBlocks, kOldBlocks };
@@ -52,7 +52,7 @@ std::string torn(const File& file, Rng& rng) {
     const std::size_t older = out.empty() ? 0 : rng.below(out.size());
     for (std::size_t i = at; i < std::min(at + block, pending.size()); ++i) {
       const std::size_t from = older + i - at;
-      // Not from the first byte on: a reader cannot distinguish an old record at the seam from a new one.
+      // Not from its first byte on: an old record right at the seam would look like a new one.
       const bool stale = kept == kOldBlocks && i >= at + 8 && from < out.size();
       pending[i] = kept == kRandomBlocks ? static_cast<char>(rng.below(256)) : stale ? out[from] : '\0';
     }
@@ -60,7 +60,7 @@ std::string torn(const File& file, Rng& rng) {
   return out + pending;
 }
 
-/// A name that was made, changed or removed. A rename is atomic: both names change, or none.
+/// A name that was made, changed or removed. A rename is atomic: both names change or neither does.
 struct NameChange {
   enum Kind { kFile, kFolder, kRename, kRemove } kind;
   std::string path;
@@ -68,7 +68,7 @@ struct NameChange {
   std::string from = {};
 };
 
-/// The files and folders by their names.
+/// The file of each name.
 struct NameTable {
   std::map<std::string, FilePtr> files;
   std::set<std::string> folders;
@@ -91,7 +91,7 @@ struct NameTable {
 struct MemoryFileSystem::State {
   mutable std::mutex mutex;
   NameTable visible, on_disk;
-  std::map<std::string, std::vector<NameChange>> unsynced;  ///< by folder, in order
+  std::map<std::string, std::vector<NameChange>> unsynced;  ///< changes in each folder, in order
   std::set<std::string> locks;
 
   void change(NameChange change) {
@@ -107,7 +107,7 @@ struct MemoryFileSystem::State {
     change({NameChange::kFile, path, std::make_shared<File>()});
     return find(path);
   }
-  /// Whether a folder above `path` was made but is not on disk, so that its content is lost.
+  /// Whether a folder on the path was made and is not on disk.
   bool has_missing_parent(std::string path, const std::set<std::string>& made) const {
     for (; path != "." && path != "/"; path = parent_of(path)) {
       if (made.contains(path) && !on_disk.folders.contains(path)) return true;
@@ -136,7 +136,7 @@ Result<std::unique_ptr<AppendFile>> MemoryFileSystem::open_append(const std::str
 
    private:
     std::shared_ptr<State> state_;
-    FilePtr file_;  // exists longer than its name, as on a disk
+    FilePtr file_;  // a file may outlive its name
   };
   const std::lock_guard lock(state_->mutex);
   return std::unique_ptr<AppendFile>(std::make_unique<Appending>(state_, state_->find_or_make(path)));
@@ -262,7 +262,7 @@ void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng rng) {
   const std::lock_guard lock(state_->mutex);
   State& state = *state_;
   LANISTA_CHECK(state.locks.empty(), "a power loss while a lock of the memory file system is held");
-  // In any order: a change of a folder may have reached the disk without the changes before it.
+  // Any subset is allowed: a change of a folder may reach the disk without earlier ones.
   Rng names = rng.split("names");
   const std::uint64_t keep_of_four = loss == PowerLoss::kBytes ? 4 : loss == PowerLoss::kSampled ? names.below(5) : 0;
   for (const auto& [folder, changes] : state.unsynced) {

@@ -9,20 +9,20 @@
 
 namespace lanista {
 
-/// The unsynced data that a simulated power loss removes. The end of a process alone loses nothing.
+/// What a power loss removes of what was not synced. The end of a process alone removes nothing.
 enum class PowerLoss {
-  kBytes,   ///< Bytes of files: all, those after a random position, or blocks that become zeros, noise or older bytes.
-  kNames,   ///< All names that were made, renamed or removed since the last sync of their folder.
-  kAll,     ///< All bytes and all names.
-  kSampled  ///< A random subset of blocks and names.
+  /// Bytes of files: all, those after some offset, or single blocks. A lost block has zeros, noise or older bytes.
+  kBytes,
+  kNames,   ///< All names that were made, renamed or removed since their folder was synced.
+  kAll,     ///< Every byte and every name.
+  kSampled  ///< A random choice of byte blocks and names, in any order.
 };
 
-/// A file system in memory, for studies without files and for tests. Paths are compared as texts. A folder exists once
-/// it was made or contains a file. Thread-safe.
+/// A file system in memory: for studies that leave no files, and for tests. Paths are names, compared as they are
+/// written. A folder exists once it was made or contains a file. Thread-safe.
 ///
-/// It distinguishes data that POSIX promises to keep after a power loss from the rest: bytes since the last sync of
-/// their file, and names since the last sync of their folder. `simulate_power_loss` leaves a state that a disk may have
-/// then.
+/// It knows what POSIX promises to survive a power loss: bytes before the last sync of their file, and names before the
+/// last sync of their folder. simulate_power_loss() leaves what a disk may hold afterwards.
 class MemoryFileSystem final : public FileSystem {
  public:
   MemoryFileSystem();
@@ -42,13 +42,13 @@ class MemoryFileSystem final : public FileSystem {
   Result<std::uint64_t> size(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 
-  /// Simulates a power loss and a restart. No file may be open and no lock held. `rng` selects what is lost.
+  /// The machine loses its power and starts again. Precondition: no file is open and no lock is held.
   void simulate_power_loss(PowerLoss loss, Rng rng);
-  /// The synced bytes of a file, even if its name is not synced.
+  /// The synced bytes of a file, even if its name is lost.
   std::string synced(const std::string& path) const;
-  /// All files with their bytes.
+  /// Every file and its bytes.
   std::map<std::string, std::string> files() const;
-  /// Makes a file that is already synced, with its name, so that no power loss removes it.
+  /// Adds a file that is synced already, so that no power loss removes it.
   void put(const std::string& path, std::string bytes);
 
  private:

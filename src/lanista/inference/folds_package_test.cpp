@@ -1,4 +1,4 @@
-// The package of a study with folds in best/: all trainings of the winner, each with the statistics of its rows.
+// best/ of a study with folds: the winner's trainings as one package, each with its own normalisation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,7 @@ namespace {
 using engine::testing::kFolder;
 using testing::TemporaryFolder;
 
-/// A table with missing values, and with categories of one row each, which the training that validates on it never
-/// sees.
+/// Columns with gaps, and categories of a single row, which the training that is measured on it has never seen.
 std::string gappy_table(bool classes) {
   std::string out = "a,b,kind,target\n";
   Rng rng = Rng(8).split("gaps");
@@ -44,7 +43,7 @@ struct Trained {
   study::StudyView view;
   data::Dataset data;
   engine::ModelPackage package;
-  std::vector<engine::ModelPackage> singles;  ///< packages of DIR#N, in the order of members
+  std::vector<engine::ModelPackage> singles;  ///< as DIR#N gives them, in the members' order
   std::string onnx;
 };
 
@@ -74,7 +73,7 @@ Trained trained_on_folds(const std::string& path, const std::string& goal, const
           *disk.read(kFolder + "/best/model.onnx")};
 }
 
-/// The blend of all trainings' predictions by its definition. Each training reads the file with its own preprocessing.
+/// The blend by its definition, from the predictions of every training with its own normalisation of a file.
 std::vector<double> by_definition(const Trained& all, const std::string& file, bool classes) {
   std::vector<double> out;
   for (const engine::ModelPackage& single : all.singles) {
@@ -98,10 +97,11 @@ std::vector<double> by_definition(const Trained& all, const std::string& file, b
 TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
   for (const bool classes : {true, false}) {
     SCOPED_TRACE(classes ? "classes" : "numbers");
-    const TemporaryFolder place;
-    const std::string path = (place.path() / "table.csv").string(), news = (place.path() / "new.csv").string();
+    const TemporaryFolder temporary;
+    const std::string path = (temporary.path() / "table.csv").string(),
+                      new_rows = (temporary.path() / "new.csv").string();
     testing::write(path, gappy_table(classes));
-    testing::write(news, kNewRows);
+    testing::write(new_rows, kNewRows);
     const Trained all = trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae");
     ASSERT_EQ(all.package.members.size(), 3U);
     std::size_t unseen = 0;
@@ -109,23 +109,22 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
     const auto names = data::feature_names(all.package.data);
     const std::size_t width = names.size();
     ASSERT_GT(width, 6U) << "the test's own table";
-    EXPECT_EQ(unseen, width - 4) << "each rare category is unknown to one training";
+    EXPECT_EQ(unseen, width - 4) << "each rare category by the one training that is measured on its row";
 
-    const auto raw = data::read_raw(all.package.data, news, real_file_system());
+    const auto raw = data::read_raw(all.package.data, new_rows, real_file_system());
     ASSERT_TRUE(raw) << raw.error().text();
     EXPECT_EQ(raw->missing, 7);
-    EXPECT_EQ(static_cast<std::size_t>(raw->unknown), 6 - (width - 4))
-        << "a category that one training has seen is known";
+    EXPECT_EQ(static_cast<std::size_t>(raw->unknown), 6 - (width - 4)) << "what one training knows is known";
     auto predictor = *Predictor::create(all.package);
     const std::vector<double> seen = predictor.predict(raw->features);
 
-    const std::vector<double> want = by_definition(all, news, classes);
+    const std::vector<double> want = by_definition(all, new_rows, classes);
     ASSERT_EQ(seen.size(), want.size());
     for (std::size_t i = 0; i < seen.size(); ++i) {
       EXPECT_NEAR(seen[i], want[i], 1e-12 * (1 + std::abs(want[i]))) << i;
     }
 
-    // The exported forms read the same raw numbers, with missing values.
+    // The other forms take the same raw numbers, gaps and all.
     const auto onnx = *formats::decode_onnx(all.onnx);
     std::vector<std::vector<double>> members;
     Tensor x{.name = "input", .type = ElementType::kF32, .shape = {9, 0}, .bytes = {}};
@@ -158,10 +157,10 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
   }
 }
 
-TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
+TEST(FoldsPackage, HasTheMeasuredTestMetrics) {
   for (const bool classes : {true, false}) {
-    const TemporaryFolder place;
-    const std::string path = (place.path() / "table.csv").string();
+    const TemporaryFolder temporary;
+    const std::string path = (temporary.path() / "table.csv").string();
     testing::write(path, gappy_table(classes));
     const Trained all =
         trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae", ", split: [0.5, 0.2, 0.3]");
@@ -185,8 +184,8 @@ TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
 }
 
 TEST(FoldsPackage, IsAssessedOnRowsThatNoneOfItsModelsTrainedOn) {
-  const TemporaryFolder place;
-  const std::string path = (place.path() / "table.csv").string();
+  const TemporaryFolder temporary;
+  const std::string path = (temporary.path() / "table.csv").string();
   testing::write(path, gappy_table(true));
   const Trained all = trained_on_folds(path, "maximize val_accuracy");
 

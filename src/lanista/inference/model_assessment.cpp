@@ -22,7 +22,7 @@ using study::PartAssessment;
 
 constexpr std::size_t kRowsPerBatch = 1024;
 
-/// A model and the rows to predict, in data with the model's preprocessing.
+/// A model with the rows that it predicts, in its own form of the data.
 struct PredictionRequest {
   Predictor* predictor;
   const data::Dataset* data;
@@ -31,7 +31,7 @@ struct PredictionRequest {
 
 using OnPredictions = std::function<void(std::span<const std::int64_t> rows, std::span<const double> predictions)>;
 
-/// Predicts all rows in batches. `report` receives the numbers of the rows and their predictions [rows, outputs].
+/// Predicts some rows at a time. `report` receives row numbers and predictions [rows, outputs].
 void predict_rows(std::span<const PredictionRequest> all, const OnPredictions& report) {
   for (const PredictionRequest& requested : all) {
     const auto width = static_cast<std::size_t>(requested.data->spec().features.elements_per_sample());
@@ -45,7 +45,7 @@ void predict_rows(std::span<const PredictionRequest> all, const OnPredictions& r
   }
 }
 
-/// Counts of labels and predictions of classes.
+/// Counts of class labels and predictions.
 class ClassCounts {
  public:
   explicit ClassCounts(std::size_t classes) : rows_(classes), predicted_(classes), right_(classes) {}
@@ -110,14 +110,14 @@ class ClassCounts {
   std::int64_t num_nan_ = 0;
 };
 
-/// A number with the five digits that a chart shows. The file stores no more of single rows than it needs.
+/// Rounds to the digits of a chart, so that a report has no more of single rows than it needs.
 double rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
   return std::strtod(text, nullptr);
 }
 
-/// A fixed sample of at most `most` rows, ascending.
+/// At most `most` of the rows, ascending; a function of its arguments.
 std::vector<std::uint32_t> sampled_rows(std::size_t rows, std::size_t most) {
   Rng rng = Rng(1).split("assessment");
   auto out = rng.sample_without_replacement(static_cast<std::uint32_t>(rows),
@@ -126,7 +126,7 @@ std::vector<std::uint32_t> sampled_rows(std::size_t rows, std::size_t most) {
   return out;
 }
 
-/// Adds the results of the shown outputs. Targets and predictions are [rows, shown].
+/// Reports some outputs: columns of targets and predictions, [rows, shown].
 void report_numbers(std::span<const float> targets, std::span<const double> predictions, std::size_t shown,
                     PartAssessment& out) {
   const std::size_t rows = targets.size() / shown;
@@ -176,7 +176,7 @@ PartAssessment assess_numbers(const data::Dataset& data, std::span<const Predict
   return out;
 }
 
-/// The assessment of each label. A row is predicted to have a label if the logit is above 0.
+/// Assessment of labels. A label is predicted if its logit is above 0.
 PartAssessment assess_labels(const data::Dataset& data, std::span<const PredictionRequest> all) {
   const auto labels = static_cast<std::size_t>(data.spec().target_size);
   std::vector<std::int64_t> counts(4 * labels);  // [label, truth, prediction]
@@ -221,12 +221,11 @@ Result<const data::Dataset*> training_of(const data::Dataset& all, const std::op
                "the package is of fold " + std::to_string(*fold) + ", which these data do not have", all.spec().source};
 }
 
-/// The models of a package with the rows that each predicts. Most packages have one model. With folds, each training
-/// predicts its own validation rows. All trainings together predict the test part, from raw features, since each has
-/// its own normalisation.
+/// The models of a package with the rows that each predicts. With folds, each training predicts its own validation
+/// rows. On the test part all predict raw rows together, because each has its own normalisation.
 class AssessmentRequests {
  public:
-  /// `data` is the data set of the package; it must outlive the result.
+  /// `data` has the form of the package's data and outlives this.
   static Result<AssessmentRequests> of(const engine::ModelPackage& package, const data::Dataset& data) {
     AssessmentRequests out;
     out.data_ = &data;
@@ -264,10 +263,10 @@ Result<void> check_same_data(const engine::ModelPackage& package, const data::Da
       spec.folds.empty() != package.members.front().own_preprocessing.has_value()) {
     return {};
   }
-  return Error{Code::kInvalidArgument,
-               "the package belongs to other data: its hash is " + package.data.hash.hex() + "; these data have hash " +
-                   spec.hash.hex(),
-               spec.source};
+  return Error{
+      Code::kInvalidArgument,
+      "the package belongs to other data: its hash is " + package.data.hash.hex() + "; these data have hash " + spec.hash.hex(),
+      spec.source};
 }
 
 }  // namespace

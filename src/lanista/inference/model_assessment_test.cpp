@@ -1,4 +1,4 @@
-// The assessment of a winner, for studies that are trained in the test.
+// Assessments of winners for the report, from studies with real training.
 #include "lanista/inference/model_assessment.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using study::PartAssessment;
 using testing::StudyProcess;
 using testing::TemporaryFolder;
 
-/// A study that has ended, with its package and its data.
+/// A study that has ended, its package and its data.
 struct EndedStudy {
   explicit EndedStudy(const std::string& text) {
     const auto end = StudyProcess(disk, {.folder = kFolder, .trials = 3, .study = text}).run();
@@ -32,7 +32,7 @@ struct EndedStudy {
     package = *engine::read_package(disk, kFolder + "/best", graph::builtin_ops());
     data = *data::open(view.config.data, ".", real_file_system());
   }
-  /// Predictions row by row, so that the expected values do not depend on batches.
+  /// Row by row, so that nothing depends on how rows are taken together.
   std::vector<std::vector<double>> predictions(data::Part part) const {
     auto predictor = Predictor::create(package);
     std::vector<float> features(static_cast<std::size_t>(data.spec().features.elements_per_sample()));
@@ -106,14 +106,14 @@ TEST(AssessModel, CountsConfusedClasses) {
         EXPECT_GE(score.recall, of.classes[k - 1].recall);
       }
     }
-    // The counts agree with the metrics of the study.
+    // The counts give the study's metrics.
     const double accuracy = at == 0 ? study.result().metrics.at("val_accuracy") : study.view.test.at("test_accuracy");
     EXPECT_DOUBLE_EQ(right / static_cast<double>(rows.size()), accuracy);
   }
   EXPECT_EQ(assess_model(study.package, study.data, false)->parts.size(), 1U);
 }
 
-/// A table with two thousand rows, so that the assessment samples them.
+/// A table with two thousand rows, so that only some of them are sampled.
 std::string table() {
   std::string out = "a,b,y\n";
   Rng rng = Rng(8).split("table");
@@ -126,12 +126,12 @@ std::string table() {
 }
 
 TEST(AssessModel, ReportsResidualsOfNumbers) {
-  const testing::TemporaryFolder place;
-  testing::write(place.path() / "t.csv", table());
+  const testing::TemporaryFolder temporary;
+  testing::write(temporary.path() / "t.csv", table());
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\n"
       "train: {epochs: 2, metrics: [mae, rmse]}\ndata: {source: \"csv:" +
-      (place.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
+      (temporary.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
 
   const auto assessed = assess_model(study.package, study.data, false);
 
@@ -156,7 +156,7 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
   EXPECT_NEAR(std::sqrt(square), study.result().metrics.at("val_rmse"), 1e-6 * std::sqrt(square));
   EXPECT_GE(of.residuals[0].quantiles[3], off[off.size() / 2 - 1]);
   EXPECT_LE(of.residuals[0].quantiles[3], off[off.size() / 2]);
-  // The single rows: their number, pairs of one row each, with five digits, and not the first rows.
+  // Single rows: the expected number, one pair for each row, five digits, and not the first rows.
   EXPECT_EQ(of.actual.size(), PartAssessment::kMaxPoints);
   std::multimap<long, double> pairs;
   for (std::size_t i = 0; i < rows.size(); ++i) pairs.emplace(std::lround(10 * targets[i]), predictions[i][0]);
@@ -175,12 +175,12 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
   std::size_t same = 0;
   for (std::size_t k = 0; k < of.actual.size(); ++k)
     same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
-  EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not a sample";
+  EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not sampled ones";
   EXPECT_EQ(study::assessment_json(*assess_model(study.package, study.data, false)), study::assessment_json(*assessed));
 }
 
 TEST(AssessModel, CountsEveryLabelSeparately) {
-  const TemporaryFolder place;
+  const TemporaryFolder temporary;
   std::string table = "a,b,c,often,seldom,never\n";
   Rng rng = Rng(6).split("labels");
   for (int i = 0; i < 3000; ++i) {
@@ -188,11 +188,11 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
     table += std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c) + "," +
              (a + 0.3 * rng.normal() > -1 ? "1," : "0,") + (b + c > 2.2 ? "1," : "0,") + "0\n";
   }
-  testing::write(place.path() / "t.csv", table);
+  testing::write(temporary.path() / "t.csv", table);
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
       "data: {source: \"csv:" +
-      (place.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
+      (temporary.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
   ASSERT_TRUE(study.data.spec().multilabel);
 
   const auto assessed = assess_model(study.package, study.data, true);
@@ -213,18 +213,18 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
     ASSERT_EQ(of->classes.size(), 3U);
     double before = 0;
     for (const study::ClassScore& score : of->classes) {
-      double has = 0, has_prediction = 0, both = 0;
+      double has = 0, predicted = 0, both = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const bool is = truth[3 * i + static_cast<std::size_t>(score.label)] == 1;
-        const bool predicted = predictions[i][static_cast<std::size_t>(score.label)] > 0;
+        const bool is_predicted = predictions[i][static_cast<std::size_t>(score.label)] > 0;
         has += is ? 1 : 0;
-        has_prediction += predicted ? 1 : 0;
-        both += is && predicted ? 1 : 0;
+        predicted += is_predicted ? 1 : 0;
+        both += is && is_predicted ? 1 : 0;
       }
       EXPECT_EQ(static_cast<double>(score.rows), has);
       EXPECT_DOUBLE_EQ(score.recall, has > 0 ? both / has : 0);
-      EXPECT_DOUBLE_EQ(score.precision, has_prediction > 0 ? both / has_prediction : 0);
-      EXPECT_LE(before, score.f1()) << "worst first";
+      EXPECT_DOUBLE_EQ(score.precision, predicted > 0 ? both / predicted : 0);
+      EXPECT_LE(before, score.f1()) << "the worst come first";
       before = score.f1();
       worst = std::min(worst, score.f1());
     }

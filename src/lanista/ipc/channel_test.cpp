@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint16_t kKind = 7;
 
-// The reader returns all messages of a stream that arrives in pieces. After a changed byte it returns fewer, with an
-// error.
+// From any pieces the same messages result, as far as they are whole. From damaged bytes fewer messages and an error
+// result.
 TEST(FrameReader, SplitsStreamIntoMessages) {
   const Rng root(6);
   int damaged = 0;
@@ -52,7 +52,7 @@ TEST(FrameReader, SplitsStreamIntoMessages) {
     ASSERT_LE(received.size(), sent.size());
     for (std::size_t i = 0; i < received.size(); ++i) ASSERT_EQ(received[i], sent[i]) << number;
     if (tampers) {
-      ASSERT_LT(received.size(), sent.size()) << "damage was not found";
+      ASSERT_LT(received.size(), sent.size()) << "damage went through";
       damaged += fault.has_value() ? 1 : 0;
     } else {
       ASSERT_EQ(received.size(), sent.size());
@@ -127,7 +127,7 @@ TEST(Channel, ReceivesSplitMessages) {
   }
 }
 
-// Both write more than the system keeps for them, before either reads.
+// Both sides write more than the system buffers, before either reads.
 TEST(Channel, AllowsBothSidesToWriteAtOnce) {
   const std::string large(3'000'000, 'x');
   std::array<int, 2> ends{};

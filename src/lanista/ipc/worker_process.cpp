@@ -24,18 +24,17 @@ namespace lanista::engine {
 namespace {
 
 constexpr std::array kOwnFaults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-// The signals by which a terminal, a batch system or a user asks the engine and its children to end.
-constexpr std::array kEngineSignals{SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+// Signals by which a terminal, a batch system or a user asks the engine and its children to end.
+constexpr std::array kOfTheEngine{SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 constexpr int kNoProgram = 127;
-constexpr int kSignalled = 128,
-              kSignals = 32;  // the number that shells add to a signal's number; the number of signals
+constexpr int kSignalled = 128, kSignals = 32;  // shells add 128 to a signal's number; there are 32 signals
 
-/// Resets signals in a child between fork and its work, with async-signal-safe calls only. `death` is the signal that
-/// it receives when its parent dies.
+/// Prepares a child between fork and its work, with async-signal-safe calls only. It restores the default actions of
+/// these signals. The child receives `death` when its parent dies.
 void begin_child(pid_t parent, int death) {
   ::prctl(PR_SET_PDEATHSIG, death);
-  if (::getppid() != parent) ::_exit(kNoProgram);  // the parent has died
+  if (::getppid() != parent) ::_exit(kNoProgram);  // the parent died in the meantime
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   for (const int signal : kOwnFaults) ::sigaction(signal, &plain, nullptr);
@@ -48,20 +47,20 @@ void settle_child(pid_t parent) {
   begin_child(parent, SIGKILL);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  for (const int signal : kEngineSignals) ::sigaction(signal, &ignore, nullptr);
+  for (const int signal : kOfTheEngine) ::sigaction(signal, &ignore, nullptr);
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // closes sockets of other workers and the lock of the log
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // sockets of other workers, and the lock of the log
 }
 
-/// Prepares the child for another program that talks to the engine over its standard streams. It is in another process
-/// group, so that signals that pause the engine do not reach it.
+/// Prepares a launcher that forwards messages over its standard streams. It gets a process group of its own, so that
+/// signals for the engine do not reach it.
 void settle_messenger(pid_t parent, int socket) {
   begin_child(parent, SIGTERM);
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
-  for (const int signal : kEngineSignals) ::sigaction(signal, &plain, nullptr);
+  for (const int signal : kOfTheEngine) ::sigaction(signal, &plain, nullptr);
   ::sigaction(SIGPIPE, &plain, nullptr);
   ::setpgid(0, 0);
   ::dup2(socket, STDIN_FILENO);
@@ -131,7 +130,7 @@ LaunchWorker launch_function(std::function<void(const std::string& socket)> body
       } catch (...) {
         code = 1;
       }
-      ::_exit(code);  // no destructors: the objects belong to the parent
+      ::_exit(code);  // the child must not destroy the parent's objects
     }
     return LaunchedWorker{child};
   };
@@ -146,12 +145,12 @@ bool ProcessEnd::is_own_fault() const {
 }
 
 ProcessEnd ProcessEnd::as_launcher_exit() const {
-  const bool has_signal = is_known && signal == 0 && code > kSignalled && code < kSignalled + kSignals;
-  return has_signal ? ProcessEnd{.signal = code - kSignalled} : *this;
+  const bool is_signal = is_known && signal == 0 && code > kSignalled && code < kSignalled + kSignals;
+  return is_signal ? ProcessEnd{.signal = code - kSignalled} : *this;
 }
 
 std::string ProcessEnd::text() const {
-  if (!is_known) return "has ended; the system does not report how";
+  if (!is_known) return "has ended; the system reports no status";
   if (signal == 0) return "ended with exit code " + std::to_string(code);
   return "was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
 }

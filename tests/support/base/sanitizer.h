@@ -1,7 +1,7 @@
 #pragma once
 
-// LANISTA_SANITIZED is 1 under a sanitizer that reserves memory and addresses, so that the memory use of a process has
-// no meaning; else 0. g++ defines macros for this, clang has features.
+// LANISTA_SANITIZED is 1 under a sanitizer that reserves memory and addresses, so that measured memory means little;
+// else 0. g++ defines macros, clang has features.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LANISTA_SANITIZED 1
 #elif defined(__has_feature)
