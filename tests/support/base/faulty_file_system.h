@@ -28,8 +28,7 @@ class FaultyFileSystem final : public FileSystem {
     Error error{Code::kResourceExhausted, "No space left on device", ""};  ///< what the call returns
   };
   /// `inner` does the calls and must outlive this object.
-  FaultyFileSystem(FileSystem& inner, Fault fault)
-      : inner_(inner), state_(std::make_shared<State>(std::move(fault))) {}
+  FaultyFileSystem(FileSystem& inner, Fault fault) : inner_(inner), state_(std::make_shared<State>(std::move(fault))) {}
   /// The number of mutating calls so far.
   std::int64_t calls() const {
     const std::lock_guard lock(state_->mutex);
