@@ -64,7 +64,7 @@ expect 0 '"class"' "$lanista" show first --canonical
 cmp -s out first.canonical || { echo "FAILED: a logged cost changes the canonical export"; failed=$((failed + 1)); }
 expect 0 'rank  trial' "$lanista" resume first --quiet
 expect 2 'has trials 1 to 4' "$lanista" show 'first#5'
-expect 2 '--dot wants a trial' "$lanista" show first --dot
+expect 2 '--dot needs a trial' "$lanista" show first --dot
 expect 0 'name: digits' "$lanista" show first --config
 expect 2 'has ended already' "$lanista" stop first
 expect 2 'no study' "$lanista" resume nothing-here
@@ -122,7 +122,7 @@ expect 3 'weights.safetensors' "$lanista" predict copy arrays/x.npy
 # shellcheck disable=SC2086
 expect 0 'rank  trial' "$lanista" run --out random $small --set strategy=random --set stop=none
 expect 0 'strategy.name' "$lanista" compare first second random
-expect 0 'The study files say the same.' "$lanista" compare first first
+expect 0 'The study files have equal settings.' "$lanista" compare first first
 expect 0 'best val_accuracy after' "$lanista" compare first random --page compare.html
 grep -q '<h1>' compare.html && { echo "FAILED: the comparison has markup in it"; failed=$((failed + 1)); }
 grep -q '"name":"random"' compare.html || { echo "FAILED: the comparison does not say random"; failed=$((failed + 1)); }
@@ -228,11 +228,11 @@ mkdir own
 awk 'BEGIN { print "x,y,kind"; for (i = 0; i < 200; i++) { x = (i * 37 % 100) / 50 - 1; y = (i * 61 % 100) / 50 - 1; print x "," y "," (x + y > 0 ? "up" : "down") } }' > own/points.csv
 printf 'data: {source: "csv:points.csv?target=kind", batch: 16}\nmodel: {base: builtin:small-mlp}\ntrain: {epochs: 3, lr: 0.1}\nbudget: {trials: 1}\n' > own/study.yaml
 expect 0 'nothing varies in this study, so 1 trial is all' "$lanista" check own/study.yaml
-expect 0 'cluster.places has hosts, but run.pipeline is 1' "$lanista" run own/study.yaml --dry-run --set 'cluster.places=[node1]'
+expect 0 'cluster.places has no effect, because run.pipeline is 1' "$lanista" run own/study.yaml --dry-run --set 'cluster.places=[node1]'
 # A study file names no program, and only a study with workers on other hosts has use for --program.
 expect 2 'cluster.program: is not allowed in a study file' "$lanista" run own/study.yaml --dry-run --set cluster.program=sh
 expect 2 '--program: is' "$lanista" run own/study.yaml --dry-run --program /opt/lanista
-expect 2 "'node2' is no host of this study; allowed: node1" "$lanista" run own/study.yaml --dry-run --ssh node1 --program node2=/opt/lanista
+expect 2 "'node2' is not a host of this study; allowed: node1" "$lanista" run own/study.yaml --dry-run --ssh node1 --program node2=/opt/lanista
 expect 2 "starts with '-'" "$lanista" run own/study.yaml --dry-run --ssh node1 --program node1=-oProxyCommand=id
 expect 0 'name: points' "$lanista" run own/study.yaml --dry-run --ssh node1,here --program node1=/opt/lanista --program /usr/bin/lanista
 expect 0 'val_accuracy' "$lanista" run own/study.yaml --out own/result --quiet
@@ -251,9 +251,9 @@ cp own/result/config.resolved.yaml said.yaml
 expect 0 'rank  trial' "$lanista" resume own/result own/study.yaml --quiet
 expect 0 'rank  trial' "$lanista" resume own/result --set train.lr=0.1 --quiet
 expect 2 'train.lr: was 0.1, is 0.2' "$lanista" resume own/result --set train.lr=0.2 --quiet
-expect 2 '1 setting is another one' "$lanista" resume own/result --set train.lr=0.2 --quiet
+expect 2 '1 setting differs' "$lanista" resume own/result --set train.lr=0.2 --quiet
 expect 2 'lanista resume own/result --trials N' "$lanista" resume own/result --set budget.trials=9 --quiet
-expect 2 'space.params.lr: was not said, is log(0.01, 0.3)' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
+expect 2 'space.params.lr: was not set, is log(0.01, 0.3)' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
 expect 2 'lanista run own/study.yaml --set ' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
 expect 2 "did you mean 'lr'" "$lanista" resume own/result --set train.lrr=1
 sed 's/lr: 0.1$/lr: 0.3/' said.yaml > own/result/config.resolved.yaml

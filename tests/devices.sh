@@ -75,9 +75,9 @@ refused "unknown value 'cuda:x'" --set 'run.devices=[cuda:x]'
 [ -e /dev/nvidia0 ] || refused "cuda:0" --set 'run.devices=[cuda:0]'
 [ -e /dev/nvidia0 ] || refused "libcuda.so.1" --set 'run.devices=[block:cuda:0]'
 refused "abacus" --device abacus
-refused "named twice" --set 'run.devices=[cpu, torch:cpu, cpu]'
+refused "listed twice" --set 'run.devices=[cpu, torch:cpu, cpu]'
 refused "several devices" --set 'run.devices=[cpu, torch:cpu]' --isolation process
-refused "or without it this once: --device cpu,torch:cpu" --device cpu,abacus,torch:cpu
+refused "to run without it: --device cpu,torch:cpu" --device cpu,abacus,torch:cpu
 LANISTA_DEVICE_SPEEDS=1,x refused "LANISTA_DEVICE_SPEEDS" --set 'run.devices=[cpu, torch:cpu]'
 refused "run.isolation: process" --set run.devices=torch:cpu --isolation process
 refused "train.shards" --set run.devices=torch:cpu --set train.shards=2

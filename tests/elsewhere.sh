@@ -119,8 +119,8 @@ refused() {  # refused WHAT TEXT OPTIONS…
 }
 refused 'a program in a file' 'cluster.program: is not allowed' --set 'cluster.ssh=[node1]' --set "cluster.program=$work/planted/evil"
 refused 'an option without its value' 'has no value' --set 'cluster.slurm=[time]'
-refused 'a file of nodes' 'is no option' --set 'cluster.slurm=[nodelist=/etc/passwd]'
-refused 'an option as a host' 'is no host' --set 'cluster.ssh=["-oProxyCommand=evil"]'
+refused 'a file of nodes' 'is not an option' --set 'cluster.slurm=[nodelist=/etc/passwd]'
+refused 'an option as a host' 'is not a host' --set 'cluster.ssh=["-oProxyCommand=evil"]'
 refused 'an option as a program' "starts with '-'" --ssh node1 --program node1=-oProxyCommand=evil
 echo "study files: name no program"
 

@@ -17,6 +17,7 @@
 
 #include "interruption_process.h"
 #include "lanista/base/memory_file_system.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::crossing {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "lanista/engine/core/package.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 

@@ -187,17 +187,17 @@ def check_compare(browser, folder, name):
 def check_timeless(browser, folder, name):
     check_numbers(browser, folder, name)
     said = browser.text("#timeline")
-    expect("does not tell when workers worked" in said, f"{name}: without times the timeline says {said}")
+    expect("has no working times" in said, f"{name}: without times the timeline says {said}")
 
 
 def check_stages(browser, folder, name):
     """Steps in stages: the graph, what was simulated and measured in the text's own letters, and figures."""
-    expect("3 stages at 2 places. The passes of a step of 32 samples took" in browser.text("#pipeline"), f"{name}: stages are not told: {browser.text('#pipeline')[:500]}")
+    expect("3 stages on 2 ranks. The passes of a step of 32 samples needed" in browser.text("#pipeline"), f"{name}: stages are not told: {browser.text('#pipeline')[:500]}")
     boxes, arrows = browser.run("return [document.querySelectorAll('#pipeline svg .node').length, document.querySelectorAll('#pipeline svg .edge').length]")
     expect((boxes, arrows) == (3, 2), f"{name}: {boxes} stages and {arrows} arrows are drawn")
     charts = browser.run("return document.querySelector('#pipeline pre').textContent")
     expect(charts.startswith("  simulated, ") and "\n  measured, " in charts and charts.count("|") == 8, f"{name}: the charts are {charts}")
-    kinds = browser.run("return ['forth', 'back', 'weights'].map(k => document.querySelectorAll('#pipeline pre .' + k).length)")
+    kinds = browser.run("return ['forward', 'backward', 'weights'].map(k => document.querySelectorAll('#pipeline pre .' + k).length)")
     expect(min(kinds) > 1, f"{name}: passes have no colours: {kinds}")
     browser.run("document.querySelector('#pipeline details.figures').open = true")
     time.sleep(0.2)

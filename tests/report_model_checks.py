@@ -60,13 +60,13 @@ def check_labels(browser, folder, name):
             before = shares[0]
             expect(row[4][0] == str(score["rows"]), f"{name}: a label of {score['rows']} rows has {row[4][0]}")
     text = browser.text("#quality")
-    expect("How good it is at each label" in text and "2 without a prediction" in text, f"{name}: the section says {text[:200]}")
+    expect("Results for each label" in text and "2 without a prediction" in text, f"{name}: the section says {text[:200]}")
     expect("locusts" in text and "<b>bold</b>" in text, f"{name}: labels have other names: {text[:300]}")
     expect(browser.run("return document.querySelectorAll('#quality b').length") == 0, f"{name}: a name became an element")
 
 
 def check_slices(browser, name):
-    heads = browser.run("return [...document.querySelectorAll('#slices figcaption .said')].map(h => h.textContent)")
+    heads = browser.run("return [...document.querySelectorAll('#slices figcaption .isolated')].map(h => h.textContent)")
     expect({"lr", "optimizer", "momentum"} <= set(heads), f"{name}: slices of {heads}")
     of_momentum = browser.run("""return [...document.querySelectorAll('#slices figcaption')].find(
         f => f.textContent.startsWith('momentum')).textContent""")

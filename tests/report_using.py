@@ -130,7 +130,7 @@ def check_timeline(browser, name):
     expect(shares == ["#1 1/3 of worker 4", "#2 1/3 of worker 4", "#3 1/3 of worker 4", "#4 worker 4, helping", "#4 worker 5 and 1 helper"],
            f"{name}: the timeline's shares are {shares}")
     said = browser.text("#timeline")
-    for words in ("takes at least", "all work spread evenly", "Assumed: that all could begin at once", "as high as its share", "a striped bar"):
+    for words in ("The least time of this work", "all work spread evenly", "Assumed: all could begin at once", "as high as its share", "a striped bar"):
         expect(words in said, f"{name}: the timeline does not say '{words}': {said[:900]}")
     browser.run("document.querySelector('#timeline canvas').scrollIntoView()")
     browser.settle()
@@ -151,13 +151,13 @@ def check_searches(browser, name):
     expect(len(rows) in (1, 3) and rows[0][0] == "1" and rows[0][2] == "4" and rows[0][4] == "lr=0.1" and rows[0][5] == "16" and rows[0][7] == "16",
            f"{name}: the searches of trial 1 are {rows}")
     if len(rows) == 3:
-        expect(rows[1][4].startswith("none") and rows[2][3] == "not told", f"{name}: later searches are {rows[1:]}")
+        expect(rows[1][4].startswith("none") and rows[2][3] == "unknown", f"{name}: later searches are {rows[1:]}")
     told = browser.run("""const c = document.querySelector('#searches canvas'), box = c.getBoundingClientRect(), said = new Set();
         for (let x = 50; x < box.width; x += 3) for (let y = 10; y < box.height; y += 3) {
           c.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + x, clientY: box.top + y}));
           if (!document.querySelector('.bubble').hidden) said.add(document.querySelector('.bubble').textContent);
         }
         return [...said];""")
-    for words in ("lr=0.1", "the trial went on from it", "lr=0.01", "did not fall", "diverged"):
+    for words in ("lr=0.1", "the trial continued from it", "lr=0.01", "did not fall", "diverged"):
         expect(any(words in text for text in told), f"{name}: no bubble of a branch says {words}: {told}")
     expect("1 trial searched for settings" in browser.text("#searches"), f"{name}: the section does not count searches")

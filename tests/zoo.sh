@@ -39,20 +39,20 @@ expect 0 'exactly the parent' "$lanista" zoo match plain
 expect 0 "\"parent\":\"$id\"" "$lanista" zoo match plain --json
 expect 0 'live, pinned' "$lanista" zoo show "$(echo "$id" | cut -c1-5)" --pin
 expect 2 'there is no zoo here' "$lanista" zoo gc --zoo elsewhere
-expect 0 ' bytes of weights stay' "$lanista" zoo gc --budget 0
+expect 0 ' bytes of weights remain' "$lanista" zoo gc --budget 0
 expect 0 "$id" "$lanista" zoo ls
 expect 0 'live' "$lanista" zoo show "$id" --unpin
 expect 2 'the zoo has no model ffffffff' "$lanista" zoo show ffffffff
-expect 0 'all models are whole' "$lanista" zoo verify
+expect 0 'no model is damaged' "$lanista" zoo verify
 
 # Files of others: the study's own file is the same model; one that normalises otherwise is refused.
 expect 0 '' "$lanista" export plain --onnx plain.onnx
-expect 2 'does not say for which data it is' "$lanista" zoo add plain.onnx --quality 0.5
-expect 2 'does not say how good it is' "$lanista" zoo add plain.onnx --task-of plain
+expect 2 'has no description of its data' "$lanista" zoo add plain.onnx --quality 0.5
+expect 2 'has no quality' "$lanista" zoo add plain.onnx --task-of plain
 expect 0 '' "$lanista" zoo add plain.onnx --task-of plain --quality 0.9
 expect 0 'rank  trial' "$lanista" run $quick --out scaled \
   --set 'data.source=synthetic:blobs?rows=120&classes=3&features=4&seed=2'
-expect 2 'normalises its input by other numbers' "$lanista" zoo add plain.onnx --task-of scaled --quality 0.9
+expect 2 'normalises its input with other statistics' "$lanista" zoo add plain.onnx --task-of scaled --quality 0.9
 
 # Two studies by the zoo.
 expect 0 'the zoo had no model of this task when the study began' "$lanista" run $quick --set train.start=zoo \

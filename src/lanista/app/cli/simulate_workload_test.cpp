@@ -61,7 +61,7 @@ TEST_F(SimulateWorkload, PrintsRowForEachPolicyAndBound) {
   std::istringstream lines(captured.out);
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));
-  EXPECT_TRUE(line.starts_with("2 jobs on 2 nodes of 4 devices; no policy's mean is below ")) << line;
+  EXPECT_TRUE(line.starts_with("2 jobs on 2 nodes of 4 devices; lower bound of the mean: ")) << line;
   ASSERT_TRUE(std::getline(lines, line));
   for (const char* head : {"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}) {
     EXPECT_NE(line.find(head), std::string::npos) << line;
@@ -79,7 +79,7 @@ TEST_F(SimulateWorkload, PrintsRowForEachPolicyAndBound) {
   EXPECT_FALSE(std::getline(lines, line)) << line;
 }
 
-// The figures of a job are consistent in themselves and with those of its policy, and the table has the same.
+// The figures of a job are consistent with each other, with those of its policy, and with the table.
 TEST_F(SimulateWorkload, ReportsResultOfEachJob) {
   request_.policies = {cluster::policies().back().name, cluster::policies().front().name};
   request_.json = true;
@@ -123,7 +123,7 @@ TEST_F(SimulateWorkload, RefusesUnknownPolicyAndListsPolicies) {
 
   EXPECT_EQ(captured.code, kUsage);
   EXPECT_EQ(captured.out, "");
-  EXPECT_NE(captured.error.find("'luck' is no policy; allowed: "), std::string::npos) << captured.error;
+  EXPECT_NE(captured.error.find("'luck' is not a policy; allowed: "), std::string::npos) << captured.error;
   EXPECT_NE(captured.error.find("--policy"), std::string::npos) << captured.error;
   for (const cluster::NamedPolicy& policy : cluster::policies()) {
     EXPECT_NE(captured.error.find(policy.name), std::string::npos) << policy.name << " " << captured.error;
