@@ -12,16 +12,16 @@ namespace lanista::bench {
 
 /// One of the compared ways to do the work of a case.
 struct Arm {
-  std::string name;             ///< as printed
-  std::function<double()> run;  ///< does the whole work once and returns the measured value, such as seconds a step
+  std::string name;             ///< As printed.
+  std::function<double()> run;  ///< Does the whole work once and returns the measured value, such as seconds a step.
 };
 
 /// The result of one arm in one case.
 struct BenchRow {
   std::string bench, case_name, arm, unit;
-  double value = 0;   ///< median over repeats
-  double spread = 0;  ///< (third quartile - first quartile) / median
-  int repeats = 0;    ///< number of measurements
+  double value = 0;   ///< Median over repeats.
+  double spread = 0;  ///< (third quartile - first quartile) / median.
+  int repeats = 0;    ///< Number of measurements.
 };
 
 /// The number of calls a second, measured over `seconds` seconds or one call.
@@ -35,8 +35,8 @@ inline constexpr double kSampleSeconds = 0.04;
 
 /// Work that a thread repeats.
 struct RepeatedWork {
-  std::function<void()> call;  ///< the work
-  double models = 1;           ///< model-steps of one call
+  std::function<void()> call;  ///< The work.
+  double models = 1;           ///< Model-steps of one call.
 };
 
 /// An arm that gives microseconds a model-step. It runs `works` at the same time, each on a thread of its own.

@@ -16,11 +16,11 @@ namespace lanista::bench {
 struct Case {
   std::string name;
   graph::Graph model;
-  std::vector<std::int64_t> sample;  ///< shape of one sample
-  std::int64_t batch = 32;           ///< samples of a step
-  std::int64_t vocab = 0;            ///< token numbers of a sample are below it; 0: a sample has real numbers
+  std::vector<std::int64_t> sample;  ///< Shape of one sample.
+  std::int64_t batch = 32;           ///< Samples of a step.
+  std::int64_t vocab = 0;            ///< Token numbers of a sample are below it; 0: a sample has real numbers.
   std::int64_t classes = 10;
-  double rate = 0.02;  ///< learning rate, small enough that two programs have similar losses over the first steps
+  double rate = 0.02;  ///< Learning rate, small enough that two programs have similar losses over the first steps.
 
   /// True if a sample is an image, [channels, height, width].
   bool is_image() const { return sample.size() == 3; }
@@ -47,7 +47,7 @@ class CaseBatch {
 
   /// The batch as a program reads it; valid while this lives.
   nn::Batch view() const;
-  const std::vector<float>& features() const { return features_; }  ///< [batch, sample…]
+  const std::vector<float>& features() const { return features_; }  ///< [batch, sample…].
   const std::vector<std::int32_t>& labels() const { return labels_; }
 
  private:

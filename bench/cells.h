@@ -22,7 +22,7 @@ struct Cell {
   static constexpr std::array<Edge, 6> kEdges{{{0, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 3}}};
   static constexpr std::array<std::string_view, 5> kNames{"none", "skip", "conv1", "conv3", "pool"};
 
-  std::array<Op, 6> ops{};  ///< operations in the order of kEdges
+  std::array<Op, 6> ops{};  ///< Operations in the order of kEdges.
 };
 
 /// Most cells of one benchmark.

@@ -10,7 +10,7 @@ namespace lanista::bench {
 /// Benchmark `cluster`: allocators of cluster devices, simulated.
 ///
 /// The jobs are a workload of Pollux's artefact (--file) with its traces (--data), on 16 nodes of 4 devices. Arms are
-/// `tiresias`, `optimus` (it knows the work that is left), `pollux` (--seeds searches), the steps from there to `ours`,
+/// `tiresias`, `optimus` (it knows true times and steps), `pollux` (--seeds searches), the steps from there to `ours`,
 /// and `bound`. The value is the average completion time in seconds; further rows give the 99th percentile and the
 /// makespan.
 ///

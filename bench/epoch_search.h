@@ -12,25 +12,25 @@ namespace lanista::bench {
 
 /// The budget and the stopping rule of a search that counts epochs.
 struct EpochBudget {
-  std::int64_t epochs = 27;                    ///< epochs of a trial that no rule stops
-  std::int64_t slots = 1;                      ///< trials that train at a time, one epoch each in turn
-  std::vector<std::int64_t> epoch_milestones;  ///< ascending numbers of epochs; the last one ends the search
-  std::string rule = "none";  ///< name in builtin_stopping_rules(); ignored if the strategy has its own halving
-  bool two_goals = false;     ///< few weights is a second goal
-  std::string on = {};        ///< metric that the rule compares; empty: all goals
+  std::int64_t epochs = 27;                    ///< Epochs of a trial that no rule stops.
+  std::int64_t slots = 1;                      ///< Trials that train at a time, one epoch each in turn.
+  std::vector<std::int64_t> epoch_milestones;  ///< Ascending numbers of epochs; the last one ends the search.
+  std::string rule = "none";  ///< Name in builtin_stopping_rules(); ignored if the strategy has its own halving.
+  bool two_goals = false;     ///< Few weights is a second goal.
+  std::string on = {};        ///< Metric that the rule compares; empty: all goals.
 };
 
 /// The result of a search over epochs.
 struct EpochRun {
   /// The result at one milestone.
   struct Found {
-    double validation_regret = 0;  ///< points; final accuracy of the trial with the best value at the highest epoch
-    double volume_regret = 0;      ///< percent of the front's volume that completely trained trials do not cover
-    double kept = 100;             ///< percent of the front of all ended trials that was trained to the end
+    double validation_regret = 0;  ///< Points; final accuracy of the trial with the best value at the highest epoch.
+    double volume_regret = 0;      ///< Percent of the front's volume that completely trained trials do not cover.
+    double kept = 100;             ///< Percent of the front of all ended trials that was trained to the end.
   };
-  std::vector<Found> after;               ///< one for each milestone, also after the strategy has ended
-  std::int64_t trials = 0, finished = 0;  ///< number of proposals, and of trials that trained to the end
-  double seconds = 0;                     ///< wall time of the search
+  std::vector<Found> after;               ///< One for each milestone, also after the strategy has ended.
+  std::int64_t trials = 0, finished = 0;  ///< Number of proposals, and of trials that trained to the end.
+  double seconds = 0;                     ///< Wall time of the search.
 };
 
 /// Runs a strategy on simulated learning curves of the cells of `table` (TableCurves).
