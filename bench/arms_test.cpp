@@ -21,7 +21,7 @@ TEST(Arms, RunOncePerRoundAndRotateFirst) {
   EXPECT_EQ(values, (std::vector<std::vector<double>>{{1, 6, 8}, {2, 4, 9}, {3, 5, 7}}));
 }
 
-// Binomial(9, 1/2) is below 2 with a probability of 10/512, Binomial(21, 1/2) below 6 with 0.0133.
+// Binomial(9, 1/2) is below 2 with a probability of 10/512. Binomial(21, 1/2) is below 6 with a probability of 0.0133.
 TEST(LowEndOfMedian, IsOrderStatisticForConfidence95) {
   std::vector<double> values;
   for (int i = 21; i > 0; --i) values.push_back(i);

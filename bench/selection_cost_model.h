@@ -9,7 +9,7 @@ namespace lanista::bench {
 
 /// The work of one epoch with an example selector. A value of 1 means once for every training row.
 struct SelectionWork {
-  double scored = 0;       ///< Forward passes whose only purpose is the losses for the selection.
+  double scored = 0;       ///< Forward passes that only give losses for the selection.
   double chosen = 0;       ///< Rows among which the selector chose.
   double trained = 0;      ///< Rows that were trained on.
   double queued = 0;       ///< Trained rows that waited in the queue for a full batch.

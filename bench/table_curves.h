@@ -10,8 +10,8 @@ namespace lanista::bench {
 
 /// Simulated learning curves for a table that has only final accuracies.
 ///
-/// A cell has accuracy f - drop (f - worst) g(e) + noise at epoch e of E. Here f is its final accuracy and worst is the
-/// lowest final accuracy of the table. g(e) = (e^-rate - E^-rate) / (1 - E^-rate) falls from 1 to 0.
+/// At epoch e of E, the accuracy of a cell is `f - drop (f - worst) g(e) + noise`. Here f is its final accuracy, and
+/// worst is the lowest one of the table. `g(e) = (e^-rate - E^-rate) / (1 - E^-rate)` falls from 1 to 0.
 ///
 /// Each cell has its own values: drop is uniform in [0.38, 0.62] and rate is uniform in [0.1, 1]. The noise is normal
 /// with a deviation of 3 sqrt(g) points. The random stream of a cell depends on the seed and on its row in the table,

@@ -14,7 +14,8 @@ namespace lanista::bench {
 /// Trainers of one model with different weights. They train their next epoch one after the other.
 class TrainerSet {
  public:
-  /// `epochs` has the prepared epochs that the trainers share; null if they share none. Errors: those of train::Trainer.
+  /// `epochs` has the prepared epochs that the trainers share; null if they share none. Errors: those of
+  /// train::Trainer.
   static Result<TrainerSet> make(const train::TrainerInput& input, std::int64_t count, data::EpochCache* epochs);
 
   std::int64_t next_epoch() const { return trainers_.front().epochs_done(); }

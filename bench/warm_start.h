@@ -26,9 +26,11 @@ namespace lanista::bench {
 /// - the share of models that need more steps than with random
 ///
 /// Values are medians over request.seeds (3), and the spread is the largest minus the smallest. The cases are digits
-/// (200 models), glyphs (60) and, for the choice of constants, dev-glyphs (60, seeds from 11 on), which runs only if it
-/// is named. request.queries sets the number of models. request.strategy lists the arms in addition to random, with
-/// commas. Without JSON, it also prints the state of each stream after every tenth model.
+/// (200 models) and glyphs (60 models). A third case, dev-glyphs, is for the choice of constants and runs only if it is
+/// named. The option request.queries sets the number of models, and request.strategy lists the arms in addition to
+/// random, with commas. Without JSON, it also prints the state of each stream after every tenth model.
+///
+/// Errors: kInvalidArgument for an unknown arm, and those of the trainings.
 Result<void> warm_start(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -47,7 +47,7 @@ struct CellArrival {
 class CellEvolution {
  public:
   explicit CellEvolution(std::uint64_t seed) : rng_(Rng(seed).split("cells")) {}
-  /// The next cell after `before`, whose accuracies are `accuracy`.
+  /// The next cell after the cells `before`. `accuracy` has their validation accuracies.
   CellArrival next(const std::vector<CellArrival>& before, const std::vector<double>& accuracy) const;
 
  private:
