@@ -24,8 +24,8 @@ double branin(const space::Sample& sample) {
   return bent * bent + 10 * (1 - 1 / (8 * pi)) * portable_cos(x) + 10;
 }
 
-/// Hartmann's function of six variables (Dixon and Szego, 1978). A `part` below 1 lowers the weights of its hills, which
-/// moves the minimum. This is the form for several fidelities (Kandasamy et al., BOCA, ICML'17).
+/// Hartmann's function of six variables (Dixon and Szego, 1978). A `part` below 1 lowers the weights of its hills,
+/// which moves the minimum. This is the form for several fidelities (Kandasamy et al., BOCA, ICML'17).
 double hartmann6(const space::Sample& sample, double part) {
   constexpr std::array<double, 4> kWeight{1.0, 1.2, 3.0, 3.2};
   constexpr std::array<std::array<double, 6>, 4> kScale{
@@ -47,8 +47,8 @@ double hartmann6(const space::Sample& sample, double part) {
 }
 double whole_hartmann6(const space::Sample& sample) { return hartmann6(sample, 1); }
 
-/// A function with conditions (Jenatton et al., ICML'17). Two of three switches select a leaf, and each leaf has its own
-/// numbers. The lowest leaf is 0.1.
+/// A function with conditions (Jenatton et al., ICML'17). Two of three switches select a leaf, and each leaf has its
+/// own numbers. The lowest leaf is 0.1.
 double tree(const space::Sample& sample) {
   const auto leaf = [&](const char* square, double offset, const char* line) {
     return real(sample, square) * real(sample, square) + offset + real(sample, line);

@@ -54,8 +54,8 @@ MltunerArm whole(std::string name, StrategySettings settings) {
   });
 }
 
-/// The arms, or only the one named `only`. If `only` is JSON, an arm with these options of train.tune's mltuner. The arm
-/// "ceiling" runs only if it is named.
+/// The arms, or only the one named `only`. If `only` is JSON, an arm with these options of train.tune's mltuner. The
+/// arm "ceiling" runs only if it is named.
 std::vector<MltunerArm> make_arms(const std::string& only) {
   if (only == "ceiling") {
     return {each_seed(only, [](const TuningRuns& runs, std::uint64_t seed) { return runs.best_value(seed); })};

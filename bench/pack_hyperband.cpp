@@ -62,7 +62,8 @@ Result<double> preparing_seconds(const study::StudyConfig& config, const data::D
   return 1 / rate;
 }
 
-/// The limit of sharing, sum t_i / (t_in + sum (t_i - t_in)) over all epochs of all trials. Each epoch is prepared once.
+/// The limit of sharing, sum t_i / (t_in + sum (t_i - t_in)) over all epochs of all trials. Each epoch is prepared
+/// once.
 double sharing_limit(const study::StudyView& view, double preparing) {
   std::set<std::int64_t> epochs;
   std::int64_t trained = 0;

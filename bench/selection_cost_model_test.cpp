@@ -1,4 +1,4 @@
-// The model of gain against the closed form of the reference, and what it counts against a selection that is driven.
+// Compares the cost model with the closed form of the paper, and its counts with a real selection.
 #include "bench/selection_cost_model.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(SelectModel, EqualsClosedFormWithoutOverhead) {
   struct Case {
     double r, kept, passes, faster;
   };
-  // Selective-Backprop's gain r / (1/n + k r), to two digits.
+  // The gain of Selective-Backprop, r / (1/n + k r), to two digits.
   for (const Case& each : {Case{3, 1.0 / 2, 1, 1.20},
                            {3, 1.0 / 3, 1, 1.50},
                            {3, 1.0 / 4, 3, 2.77},
@@ -38,7 +38,7 @@ TEST(SelectModel, ScalesEachPartByItsWork) {
   EXPECT_EQ(predict_epoch_milliseconds(parts, work), 324'031);
 }
 
-// The oracle is the selection itself, which counts the losses that it was told.
+// The oracle is the selection itself, which counts the losses that it receives.
 TEST(SelectModel, CountsRequestedLosses) {
   constexpr std::int64_t kEpochs = 12, kBatches = 40, kBatch = 8, kRows = kBatches * kBatch;
   const std::vector<study::PluginConfig> selects{
