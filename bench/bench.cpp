@@ -80,8 +80,7 @@ std::vector<Benchmark> benchmarks() {
       {"warm-start",
        "steps of NAS-Bench-201 cells in the order of an evolution to a target, with random, parent and zoo weights",
        warm_start},
-      {"zoo-match",
-       "the best start among 250, 2,500 and 25,000 models: with all aligned, with a bound, by hash",
+      {"zoo-match", "the best start among 250, 2,500 and 25,000 models: with all aligned, with a bound, by hash",
        zoo_match}};
   for (Benchmark& training_benchmark : training_benchmarks()) all.push_back(std::move(training_benchmark));
   return all;

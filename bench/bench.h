@@ -12,22 +12,22 @@ namespace lanista::bench {
 
 /// The options of one call of `lanista bench`. A benchmark reads those that it has and ignores the rest.
 struct BenchRequest {
-  std::string name;                 ///< Name of the benchmark.
-  int repeats = 0;                  ///< Measurements of each arm; 0: the default of the benchmark, at least five.
-  bool json = false;                ///< Rows as JSON, one object a line.
-  std::vector<std::string> cases;   ///< Names of cases; empty: all.
-  std::vector<std::int64_t> lanes;  ///< Fuse, gpu: numbers of models; empty: 1, 2, 4, … 64 (gpu: 1, 16, 64, 256).
-  std::string file;                 ///< Tabular, profiles, cluster: path of the input table.
-  std::string column;               ///< Tabular: name of the columns; empty: cifar10.
-  std::string strategy;             ///< Name of one strategy or arm; empty: all.
-  std::string data;                 ///< Cluster: folder of the traces.
-  int seeds = 0;                    ///< Seeds, groups or graphs of a case; 0: the default of the benchmark.
-  std::int64_t queries = 0;         ///< Trials of a search, or models of a stream; 0: the default of the benchmark.
-  std::int64_t epochs = 0;          ///< Tabular: epochs of a simulated learning curve; 0: only final values.
-  std::int64_t slots = 0;           ///< Functions, tabular: trials that train at a time; 0: one.
-  bool two_goals = false;           ///< Tabular: few weights is a second goal.
-  bool worst = false;               ///< Fluid: random groups with wrong predictions.
-  std::uint64_t seed = 20;          ///< Seed of these groups, and of the graphs of pipeline.
+  std::string name;                  ///< Name of the benchmark.
+  int repeats = 0;                   ///< Measurements of each arm; 0: the default of the benchmark, at least five.
+  bool json = false;                 ///< Rows as JSON, one object a line.
+  std::vector<std::string> cases;    ///< Names of cases; empty: all.
+  std::vector<std::int64_t> lanes;   ///< Fuse, gpu: numbers of models; empty: 1, 2, 4, … 64 (gpu: 1, 16, 64, 256).
+  std::string file;                  ///< Tabular, profiles, cluster: path of the input table.
+  std::string column;                ///< Tabular: name of the columns; empty: cifar10.
+  std::string strategy;              ///< Name of one strategy or arm; empty: all.
+  std::string data;                  ///< Cluster: folder of the traces.
+  int seeds = 0;                     ///< Seeds, groups or graphs of a case; 0: the default of the benchmark.
+  std::int64_t queries = 0;          ///< Trials of a search, or models of a stream; 0: the default of the benchmark.
+  std::int64_t epochs = 0;           ///< Tabular: epochs of a simulated learning curve; 0: only final values.
+  std::int64_t slots = 0;            ///< Functions, tabular: trials that train at a time; 0: one.
+  bool two_goals = false;            ///< Tabular: few weights is a second goal.
+  bool worst = false;                ///< Fluid: random groups with wrong predictions.
+  std::uint64_t seed = 20;           ///< Seed of these groups, and of the graphs of pipeline.
   std::vector<std::string> devices;  ///< Gpu: names of devices; empty: torch:cuda:0.
   double peak_tflops = 67;           ///< Gpu: 1e12 float32 operations a second of the card; the default is an H100.
   double bandwidth_gbs = 3350;       ///< Gpu: 1e9 bytes a second of the card's memory; the default is an H100.

@@ -24,7 +24,7 @@ struct EpochBudget {
 struct EpochRun {
   /// The result at one milestone.
   struct Found {
-    double validation_regret = 0;  ///< Points below the best cell, for the trial with the best value at the highest epoch.
+    double validation_regret = 0;  ///< Points below the best cell, for the best trial at the highest epoch.
     double volume_regret = 0;      ///< Percent of the front's volume that completely trained trials do not cover.
     double kept = 100;             ///< Percent of the front of all ended trials that was trained to the end.
   };

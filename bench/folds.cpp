@@ -109,7 +109,8 @@ Result<void> measure_folds(const std::string& name, const train::TrainerInput& l
   LANISTA_ASSIGN(SeparateTrials single, SeparateTrials::make(like, data));
   const std::vector<Arm> arms{{"folds", [&] { return lanes.epoch(); }}, {"single", [&] { return single.epoch(); }}};
   const auto values = run_rounds(arms, repeats);
-  if (lanes.loss() != single.loss()) return Error{Code::kInternal, "the losses of folds as lanes and alone differ", name};
+  if (lanes.loss() != single.loss())
+    return Error{Code::kInternal, "the losses of folds as lanes and alone differ", name};
   std::vector<double> quotients;
   for (std::size_t i = 0; i < values[0].size(); ++i) quotients.push_back(values[1][i] / values[0][i]);
   print(summary("folds", name, "folds", "ms/epoch", values[0]), json, out);

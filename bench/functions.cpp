@@ -72,7 +72,8 @@ double exactly(const space::Sample& sample, double, Rng) {
 
 void add(space::SearchSpace& params, const std::string& name, space::Domain domain,
          std::vector<space::Parameter::Condition> when = {}) {
-  LANISTA_CHECK(params.add({name, std::move(domain), std::move(when)}).ok(), "the parameter of a test function is valid");
+  LANISTA_CHECK(params.add({name, std::move(domain), std::move(when)}).ok(),
+                "the parameter of a test function is valid");
 }
 
 space::FloatRange range(double lo, double hi) { return {lo, hi, 0, false}; }

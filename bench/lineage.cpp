@@ -106,7 +106,8 @@ double edits_per_second(const graph::Graph& base, const graph::OpTable& ops) {
       edit.bypass(edit.insert_after({layer, 0}, "gelu"));
     }
     auto edited = std::move(edit).commit();
-    LANISTA_CHECK(edited.ok(), "the edits of the benchmark are valid: " + (edited ? std::string() : edited.error().text()));
+    LANISTA_CHECK(edited.ok(),
+                  "the edits of the benchmark are valid: " + (edited ? std::string() : edited.error().text()));
     edits += edited->edits.size();
   }
   return static_cast<double>(edits) / (now_seconds() - begin);
@@ -117,7 +118,8 @@ double replay_microseconds(const mutate::ModelSpace& space, std::span<const grap
   const double begin = now_seconds();
   for (int round = 0; round < kRounds; ++round) {
     const auto graph = space.rebuild(0, edits);
-    LANISTA_CHECK(graph.ok(), "the edits of the benchmark are valid: " + (graph ? std::string() : graph.error().text()));
+    LANISTA_CHECK(graph.ok(),
+                  "the edits of the benchmark are valid: " + (graph ? std::string() : graph.error().text()));
   }
   return (now_seconds() - begin) / kRounds * 1e6;
 }

@@ -71,7 +71,8 @@ int main(int argc, char** argv) {
   app.add_option("--peak-tflops", request.peak_tflops,
                  "gpu: float32 speed of the card in TFLOP/s, for the limit (default: 67, an H100)")
       ->check(CLI::PositiveNumber);
-  app.add_option("--bandwidth-gbs", request.bandwidth_gbs, "gpu: bandwidth of the card's memory in GB/s (default: 3350, an H100)")
+  app.add_option("--bandwidth-gbs", request.bandwidth_gbs,
+                 "gpu: bandwidth of the card's memory in GB/s (default: 3350, an H100)")
       ->check(CLI::PositiveNumber);
   app.add_option("--write", request.write,
                  "gpu: write weights, batch and first losses of the cases to this folder, for tools/gpu_peers.py");

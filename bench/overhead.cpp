@@ -42,7 +42,8 @@ strategy: {name: random, mutations: [0, 0]}
 budget: {trials: 1}
 )yaml" + of.training,
                                             "overhead");
-  LANISTA_CHECK(config.ok(), "the study file of the benchmark is valid: " + (config ? std::string() : config.error().text()));
+  LANISTA_CHECK(config.ok(),
+                "the study file of the benchmark is valid: " + (config ? std::string() : config.error().text()));
   study::StudyConfig out = *config;
   out.budget.trials = trials;
   out.strategy.slots = of.slots;

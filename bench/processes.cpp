@@ -168,7 +168,8 @@ Result<std::vector<std::vector<double>>> ProcessPair::receive_answers() {
 
 Result<void> ProcessPair::load(const std::string& case_name, std::int64_t models) {
   Order order{.kind = Order::Kind::kLoad};
-  LANISTA_CHECK(case_name.size() < order.case_name.size(), "the name of a case has at most 31 characters: " + case_name);
+  LANISTA_CHECK(case_name.size() < order.case_name.size(),
+                "the name of a case has at most 31 characters: " + case_name);
   std::copy(case_name.begin(), case_name.end(), order.case_name.begin());
   for (Process& process : processes_) {
     order.models = process.models = order.first == 0 ? models - models / 2 : models / 2;

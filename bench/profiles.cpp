@@ -43,7 +43,8 @@ Result<std::vector<Prediction>> read_profiles(std::string_view text) {
   std::vector<std::size_t> columns;
   for (const char* name : {"step_seconds_median", "gpu_utilisation_mean", "peak_memory_fraction"}) {
     const auto found = std::ranges::find(table.header(), name);
-    if (found == table.header().end()) return Error{Code::kNotFound, std::string("the table has no column ") + name, ""};
+    if (found == table.header().end())
+      return Error{Code::kNotFound, std::string("the table has no column ") + name, ""};
     columns.push_back(static_cast<std::size_t>(found - table.header().begin()));
   }
   std::vector<Prediction> trials;

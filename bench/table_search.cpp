@@ -88,7 +88,9 @@ Result<AccuracyTable> AccuracyTable::read(std::string_view csv, const std::strin
   std::size_t edges = 0;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     const auto operations = operations_of(table.cell(i, cell_column));
-    if (operations.empty()) return at_line(i, "'" + std::string(table.cell(i, cell_column)) + "' is not a cell; expected like |op~0|+|op~0|op~1|");
+    if (operations.empty())
+      return at_line(
+          i, "'" + std::string(table.cell(i, cell_column)) + "' is not a cell; expected like |op~0|+|op~0|op~1|");
     if (i > 0 && operations.size() != edges) {
       return at_line(i, "the cell has " + std::to_string(operations.size()) + " edges, the cells before have " +
                             std::to_string(edges));

@@ -48,7 +48,7 @@ class AccuracyTable {
  private:
   std::vector<std::string> operations_;    ///< Sorted.
   std::vector<std::string> edges_;         ///< Names of the parameters.
-  std::vector<std::int32_t> row_of_code_;  ///< Rows by code; the digits of a code are operations, first edge first; -1: none.
+  std::vector<std::int32_t> row_of_code_;  ///< Rows by code, which has operations as digits; -1: none.
   std::vector<CellAccuracy> rows_;
   std::vector<double> weights_;  ///< Weights of each row.
   CellAccuracy best_;

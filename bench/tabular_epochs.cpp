@@ -86,9 +86,10 @@ void print_head(const EpochBudget& budget, const std::string& name, const Accura
     out << format(" %.2f at epoch %lld,", curves.rank_correlation(epoch), static_cast<long long>(epoch));
   }
   out << " 1 at the last\n";
-  out << (budget.two_goals ? "percent of the front's volume that is not covered, mean +- deviation over seeds / percent "
-                             "of the front of all trials that was trained to the end\n"
-                           : "regret in points of final validation accuracy, mean +- deviation over seeds\n");
+  out << (budget.two_goals
+              ? "percent of the front's volume that is not covered, mean +- deviation over seeds / percent "
+                "of the front of all trials that was trained to the end\n"
+              : "regret in points of final validation accuracy, mean +- deviation over seeds\n");
   out << format("%-22s", "after full trainings");
   for (const std::int64_t mark : budget.epoch_milestones)
     out << format("  %20lld", static_cast<long long>(mark / budget.epochs));

@@ -81,10 +81,9 @@ TEST(Fuse, PrintsRowForEachArmAndLaneCount) {
   const auto done = fuse(request, out);
 
   ASSERT_TRUE(done.ok()) << done.error().text();
-  std::vector<std::string> of_one{"loop us/step",        "single us/step",      "auto us/step",
-                                  "limit-flops us/step", "limit-bytes us/step", "speedup-2 x",
-                                  "auto-bytes bytes",    "single-bytes bytes",  "auto-plan ms",
-                                  "single-plan ms",      "best/auto x",         "best/auto-low x"};
+  std::vector<std::string> of_one{"loop us/step",        "single us/step", "auto us/step",     "limit-flops us/step",
+                                  "limit-bytes us/step", "speedup-2 x",    "auto-bytes bytes", "single-bytes bytes",
+                                  "auto-plan ms",        "single-plan ms", "best/auto x",      "best/auto-low x"};
   auto of_three = of_one;
   for (auto* rows : {&of_one, &of_three}) {
     const std::string row = rows == &of_one ? "loop/auto" : "loop/auto-1";

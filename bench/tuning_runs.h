@@ -24,12 +24,12 @@ struct TuningCost {
 
 /// A strategy with its options.
 struct StrategySettings {
-  std::string sampler;                        ///< Name of the strategy.
-  std::string rule = "none";                  ///< Name of the stopping rule.
-  std::int64_t epochs = kTuneEpochs;          ///< Epochs of a whole training.
-  Options rule_options = Options::object();   ///< Options of the stopping rule.
-  Options options = Options::object();        ///< Options of the strategy.
-  std::int64_t slots = 1;                     ///< Trials that train at a time.
+  std::string sampler;                       ///< Name of the strategy.
+  std::string rule = "none";                 ///< Name of the stopping rule.
+  std::int64_t epochs = kTuneEpochs;         ///< Epochs of a whole training.
+  Options rule_options = Options::object();  ///< Options of the stopping rule.
+  Options options = Options::object();       ///< Options of the strategy.
+  std::int64_t slots = 1;                    ///< Trials that train at a time.
 };
 
 /// Searches that train a task until its target is reached. Errors: those of trainings and strategies.

@@ -41,7 +41,7 @@ Stroke stroke(Rng rng) {
 
 /// Adds the first `rows` rows of a glyph to the image at the given position.
 void add_glyph(std::span<float> image, std::int64_t side, const Stroke& one, std::int64_t top, std::int64_t left,
-          std::int64_t rows, double ink) {
+               std::int64_t rows, double ink) {
   for (std::int64_t y = 0; y < rows; ++y) {
     for (std::int64_t x = 0; x < kStroke; ++x) {
       image[static_cast<std::size_t>((top + y) * side + left + x)] +=

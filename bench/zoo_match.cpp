@@ -141,7 +141,8 @@ Result<void> zoo_match(const BenchRequest& request, std::ostream& out) {
       const Search exhaustive = search(catalogue, children, true, kEvery);
       for (std::size_t k = 0; k < exhaustive.chosen.size(); ++k) {
         if (exhaustive.chosen[k] == filtered.chosen[k * kEvery]) continue;
-        return Error{Code::kInternal, "the filtered search misses the best parent of child " + std::to_string(k * kEvery), ""};
+        return Error{Code::kInternal,
+                     "the filtered search misses the best parent of child " + std::to_string(k * kEvery), ""};
       }
       print_search(exhaustive, size, "exhaustive", request.json, out);
     }
