@@ -22,7 +22,7 @@ TEST(Arms, RunOncePerRoundAndRotateFirst) {
 }
 
 // Binomial(9, 1/2) is below 2 with a probability of 10/512. Binomial(21, 1/2) is below 6 with a probability of 0.0133.
-TEST(LowEndOfMedian, IsOrderStatisticForConfidence95) {
+TEST(MedianLowerBound, IsOrderStatisticForConfidence95) {
   std::vector<double> values;
   for (int i = 21; i > 0; --i) values.push_back(i);
   EXPECT_EQ(median_lower_bound(values), 6);

@@ -95,7 +95,7 @@ TEST(SearchFunction, SpendsBudgetAndRegretNeverRises) {
   }
 }
 
-TEST(FunctionRace, PrintsRowForEachMilestoneAndRefusesUnknownNames) {
+TEST(FunctionBenchmark, PrintsRowForEachMilestoneAndRefusesUnknownNames) {
   BenchRequest request;
   request.json = true;
   request.cases = {"tree"};

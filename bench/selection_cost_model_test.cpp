@@ -11,7 +11,7 @@
 namespace lanista::bench {
 namespace {
 
-TEST(SelectModel, EqualsClosedFormWithoutOverhead) {
+TEST(SelectionCostModel, EqualsClosedFormWithoutOverhead) {
   struct Case {
     double r, kept, passes, faster;
   };
@@ -30,7 +30,7 @@ TEST(SelectModel, EqualsClosedFormWithoutOverhead) {
   }
 }
 
-TEST(SelectModel, ScalesEachPartByItsWork) {
+TEST(SelectionCostModel, ScalesEachPartByItsWork) {
   const SelectionCosts parts{
       .read = 1, .forward = 10, .choose = 100, .queue = 1000, .train = 10'000, .evaluate = 100'000};
   EXPECT_EQ(predict_epoch_milliseconds(parts, {}), 1);
@@ -39,7 +39,7 @@ TEST(SelectModel, ScalesEachPartByItsWork) {
 }
 
 // The oracle is the selection itself, which counts the losses that it receives.
-TEST(SelectModel, CountsRequestedLosses) {
+TEST(SelectionCostModel, CountsRequestedLosses) {
   constexpr std::int64_t kEpochs = 12, kBatches = 40, kBatch = 8, kRows = kBatches * kBatch;
   const std::vector<study::PluginConfig> selects{
       {"random", {{"keep", 0.5}}},
@@ -75,7 +75,7 @@ TEST(SelectModel, CountsRequestedLosses) {
   }
 }
 
-TEST(SelectModel, AutoSelectsNothingBeforeItWins) {
+TEST(SelectionCostModel, AutoSelectsNothingBeforeItWins) {
   const study::PluginConfig select{"auto", {{"beta", 1}}};
   EXPECT_EQ(selection_work(select, 9, 3, false)->chosen, 0);
   EXPECT_EQ(selection_work(select, 9, 3, true)->chosen, 1);
