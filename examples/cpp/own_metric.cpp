@@ -1,9 +1,8 @@
-// A metric of one's own: what a wrong digit costs where digits are read as amounts, the distance between the number
-// that is written and the number that is read.
+// Defines a metric: the distance between the digit that is written and the digit that is read.
 //
-// A metric is a name, which targets it suits, whether larger is better, and a function over the scores of a part of the
-// data. Trainers take it from TrainerInput::own_metrics; studies from engine::resolve_from_data, where goals and
-// constraints may name it, and runtime::WorkerOptions::own_metrics.
+// A metric has a name, the targets that it suits, a direction, and a function of the scores of one part of the data. A
+// trainer gets it from TrainerInput::own_metrics. A study gets it from engine::resolve_from_data, so that goals and
+// constraints may name it, and from runtime::WorkerOptions::own_metrics.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// An operator of one's own: swish with a trained beta, x * logistic(beta * x), in a small model on the embedded digits.
+// Defines an operator: swish with a trained beta, x * logistic(beta * x), in a small model on the embedded digits.
 //
-// An operator is a definition (name, attributes, shapes, parameters) and a kernel with a forward and a backward half.
-// From there on it is an operator like any other: models hold it, steps are derived through it, trials train it.
+// An operator has a definition (name, attributes, shapes, parameters) and a kernel with a forward and a backward part.
+// Models contain it like any other operator, training steps are derived through it, and trials train it.
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
