@@ -1,7 +1,7 @@
-// Random, mutated and published models as C++ source: many at a time become one program, which is compiled, run, and
-// compared with what lanista computes in double precision.
+// Random, mutated and published models as C++ source. Programs of many models are compiled and run, and their results
+// are compared with those of lanista in double precision.
 //
-//   cpp_suite FOLDER RANDOM MUTATED SAMPLES [FIRST]     how many of each kind; random models from number FIRST on
+//   cpp_suite FOLDER RANDOM MUTATED SAMPLES [FIRST]     number of models of each kind; random ones from number FIRST on
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,11 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ExportCase;
 
-constexpr std::size_t kModelsAUnit = 40;  // starting the compiler takes longer than one model
+constexpr std::size_t kModelsAUnit = 40;  // the start of the compiler is slower than one model
 
 struct Tally {
   std::int64_t models = 0, ill_conditioned = 0, failed = 0;
-  double worst = 0;  ///< of the models that are not ill conditioned
+  double worst = 0;  ///< largest error of models that are not ill-conditioned
 };
 
 void report_failure(const ExportCase& one, const std::string& why, Tally& tally) {
@@ -37,7 +37,7 @@ void report_failure(const ExportCase& one, const std::string& why, Tally& tally)
 
 void run_unit(const fs::path& folder, const std::vector<ExportCase>& cases, Tally& tally) {
   tally.models += static_cast<std::int64_t>(cases.size());
-  std::vector<const ExportCase*> written;  // those that have a form in C++
+  std::vector<const ExportCase*> written;  // models that can be written as C++
   std::vector<std::string> sources;
   std::string x;
   for (const ExportCase& one : cases) {

@@ -1,4 +1,4 @@
-// Deals drawn decks into folds, and writes what was dealt how, one JSON object a line, for readers/folds_oracle.py.
+// Makes folds of random rows, and writes rows and folds, one JSON object a line, for readers/folds_oracle.py.
 // usage: folds_corpus FILE CASES
 
 #include <fstream>

@@ -9,7 +9,7 @@
 
 #include "formats/formats.h"
 
-// The formats in the sources are those of the tables in tests/formats.
+// The formats in the sources must equal the tables in tests/formats.
 
 namespace lanista::stored_formats {
 namespace {
@@ -67,7 +67,7 @@ TEST(FormatScan, FindsChainsOfStreams) {
     Rng a = Rng(kSeed).split("folds")
                       .split(number(i, 2));
     Rng b = Rng(config.run.seed).split("trial").split(trial.value);
-    Rng c = rng->split("x" + name); Rng d = draws().split(i); auto e = words.split(text, ',');)",
+    Rng c = rng->split("x" + name); Rng d = streams().split(i); auto e = words.split(text, ',');)",
                     "stream"),
             "stream | 1 | */trial/*\nstream | 1 | /*\nstream | 1 | /x*\nstream | 1 | 0x66/folds/*\n");
 }

@@ -1,7 +1,7 @@
-// Random, mutated and published models in ONNX: each is exported, read back and computed again here, and written down
-// for tests/readers/onnx_suite.py, which hands it to onnxruntime.
+// Random, mutated and published models in ONNX: each is exported, read, and run here. Models and results are written
+// for tests/readers/onnx_suite.py, which runs them with onnxruntime.
 //
-//   onnx_suite FILE RANDOM MUTATED SAMPLES [FIRST]     how many of each kind; random models from number FIRST on
+//   onnx_suite FILE RANDOM MUTATED SAMPLES [FIRST]     number of models of each kind; random ones from number FIRST on
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -26,11 +26,11 @@ using testing::ExportCase;
 
 struct Tally {
   std::int64_t models = 0, ill_conditioned = 0, same_bits = 0, failed = 0;
-  double worst = 0;  ///< of the models that are not ill conditioned, read back
+  double worst = 0;  ///< largest error of models that are not ill-conditioned
   std::map<std::string, std::int64_t> refused;
 };
 
-/// A record: the length of the header, the header, the model, x in single and y in double precision.
+/// Appends a record: the length of the header, the header, the model, x in single and y in double precision.
 void append(std::ofstream& file, const ExportCase& one, const std::string& onnx) {
   const std::string header = nlohmann::json{
       {"name", one.name},

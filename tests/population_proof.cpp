@@ -1,8 +1,8 @@
-// The proof that company changes nothing: random populations of different mutated models are trained one by one,
-// packed (every model a program of its own, in turns) and fused (trials of one structure are lanes of one program, in
-// changing company). All end with the same weights and measurements, to the bit.
+// Trials get the same bits alone and in a lane group. Random populations of mutated models are trained in three ways:
+// one by one; packed, with a program for each model, in turns; fused, with trials of one structure as lanes of one
+// program, in random groups. Weights and measurements must be equal, bit by bit.
 //
-//   population_proof [POPULATIONS [FIRST]]      500 from population 0 unless said otherwise
+//   population_proof [POPULATIONS [FIRST]]      500 populations from number 0 by default
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -71,7 +71,7 @@ study::Recipe random_recipe(Rng& rng) {
   return recipe;
 }
 
-/// Two to twelve trials: relatives, so that some share their structure, with recipes of one kind or of several.
+/// Returns 2 to 12 trials with mutations of one base, of which some share their structure. Most share a recipe too.
 Result<std::vector<train::TrainerInput>> population(const PopulationWorld& world, const Rng& seed) {
   Rng rng = seed.split("population");
   const auto base = static_cast<std::int64_t>(rng.below(world.space.bases().size()));
@@ -111,7 +111,7 @@ Result<States> train_one_by_one(const std::vector<train::TrainerInput>& trials) 
   return states;
 }
 
-/// In groups of up to `lanes`; who comes next, and with whom, is drawn before every step.
+/// Trains in lane groups of up to `lanes` trials. Before each step, the trials of the group are sampled.
 Result<States> train_as_lanes(const std::vector<train::TrainerInput>& trials, std::int64_t lanes, Rng rng) {
   std::map<Digest, train::LaneGroup> groups;
   std::vector<train::TrialRun> runs;

@@ -1,15 +1,14 @@
-// The proof by force that nothing steers, loses or stops a study: storms of signals, damaged logs, mutated files, all
-// strategies on all numbers of workers and lanes, kills of worker processes. Power losses are power_proof's.
+// Campaigns of failures against the whole program. No study may be lost, changed or stopped for ever by them. The
+// program power_proof tests power losses.
 //
-//   campaign LANISTA storms [COUNT [SEED]]     500 storms unless said otherwise
-//   campaign LANISTA log [STRIDE [SEED]]       every byte; with a stride, the program reads only each STRIDE-th
-//   campaign LANISTA mutants [COUNT [SEED]]    2,000 files
-//   campaign LANISTA grid [few]
-//   campaign LANISTA workers [KILLS [STOPS [HALVING [SEED]]]]   200 kills and 20 stops of worker processes; HALVING as
-//   a
-//                                                               study file's `stop`
+// - campaign LANISTA storms [COUNT [SEED]]: signals to COUNT studies, 500 by default
+// - campaign LANISTA log [STRIDE [SEED]]: damaged logs; the program reads each STRIDE-th of them
+// - campaign LANISTA mutants [COUNT [SEED]]: COUNT changed files, 2,000 by default
+// - campaign LANISTA grid [few]: each strategy with several numbers of workers and lanes
+// - campaign LANISTA workers [KILLS [STOPS [HALVING [SEED]]]]: 200 kills and 20 stops of worker processes by default;
+//   HALVING is the `stop` of a study file
 //
-// It works in $TMPDIR, or else in memory. Mutants that found something are left where it runs.
+// Temporary files are in $TMPDIR, else in memory. Files that caused a failure are copied to the current folder.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,7 +21,7 @@
 #include "campaign/worker_signal_stress.h"
 
 int main(int argc, char** argv) {
-  // Absolute: every call has a folder of its own.
+  // An absolute path, since each call has another current folder.
   const std::string lanista = argc > 1 ? std::filesystem::absolute(argv[1]).string() : "";
   const std::string what = argc > 2 ? argv[2] : "";
   const auto number = [&](int index, std::uint64_t otherwise) {

@@ -72,7 +72,7 @@ void overwrite(std::string& bytes, Rng& rng) {
   for (std::size_t i = at; i < std::min(bytes.size(), at + (std::size_t{1} << rng.below(4))); ++i) bytes[i] = byte;
 }
 
-/// Another number, or what is none, in the place of one in a text.
+/// Replaces a number in a text by another number, or by text that is not a number.
 void renumber(std::string& bytes, Rng& rng) {
   std::vector<std::pair<std::size_t, std::size_t>> numbers;
   for (std::size_t i = 0; i < bytes.size();) {

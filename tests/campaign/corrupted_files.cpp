@@ -19,14 +19,14 @@ using Command = std::vector<std::string>;
 
 constexpr rlim_t kMaxMemory = rlim_t{4} << 30;
 
-/// Files of a kind, where they lie, and what reads them. In commands, @ is the folder and % the file.
+/// Files of one kind with the commands that read them. In commands, @ is replaced by the folder and % by the file.
 struct Kind {
   std::string name;
   std::string folder;
   std::vector<std::string> files;
   std::vector<Command> readers;
-  bool is_forged = false;  ///< logs whose checksums are right
-  bool is_flawed = false;  ///< not all of the files are sound as they are
+  bool is_forged = false;  ///< logs with correct checksums
+  bool is_flawed = false;  ///< some of the unchanged files are invalid
 };
 
 std::vector<std::string> names_in(const std::string& folder, const std::string& suffix) {
@@ -72,7 +72,7 @@ class Campaign {
     std::printf("mutated files: %lld of %zu kinds, %lld processes (", static_cast<long long>(verdicts_.all()),
                 kinds_.size(), static_cast<long long>(processes_));
     for (const auto& [code, times] : codes_) std::printf(" exit %d: %lld", code, static_cast<long long>(times));
-    std::printf(" ); the longest answer took %.1f s\n  %lld failed\n", longest_,
+    std::printf(" ); the longest call ran for %.1f s\n  %lld failed\n", longest_,
                 static_cast<long long>(verdicts_.failures()));
     return verdicts_.failures() == 0;
   }
@@ -100,7 +100,7 @@ class Campaign {
     return std::ranges::all_of(kinds_, [this](const Kind& kind) { return kind.is_flawed || is_sound(kind); });
   }
 
-  /// Only what is read when it is sound has anything to lose.
+  /// Returns whether the commands accept the unchanged files; a change of a refused file would test nothing.
   bool is_sound(const Kind& kind) {
     const std::string folder = campaign_folder_.path("sound");
     copy_folder(kind.folder, folder);
@@ -262,7 +262,7 @@ class Campaign {
     return wrong;
   }
 
-  /// Leaves what found something where it can be looked at.
+  /// Copies a file that caused a failure to the current folder, and returns a text with its name.
   std::string keep(const std::string& folder, const std::string& wrong, const Command& command) {
     const std::string kept = "mutant-" + std::to_string(verdicts_.failures());
     copy_folder(folder, kept);

@@ -25,7 +25,7 @@ constexpr const char* kChoices =
     "space: {params: {lr: [0.01, 0.03, 0.1], momentum: [0, 0.5, 0.9], optimizer: [sgd, adam]}}\n";
 constexpr const char* kAsha = "stop: {rule: asha, rungs: [1, 2]}\n";
 
-/// The strategy, the space that it searches, and what stops trials.
+/// A strategy with its search space and its stopping rule.
 struct Case {
   const char* name;
   const char* strategy;
