@@ -66,7 +66,7 @@ void run_unit(const fs::path& folder, const std::vector<ExportCase>& cases, Tall
     tally.ill_conditioned += one->is_ill_conditioned ? 1 : 0;
     if (!one->is_ill_conditioned) tally.worst = std::max(tally.worst, away);
   }
-  LANISTA_CHECK(at == seen.size(), "the program says more than it should");
+  LANISTA_CHECK(at == seen.size(), "the program prints too many numbers");
   fs::remove_all(folder);
 }
 

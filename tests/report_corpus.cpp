@@ -482,7 +482,7 @@ void write_all(const std::string& folder) {
   add_searches(small);
   write(folder, "small", small, "studies/digits-7", 0, assessed(small, 10));
   StudyView running = evolved(models, 20, 4, 8);
-  put_on_hosts(running, "a-node-whose-name-is-longer-than-a-label-may-be");
+  put_on_hosts(running, "a-node-with-a-name-that-is-longer-than-a-label");
   time_steps(running, "%2 linear .. %4 relu");
   write(folder, "running", running, "studies/digits-8");
   write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);

@@ -193,8 +193,7 @@ void walk(const json& node, const std::string& path, const Visit& visit) {
   }
 }
 
-/// Returns whether a path is an option of a strategy or a stopping rule. Such a path has no default in the schema and
-/// no example in the notes, unlike a field of the section.
+/// Returns whether a path is an option of a strategy or a stopping rule. Only fields of the section itself have notes.
 bool is_plugin_option(const std::string& path, const std::map<std::string, KeyNotes>& notes) {
   const std::string section = parent_of(path);
   return (section == "strategy" || section == "stop") && !notes.contains(path);
