@@ -40,11 +40,9 @@ const std::string kTables = kRoot + "/tests/inventory/";
 /// - "device": a choice between code of this program and of its own library.
 /// - "process": the number of a process.
 /// - "socket": an end of a channel between engine and worker.
-const std::set<std::string> kKinds{"plain value",    "group",         "text",
-                                   "network",        "path read",     "folder written",
-                                   "name composed",  "checkpoint address", "host",
-                                   "option of srun", "program",       "library",
-                                   "device",         "process",       "socket"};
+const std::set<std::string> kKinds{"plain value", "group",          "text",          "network",            "path read",
+                                   "library",     "folder written", "name composed", "checkpoint address", "host",
+                                   "program",     "option of srun", "device",        "process",            "socket"};
 
 void add_properties(const json& node, const std::string& path, std::set<std::string>& keys) {
   if (!node.is_object()) return;

@@ -16,8 +16,7 @@ import time
 from browser_driver import DOWN, Browser, expect, failures
 from report_model_checks import check_assessed, check_labels, check_map, check_numbers, check_side_by_side, check_slices
 from report_using import (check_axis_switch, check_brush, check_curve_keys, check_figures, check_filter_and_sort,
-                          check_importance, check_searches,
-                          check_selection, check_selection_in_chart, check_timeline)
+                          check_importance, check_searches, check_selection, check_selection_in_chart, check_timeline)
 
 PAGES = ["small", "running", "live", "compare", "single", "empty", "failed", "duplicates", "pareto", "numbers",
          "labels", "hostile", "large"]

@@ -93,7 +93,8 @@ void add_published(const mutate::PublishedSpace& published, const mutate::ModelI
     space::RandomChooser choose(rng.split("sample"));
     auto model = blueprint.expand(choices.draw(choose), ops, between);
     if (!model || !seen.insert(graph::canonical_hash(*model, ops)).second) continue;
-    cases.push_back({"published " + name + " " + std::to_string(number), rng.key(), *std::move(model), "cross_entropy"});
+    cases.push_back(
+        {"published " + name + " " + std::to_string(number), rng.key(), *std::move(model), "cross_entropy"});
   }
 }
 

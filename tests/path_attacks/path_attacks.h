@@ -7,16 +7,16 @@ namespace lanista::path_attacks {
 
 /// The kind of file system entry that replaces a file or folder of the program.
 enum class PathAttack {
-  kLink,          ///< symbolic link to a file outside
-  kDanglingLink,  ///< symbolic link to a name outside that does not exist
-  kFolderLink,    ///< symbolic link to a folder outside
-  kFifo,          ///< named pipe without a reader or writer
-  kDevice,        ///< device that can be read without end; the user needs the right to make one
-  kHardLink,      ///< hard link of a file outside
-  kOtherUser,     ///< file of another user that all users may write; only root can make it
-  kFolder,        ///< folder with a file of the user
-  kMoved,         ///< symbolic link to the original, which is moved outside
-  kSecondName,    ///< the original file, with a second hard link outside
+  kLink,          ///< Symbolic link to a file outside.
+  kDanglingLink,  ///< Symbolic link to a name outside that does not exist.
+  kFolderLink,    ///< Symbolic link to a folder outside.
+  kFifo,          ///< Named pipe without a reader or writer.
+  kDevice,        ///< Device that can be read without end; the user needs the right to make one.
+  kHardLink,      ///< Hard link of a file outside.
+  kOtherUser,     ///< File of another user that all users may write; only root can make it.
+  kFolder,        ///< Folder with a file of the user.
+  kMoved,         ///< Symbolic link to the original, which is moved outside.
+  kSecondName,    ///< The original file, with a second hard link outside.
 };
 
 /// Returns each value of PathAttack once.
