@@ -61,7 +61,8 @@ void run_unit(const fs::path& folder, const std::vector<ExportCase>& cases, Tall
     const double away = testing::distance({begin, begin + static_cast<std::ptrdiff_t>(one->y.size())}, one->y);
     at += one->y.size();
     if (!(away <= one->tolerance)) {
-      report_failure(*one, "is " + std::to_string(away) + " away, allowed is " + std::to_string(one->tolerance), tally);
+      report_failure(*one, "differs by " + std::to_string(away) + ", allowed is " + std::to_string(one->tolerance),
+                     tally);
     }
     tally.ill_conditioned += one->is_ill_conditioned ? 1 : 0;
     if (!one->is_ill_conditioned) tally.worst = std::max(tally.worst, away);
@@ -83,7 +84,7 @@ int run_all(const fs::path& folder, const std::vector<std::int64_t>& counts) {
   for (ExportCase& one : testing::mutated_cases(static_cast<std::uint64_t>(counts[1]))) add(std::move(one));
   for (ExportCase& one : testing::published_cases(static_cast<std::uint64_t>(counts[2]))) add(std::move(one));
   if (!unit.empty()) run_unit(folder, unit, tally);
-  std::printf("%lld models in C++: largest difference %.2g; %lld are ill conditioned; %lld failed\n",
+  std::printf("%lld models in C++: largest difference %.2g; %lld are ill-conditioned; %lld failed\n",
               static_cast<long long>(tally.models), tally.worst, static_cast<long long>(tally.ill_conditioned),
               static_cast<long long>(tally.failed));
   return tally.failed == 0 && tally.models > 0 ? 0 : 1;

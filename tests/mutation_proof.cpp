@@ -97,8 +97,8 @@ struct Trained {
 Result<void> check_text(const mutate::Candidate& model, const graph::OpTable& ops) {
   LANISTA_TRY(graph::verify(model.graph, ops));
   LANISTA_ASSIGN(const auto read, graph::parse(graph::to_text(model.graph)));
-  if (!(read == model.graph)) return broken("text", "another graph comes back");
-  if (graph::canonical_hash(read, ops) != model.hash) return broken("text", "another hash comes back");
+  if (!(read == model.graph)) return broken("text", "the parsed graph differs");
+  if (graph::canonical_hash(read, ops) != model.hash) return broken("text", "the hash of the parsed graph differs");
   return {};
 }
 

@@ -153,7 +153,7 @@ struct Tally {
   std::size_t trials = 0, structures = 0, different = 0;
 };
 
-Result<void> run_in_one_launch(const PopulationWorld& world, std::uint64_t number, Tally& tally) {
+Result<void> check_population(const PopulationWorld& world, std::uint64_t number, Tally& tally) {
   const Rng seed(number);
   LANISTA_ASSIGN(const auto trials, population(world, seed));
   LANISTA_ASSIGN(const States single, train_one_by_one(trials));
@@ -166,7 +166,7 @@ Result<void> run_in_one_launch(const PopulationWorld& world, std::uint64_t numbe
   tally.structures += structures.size();
   if (equal(single, packed) && equal(single, fused)) return {};
   ++tally.different;
-  return Error{Code::kInternal, std::string("trained otherwise: ") + (equal(single, packed) ? "fused" : "packed"),
+  return Error{Code::kInternal, std::string("other results when ") + (equal(single, packed) ? "fused" : "packed"),
                "population " + std::to_string(number)};
 }
 
@@ -180,7 +180,7 @@ int prove(std::uint64_t count, std::uint64_t first) {
   Tally tally;
   bool failed = false;
   for (std::uint64_t i = first; i < first + count; ++i) {
-    if (auto done = run_in_one_launch(*world, i, tally); !done) {
+    if (auto done = check_population(*world, i, tally); !done) {
       failed = true;
       std::fprintf(stderr, "population_proof: %s\n", done.error().text().c_str());
     }

@@ -66,10 +66,10 @@ class Campaign {
     if (!prepare()) return false;
     for (std::int64_t number = 0; number < count; ++number) {
       const Kind& kind = kinds_[static_cast<std::size_t>(number) % kinds_.size()];
-      verdicts_.take("mutant " + std::to_string(number) + " (" + kind.name + ")",
+      verdicts_.take("file " + std::to_string(number) + " (" + kind.name + ")",
                      read(kind, rng_.split(static_cast<std::uint64_t>(number))), &last_);
     }
-    std::printf("mutated files: %lld of %zu kinds, %lld processes (", static_cast<long long>(verdicts_.all()),
+    std::printf("changed files: %lld of %zu kinds, %lld processes (", static_cast<long long>(verdicts_.all()),
                 kinds_.size(), static_cast<long long>(processes_));
     for (const auto& [code, times] : codes_) std::printf(" exit %d: %lld", code, static_cast<long long>(times));
     std::printf(" ); the longest call ran for %.1f s\n  %lld failed\n", longest_,
@@ -109,7 +109,7 @@ class Campaign {
       std::string wrong = call(command);
       if (wrong.empty() && last_.code != 0) wrong = "exit " + std::to_string(last_.code);
       if (wrong.empty()) continue;
-      verdicts_.count_failure(kind.name + " as it is, " + command.front() + ": " + wrong, &last_);
+      verdicts_.count_failure(kind.name + " unchanged, " + command.front() + ": " + wrong, &last_);
       return false;
     }
     return true;
@@ -228,8 +228,8 @@ class Campaign {
     const std::string name = kind.files[rng.below(kind.files.size())];
     const std::string other = read_file(folder + "/" + kind.files[rng.below(kind.files.size())]);
     const std::string file = folder + "/" + name;
-    const std::string fine = read_file(file);
-    const std::string bytes = kind.is_forged ? forged_log(fine, rng) : corrupted_bytes(fine, other, rng);
+    const std::string intact = read_file(file);
+    const std::string bytes = kind.is_forged ? forged_log(intact, rng) : corrupted_bytes(intact, other, rng);
     write_file(file, bytes);
     const std::size_t first = rng.below(kind.readers.size());
     for (std::size_t i = 0; i < std::min<std::size_t>(kind.readers.size(), 3); ++i) {
@@ -258,7 +258,7 @@ class Campaign {
     longest_ = std::max(longest_, last_.seconds);
     ++codes_[last_.code];
     std::string wrong = find_misbehaviour(last_);
-    if (wrong.empty() && last_.errors.find("out of memory") != std::string::npos) wrong = "asks for too much memory";
+    if (wrong.empty() && last_.errors.find("out of memory") != std::string::npos) wrong = "needs too much memory";
     return wrong;
   }
 

@@ -64,7 +64,7 @@ class SignalStress {
         reference_(reference),
         rng_(rng),
         tally_(tally),
-        study_(campaign_folder.path("stormy")) {}
+        study_(campaign_folder.path("disturbed")) {}
 
   /// Runs one study with signals to its end. Returns what is wrong, or "".
   std::string run_study() {
@@ -181,13 +181,13 @@ bool run_signal_stress(const std::string& lanista, std::int64_t count, std::uint
   }
   for (std::int64_t number = 0; number < count; ++number) {
     const std::size_t kind = static_cast<std::size_t>(number) % references.size();
-    SignalStress storm(lanista, campaign_folder, kind, references[kind],
+    SignalStress stress(lanista, campaign_folder, kind, references[kind],
                        Rng(seed).split("storm").split(static_cast<std::uint64_t>(number)), tally);
-    const std::string wrong = storm.run_study();
-    verdicts.take("storm " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &storm.last());
+    const std::string wrong = stress.run_study();
+    verdicts.take("study " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &stress.last());
   }
   std::printf(
-      "storms: %lld, %lld processes, with %lld readers and %lld second resumes; the longest process ran for %.1f s\n",
+      "%lld studies, %lld processes, %lld readers, %lld second resumes; the longest process ran for %.1f s\n",
       static_cast<long long>(verdicts.all()), static_cast<long long>(tally.attempts),
       static_cast<long long>(tally.readers), static_cast<long long>(tally.concurrent_runs), tally.longest);
   for (const auto& [name, times] : tally.signal_kinds)

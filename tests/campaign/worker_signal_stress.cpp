@@ -104,37 +104,37 @@ bool run_worker_signal_stress(const std::string& lanista, std::int64_t kills, st
                               const std::string& halving, std::uint64_t seed) {
   const CampaignFolder campaign_folder;
   CheckCounts verdicts;
-  const std::string calm = campaign_folder.path("calm"), sends_signals = campaign_folder.path("stormy");
+  const std::string reference = campaign_folder.path("reference"), disturbed = campaign_folder.path("disturbed");
   const ProcessResult threads =
-      run({.command = study(lanista, campaign_folder, halving, calm), .seconds = kStudySeconds});
-  const std::string expected = fingerprint(lanista, calm);
+      run({.command = study(lanista, campaign_folder, halving, reference), .seconds = kStudySeconds});
+  const std::string expected = fingerprint(lanista, reference);
   if (expected.empty()) {
     verdicts.count_failure("the undisturbed study", &threads);
     return false;
   }
-  WorkerSignalStress storm({kills, stops}, Rng(seed).split("workers"));
+  WorkerSignalStress stress({kills, stops}, Rng(seed).split("workers"));
   std::int64_t lost = 0;
   double most_lost = 0;
-  for (int number = 0; !storm.is_over() && number < kills + stops; ++number) {
-    remove_all(sends_signals);
-    std::vector<std::string> command = study(lanista, campaign_folder, halving, sends_signals);
+  for (int number = 0; !stress.is_over() && number < kills + stops; ++number) {
+    remove_all(disturbed);
+    std::vector<std::string> command = study(lanista, campaign_folder, halving, disturbed);
     command.insert(command.end(), {"--isolation", "process"});
-    const ProcessResult ended = storm.send_signals({.command = command, .seconds = kStudySeconds});
-    const nlohmann::json workers = workers_of(lanista, sends_signals);
+    const ProcessResult ended = stress.send_signals({.command = command, .seconds = kStudySeconds});
+    const nlohmann::json workers = workers_of(lanista, disturbed);
     lost += workers.value("lost", std::int64_t{0});
     most_lost = std::max(most_lost, workers.value("lost_seconds", 0.0));
     std::string wrong = find_misbehaviour(ended);
     if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
-    if (wrong.empty() && fingerprint(lanista, sends_signals) != expected) wrong = "ends differently";
-    if (wrong.empty() && std::filesystem::exists(sends_signals + "/control/workers.sock"))
+    if (wrong.empty() && fingerprint(lanista, disturbed) != expected) wrong = "ends differently";
+    if (wrong.empty() && std::filesystem::exists(disturbed + "/control/workers.sock"))
       wrong = "leaves its socket behind";
     verdicts.take("study " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &ended);
   }
   // A kill may hit a process that has just ended, but most kills must lose a worker.
-  if (lost < storm.sent_signals().all() / 2)
+  if (lost < stress.sent_signals().all() / 2)
     verdicts.count_failure("only " + std::to_string(lost) + " workers were lost");
   std::printf("workers: %lld kills, %lld stops, %lld workers lost in %lld studies; one trial lost %.2f s at most\n",
-              static_cast<long long>(storm.sent_signals().kills), static_cast<long long>(storm.sent_signals().stops),
+              static_cast<long long>(stress.sent_signals().kills), static_cast<long long>(stress.sent_signals().stops),
               static_cast<long long>(lost), static_cast<long long>(verdicts.all()), most_lost);
   return verdicts.failures() == 0;
 }
