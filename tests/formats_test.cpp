@@ -128,7 +128,7 @@ TEST(FormatTable, ReadsTheRowsThatItWrites) {
   EXPECT_EQ(text, "hashed text | 1 | \"\"\nhashed text | 1 | \" *\"\nhashed text | 1 | a | b\nhashed text | 2 | c\n");
 }
 
-TEST(FormatTable, ReportsWhatIsNewChangedOrGone) {
+TEST(FormatTable, ReportsNewChangedAndMissingRows) {
   std::vector<std::string> mistakes;
   const auto rows = read_rows("# comment\nstream | 2 | /a\nstream | 1 | /b\nstream | 1\nstream | 1 | /b\n", mistakes);
   EXPECT_EQ(mistakes, (std::vector<std::string>{"line 4 is 'stream | 1'; it must be KIND | COUNT | VALUE",

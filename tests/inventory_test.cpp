@@ -145,7 +145,7 @@ TEST(Inventory, HasEachKeyOfTheStudyFile) { expect_complete("study_keys.txt", ".
 
 TEST(Inventory, HasEachFieldOfStoredRecordsAndMessages) { expect_complete("stored_fields.txt", ": ", stored_fields()); }
 
-TEST(Inventory, HasEachPlaceThatStartsAProgramOrReadsTheEnvironment) {
+TEST(Inventory, HasEachProgramStartAndEnvironmentRead) {
   expect_complete("starts.txt", ": ", program_starts());
 }
 

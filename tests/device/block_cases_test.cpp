@@ -92,7 +92,7 @@ TEST(Block, EqualsCpuBitsInThreeLanes) { expect_cases(host(), 3, 4, 8); }
 
 TEST(Block, RunsSixtyFourLanesOfEightStructuresInOneLaunch) { expect_population(host(), 8, 6, 5); }
 
-TEST(BlockRaces, AreNoneInTheEightCases) {
+TEST(BlockRaces, AreAbsentInEightCases) {
   const kernels::FlushToZero as_workers;
   for (const CaseSteps& each : cases()) {
     RaceDetectingDevice wants_gradient_norm;

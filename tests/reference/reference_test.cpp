@@ -96,7 +96,7 @@ TEST(ReferencePages, EscapeCellsOfTables) {
   EXPECT_EQ(value_text({0.5, 2.0, "adam"}), "[0.5, 2, adam]");
 }
 
-TEST(ReferencePages, NeedAnEndOfEachBlock) {
+TEST(ReferencePages, RefuseBlockWithoutEnd) {
   const auto render = [](const std::string& name) { return name + "!\n"; };
   EXPECT_EQ(with_blocks("a\n<!-- generated: x -->\nold\n<!-- end -->\nb\n", render),
             "a\n<!-- generated: x -->\nx!\n<!-- end -->\nb\n");

@@ -1,7 +1,7 @@
 // Processes add models to a zoo, match and sweep at the same time, and are killed at random moments. Afterwards, each
 // acknowledged model must be in the zoo, and the index must be valid.
 //
-// usage: zoo_storm FOLDER SECONDS [PROCESSES]
+// usage: zoo_kills FOLDER SECONDS [PROCESSES]
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: zoo_storm FOLDER SECONDS [PROCESSES]\n");
+    std::fprintf(stderr, "usage: zoo_kills FOLDER SECONDS [PROCESSES]\n");
     return 2;
   }
   const auto tally = lanista::zoo::testing::run_crash_storm(
