@@ -104,7 +104,7 @@ study::Measurement measure(const TrialView& trial, std::int64_t epoch, double fi
 }
 
 /// A simulated evolution: children mutate good trials, and successive halving stops the worse half at each rung.
-struct MutationDriver {
+struct SimulatedEvolution {
   const mutate::ModelSpace& models;
   StudyView view;
   std::vector<mutate::Candidate> candidates;
@@ -193,10 +193,10 @@ struct MutationDriver {
 };
 
 StudyView evolved(const mutate::ModelSpace& models, std::int64_t count, std::int64_t running, std::uint64_t seed) {
-  MutationDriver breeder{models, study_without_trials(models), {}, {}};
-  breeder.view.config.budget.trials = count;
-  for (std::int64_t i = 0; i < count; ++i) breeder.propose(Rng(seed).split(static_cast<std::uint64_t>(i)));
-  return breeder.finish(running);
+  SimulatedEvolution evolution{models, study_without_trials(models), {}, {}};
+  evolution.view.config.budget.trials = count;
+  for (std::int64_t i = 0; i < count; ++i) evolution.propose(Rng(seed).split(static_cast<std::uint64_t>(i)));
+  return evolution.finish(running);
 }
 
 StudyView two_goals(const mutate::ModelSpace& models) {
