@@ -306,8 +306,8 @@ expect 0 'knows 1 trial of own/result' "$lanista" run own/study.yaml --import ow
 grep -q '"earlier":{"left_out":0,"study":"points","trials":1}' own/wider/report.html ||
   fail "the page does not show the imported trials"
 expect 0 'rank  trial' "$lanista" resume own/wider --trials 1 --quiet
-expect 2 'it is on other data' "$lanista" run --import own/result --out own/refused
-expect 2 'lr was trained otherwise' "$lanista" run own/study.yaml --import own/result --out own/refused \
+expect 2 'it has other data' "$lanista" run --import own/result --out own/refused
+expect 2 'lr had another value in training' "$lanista" run own/study.yaml --import own/result --out own/refused \
   --set train.lr=0.2
 expect 2 '--import nowhere' "$lanista" run own/study.yaml --import nowhere --out own/refused
 printf '%s\n' '[{"lr": 0.02}, {"lr": 0.07}]' > own/first.json

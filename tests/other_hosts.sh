@@ -152,7 +152,7 @@ if "$lanista" run "$study" --out "$work/unreached" --quiet --workers 2 --epochs 
   > /dev/null 2> "$work/errors"; then
   echo "it trained without workers"; exit 1
 fi
-grep -q "($work/no-program) ended with exit code 127; with --ssh here a study goes on here" "$work/errors" ||
+grep -q "($work/no-program) ended with exit code 127; with --ssh here a study continues on this host" "$work/errors" ||
   { cat "$work/errors"; exit 1; }
 "$lanista" resume "$work/unreached" --quiet --ssh here,here > /dev/null
 echo "no worker: reported, and resumed on this machine"

@@ -50,9 +50,9 @@ fingerprint() { sha256sum < "$1/best/weights.safetensors" | cut -d' ' -f1; }
 "$lanista" run "$work/large.yaml" --out "$work/large" --quiet > /dev/null
 "$lanista" run "$work/small.yaml" --out "$work/one" --quiet --isolation process > "$work/output" 2>&1 || true
 "$lanista" show "$work/one" --json > "$work/one.json" || true
-cat "$work/output" "$work/one.json" | grep -o 'by the plan [0-9] places would do' | head -1 > "$work/advice"
-echo "one rank: $(cat "$work/output" "$work/one.json" | grep -o "[^\"]*by the plan [^\"]*" | head -1)"
-ranks=$(cut -d' ' -f4 "$work/advice")
+cat "$work/output" "$work/one.json" | grep -o 'the planner finds that [0-9] ranks suffice' | head -1 > "$work/advice"
+echo "one rank: $(cat "$work/output" "$work/one.json" | grep -o "[^\"]*the planner finds [^\"]*" | head -1)"
+ranks=$(cut -d' ' -f5 "$work/advice")
 [ -n "$ranks" ] || fail "one rank was not refused, or without a number: $(cat "$work/output")"
 
 # Records the peak memory of each process, of anonymous and shared memory and of all memory.

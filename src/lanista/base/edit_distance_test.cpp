@@ -36,7 +36,7 @@ TEST(NearestName, PrefersUniquePrefixMatch) {
   EXPECT_EQ(nearest_name("lost", names), "last") << "a slip away";
   EXPECT_EQ(nearest_name("ep", names), "") << "two letters begin too much";
   EXPECT_EQ(nearest_name("cas", std::vector<std::string>{"case_a", "case_b", "cast"}), "cast")
-      << "a slip, and three begin so";
+      << "a slip; three words have this beginning";
 }
 
 TEST(NearestName, ReturnsEmptyWithoutNearName) {

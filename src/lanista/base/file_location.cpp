@@ -48,8 +48,9 @@ Result<void> check_writable(int fd, const FileLocation& location) {
   struct stat file_status {};
   if (::fstat(fd, &file_status) != 0) return system_error("cannot examine", location.path, errno);
   if (S_ISDIR(file_status.st_mode)) return system_error("cannot open for writing", location.path, EISDIR);
-  if (!S_ISREG(file_status.st_mode))
+  if (!S_ISREG(file_status.st_mode)) {
     return refused(file_type_name(file_status.st_mode), "a regular file", location.path);
+  }
   if (!location.is_confined) return {};
   if (file_status.st_nlink > 1) {
     return refused("a file with " + std::to_string(file_status.st_nlink) + " names (hard links)",
@@ -89,12 +90,13 @@ bool ConfiningFolder::contains(const std::string& path) const {
 Result<Descriptor> ConfiningFolder::open_folder(uid_t* owner) {
   const std::lock_guard lock(mutex_);
   struct stat file_status {};
-  // A folder that was removed meanwhile is opened again under its name: it may have been made anew.
+  // A folder that was removed in the meantime is opened again by name, since it may have been made again.
   const bool is_there = folder_.valid() && ::fstat(folder_.get(), &file_status) == 0 && file_status.st_nlink > 0;
   if (!is_there) {
     folder_ = Descriptor(retry_on_eintr([&] { return ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); }));
-    if (!folder_.valid() || ::fstat(folder_.get(), &file_status) != 0)
+    if (!folder_.valid() || ::fstat(folder_.get(), &file_status) != 0) {
       return system_error("cannot open folder", path_, errno);
+    }
   }
   *owner = file_status.st_uid;
   Descriptor copy(::fcntl(folder_.get(), F_DUPFD_CLOEXEC, 0));
@@ -130,8 +132,9 @@ Result<FileLocation> ConfiningFolder::locate(const std::string& path) {
 
 FileKind kind_at(const FileLocation& location) {
   struct stat file_status {};
-  if (::fstatat(location.at(), location.name.c_str(), &file_status, AT_SYMLINK_NOFOLLOW) != 0)
+  if (::fstatat(location.at(), location.name.c_str(), &file_status, AT_SYMLINK_NOFOLLOW) != 0) {
     return FileKind::kNothing;
+  }
   if (S_ISREG(file_status.st_mode)) {
     const bool is_ours =
         !location.is_confined || file_status.st_uid == ::geteuid() || file_status.st_uid == location.owner;
@@ -149,14 +152,15 @@ Result<Descriptor> open_at(const FileLocation& location, int flags, mode_t mode,
   }));
   if (!fd.valid()) {
     const int error = errno;
-    const bool wants_folder = (flags & O_DIRECTORY) != 0;
+    const bool expects_folder = (flags & O_DIRECTORY) != 0;
     struct stat file_status {};
     const bool known = ::fstatat(location.at(), location.name.c_str(), &file_status, AT_SYMLINK_NOFOLLOW) == 0;
     const bool is_link = known && S_ISLNK(file_status.st_mode) && no_link != 0;
     const bool is_special =
         known && !S_ISREG(file_status.st_mode) && !S_ISDIR(file_status.st_mode) && !S_ISLNK(file_status.st_mode);
-    if (error != EEXIST && (is_link || (is_special && !wants_folder))) {
-      return refused(file_type_name(file_status.st_mode), wants_folder ? "a folder" : "a regular file", location.path);
+    if (error != EEXIST && (is_link || (is_special && !expects_folder))) {
+      return refused(file_type_name(file_status.st_mode), expects_folder ? "a folder" : "a regular file",
+                     location.path);
     }
     return system_error(action, location.path, error);
   }

@@ -16,11 +16,11 @@ std::string_view text_of(std::span<const std::byte> data) {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-/// A file, whatever it is called.
+/// A file, independent of its name.
 struct File {
   std::string bytes;
-  std::size_t synced = 0;  ///< so many of them are on disk
-  std::string cut;         ///< what the disk holds behind them, as long as a truncation is not synced
+  std::size_t synced = 0;  ///< bytes that are on disk
+  std::string cut;         ///< the bytes after them on disk, while a truncation is not synced
 
   void sync() {
     synced = bytes.size();
@@ -36,31 +36,31 @@ struct File {
 };
 using FilePtr = std::shared_ptr<File>;
 
-/// What a disk may hold of a file after a power cut: a length, and of what was not synced any blocks.
-std::string torn(const File& file, Rng& draw) {
+/// What a disk may hold of a file after a power loss: a length, and any blocks of the unsynced bytes.
+std::string torn(const File& file, Rng& rng) {
   constexpr std::array<std::size_t, 4> kBlocks{16, 64, 512, 4096};
   enum SurvivingBytes { kNone, kAll, kPrefix, kZeroedBlocks, kRandomBlocks, kOldBlocks };
-  const auto kept = static_cast<SurvivingBytes>(draw.below(6));
+  const auto kept = static_cast<SurvivingBytes>(rng.below(6));
   std::string out = file.bytes.substr(0, file.synced);
   if (kept == kNone) return out + file.cut;
   if (kept == kAll) return file.bytes;
   std::string pending = file.bytes.substr(file.synced);
-  if (kept == kPrefix) return out + pending.substr(0, draw.below(pending.size() + 1));
-  const std::size_t block = kBlocks[draw.below(kBlocks.size())];
+  if (kept == kPrefix) return out + pending.substr(0, rng.below(pending.size() + 1));
+  const std::size_t block = kBlocks[rng.below(kBlocks.size())];
   for (std::size_t at = 0; at < pending.size(); at += block) {
-    if (draw.below(2) == 0) continue;
-    const std::size_t older = out.empty() ? 0 : draw.below(out.size());
+    if (rng.below(2) == 0) continue;
+    const std::size_t older = out.empty() ? 0 : rng.below(out.size());
     for (std::size_t i = at; i < std::min(at + block, pending.size()); ++i) {
       const std::size_t from = older + i - at;
-      // Not from its first byte on: nobody can tell an old record right at the seam from a new one.
+      // Not from its first byte on: an old record right at the seam would look like a new one.
       const bool stale = kept == kOldBlocks && i >= at + 8 && from < out.size();
-      pending[i] = kept == kRandomBlocks ? static_cast<char>(draw.below(256)) : stale ? out[from] : '\0';
+      pending[i] = kept == kRandomBlocks ? static_cast<char>(rng.below(256)) : stale ? out[from] : '\0';
     }
   }
   return out + pending;
 }
 
-/// A name made, changed or removed. A rename is one thing: both of its names change or none does.
+/// A name that was made, changed or removed. A rename is atomic: both names change or neither does.
 struct NameChange {
   enum Kind { kFile, kFolder, kRename, kRemove } kind;
   std::string path;
@@ -68,7 +68,7 @@ struct NameChange {
   std::string from = {};
 };
 
-/// Which name stands for what.
+/// The file of each name.
 struct NameTable {
   std::map<std::string, FilePtr> files;
   std::set<std::string> folders;
@@ -91,7 +91,7 @@ struct NameTable {
 struct MemoryFileSystem::State {
   mutable std::mutex mutex;
   NameTable visible, on_disk;
-  std::map<std::string, std::vector<NameChange>> unsynced;  ///< of each folder, in order
+  std::map<std::string, std::vector<NameChange>> unsynced;  ///< changes in each folder, in order
   std::set<std::string> locks;
 
   void change(NameChange change) {
@@ -107,7 +107,7 @@ struct MemoryFileSystem::State {
     change({NameChange::kFile, path, std::make_shared<File>()});
     return find(path);
   }
-  /// A folder that somebody made is gone, and with it all that lies in it.
+  /// Whether a folder on the path was made and is not on disk.
   bool has_missing_parent(std::string path, const std::set<std::string>& made) const {
     for (; path != "." && path != "/"; path = parent_of(path)) {
       if (made.contains(path) && !on_disk.folders.contains(path)) return true;
@@ -136,7 +136,7 @@ Result<std::unique_ptr<AppendFile>> MemoryFileSystem::open_append(const std::str
 
    private:
     std::shared_ptr<State> state_;
-    FilePtr file_;  // outlives its name, as on a disk
+    FilePtr file_;  // a file may outlive its name
   };
   const std::lock_guard lock(state_->mutex);
   return std::unique_ptr<AppendFile>(std::make_unique<Appending>(state_, state_->find_or_make(path)));
@@ -258,12 +258,12 @@ Result<std::unique_ptr<FileLock>> MemoryFileSystem::lock(const std::string& path
   return std::unique_ptr<FileLock>(std::make_unique<Lock>(state_, path));
 }
 
-void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng draw) {
+void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng rng) {
   const std::lock_guard lock(state_->mutex);
   State& state = *state_;
-  LANISTA_CHECK(state.locks.empty(), "a power cut while somebody holds a lock of the memory file system");
-  // Any order allowed: of the changes of a folder any may have reached the disk without those before them.
-  Rng names = draw.split("names");
+  LANISTA_CHECK(state.locks.empty(), "a power loss while a lock of the memory file system is held");
+  // Any subset is allowed: a change of a folder may reach the disk without earlier ones.
+  Rng names = rng.split("names");
   const std::uint64_t keep_of_four = loss == PowerLoss::kBytes ? 4 : loss == PowerLoss::kSampled ? names.below(5) : 0;
   for (const auto& [folder, changes] : state.unsynced) {
     for (const NameChange& change : changes) {
@@ -278,7 +278,7 @@ void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng draw) {
   std::erase_if(state.on_disk.folders, [&](const std::string& path) {
     return parent_of(path) != path && state.has_missing_parent(parent_of(path), made);
   });
-  Rng bytes = draw.split("bytes");
+  Rng bytes = rng.split("bytes");
   for (const auto& [path, file] : state.on_disk.files) {
     if (loss == PowerLoss::kAll) file->bytes = file->bytes.substr(0, file->synced) + file->cut;
     if (loss == PowerLoss::kBytes || loss == PowerLoss::kSampled) file->bytes = torn(*file, bytes);

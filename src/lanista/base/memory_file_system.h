@@ -9,19 +9,20 @@
 
 namespace lanista {
 
-/// What a power cut takes of that which was never synced. A killed process alone loses nothing.
+/// What a power loss removes of what was not synced. The end of a process alone removes nothing.
 enum class PowerLoss {
-  kBytes,   ///< bytes of files: all, those behind some place, or blocks, whose place is zeros, noise or older bytes
-  kNames,   ///< names made, renamed or removed since their folder was synced: all
-  kAll,     ///< every byte and every name
-  kSampled  ///< each byte block and each name as the draw says, in any order
+  /// Bytes of files: all, those after some offset, or single blocks. A lost block has zeros, noise or older bytes.
+  kBytes,
+  kNames,   ///< All names that were made, renamed or removed since their folder was synced.
+  kAll,     ///< Every byte and every name.
+  kSampled  ///< A random choice of byte blocks and names, in any order.
 };
 
-/// A file system that lives in memory: for studies that leave nothing behind, and for tests. Paths are names, compared
-/// as they are written; folders exist once made, or once something lies in them. Thread-safe.
+/// A file system in memory: for studies that leave no files, and for tests. Paths are names, compared as they are
+/// written. A folder exists once it was made or contains a file. Thread-safe.
 ///
-/// It keeps apart what POSIX promises to outlive a power cut and what it does not: bytes since the last sync of their
-/// file, names since the last sync of their folder. `simulate_power_loss` leaves what a disk may hold then.
+/// It knows what POSIX promises to survive a power loss: bytes before the last sync of their file, and names before the
+/// last sync of their folder. simulate_power_loss() leaves what a disk may hold afterwards.
 class MemoryFileSystem final : public FileSystem {
  public:
   MemoryFileSystem();
@@ -41,13 +42,13 @@ class MemoryFileSystem final : public FileSystem {
   Result<std::uint64_t> size(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 
-  /// The machine loses its power and comes back. Nobody may have a file open or hold a lock.
-  void simulate_power_loss(PowerLoss loss, Rng draw);
-  /// The bytes of a file that were synced, whatever became of its name.
+  /// The machine loses its power and starts again. Precondition: no file is open and no lock is held.
+  void simulate_power_loss(PowerLoss loss, Rng rng);
+  /// The synced bytes of a file, even if its name is lost.
   std::string synced(const std::string& path) const;
   /// Every file and its bytes.
   std::map<std::string, std::string> files() const;
-  /// Puts a file there as if it had lain there for long: no power cut takes it.
+  /// Adds a file that is synced already, so that no power loss removes it.
   void put(const std::string& path, std::string bytes);
 
  private:

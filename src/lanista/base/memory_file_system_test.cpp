@@ -72,7 +72,7 @@ TEST(MemoryFileSystem, LosesOnlyUnsyncedBytes) {
   }
   EXPECT_TRUE(seen.contains(""));
   EXPECT_TRUE(seen.contains(std::string(100, 'u')));
-  EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const std::string& s) {  // whole bytes behind a hole
+  EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const std::string& s) {  // whole bytes after a gap
     return s.starts_with(std::string(16, '\0')) && s.ends_with("u");
   }));
   EXPECT_GT(seen.size(), 40U);
@@ -88,13 +88,13 @@ TEST(MemoryFileSystem, LosesNamesOfUnsyncedFolders) {
   ASSERT_TRUE(fs.rename("/s/new", "/s/kept"));
   ASSERT_TRUE(fs.make_folder("/s/below"));
   ASSERT_TRUE(fs.write_file("/s/below/file", bytes("3")));
-  ASSERT_TRUE(fs.sync_folder("/s/below"));  // of no use: the folder itself is only a name
+  ASSERT_TRUE(fs.sync_folder("/s/below"));  // without effect, since the name of the folder is not synced
 
-  MemoryFileSystem twin;
-  twin.put("/t/x", "x");
-  ASSERT_TRUE(twin.remove("/t/x"));
-  twin.simulate_power_loss(PowerLoss::kNames, Rng(1));
-  EXPECT_TRUE(twin.exists("/t/x")) << "a removal is a change of names, too";
+  MemoryFileSystem other;
+  other.put("/t/x", "x");
+  ASSERT_TRUE(other.remove("/t/x"));
+  other.simulate_power_loss(PowerLoss::kNames, Rng(1));
+  EXPECT_TRUE(other.exists("/t/x")) << "a removal is a change of names, too";
 
   fs.simulate_power_loss(PowerLoss::kNames, Rng(1));
 
@@ -124,7 +124,7 @@ TEST(DurableFolder, SurvivesPowerLossWithParents) {
   EXPECT_TRUE(fs.exists("/a/b/c"));
   EXPECT_TRUE(fs.exists("d/e"));
 
-  // Another process made it, and died before it synced anything.
+  // Another process made it, and died before a sync.
   ASSERT_TRUE(fs.make_folder("/x/y/z"));
   ASSERT_TRUE(make_durable_folder(fs, "/x/y/z"));
   fs.simulate_power_loss(PowerLoss::kNames, Rng(2));

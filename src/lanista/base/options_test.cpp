@@ -14,7 +14,7 @@ std::vector<OptionSpec> schema() {
   return {
       {"population", Kind::kInt, 24, 2, 1000, {}, "models that live at once"},
       {"momentum", Kind::kReal, 0, 0, std::nullopt, {}, "of the optimiser"},
-      {"rule", Kind::kText, "asha", {}, {}, {"asha", "median", "none"}, "who stops trials"},
+      {"rule", Kind::kText, "asha", {}, {}, {"asha", "median", "none"}, "rule that stops trials"},
       {"by", Kind::kRealList, json::array({0.5, 2}), 0.01, {}, {}, "factors"},
       {"to", Kind::kTextList, json::array(), {}, {}, {"relu", "gelu"}, "operators"},
       {"rungs", Kind::kIntList, json::array({1, 3, 9}), 1, {}, {}, "budgets"},

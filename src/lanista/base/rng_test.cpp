@@ -15,7 +15,7 @@ namespace {
 
 using Words = std::array<std::uint32_t, 4>;
 
-// Pearson's statistic of counts that should be equal. Its mean is bins - 1, its deviation about sqrt(2 (bins - 1)).
+// Pearson's statistic of counts that should be equal. The mean is bins - 1, the deviation about sqrt(2 (bins - 1)).
 double chi_square(const std::vector<int>& counts) {
   double total = 0;
   for (const int c : counts) total += c;
@@ -103,7 +103,7 @@ TEST(Rng, BelowIsUniform) {
   std::vector<int> counts(7);
   for (int i = 0; i < 70000; ++i) ++counts[rng.below(7)];
   EXPECT_LT(chi_square(counts), 28);
-  // Two thirds of 2^64: taking the product without the rejection would favour a half of the values twofold.
+  // Two thirds of 2^64: the product without the rejection would make half of the values twice as frequent.
   const std::uint64_t n = 12297829382473034411ULL;
   std::vector<int> thirds(3);
   for (int i = 0; i < 30000; ++i) ++thirds[rng.below(n) / (n / 3 + 1)];
@@ -170,9 +170,9 @@ TEST(Rng, PermutationIsUniform) {
 TEST(Rng, SampleIsPrefixOfPermutation) {
   Rng rng(18);
   for (std::uint32_t k = 0; k <= 20; ++k) {
-    Rng twin = rng;
+    Rng copy = rng;
     const auto sample = rng.sample_without_replacement(20, k);
-    const auto order = twin.permutation(20);
+    const auto order = copy.permutation(20);
     EXPECT_EQ(std::set<std::uint32_t>(sample.begin(), sample.end()).size(), k);
     EXPECT_TRUE(std::equal(sample.begin(), sample.end(), order.begin()));
   }

@@ -11,7 +11,7 @@ double share_of(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// `squares`: of the targets' distances from their mean, summed.
+/// Summary of errors. `squares` is the sum of the squared distances of the targets from their mean.
 Residuals summary(std::vector<double> errors, double squares) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const bool lost = std::any_of(errors.begin(), errors.end(), [](double e) { return std::isnan(e); });
@@ -36,11 +36,11 @@ Residuals summary(std::vector<double> errors, double squares) {
   for (const double e : errors) out.spread += (e - out.mean) * (e - out.mean);
   out.spread = std::sqrt(out.spread / n);
   for (std::size_t i = 0; i < kResidualPercents.size(); ++i) {
-    const double place = kResidualPercents[i] * (n - 1) / 100;
-    const auto below = static_cast<std::size_t>(place);
-    const double part = place - static_cast<double>(below);
+    const double position = kResidualPercents[i] * (n - 1) / 100;
+    const auto below = static_cast<std::size_t>(position);
+    const double part = position - static_cast<double>(below);
     const double next = errors[std::min(below + 1, errors.size() - 1)];
-    // Equal neighbours are their own middle, infinite ones too.
+    // The middle of equal values is that value, also for infinite ones.
     out.quantiles[i] = next == errors[below] ? next : errors[below] + part * (next - errors[below]);
   }
   return out;

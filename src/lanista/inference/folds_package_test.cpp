@@ -1,4 +1,4 @@
-// What a study with folds leaves in best/: the winner's trainings as one, each with the numbers of its own rows.
+// best/ of a study with folds: the winner's trainings as one package, each with its own normalisation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 using engine::testing::kFolder;
 using testing::TemporaryFolder;
 
-/// Columns with gaps, and categories that one row has, so that the training that is measured on it knows nothing of it.
+/// Columns with gaps, and categories of a single row, which the training that is measured on it has never seen.
 std::string gappy_table(bool classes) {
   std::string out = "a,b,kind,target\n";
   Rng rng = Rng(8).split("gaps");
@@ -73,7 +73,7 @@ Trained trained_on_folds(const std::string& path, const std::string& goal, const
           *disk.read(kFolder + "/best/model.onnx")};
 }
 
-/// The blend by its definition, of what every training says of a file that it reads by its own rules.
+/// The blend by its definition, from the predictions of every training with its own normalisation of a file.
 std::vector<double> by_definition(const Trained& all, const std::string& file, bool classes) {
   std::vector<double> out;
   for (const engine::ModelPackage& single : all.singles) {
@@ -97,10 +97,11 @@ std::vector<double> by_definition(const Trained& all, const std::string& file, b
 TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
   for (const bool classes : {true, false}) {
     SCOPED_TRACE(classes ? "classes" : "numbers");
-    const TemporaryFolder place;
-    const std::string path = (place.path() / "table.csv").string(), news = (place.path() / "new.csv").string();
+    const TemporaryFolder temporary;
+    const std::string path = (temporary.path() / "table.csv").string(),
+                      new_rows = (temporary.path() / "new.csv").string();
     testing::write(path, gappy_table(classes));
-    testing::write(news, kNewRows);
+    testing::write(new_rows, kNewRows);
     const Trained all = trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae");
     ASSERT_EQ(all.package.members.size(), 3U);
     std::size_t unseen = 0;
@@ -110,14 +111,14 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
     ASSERT_GT(width, 6U) << "the test's own table";
     EXPECT_EQ(unseen, width - 4) << "each rare category by the one training that is measured on its row";
 
-    const auto raw = data::read_raw(all.package.data, news, real_file_system());
+    const auto raw = data::read_raw(all.package.data, new_rows, real_file_system());
     ASSERT_TRUE(raw) << raw.error().text();
     EXPECT_EQ(raw->missing, 7);
     EXPECT_EQ(static_cast<std::size_t>(raw->unknown), 6 - (width - 4)) << "what one training knows is known";
     auto predictor = *Predictor::create(all.package);
     const std::vector<double> seen = predictor.predict(raw->features);
 
-    const std::vector<double> want = by_definition(all, news, classes);
+    const std::vector<double> want = by_definition(all, new_rows, classes);
     ASSERT_EQ(seen.size(), want.size());
     for (std::size_t i = 0; i < seen.size(); ++i) {
       EXPECT_NEAR(seen[i], want[i], 1e-12 * (1 + std::abs(want[i]))) << i;
@@ -156,10 +157,10 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
   }
 }
 
-TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
+TEST(FoldsPackage, HasTheMeasuredTestMetrics) {
   for (const bool classes : {true, false}) {
-    const TemporaryFolder place;
-    const std::string path = (place.path() / "table.csv").string();
+    const TemporaryFolder temporary;
+    const std::string path = (temporary.path() / "table.csv").string();
     testing::write(path, gappy_table(classes));
     const Trained all =
         trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae", ", split: [0.5, 0.2, 0.3]");
@@ -183,8 +184,8 @@ TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
 }
 
 TEST(FoldsPackage, IsAssessedOnRowsThatNoneOfItsModelsTrainedOn) {
-  const TemporaryFolder place;
-  const std::string path = (place.path() / "table.csv").string();
+  const TemporaryFolder temporary;
+  const std::string path = (temporary.path() / "table.csv").string();
   testing::write(path, gappy_table(true));
   const Trained all = trained_on_folds(path, "maximize val_accuracy");
 

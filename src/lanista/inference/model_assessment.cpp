@@ -22,7 +22,7 @@ using study::PartAssessment;
 
 constexpr std::size_t kRowsPerBatch = 1024;
 
-/// A model, and rows that it says something of, in data as it takes them.
+/// A model with the rows that it predicts, in its own form of the data.
 struct PredictionRequest {
   Predictor* predictor;
   const data::Dataset* data;
@@ -31,7 +31,7 @@ struct PredictionRequest {
 
 using OnPredictions = std::function<void(std::span<const std::int64_t> rows, std::span<const double> predictions)>;
 
-/// Tells the predictions, some rows at a time: the rows' numbers, and [rows, outputs].
+/// Predicts some rows at a time. `report` receives row numbers and predictions [rows, outputs].
 void predict_rows(std::span<const PredictionRequest> all, const OnPredictions& report) {
   for (const PredictionRequest& requested : all) {
     const auto width = static_cast<std::size_t>(requested.data->spec().features.elements_per_sample());
@@ -45,7 +45,7 @@ void predict_rows(std::span<const PredictionRequest> all, const OnPredictions& r
   }
 }
 
-/// Labels and predictions of classes, counted.
+/// Counts of class labels and predictions.
 class ClassCounts {
  public:
   explicit ClassCounts(std::size_t classes) : rows_(classes), predicted_(classes), right_(classes) {}
@@ -110,14 +110,14 @@ class ClassCounts {
   std::int64_t num_nan_ = 0;
 };
 
-/// As many digits as a chart shows: what is kept of single rows is no more than is needed.
+/// Rounds to the digits of a chart, so that a report has no more of single rows than it needs.
 double rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
   return std::strtod(text, nullptr);
 }
 
-/// `most` of the rows, ascending: always the same.
+/// At most `most` of the rows, ascending; a function of its arguments.
 std::vector<std::uint32_t> sampled_rows(std::size_t rows, std::size_t most) {
   Rng rng = Rng(1).split("assessment");
   auto out = rng.sample_without_replacement(static_cast<std::uint32_t>(rows),
@@ -126,7 +126,7 @@ std::vector<std::uint32_t> sampled_rows(std::size_t rows, std::size_t most) {
   return out;
 }
 
-/// Of some outputs: columns of targets and predictions, [rows, shown].
+/// Reports some outputs: columns of targets and predictions, [rows, shown].
 void report_numbers(std::span<const float> targets, std::span<const double> predictions, std::size_t shown,
                     PartAssessment& out) {
   const std::size_t rows = targets.size() / shown;
@@ -176,7 +176,7 @@ PartAssessment assess_numbers(const data::Dataset& data, std::span<const Predict
   return out;
 }
 
-/// Of labels, each for itself: a row has one whose logit is above 0.
+/// Assessment of labels. A label is predicted if its logit is above 0.
 PartAssessment assess_labels(const data::Dataset& data, std::span<const PredictionRequest> all) {
   const auto labels = static_cast<std::size_t>(data.spec().target_size);
   std::vector<std::int64_t> counts(4 * labels);  // [label, truth, prediction]
@@ -218,15 +218,14 @@ PartAssessment assess_part(const data::Dataset& data, std::span<const Prediction
 Result<const data::Dataset*> training_of(const data::Dataset& all, const std::optional<std::int64_t>& fold) {
   if (!fold || (*fold >= 0 && *fold < std::ssize(all.spec().folds))) return &all.training(fold);
   return Error{Code::kInvalidArgument,
-               "the package is of fold " + std::to_string(*fold) + ", which these data have not", all.spec().source};
+               "the package is of fold " + std::to_string(*fold) + ", which these data do not have", all.spec().source};
 }
 
-/// The models of a package and what each is asked. Most packages are one model. Trainings on folds answer one by one
-/// for the rows that they were measured on, and together for the test part, which none of them knows; raw there, since
-/// each normalises in its own way.
+/// The models of a package with the rows that each predicts. With folds, each training predicts its own validation
+/// rows. On the test part all predict raw rows together, because each has its own normalisation.
 class AssessmentRequests {
  public:
-  /// `data` as the package's data are, and outlives this.
+  /// `data` has the form of the package's data and outlives this.
   static Result<AssessmentRequests> of(const engine::ModelPackage& package, const data::Dataset& data) {
     AssessmentRequests out;
     out.data_ = &data;
@@ -292,7 +291,7 @@ Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package,
   LANISTA_TRY(check_same_data(package, spec));
   LANISTA_ASSIGN(auto requests, AssessmentRequests::of(package, *data));
   study::ModelAssessment out;
-  // An ensemble is begun with the winner.
+  // The first member of an ensemble is the winner.
   const nlohmann::json& first = package.members.size() == 1 ? package.facts : package.facts.at("members").at(0);
   out.trial = TrialId{first.at("trial").get<std::uint32_t>()};
   out.weights_hash = identity_of(package);

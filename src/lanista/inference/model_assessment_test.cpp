@@ -1,4 +1,4 @@
-// What the report shows of a winner, of studies that are really trained.
+// Assessments of winners for the report, from studies with real training.
 #include "lanista/inference/model_assessment.h"
 
 #include <gtest/gtest.h>
@@ -106,14 +106,14 @@ TEST(AssessModel, CountsConfusedClasses) {
         EXPECT_GE(score.recall, of.classes[k - 1].recall);
       }
     }
-    // What the study measured is what this counts.
+    // The counts give the study's metrics.
     const double accuracy = at == 0 ? study.result().metrics.at("val_accuracy") : study.view.test.at("test_accuracy");
     EXPECT_DOUBLE_EQ(right / static_cast<double>(rows.size()), accuracy);
   }
   EXPECT_EQ(assess_model(study.package, study.data, false)->parts.size(), 1U);
 }
 
-/// A table with two thousand rows, so that not all of them are drawn.
+/// A table with two thousand rows, so that only some of them are sampled.
 std::string table() {
   std::string out = "a,b,y\n";
   Rng rng = Rng(8).split("table");
@@ -126,12 +126,12 @@ std::string table() {
 }
 
 TEST(AssessModel, ReportsResidualsOfNumbers) {
-  const testing::TemporaryFolder place;
-  testing::write(place.path() / "t.csv", table());
+  const testing::TemporaryFolder temporary;
+  testing::write(temporary.path() / "t.csv", table());
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\n"
       "train: {epochs: 2, metrics: [mae, rmse]}\ndata: {source: \"csv:" +
-      (place.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
+      (temporary.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
 
   const auto assessed = assess_model(study.package, study.data, false);
 
@@ -156,7 +156,7 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
   EXPECT_NEAR(std::sqrt(square), study.result().metrics.at("val_rmse"), 1e-6 * std::sqrt(square));
   EXPECT_GE(of.residuals[0].quantiles[3], off[off.size() / 2 - 1]);
   EXPECT_LE(of.residuals[0].quantiles[3], off[off.size() / 2]);
-  // Single rows: so many, pairs of one row each, with five digits, and not the first ones.
+  // Single rows: the expected number, one pair for each row, five digits, and not the first rows.
   EXPECT_EQ(of.actual.size(), PartAssessment::kMaxPoints);
   std::multimap<long, double> pairs;
   for (std::size_t i = 0; i < rows.size(); ++i) pairs.emplace(std::lround(10 * targets[i]), predictions[i][0]);
@@ -175,12 +175,12 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
   std::size_t same = 0;
   for (std::size_t k = 0; k < of.actual.size(); ++k)
     same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
-  EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not drawn ones";
+  EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not sampled ones";
   EXPECT_EQ(study::assessment_json(*assess_model(study.package, study.data, false)), study::assessment_json(*assessed));
 }
 
 TEST(AssessModel, CountsEveryLabelSeparately) {
-  const TemporaryFolder place;
+  const TemporaryFolder temporary;
   std::string table = "a,b,c,often,seldom,never\n";
   Rng rng = Rng(6).split("labels");
   for (int i = 0; i < 3000; ++i) {
@@ -188,11 +188,11 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
     table += std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c) + "," +
              (a + 0.3 * rng.normal() > -1 ? "1," : "0,") + (b + c > 2.2 ? "1," : "0,") + "0\n";
   }
-  testing::write(place.path() / "t.csv", table);
+  testing::write(temporary.path() / "t.csv", table);
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
       "data: {source: \"csv:" +
-      (place.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
+      (temporary.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
   ASSERT_TRUE(study.data.spec().multilabel);
 
   const auto assessed = assess_model(study.package, study.data, true);
@@ -213,17 +213,17 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
     ASSERT_EQ(of->classes.size(), 3U);
     double before = 0;
     for (const study::ClassScore& score : of->classes) {
-      double has = 0, said = 0, both = 0;
+      double has = 0, predicted = 0, both = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const bool is = truth[3 * i + static_cast<std::size_t>(score.label)] == 1;
-        const bool told = predictions[i][static_cast<std::size_t>(score.label)] > 0;
+        const bool is_predicted = predictions[i][static_cast<std::size_t>(score.label)] > 0;
         has += is ? 1 : 0;
-        said += told ? 1 : 0;
-        both += is && told ? 1 : 0;
+        predicted += is_predicted ? 1 : 0;
+        both += is && is_predicted ? 1 : 0;
       }
       EXPECT_EQ(static_cast<double>(score.rows), has);
       EXPECT_DOUBLE_EQ(score.recall, has > 0 ? both / has : 0);
-      EXPECT_DOUBLE_EQ(score.precision, said > 0 ? both / said : 0);
+      EXPECT_DOUBLE_EQ(score.precision, predicted > 0 ? both / predicted : 0);
       EXPECT_LE(before, score.f1()) << "the worst come first";
       before = score.f1();
       worst = std::min(worst, score.f1());

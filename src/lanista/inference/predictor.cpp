@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 64;
 
-/// The program's fresh state with the package's weights in it: optimiser slots are of no use here.
+/// The program's initial state with the package's weights. Optimiser slots are not used here.
 Result<std::vector<Tensor>> state_with_weights(std::vector<Tensor> state, const graph::Graph& model,
                                                std::span<const Tensor> weights, const graph::OpTable& ops) {
   LANISTA_ASSIGN(const auto wanted, graph::parameters(model, ops));
@@ -46,7 +46,7 @@ Result<nn::Program> compile(const graph::Graph& model, std::span<const Tensor> w
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
   nn::ProgramOptions program_options;
   program_options.max_batch = batch;
-  program_options.precision = stored(precision_of(precision));  // own kernels know no other
+  program_options.precision = stored(precision_of(precision));  // lanista kernels have no other
   program_options.backend = &nn::cpu_backend(isa);
   program_options.operators = &operators;
   LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options));
@@ -61,7 +61,7 @@ std::vector<double> run(nn::Program& program, std::span<const float> features, s
   const std::size_t rows = features.size() / width;
   const auto outputs = static_cast<std::size_t>(program.prediction_size());
   std::vector<double> out(rows * outputs);
-  const kernels::FlushToZero as_workers;  // part of the numerics
+  const kernels::FlushToZero as_workers;  // part of the numeric class
   for (std::size_t at = 0; at < rows; at += batch_size) {
     const std::size_t count = std::min(batch_size, rows - at);
     nn::Batch batch;
@@ -72,12 +72,12 @@ std::vector<double> run(nn::Program& program, std::span<const float> features, s
   return out;
 }
 
-/// What the file does to its input first.
+/// Normalises inputs as the file does.
 void normalize(const formats::ImportedModel& model, std::span<float> features, std::int64_t per_sample) {
   if (!model.missing.empty()) {
     const auto width = static_cast<std::size_t>(per_sample);
     for (std::size_t i = 0; i < features.size(); ++i) {
-      // One entry for everything, or one a run of features (a channel), or one a feature.
+      // One entry for all features, for each run of features (a channel), or for each feature.
       const std::size_t run = width / model.missing.size();
       if (std::isnan(features[i])) features[i] = static_cast<float>(model.missing[i % width / run]);
     }
@@ -89,7 +89,7 @@ void normalize(const formats::ImportedModel& model, std::span<float> features, s
   inside.apply(features, per_sample);
 }
 
-/// What the file does to its output last.
+/// Scaling of the file's outputs.
 nn::TargetScaling target_scaling_in(const formats::ImportedModel& model) {
   return {model.target_mean, model.target_scale};
 }
@@ -98,14 +98,14 @@ nn::TargetScaling target_scaling_of(const std::optional<data::Normalization>& ta
   return targets ? nn::TargetScaling{targets->mean, targets->scale} : nn::TargetScaling{};
 }
 
-/// What a member with units of its own does to raw features.
+/// Conversion of raw features for a member with its own normalisation.
 data::PostProcess post_process_of(const engine::ModelMember::Preprocessing& units) {
   data::PostProcess out{units.features, {}, units.unseen};
   for (const double value : units.missing) out.missing.push_back(static_cast<float>(value));
   return out;
 }
 
-/// The metrics of a package's study that we know, and all others that suit its task. A caller's own are unknown here.
+/// The known metrics of a package's study, and all others for its task. Metrics of a caller are unknown here.
 Result<std::vector<std::string>> metrics_of(const engine::ModelPackage& package) {
   const study::Targets targets = package.data.targets();
   const step::Loss* loss = step::find_loss(package.loss);
@@ -113,7 +113,7 @@ Result<std::vector<std::string>> metrics_of(const engine::ModelPackage& package)
     return Error{Code::kDataLoss, "loss '" + package.loss + "' does not fit the package's data", ""};
   }
   std::vector<std::string> metrics = study::applicable_metrics(targets);
-  // Every position of a text is a row: who ranks all of them would keep vocabulary times text in memory.
+  // Every position of a text is a row, so ranking metrics would need memory for vocabulary times text.
   std::erase_if(metrics, [&](const std::string& name) {
     return package.data.positions > 0 &&
            train::Evaluation(package.loss, {name}, package.data.width()).requested().scores;
@@ -125,7 +125,7 @@ Result<std::vector<std::string>> metrics_of(const engine::ModelPackage& package)
   return metrics;
 }
 
-/// The elements of an input as the program takes them.
+/// The elements of an input as float32.
 Result<std::vector<float>> as_features(const Tensor& input) {
   std::vector<float> features;
   const auto take = [&](const auto& elements) {
@@ -152,10 +152,10 @@ Result<std::vector<float>> as_features(const Tensor& input) {
 
 }  // namespace
 
-/// One of a package's models, compiled.
+/// One compiled model of a package.
 struct CompiledMember {
   nn::Program program;
-  std::optional<data::PostProcess> post_process;  ///< of features that the package leaves raw
+  std::optional<data::PostProcess> post_process;  ///< Conversion of raw features, if the package has none.
   nn::TargetScaling unit;
 };
 
@@ -167,9 +167,9 @@ struct Predictor::Impl {
   std::vector<std::string> metrics;
   study::Targets targets;
   std::size_t width;
-  std::int64_t answer;  ///< numbers that are one (data::DataSpec::width)
+  std::int64_t answer;  ///< Numbers in one prediction (data::DataSpec::width).
   kernels::Isa isa;
-  nn::TargetScaling unit;  ///< in which the loss is taken
+  nn::TargetScaling unit;  ///< Unit of the loss.
 };
 
 Predictor::Predictor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -186,7 +186,7 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
     if (program.prediction_size() != wanted) {
       return Error{Code::kDataLoss,
                    "the model gives " + std::to_string(program.prediction_size()) +
-                       " numbers a sample, the package says " + std::to_string(wanted),
+                       " numbers for each sample, the package needs " + std::to_string(wanted),
                    ""};
     }
     const engine::ModelMember::Preprocessing units = package.preprocessing_of(member);
@@ -245,7 +245,7 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
   if (!features_shape.empty()) features_shape.front() = graph::kBatch;
   if (features_shape != wanted.dims || input.elements() == 0) {
     return Error{Code::kInvalidArgument,
-                 "the input is " + graph::Shape{input.shape}.text() + ", the model takes " + wanted.text(), ""};
+                 "the input is " + graph::Shape{input.shape}.text() + ", the model needs " + wanted.text(), ""};
   }
   LANISTA_ASSIGN(std::vector<float> features, as_features(input));
   const std::int64_t width = wanted.elements_per_sample();
@@ -264,7 +264,7 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
 
 namespace {
 
-/// A package's ONNX file, read by our own reader and ready to use.
+/// A package's ONNX file, read by our own reader and ready to predict.
 class ReimportedModel {
  public:
   static Result<ReimportedModel> create(const engine::ModelPackage& package, const formats::OnnxModel& file) {
@@ -283,7 +283,7 @@ class ReimportedModel {
 
   std::int64_t outputs() const { return members_.front().program.prediction_size(); }
 
-  /// Of raw samples.
+  /// Predictions of raw samples.
   std::vector<double> predict(std::span<const float> raw, std::int64_t width) {
     std::vector<std::vector<double>> predictions;
     for (Member& member : members_) {
@@ -316,11 +316,11 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   LANISTA_ASSIGN(auto theirs, ReimportedModel::create(package, decoded));
   LANISTA_ASSIGN(auto ours, Predictor::create(package));
   if (theirs.outputs() != ours.outputs()) {
-    return Error{Code::kDataLoss, "the ONNX model gives another number of outputs", ""};
+    return Error{Code::kDataLoss, "the ONNX model has a different number of outputs", ""};
   }
 
-  // Inputs about as training of the first member saw them, normal or tokens. Both sides begin with them raw, as floats
-  // hold that.
+  // Inputs similar to the first member's training rows: normally distributed, or tokens. Both sides start from raw
+  // float32 values.
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   std::vector<float> features(width * static_cast<std::size_t>(samples));
   Rng rng = Rng(1).split("onnx check");
@@ -336,7 +336,7 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
 
   const auto expected = ours.predict(features);
   const auto seen = theirs.predict(raw, numbers);
-  // One, in the targets' unit.
+  // The value 1 in the unit of the targets.
   const auto& targets = package.data.target_normalization;
   const auto outputs = static_cast<std::size_t>(ours.outputs());
   double largest = 0;
@@ -344,16 +344,16 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
     double difference = 0, size = 0;
     for (std::size_t k = 0; k < outputs; ++k) {
       const double one = targets ? targets->scale[k] : 1;
-      const double ours_says = expected[first + k], theirs_says = seen[first + k];
-      // A NaN on one side only is as different as can be, and so is an infinite number.
-      if (std::isnan(theirs_says) != std::isnan(ours_says)) return Error{Code::kDataLoss, "NaN on one side only", ""};
-      if (std::isinf(theirs_says) || std::isinf(ours_says)) {
-        if (theirs_says == ours_says) continue;
+      const double our_value = expected[first + k], their_value = seen[first + k];
+      // A NaN or an infinity on one side only is the largest possible difference.
+      if (std::isnan(their_value) != std::isnan(our_value)) return Error{Code::kDataLoss, "NaN on one side only", ""};
+      if (std::isinf(their_value) || std::isinf(our_value)) {
+        if (their_value == our_value) continue;
         return Error{Code::kDataLoss, "an infinite number on one side only", ""};
       }
-      if (std::isnan(ours_says)) continue;
-      difference = std::max(difference, std::abs(theirs_says - ours_says) / one);
-      size = std::max(size, std::abs(ours_says) / one);
+      if (std::isnan(our_value)) continue;
+      difference = std::max(difference, std::abs(their_value - our_value) / one);
+      size = std::max(size, std::abs(our_value) / one);
     }
     largest = std::max(largest, difference / (1 + size));
   }

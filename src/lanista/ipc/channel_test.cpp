@@ -18,24 +18,24 @@ namespace {
 
 constexpr std::uint16_t kKind = 7;
 
-// What comes out of pieces is what went in, as far as it was whole; or, of bytes that were tampered with, less, and
-// why.
+// From any pieces the same messages result, as far as they are whole. From damaged bytes fewer messages and an error
+// result.
 TEST(FrameReader, SplitsStreamIntoMessages) {
   const Rng root(6);
   int damaged = 0;
   for (std::uint64_t number = 0; number < 500; ++number) {
     Rng rng = root.split(number);
-    std::vector<Message> said;
+    std::vector<Message> sent;
     std::string bytes;
     for (std::uint64_t i = 1 + rng.below(6); i > 0; --i) {
       const auto kind = static_cast<std::uint16_t>(rng.below(65536));
-      said.push_back({kind, std::string(rng.below(60), static_cast<char>(rng.below(256)))});
-      encode_frame(said.back().kind, said.back().text, bytes);
+      sent.push_back({kind, std::string(rng.below(60), static_cast<char>(rng.below(256)))});
+      encode_frame(sent.back().kind, sent.back().text, bytes);
     }
     const bool tampers = rng.below(3) == 0;
     if (tampers) bytes[rng.below(bytes.size())] ^= static_cast<char>(1 + rng.below(255));
     FrameReader reader;
-    std::vector<Message> heard;
+    std::vector<Message> received;
     std::optional<Error> fault;
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t piece = std::min<std::size_t>(1 + rng.below(20), bytes.size() - at);
@@ -45,17 +45,17 @@ TEST(FrameReader, SplitsStreamIntoMessages) {
         auto message = reader.next();
         if (!message) fault = message.error();
         if (!message || !*message) break;
-        ASSERT_FALSE(fault) << "it goes on behind damage";
-        heard.push_back(**message);
+        ASSERT_FALSE(fault) << "it continues after damage";
+        received.push_back(**message);
       }
     }
-    ASSERT_LE(heard.size(), said.size());
-    for (std::size_t i = 0; i < heard.size(); ++i) ASSERT_EQ(heard[i], said[i]) << number;
+    ASSERT_LE(received.size(), sent.size());
+    for (std::size_t i = 0; i < received.size(); ++i) ASSERT_EQ(received[i], sent[i]) << number;
     if (tampers) {
-      ASSERT_LT(heard.size(), said.size()) << "damage went through";
+      ASSERT_LT(received.size(), sent.size()) << "damage went through";
       damaged += fault.has_value() ? 1 : 0;
     } else {
-      ASSERT_EQ(heard.size(), said.size());
+      ASSERT_EQ(received.size(), sent.size());
       ASSERT_TRUE(reader.empty());
     }
     if (fault) {
@@ -97,17 +97,17 @@ TEST(Channel, ReceivesSplitMessages) {
     Rng rng = root.split(number);
     std::array<int, 2> ends{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-    std::vector<std::string> said;
+    std::vector<std::string> sent;
     std::string bytes;
     for (std::uint64_t i = 1 + rng.below(5); i > 0; --i) {
-      said.emplace_back(rng.below(40), static_cast<char>('a' + rng.below(26)));
-      encode_frame(kKind, said.back(), bytes);
+      sent.emplace_back(rng.below(40), static_cast<char>('a' + rng.below(26)));
+      encode_frame(kKind, sent.back(), bytes);
     }
     const std::size_t cut = rng.below(3) == 0 ? rng.below(bytes.size()) : bytes.size();
-    std::vector<std::string> heard;
+    std::vector<std::string> received;
     Channel channel(ends[0]);
     const auto listen = [&](double seconds) {
-      while (const auto message = channel.receive(seconds)) heard.push_back(message->text);
+      while (const auto message = channel.receive(seconds)) received.push_back(message->text);
     };
     for (std::size_t at = 0; at < cut;) {
       const std::size_t piece = std::min<std::size_t>(1 + rng.below(9), cut - at);
@@ -119,37 +119,37 @@ TEST(Channel, ReceivesSplitMessages) {
     listen(10);
 
     ASSERT_TRUE(channel.closed());
-    ASSERT_LE(heard.size(), said.size());
-    for (std::size_t i = 0; i < heard.size(); ++i) ASSERT_EQ(heard[i], said[i]);
+    ASSERT_LE(received.size(), sent.size());
+    for (std::size_t i = 0; i < received.size(); ++i) ASSERT_EQ(received[i], sent[i]);
     if (cut == bytes.size()) {
-      ASSERT_EQ(heard.size(), said.size());
+      ASSERT_EQ(received.size(), sent.size());
     }
   }
 }
 
-// Both write more than the system keeps for them, before either reads.
+// Both sides write more than the system buffers, before either reads.
 TEST(Channel, AllowsBothSidesToWriteAtOnce) {
   const std::string large(3'000'000, 'x');
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-  std::array<int, 2> heard{};
+  std::array<int, 2> received{};
   {
     std::vector<std::jthread> sides;
     for (std::size_t side = 0; side < 2; ++side) {
       sides.emplace_back([&, side] {
         Channel channel(ends[side]);
         for (int i = 0; i < 3; ++i) channel.send(kKind, large);
-        while (heard[side] < 3) {
+        while (received[side] < 3) {
           const auto message = channel.receive(30);
           if (!message || message->text != large) break;
-          ++heard[side];
+          ++received[side];
         }
         channel.flush(30);
       });
     }
   }
 
-  EXPECT_EQ(heard, (std::array<int, 2>{3, 3}));
+  EXPECT_EQ(received, (std::array<int, 2>{3, 3}));
 }
 
 TEST(Channel, ClosesAtInvalidMessageWithReason) {

@@ -7,15 +7,18 @@
 // The hosts of a study's worker processes. The study file has it as `cluster`.
 namespace lanista::study {
 
-/// cluster.ssh: this machine.
+/// The name of this machine in cluster.ssh.
 inline constexpr std::string_view kHere = "here";
-/// Where worker processes are, run.workers in all; nothing: here. Never changes results.
+/// The hosts of the worker processes, run.workers in all. By default all run on this machine. Never changes results.
 struct ClusterConfig {
-  std::vector<std::string> ssh;          ///< hosts, to which they are dealt in turn, or kHere
-  std::vector<std::string> slurm;        ///< options of the jobs in which they are, one each
-  std::vector<std::string> places = {};  ///< hosts to which places of run.pipeline but a worker's own are dealt, or
-                                         ///< kHere; none: all are where the worker is, and see the same memory
-  double link_us = 0, link_gb_per_second = 0;  ///< of links to them, as plans count them; no speed: not at all
+  std::vector<std::string> ssh;    ///< Hosts to which the workers are assigned in turn, or kHere.
+  std::vector<std::string> slurm;  ///< Options of the Slurm jobs in which the workers run, one in each text.
+  /// Hosts to which the ranks of run.pipeline except a worker's own are assigned in turn, or kHere. Empty: all ranks
+  /// are on the worker's machine and share its memory.
+  std::vector<std::string> places = {};
+  double link_us = 0;             ///< Latency of a link to those hosts for plans, in microseconds.
+  double link_gb_per_second = 0;  ///< Speed of such a link for plans, in GB/s; 0: plans do not count links.
+  /// Whether all workers run on this machine.
   bool is_here() const { return ssh.empty() && slurm.empty(); }
 };
 

@@ -47,7 +47,7 @@ Result<std::optional<Message>> FrameReader::next() {
   if (rest.size() < whole) return std::optional<Message>();
   const auto frame = frame_at(rest, 0, kMaxBytes);
   if (!frame) {
-    error_ = Error{Code::kDataLoss, "a message whose bytes do not match their checksum", ""};
+    error_ = Error{Code::kDataLoss, "a message with bytes that do not match their checksum", ""};
     return *error_;
   }
   Message message{frame->type, std::string(frame->payload)};

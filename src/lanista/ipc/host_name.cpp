@@ -13,9 +13,9 @@ std::string local_host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
-std::string sanitize_host_name(std::string_view told) {
+std::string sanitize_host_name(std::string_view name) {
   constexpr std::size_t kMost = 64;  // HOST_NAME_MAX of Linux
-  std::string out(told.substr(0, kMost));
+  std::string out(name.substr(0, kMost));
   std::ranges::replace_if(
       out, [](char c) { return c <= ' ' || c > '~'; }, '?');
   return out;

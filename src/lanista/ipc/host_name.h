@@ -3,14 +3,14 @@
 #include <string>
 #include <string_view>
 
-// Names of machines, as they call themselves.
+// Names of machines.
 namespace lanista::engine {
 
-/// What this machine calls itself; on Slurm that is the node. Empty: it does not say.
+/// The name of this machine as the system reports it; on Slurm the name of the node. Empty if the system reports none.
 std::string local_host_name();
 
-/// A name that somebody else told, fit for logs, terminals and pages: letters, digits and other visible ASCII, anything
-/// else a '?', 64 characters at most.
-std::string sanitize_host_name(std::string_view told);
+/// A name from another machine, made safe for logs, terminals and pages. Visible ASCII stays, any other byte becomes
+/// '?', and the result has at most 64 characters.
+std::string sanitize_host_name(std::string_view name);
 
 }  // namespace lanista::engine

@@ -26,7 +26,7 @@ bool is_safe_for_shell(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return is_safe_for_shell(c); });
 }
 
-/// For the shell behind ssh.
+/// A word quoted for the remote shell of ssh.
 std::string quote_for_shell(const std::string& word) {
   if (!word.empty() && is_safe_for_shell(word)) return word;
   std::string out = "'";
@@ -44,7 +44,7 @@ RemoteLauncher ssh_launcher(const std::string& host, const std::vector<std::stri
   if (host == study::kHere) return {};
   std::vector<std::string> all{"ssh", "-T", "-o", "BatchMode=yes"};
   all.insert(all.end(), options.begin(), options.end());
-  // Behind `--` neither the host nor a word after it is an option.
+  // After `--` neither the host nor a later word is an option.
   all.insert(all.end(), {"--", host});
   for (const std::string& word : arguments) all.push_back(quote_for_shell(word));
   std::string name = host.substr(host.rfind('@') + 1);
@@ -59,10 +59,11 @@ RemoteLauncher ssh_launcher(const std::string& host, const std::vector<std::stri
 
 std::vector<RemoteLauncher> ssh_and_slurm_launchers(const study::ClusterConfig& cluster, const ProgramPaths& programs) {
   std::vector<RemoteLauncher> out;
-  for (const std::string& host : cluster.ssh)
+  for (const std::string& host : cluster.ssh) {
     out.push_back(ssh_launcher(host, {}, append_worker_command({}, programs.path_on(host))));
+  }
   if (!cluster.slurm.empty()) {
-    // Without --unbuffered srun hands lines on, and a message is none.
+    // Without --unbuffered srun forwards whole lines, and a message is no line.
     std::vector<std::string> arguments{"srun", "--unbuffered", "--nodes=1", "--ntasks=1"};
     for (const std::string& option : cluster.slurm) {
       arguments.push_back(option.starts_with('-') ? option : "--" + option);
@@ -75,7 +76,7 @@ std::vector<RemoteLauncher> ssh_and_slurm_launchers(const study::ClusterConfig& 
 
 std::vector<RemoteLauncher> stage_launchers(const std::vector<std::string>& hosts, const ProgramPaths& programs) {
   std::vector<RemoteLauncher> out;
-  // A step waits for them: a machine that is off is to be found out soon.
+  // A step waits for these hosts, so an unreachable one must be detected soon.
   for (const std::string& host : hosts) {
     out.push_back(ssh_launcher(host, {"-o", "ConnectTimeout=20"}, {programs.path_on(host), "stage"}));
   }
@@ -87,7 +88,8 @@ Result<RemoteLauncher> command_launcher(const std::string& command, const std::s
   std::vector<std::string> arguments;
   for (std::string word; in >> word;) arguments.push_back(word);
   if (arguments.empty()) {
-    return Error{Code::kInvalidArgument, "no command; allowed: one that runs what follows it, somewhere", "--launch"};
+    return Error{Code::kInvalidArgument, "no command; allowed: a command that runs its arguments on some machine",
+                 "--launch"};
   }
   return RemoteLauncher{command, append_worker_command(std::move(arguments), program)};
 }

@@ -24,17 +24,17 @@ namespace lanista::engine {
 namespace {
 
 constexpr std::array kOwnFaults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-// By which a terminal, a batch system or a user asks the engine, and all that it began, to come to an end.
+// Signals by which a terminal, a batch system or a user asks the engine and its children to end.
 constexpr std::array kOfTheEngine{SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 constexpr int kNoProgram = 127;
-constexpr int kSignalled = 128, kSignals = 32;  // what shells add to a signal's number, and how many there may be
+constexpr int kSignalled = 128, kSignals = 32;  // shells add 128 to a signal's number; there are 32 signals
 
-/// In a child, between fork and its work: only async-signal-safe calls. What it does of these signals is its own affair
-/// again; `death` is what it gets when its parent dies.
+/// Prepares a child between fork and its work, with async-signal-safe calls only. It restores the default actions of
+/// these signals. The child receives `death` when its parent dies.
 void begin_child(pid_t parent, int death) {
   ::prctl(PR_SET_PDEATHSIG, death);
-  if (::getppid() != parent) ::_exit(kNoProgram);  // it has died meanwhile
+  if (::getppid() != parent) ::_exit(kNoProgram);  // the parent died in the meantime
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   for (const int signal : kOwnFaults) ::sigaction(signal, &plain, nullptr);
@@ -51,11 +51,11 @@ void settle_child(pid_t parent) {
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // sockets of other workers, and the lock of the log, are not its own
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // sockets of other workers, and the lock of the log
 }
 
-/// A program of its own that talks to the engine by its standard streams. What asks the engine to pause does not reach
-/// it: its process group is another one.
+/// Prepares a launcher that forwards messages over its standard streams. It gets a process group of its own, so that
+/// signals for the engine do not reach it.
 void settle_messenger(pid_t parent, int socket) {
   begin_child(parent, SIGTERM);
   struct sigaction plain {};
@@ -130,7 +130,7 @@ LaunchWorker launch_function(std::function<void(const std::string& socket)> body
       } catch (...) {
         code = 1;
       }
-      ::_exit(code);  // the parent's objects are not the child's to destroy
+      ::_exit(code);  // the child must not destroy the parent's objects
     }
     return LaunchedWorker{child};
   };
@@ -145,12 +145,12 @@ bool ProcessEnd::is_own_fault() const {
 }
 
 ProcessEnd ProcessEnd::as_launcher_exit() const {
-  const bool tells = is_known && signal == 0 && code > kSignalled && code < kSignalled + kSignals;
-  return tells ? ProcessEnd{.signal = code - kSignalled} : *this;
+  const bool is_signal = is_known && signal == 0 && code > kSignalled && code < kSignalled + kSignals;
+  return is_signal ? ProcessEnd{.signal = code - kSignalled} : *this;
 }
 
 std::string ProcessEnd::text() const {
-  if (!is_known) return "has ended, the system does not say how";
+  if (!is_known) return "has ended; the system reports no status";
   if (signal == 0) return "ended with exit code " + std::to_string(code);
   return "was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
 }
@@ -172,7 +172,7 @@ std::optional<ProcessEnd> wait_for_exit(pid_t process, double seconds) {
     int status = 0;
     const pid_t found = ::waitpid(process, &status, WNOHANG);
     if (found == process) return end_of(status);
-    if (found < 0 && errno != EINTR) return ProcessEnd{.is_known = false};  // SIGCHLD is ignored here, say
+    if (found < 0 && errno != EINTR) return ProcessEnd{.is_known = false};  // for example, SIGCHLD is ignored
     if (std::chrono::steady_clock::now() >= until) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

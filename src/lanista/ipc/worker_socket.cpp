@@ -17,7 +17,7 @@
 namespace lanista::engine {
 namespace {
 
-constexpr int kWaitingGuests = 64;
+constexpr int kListenBacklog = 64;
 
 Error refused_by_system(const std::string& what, const std::string& path) {
   const Code code = errno == ENOENT ? Code::kNotFound : Code::kIo;
@@ -33,8 +33,8 @@ Split split(const std::string& path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-/// The path of a socket, of any length, as an address: the folder is opened, which must be no link, and stays open with
-/// this value; the socket's name is relative to it.
+/// The address of a socket with a path of any length. The folder is opened, which must be no link, and stays open with
+/// this object. The address is the socket's name relative to it.
 class Address {
  public:
   explicit Address(const std::string& path)
@@ -91,11 +91,11 @@ Result<int> listen_at(const std::string& path) {
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.valid()) return refused_by_system("the system gives no socket", path);
   LANISTA_TRY(address.clear(path));
-  ::fchmod(socket.get(), 0600);  // before there is a file that others could open
+  ::fchmod(socket.get(), 0600);  // before other users can open the file
   if (::bind(socket.get(), address.get(), Address::size()) != 0) {
     return refused_by_system("cannot make a socket", path);
   }
-  const bool ready = address.close_to_others() && ::listen(socket.get(), kWaitingGuests) == 0;
+  const bool ready = address.close_to_others() && ::listen(socket.get(), kListenBacklog) == 0;
   if (ready) return socket.release();
   const Error error = refused_by_system("cannot listen at a socket", path);
   static_cast<void>(address.clear(path));
@@ -136,11 +136,11 @@ WorkerSocket::~WorkerSocket() {
 
 std::optional<WorkerSocket::Connection> WorkerSocket::accept() {
   while (true) {
-    const int guest = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (guest < 0) return std::nullopt;
-    Channel channel(guest);
+    const int client = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (client < 0) return std::nullopt;
+    Channel channel(client);
     ucred peer{};
-    if (is_of_this_user(guest, peer)) return Connection{std::move(channel), peer.pid};
+    if (is_of_this_user(client, peer)) return Connection{std::move(channel), peer.pid};
   }
 }
 

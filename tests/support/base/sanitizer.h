@@ -1,7 +1,7 @@
 #pragma once
 
-// LANISTA_SANITIZED is 1 under a sanitizer that keeps memory and addresses for itself, so that what malloc gives and
-// what a process holds say little; else 0. g++ tells by macros, clang by features.
+// LANISTA_SANITIZED is 1 under a sanitizer that reserves memory and addresses, so that measured memory means little;
+// else 0. g++ defines macros, clang has features.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LANISTA_SANITIZED 1
 #elif defined(__has_feature)

@@ -3,8 +3,8 @@
 
 #include "lanista/base/frame.h"
 #include "lanista/engine/core/engine.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/io/studyfile/space_preview.h"
+#include "support/engine/core/test_support.h"
 #include "support/io/studyfile/test_spaces.h"
 
 namespace lanista::engine {
@@ -63,7 +63,7 @@ TEST(ModelSpaceStudy, KeepsSampledModelsAndResumesExactly) {
     options.workers = static_cast<std::int64_t>(cut % 3) + 1;
     const auto resumed = bench.resume(options);
     ASSERT_TRUE(resumed.ok()) << resumed.error().text();
-    ASSERT_EQ(bench.canonical(), whole.canonical()) << "cut behind record " << cut;
+    ASSERT_EQ(bench.canonical(), whole.canonical()) << "cut after record " << cut;
   }
 }
 
@@ -80,7 +80,7 @@ TEST(ModelSpaceStudy, IsPreviewedBeforeItRuns) {
       << text;
   EXPECT_NE(text.find("# sample 5: "), std::string::npos);
   EXPECT_NE(text.find("# shapes of sample 1\n#   %0 = input(shape=[6])"), std::string::npos) << text;
-  // It can stand behind a resolved study.
+  // The text is valid after a resolved study.
   EXPECT_TRUE(studyfile::read_study(studyfile::write_study(config) + text, "tiny.yaml").ok());
 }
 
@@ -105,7 +105,7 @@ TEST(ModelSpaceStudy, WarnsWhenNothingVaries) {
   plain.space.mutate = {{"widen", Options::object()}};
   EXPECT_EQ(note(plain), "");
   EXPECT_EQ(note(study_over_space(3)), "");
-  // What is recommended is a study file, and something to search.
+  // The recommendation is a valid study file with something to search.
   const auto wider = studyfile::read_study("space: {mutate: [widen, deepen], params: {lr: log(0.001, 0.3)}}", "s");
   ASSERT_TRUE(wider.ok()) << wider.error().text();
   EXPECT_EQ(wider->space.params.parameters().size(), 1U);

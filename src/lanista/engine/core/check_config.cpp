@@ -1,4 +1,4 @@
-// What the engine asks of a configuration, whoever wrote it: counts, names, and settings that exclude each other.
+// Checks of counts, names, and settings that exclude each other.
 #include "lanista/engine/core/check_config.h"
 
 #include <algorithm>
@@ -6,13 +6,13 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/ipc/remote_launcher.h"
-#include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/study/epoch_schedule.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::engine {
 namespace {
 
-/// Epochs that read a growing share of the rows.
+/// Checks epochs that read a growing share of the rows.
 Result<void> check_growing(const study::TrainConfig& train) {
   if (!train.all_rows_at) return {};
   const std::string at = "is " + std::to_string(*train.all_rows_at);
@@ -34,7 +34,7 @@ Result<void> check_growing(const study::TrainConfig& train) {
   return {};
 }
 
-/// What is made of a start, where there is one.
+/// Checks the settings that need a start.
 Result<void> check_start(const study::TrainConfig& train) {
   const bool off = train.start == study::kStartOff;
   const auto refused = [](const char* key, const std::string& what) -> Result<void> {
@@ -46,21 +46,21 @@ Result<void> check_start(const study::TrainConfig& train) {
   }
   if (train.start_recalibrate > 0 && off) {
     return refused("train.start_recalibrate", "is " + std::to_string(train.start_recalibrate) +
-                                                  ", and train.start is off; say parent, study, zoo or file there");
+                                                  ", and train.start is off; allowed there: parent, study, zoo, file");
   }
   if (train.start_optimizer == study::kCarryOptimizer && (off || train.start == study::kStartFile)) {
-    return refused("train.start_optimizer",
-                   "is 'carry', and train.start is " + train.start +
-                       "; it goes with parent, study and zoo: a file has no optimizer's state");
+    return refused("train.start_optimizer", "is 'carry', and train.start is " + train.start +
+                                                "; it needs parent, study or zoo: a file has no optimizer state");
   }
   if (train.start_shrink == study::kShrinkByLoss && (off || train.start == study::kStartFile)) {
-    return refused("train.start_shrink", "is 'loss', and train.start is " + train.start +
-                                             "; it goes with parent, study and zoo, whose models are of these data");
+    return refused("train.start_shrink",
+                   "is 'loss', and train.start is " + train.start +
+                       "; it needs parent, study or zoo, because it scores the parent on these data");
   }
   return {};
 }
 
-/// Starts that race.
+/// Checks the start race.
 Result<void> check_race(const study::TrainConfig& train) {
   if (train.start_race == 0) return {};
   const auto refused = [&](const std::string& what) -> Result<void> {
@@ -70,15 +70,15 @@ Result<void> check_race(const study::TrainConfig& train) {
     return refused("; it must be 0 to " + std::to_string(study::kMaxRaceSteps));
   }
   if (train.start == study::kStartOff) {
-    return refused(", and train.start is off, so there is nothing to race; say parent, study, zoo or file there");
+    return refused(", and train.start is off, so there is nothing to race; allowed there: parent, study, zoo, file");
   }
   if (!train.select.name.empty()) {
-    return refused(", and train.select has racers train on examples of their own; leave out one of the two");
+    return refused(", and train.select makes start candidates train on different samples; leave out one of the two");
   }
   if (train.tune.name == study::kAdaptive) {
     return refused(
-        ", and data.batch: adaptive(…) measures the noise of a trial's own steps, which racers have others "
-        "of; leave out one of the two");
+        ", and data.batch: adaptive(…) measures the noise of a trial's own steps, which start candidates do not have; "
+        "leave out one of the two");
   }
   if (!train.tune.name.empty()) {
     return refused(", and train.tune searches at a trial's beginning itself; leave out one of the two");
@@ -102,9 +102,10 @@ Result<void> check_config(const study::StudyConfig& config) {
   study::TrainConfig settled = config.train;
   LANISTA_TRY(study::resolve_epochs(settled));
   if (config.train.steps && (!settled.steps_per_epoch || settled.epochs != config.train.epochs)) {
-    return Error{Code::kInvalidArgument,
-                 "are " + std::to_string(*config.train.steps) + ", and are not settled as epochs (fit_to_data does it)",
-                 "train.steps"};
+    return Error{
+        Code::kInvalidArgument,
+        "are " + std::to_string(*config.train.steps) + ", and are not converted to epochs (resolve_from_data does it)",
+        "train.steps"};
   }
   LANISTA_TRY(at_least("data.batch", config.data.batch, 1));
   LANISTA_TRY(at_least("data.folds", config.data.folds.value_or(2), 2));

@@ -20,7 +20,8 @@ void ReadySignal::wait(double seconds) {
   is_set_ = false;
 }
 
-DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> bell) : bell_(std::move(bell)) {
+DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> ready_signal)
+    : ready_signal_(std::move(ready_signal)) {
   LANISTA_CHECK(!devices.empty(), "there is a device");
   std::int64_t workers = 0;
   for (Device& device : devices) {
@@ -30,7 +31,7 @@ DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<Re
 }
 
 DeviceExecutors::DeviceState& DeviceExecutors::find_device(const std::string& device) {
-  const auto it = std::ranges::find(devices_, device, [](const DeviceState& place) { return place.device.name; });
+  const auto it = std::ranges::find(devices_, device, [](const DeviceState& state) { return state.device.name; });
   return it == devices_.end() ? devices_.front() : *it;
 }
 
@@ -40,34 +41,34 @@ DeviceExecutors::DeviceState* DeviceExecutors::device_of_trial(TrialId trial) {
 }
 
 Result<void> DeviceExecutors::start(const Job& job) {
-  DeviceState& place = find_device(job.device);
+  DeviceState& state = find_device(job.device);
   DeviceState* before = device_of_trial(job.trial);
-  // What it did elsewhere is void, as it would be with one executor.
-  if (before != nullptr && before != &place) before->device.executor->command(Finish{job.trial, false, true});
-  trial_devices_[job.trial] = static_cast<std::size_t>(&place - devices_.data());
-  return place.device.executor->start(job);
+  // Reports of the other device are dropped, as with one executor.
+  if (before != nullptr && before != &state) before->device.executor->command(Finish{job.trial, false, true});
+  trial_devices_[job.trial] = static_cast<std::size_t>(&state - devices_.data());
+  return state.device.executor->start(job);
 }
 
 void DeviceExecutors::command(const Command& command) {
   if (const auto* arranged = std::get_if<UpdateGroups>(&command)) return arrange(*arranged);
   if (std::holds_alternative<PauseAll>(command)) {
-    for (DeviceState& place : devices_) place.device.executor->command(command);
+    for (DeviceState& state : devices_) state.device.executor->command(command);
     return;
   }
   const auto* help = std::get_if<HelpTrial>(&command);
   if (help != nullptr) return devices_.front().device.executor->command(command);
-  DeviceState* place = nullptr;
+  DeviceState* state = nullptr;
   std::visit(
-      [&](const auto& translate_report) {
-        if constexpr (requires { TrialId{translate_report.trial}; }) place = device_of_trial(translate_report.trial);
+      [&](const auto& item) {
+        if constexpr (requires { TrialId{item.trial}; }) state = device_of_trial(item.trial);
       },
       command);
-  if (place != nullptr) place->device.executor->command(command);
+  if (state != nullptr) state->device.executor->command(command);
 }
 
 void DeviceExecutors::arrange(const UpdateGroups& arranged) {
-  for (DeviceState& place : devices_) {
-    const auto is_here = [&](TrialId trial) { return device_of_trial(trial) == &place; };
+  for (DeviceState& state : devices_) {
+    const auto is_here = [&](TrialId trial) { return device_of_trial(trial) == &state; };
     UpdateGroups own;
     for (const schedule::Regrouping::Part& part : arranged.changes.parts) {
       schedule::Regrouping::Part kept{part.group, {}};
@@ -75,34 +76,34 @@ void DeviceExecutors::arrange(const UpdateGroups& arranged) {
       if (!kept.trials.empty()) own.changes.parts.push_back(std::move(kept));
     }
     std::ranges::copy_if(arranged.allow, std::back_inserter(own.allow), is_here, &Allow::trial);
-    if (!own.changes.parts.empty() || !own.allow.empty()) place.device.executor->command(own);
+    if (!own.changes.parts.empty() || !own.allow.empty()) state.device.executor->command(own);
   }
 }
 
-std::optional<Report> DeviceExecutors::translate_report(Report report, DeviceState& place) {
-  // Of before it went elsewhere: void, but for files and for what was worked.
+std::optional<Report> DeviceExecutors::translate_report(Report report, DeviceState& state) {
+  // Reports of an earlier device are dropped, except files and spans.
   const bool is_of_start = std::holds_alternative<EpochReport>(report) ||
                            std::holds_alternative<FailureReport>(report) ||
                            std::holds_alternative<FinishedReport>(report);
-  if (is_of_start && device_of_trial(*trial_of(report)) != &place) return std::nullopt;
+  if (is_of_start && device_of_trial(*trial_of(report)) != &state) return std::nullopt;
   if (auto* span = std::get_if<SpanReport>(&report)) {
-    span->worker += place.first_worker;
-    span->device = place.device.name;
+    span->worker += state.first_worker;
+    span->device = state.device.name;
   } else if (auto* worker = std::get_if<WorkerReport>(&report)) {
-    worker->worker += place.first_worker;
+    worker->worker += state.first_worker;
   } else if (std::holds_alternative<AllPausedReport>(report)) {
-    place.paused = true;
+    state.paused = true;
     if (!std::ranges::all_of(devices_, &DeviceState::paused)) return std::nullopt;
   }
   return report;
 }
 
 std::optional<Report> DeviceExecutors::poll() {
-  // Each in its turn, so that none is heard only when another one has nothing to say.
+  // Polls the devices in turn, so that one device cannot delay the others.
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    DeviceState& place = devices_[(next_device_ + i) % devices_.size()];
-    while (auto report = place.device.executor->next(0)) {
-      if (auto out = translate_report(*std::move(report), place)) {
+    DeviceState& state = devices_[(next_device_ + i) % devices_.size()];
+    while (auto report = state.device.executor->next(0)) {
+      if (auto out = translate_report(*std::move(report), state)) {
         next_device_ = (next_device_ + i + 1) % devices_.size();
         return out;
       }
@@ -118,16 +119,17 @@ std::optional<Report> DeviceExecutors::next(double seconds) {
     if (auto report = poll()) return report;
     const double left = std::chrono::duration<double>(end - Clock::now()).count();
     if (left <= 0) return std::nullopt;
-    bell_->wait(left);
+    ready_signal_->wait(left);
   }
 }
 
-Result<std::map<std::string, double>> DeviceExecutors::measure(std::span<const EvaluatedMember> members, data::Part part) {
+Result<std::map<std::string, double>> DeviceExecutors::measure(std::span<const EvaluatedMember> members,
+                                                               data::Part part) {
   DeviceState& first = find_device(members.front().job.device);
-  const bool is_one =
-      std::ranges::all_of(members, [&](const EvaluatedMember& member) { return &find_device(member.job.device) == &first; });
+  const bool is_one = std::ranges::all_of(
+      members, [&](const EvaluatedMember& member) { return &find_device(member.job.device) == &first; });
   if (is_one) return first.device.executor->measure(members, part);
-  // Some member's operators may have no form on the first.
+  // The first devices may lack an operator of a member.
   for (std::size_t i = 0; i + 1 < devices_.size(); ++i) {
     auto measured = devices_[i].device.executor->measure(members, part);
     if (measured || measured.error().code != Code::kUnimplemented) return measured;

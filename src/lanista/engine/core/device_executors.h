@@ -13,12 +13,12 @@
 
 namespace lanista::engine {
 
-/// Rung by executors that have something to tell, so that who waits for several of them need not ask each in turn.
-/// Thread-safe.
+/// Wakes a thread that waits for several executors. An executor sets it when it has a report. Thread-safe.
 class ReadySignal {
  public:
+  /// Wakes the waiting thread, or the next one that waits.
   void set();
-  /// Until it was rung since the last wait, at most so long.
+  /// Returns when set() was called since the last wait, at the latest after `seconds`.
   void wait(double seconds);
 
  private:
@@ -27,42 +27,44 @@ class ReadySignal {
   bool is_set_ = false;
 };
 
-/// Several executors, each of one device, as one: a job goes to the one of its device, and what they tell comes from
-/// all of them, workers numbered one executor behind the other. Commands follow the jobs. Who is asked for a device
-/// that is not there is the first.
+/// Combines the executors of several devices into one. A job goes to the executor of its device, and its commands
+/// follow. Reports of all executors are merged. Workers are numbered over all executors in order. A job with an unknown
+/// device goes to the first one.
 class DeviceExecutors final : public Executor {
  public:
+  /// One device with its executor.
   struct Device {
-    std::string name;
-    std::unique_ptr<Executor> executor;
-    std::int64_t workers = 1;
+    std::string name;                    ///< As in Job::device.
+    std::unique_ptr<Executor> executor;  ///< Trains its jobs.
+    std::int64_t workers = 1;            ///< Its workers.
   };
-  /// At least one; `bell` is what they ring.
-  DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> bell);
+  /// Takes at least one device. All executors set `ready_signal` when they have a report.
+  DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> ready_signal);
 
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  /// Members of one device are measured by it; a blend of several devices' by the first of all that can.
+  /// The device of the members measures them. A blend over several devices is measured by the first device that
+  /// supports all members.
   Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
  private:
   struct DeviceState {
     Device device;
     std::int64_t first_worker = 0;
-    bool paused = false;  ///< it has told so
+    bool paused = false;  ///< It has reported AllPausedReport.
   };
   DeviceState& find_device(const std::string& device);
   DeviceState* device_of_trial(TrialId trial);
   void arrange(const UpdateGroups& arranged);
   std::optional<Report> poll();
-  /// As who stands outside is to hear it; none: there is nothing to be told yet.
-  std::optional<Report> translate_report(Report report, DeviceState& place);
+  /// The report with worker numbers and device as the caller sees them; nullopt: it is dropped.
+  std::optional<Report> translate_report(Report report, DeviceState& state);
 
-  std::shared_ptr<ReadySignal> bell_;  // goes when those have gone who ring it
+  std::shared_ptr<ReadySignal> ready_signal_;  // Destroyed after the executors, which use it.
   std::vector<DeviceState> devices_;
-  std::map<TrialId, std::size_t> trial_devices_;  // of every trial that was started
-  std::size_t next_device_ = 0;                  // who is asked first
+  std::map<TrialId, std::size_t> trial_devices_;  // Index of the device, of every started trial.
+  std::size_t next_device_ = 0;                   // Device to poll first.
 };
 
 }  // namespace lanista::engine

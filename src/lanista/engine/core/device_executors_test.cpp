@@ -10,7 +10,7 @@
 namespace lanista::engine {
 namespace {
 
-/// Does nothing; remembers what it was told and tells what it is given.
+/// Does nothing; stores the commands that it receives and returns the reports that it is given.
 struct Listener final : Executor {
   Result<void> start(const Job& job) override {
     started.push_back(job.trial.value);
@@ -18,7 +18,7 @@ struct Listener final : Executor {
   }
   void command(const Command& command) override { commands.push_back(command); }
   std::optional<Report> next(double seconds) override {
-    EXPECT_EQ(seconds, 0) << "nobody is waited for but by the bell";
+    EXPECT_EQ(seconds, 0) << "only the ready signal waits";
     if (reports.empty()) return std::nullopt;
     Report report = std::move(reports.front());
     reports.pop_front();
@@ -29,7 +29,7 @@ struct Listener final : Executor {
     return std::map<std::string, double>{{name, static_cast<double>(members.size())}};
   }
   template <class T>
-  const T& told(std::size_t i) const {
+  const T& received(std::size_t i) const {
     return std::get<T>(commands.at(i));
   }
 
@@ -50,7 +50,7 @@ class DeviceExecutorsTest : public ::testing::Test {
       (devices.empty() ? a : b) = each.get();
       devices.push_back({name, std::move(each), 3});
     }
-    all.emplace(std::move(devices), bell);
+    all.emplace(std::move(devices), ready_signal);
   }
   void start(std::uint32_t id, const std::string& device) {
     Job job;
@@ -59,7 +59,7 @@ class DeviceExecutorsTest : public ::testing::Test {
     ASSERT_TRUE(all->start(job));
   }
 
-  std::shared_ptr<ReadySignal> bell = std::make_shared<ReadySignal>();
+  std::shared_ptr<ReadySignal> ready_signal = std::make_shared<ReadySignal>();
   Listener *a = nullptr, *b = nullptr;
   std::optional<DeviceExecutors> all;
 };
@@ -74,9 +74,9 @@ TEST_F(DeviceExecutorsTest, RoutesJobsAndCommands) {
   all->command(PauseTrial{TrialId{2}});
   all->command(Allow{TrialId{77}, 3});
   ASSERT_EQ(b->commands.size(), 1U);
-  EXPECT_TRUE(b->told<Finish>(0).keep_weights);
+  EXPECT_TRUE(b->received<Finish>(0).keep_weights);
   ASSERT_EQ(a->commands.size(), 1U);
-  EXPECT_EQ(a->told<PauseTrial>(0).trial, TrialId{2});
+  EXPECT_EQ(a->received<PauseTrial>(0).trial, TrialId{2});
 }
 
 TEST_F(DeviceExecutorsTest, SendsGroupsToTheirDevice) {
@@ -87,11 +87,11 @@ TEST_F(DeviceExecutorsTest, SendsGroupsToTheirDevice) {
   all->command(arranged);
   ASSERT_EQ(a->commands.size() + b->commands.size(), 2U);
   using Parts = std::vector<schedule::Regrouping::Part>;
-  EXPECT_EQ(a->told<UpdateGroups>(0).changes.parts, (Parts{{1, {TrialId{2}, TrialId{4}}}}));
-  EXPECT_EQ(b->told<UpdateGroups>(0).changes.parts, (Parts{{0, {TrialId{1}}}}));
-  ASSERT_EQ(a->told<UpdateGroups>(0).allow.size(), 1U);
-  EXPECT_EQ(a->told<UpdateGroups>(0).allow[0].epoch, 5);
-  EXPECT_EQ(b->told<UpdateGroups>(0).allow[0].trial, TrialId{3});
+  EXPECT_EQ(a->received<UpdateGroups>(0).changes.parts, (Parts{{1, {TrialId{2}, TrialId{4}}}}));
+  EXPECT_EQ(b->received<UpdateGroups>(0).changes.parts, (Parts{{0, {TrialId{1}}}}));
+  ASSERT_EQ(a->received<UpdateGroups>(0).allow.size(), 1U);
+  EXPECT_EQ(a->received<UpdateGroups>(0).allow[0].epoch, 5);
+  EXPECT_EQ(b->received<UpdateGroups>(0).allow[0].trial, TrialId{3});
 }
 
 TEST_F(DeviceExecutorsTest, NumbersWorkersAndReportsOnePause) {
@@ -111,7 +111,7 @@ TEST_F(DeviceExecutorsTest, NumbersWorkersAndReportsOnePause) {
   EXPECT_FALSE(all->next(0));
 }
 
-// As with one executor, what was not yet told of an earlier start is void, but for files.
+// As with one executor, unread reports of an earlier start are dropped, except files.
 TEST_F(DeviceExecutorsTest, DropsReportsOfMovedTrials) {
   start(1, "a");
   a->reports.emplace_back(EpochReport{{TrialId{1}, 1, 10, {}}});
@@ -121,7 +121,7 @@ TEST_F(DeviceExecutorsTest, DropsReportsOfMovedTrials) {
   a->reports.emplace_back(SpanReport{TrialId{1}, 1, 0, 0, 1});
   start(1, "b");
   ASSERT_EQ(a->commands.size(), 1U);
-  EXPECT_TRUE(a->told<Finish>(0).abandon);
+  EXPECT_TRUE(a->received<Finish>(0).abandon);
   b->reports.emplace_back(EpochReport{{TrialId{1}, 1, 10, {}}});
   std::vector<std::size_t> kinds;
   while (const auto report = all->next(0)) kinds.push_back(report->index());
@@ -135,9 +135,9 @@ TEST_F(DeviceExecutorsTest, PollsDevicesInTurn) {
   start(2, "b");
   for (int i = 0; i < 100; ++i) a->reports.emplace_back(SpanReport{TrialId{1}, 1, 0, 0, 1});
   b->reports.emplace_back(SpanReport{TrialId{2}, 1, 0, 0, 1});
-  bool heard = false;
-  for (int i = 0; i < 2; ++i) heard = heard || trial_of(*all->next(0)) == TrialId{2};
-  EXPECT_TRUE(heard);
+  bool arrived = false;
+  for (int i = 0; i < 2; ++i) arrived = arrived || trial_of(*all->next(0)) == TrialId{2};
+  EXPECT_TRUE(arrived);
 }
 
 TEST_F(DeviceExecutorsTest, MeasuresOnCommonDeviceElseFirst) {
@@ -158,15 +158,15 @@ TEST_F(DeviceExecutorsTest, WaitsForReadySignal) {
   const auto began = Clock::now();
   std::jthread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    bell->set();
+    ready_signal->set();
   });
   EXPECT_FALSE(all->next(0.02));
-  bell->wait(10);
+  ready_signal->wait(10);
   EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(45));
   EXPECT_LT(Clock::now() - began, std::chrono::seconds(8));
-  bell->set();  // rung before anybody waits
+  ready_signal->set();  // set before a thread waits
   const auto again = Clock::now();
-  bell->wait(10);
+  ready_signal->wait(10);
   EXPECT_LT(Clock::now() - again, std::chrono::seconds(8));
 }
 

@@ -26,7 +26,7 @@ struct DevicesBench : Bench {
 
 std::string log_of(Bench& bench) { return *bench.disk.read(kFolder + "/log/000001.log"); }
 
-// Behind every record, whole and torn; speeds that whoever resumes would measure are others.
+// A kill after every record, complete and torn. The resumed process would measure other speeds.
 TEST(MultiDeviceStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
   DevicesBench reference;
   std::vector<testing::Files> snapshots;
@@ -58,15 +58,15 @@ TEST(MultiDeviceStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
       options.seed = ++kills;
       options.workers = static_cast<std::int64_t>(kills % 3) + 1;
       const auto summary = bench.resume(options);
-      ASSERT_TRUE(summary.ok()) << "cut behind byte " << before << ": " << summary.error().text();
+      ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
       ASSERT_EQ(bench.num_device_measurements, is_measured ? 0 : 1);
-      ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut behind byte " << before;
+      ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut after byte " << before;
     }
   }
   EXPECT_GT(kills, 200U);
 }
 
-// Of one class nothing is told of a trial, so its export is that of the study with one device.
+// With one numeric class no record names a device, so the export equals that of the study with one device.
 TEST(MultiDeviceStudy, OneClassHasRecordsOfOneDevice) {
   DevicesBench several(false);
   Bench one;
@@ -77,7 +77,7 @@ TEST(MultiDeviceStudy, OneClassHasRecordsOfOneDevice) {
   EXPECT_EQ(log_of(one).find("device"), std::string::npos) << "logs of one device are what they were";
 }
 
-// The choice told once more, from what the log says up to each proposal.
+// The choice computed again from the log up to each proposal.
 TEST(MultiDeviceStudy, AssignsTrialToFastestDevice) {
   DevicesBench bench;
   bench.speeds = {{2e3, 2e3}, {4e3, 5e3}};

@@ -15,23 +15,24 @@ using study::StudyConfig;
 using study::StudyView;
 using study::TrialView;
 
-/// Why nothing of the old study says anything of the new one.
+/// Checks that trials of the old study can be compared with those of the new one.
 Result<void> check_comparable(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data) {
   const auto refuse = [](const std::string& message, const std::string& key) {
-    return Error{Code::kInvalidArgument, "its trials cannot be taken over: " + message, key};
+    return Error{Code::kInvalidArgument, "its trials cannot be imported: " + message, key};
   };
   if (old_study.data.value("hash", "") != data.hash.hex()) {
-    return refuse("it is on other data, so that its results are of other rows", "data.source");
+    return refuse("it has other data, so its results are for other rows", "data.source");
   }
   if (old_study.config.data.targets != config.data.targets) {
     return refuse("targets were " + old_study.config.data.targets + ", are " + config.data.targets, "data.targets");
   }
-  if (old_study.config.model.frozen || config.model.frozen) return refuse("a part of its models is frozen", "model.frozen");
+  if (old_study.config.model.frozen || config.model.frozen)
+    return refuse("a part of its models is frozen", "model.frozen");
   if (old_study.config.data.class_weights != config.data.class_weights) {
-    return refuse("classes weigh otherwise", std::string(study::kClassWeightsKey));
+    return refuse("the class weights differ", std::string(study::kClassWeightsKey));
   }
   if (old_study.config.train.rates != config.train.rates) {
-    return refuse("parts of its models train at other rates", std::string(study::kRatesKey));
+    return refuse("parts of its models have other learning rates", std::string(study::kRatesKey));
   }
   if (study::trainings_per_proposal(old_study.config) > 1 || study::trainings_per_proposal(config) > 1) {
     return refuse("proposals are trained several times", config.data.folds ? "data.folds" : "strategy.repeat");
@@ -39,48 +40,50 @@ Result<void> check_comparable(const StudyView& old_study, const StudyConfig& con
   return {};
 }
 
-/// A value of a recipe as one of a domain; nullopt if it is none.
+/// The recipe's value of this name in the domain; nullopt if the domain does not have it.
 std::optional<space::Value> value_in(const space::Domain& domain, const nlohmann::json& recipe,
                                      const std::string& name) {
   const auto found = recipe.find(name);
   return found == recipe.end() ? std::nullopt : space::value_in(domain, *found);
 }
 
-/// Takes over trial by trial; a text is why one does not fit.
+/// Converts trials one by one. A text is the reason why one does not fit.
 class TrialMatcher {
  public:
-  TrialMatcher(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data, const mutate::ModelSpace& models)
+  TrialMatcher(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data,
+               const mutate::ModelSpace& models)
       : old_(old_study), config_(config), data_(data), models_(models), parameters_(config.space.params.parameters()) {
     for (space::Parameter& choice : models.parameters()) parameters_.push_back(std::move(choice));
   }
 
-  /// The trial as one of the new space, or why it is none. Errors: kDataLoss.
+  /// The trial in the new space, or the reason why it does not fit. Errors: kDataLoss.
   Result<std::variant<study::EarlierTrial, std::string>> match(const TrialView& trial) const {
     using MatchResult = std::variant<study::EarlierTrial, std::string>;
     const study::Proposal& old_sample = trial.proposal;
     if (old_sample.start) return MatchResult("it began with another trial's weights");
-    if (old_sample.is_refinement) return MatchResult("it left its settings while it trained (strategy.then)");
+    if (old_sample.is_refinement) return MatchResult("it tuned its settings while it trained (strategy.then)");
     study::EarlierTrial out{trial.id, old_sample, trial.measurements, trial.outcome->kind};
-    study::Proposal& is = out.proposal;
-    is.parent.reset();
-    is.repeat = 0;
-    is.budget = study::full_epochs(old_sample);
-    is.horizon = 0;
-    if (is.budget != config_.train.epochs) return MatchResult("epochs were " + std::to_string(is.budget));
+    study::Proposal& converted = out.proposal;
+    converted.parent.reset();
+    converted.repeat = 0;
+    converted.budget = study::full_epochs(old_sample);
+    converted.horizon = 0;
+    if (converted.budget != config_.train.epochs) return MatchResult("epochs were " + std::to_string(converted.budget));
 
     const auto base = base_of(old_sample);
     if (!base) return MatchResult("its base model is not in the space");
-    is.base = *base;
+    converted.base = *base;
     for (const space::MutationStep& step : old_sample.steps) {
       const auto& mutators = config_.space.mutate;
       if (std::ranges::find(mutators, step.mutator, &study::PluginConfig::name) == mutators.end()) {
         return MatchResult("the mutator '" + step.mutator + "' is not in the space");
       }
     }
-    LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(is.base, is.edits));
-    if (graph::canonical_hash(model, models_.ops()) != old_sample.graph_hash) return MatchResult("its base model is another one");
+    LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(converted.base, converted.edits));
+    if (graph::canonical_hash(model, models_.ops()) != old_sample.graph_hash)
+      return MatchResult("its base model is a different one");
     if (auto within = models_.check_limits(model); !within) return MatchResult("its model breaks the limits");
-    if (auto why = convert_sample(old_sample.sample, is.sample)) return MatchResult(*std::move(why));
+    if (auto why = convert_sample(old_sample.sample, converted.sample)) return MatchResult(*std::move(why));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));
     const std::map<std::string, double> known{{"params", static_cast<double>(cost.parameters)},
                                               {"flops", cost.forward.flops}};
@@ -100,8 +103,8 @@ class TrialMatcher {
     for (const study::Constraint& constraint : config_.subject_to) {
       if (!constraint.is_measured()) continue;
       for (const std::string& name : constraint.names()) {
-        const bool drawn = std::ranges::find(parameters_, name, &space::Parameter::name) != parameters_.end();
-        if (!drawn) out.push_back(name);
+        const bool sampled = std::ranges::find(parameters_, name, &space::Parameter::name) != parameters_.end();
+        if (!sampled) out.push_back(name);
       }
     }
     return out;
@@ -115,36 +118,37 @@ class TrialMatcher {
     return std::nullopt;
   }
 
-  std::optional<std::string> convert_sample(const space::Sample& old_sample, space::Sample& is) const {
+  std::optional<std::string> convert_sample(const space::Sample& old_sample, space::Sample& converted) const {
     const auto before = study::make_recipe(old_.config, loss_name(old_.config, data_), old_sample);
     if (!before) return "its recipe cannot be made any more";
     const nlohmann::json recipe = study::recipe_json(*before);
-    is.clear();
+    converted.clear();
     for (const space::Parameter& parameter : parameters_) {
-      if (!space::is_active(parameter, is)) continue;
-      const auto drawn = old_sample.find(parameter.name);
+      if (!space::is_active(parameter, converted)) continue;
+      const auto sampled = old_sample.find(parameter.name);
       std::optional<space::Value> value;
-      if (drawn != old_sample.end()) {
-        // 0 of a choice is 0.0 of a range.
-        const bool same = space::domain_contains(parameter.domain, drawn->second);
-        value = same ? drawn->second : value_in(parameter.domain, space::sample_json(old_sample), parameter.name);
+      if (sampled != old_sample.end()) {
+        // The integer 0 of a choice equals 0.0 of a range.
+        const bool same = space::domain_contains(parameter.domain, sampled->second);
+        value = same ? sampled->second : value_in(parameter.domain, space::sample_json(old_sample), parameter.name);
       } else if (!space::is_model_choice(parameter.name)) {
         value = value_in(parameter.domain, recipe, parameter.name);
       }
       if (!value) return "its " + parameter.name + " is not in the space";
-      is[parameter.name] = *std::move(value);
+      converted[parameter.name] = *std::move(value);
     }
     for (const auto& [name, value] : old_sample) {
-      if (space::is_model_choice(name) && !is.contains(name)) return "the space has no " + name;
+      if (space::is_model_choice(name) && !converted.contains(name)) return "the space has no " + name;
     }
-    const auto after = study::make_recipe(config_, loss_name(config_, data_), is);
+    const auto after = study::make_recipe(config_, loss_name(config_, data_), converted);
     if (!after) return "its recipe cannot be made";
     const nlohmann::json now = study::recipe_json(*after);
     if (now == recipe) return std::nullopt;
     for (const auto& [name, value] : recipe.items()) {
-      if (name != "epochs" && (!now.contains(name) || now.at(name) != value)) return name + " was trained otherwise";
+      if (name != "epochs" && (!now.contains(name) || now.at(name) != value))
+        return name + " had another value in training";
     }
-    return "it was trained otherwise";
+    return "its training was different";
   }
 
   const StudyView& old_;
@@ -164,23 +168,24 @@ std::size_t count_json_values(const nlohmann::json& value) {
 }
 
 Result<ImportedTrials> import_trials(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data,
-                            const mutate::ModelSpace& models) {
+                                     const mutate::ModelSpace& models) {
   LANISTA_TRY(check_comparable(old_study, config, data));
   const TrialMatcher fitting(old_study, config, data, models);
   ImportedTrials out;
   out.earlier.study = old_study.config.name;
-  std::size_t room = kMaxImportedValues;
+  std::size_t values_left = kMaxImportedValues;
   for (auto trial = old_study.trials.rbegin(); trial != old_study.trials.rend(); ++trial) {
     if (!trial->outcome || !study::ranks(*trial, *trial->outcome) || trial->proposal.repeat > 0) continue;
     LANISTA_ASSIGN(auto answer, fitting.match(*trial));
     auto* fits = std::get_if<study::EarlierTrial>(&answer);
     if (fits != nullptr) {
       out.earlier.trials.push_back(std::move(*fits));
-      room -= std::min(room, count_json_values(study::earlier_study_json({"", {out.earlier.trials.back()}, 0})));
-      if (room > 0) continue;
+      values_left -=
+          std::min(values_left, count_json_values(study::earlier_study_json({"", {out.earlier.trials.back()}, 0})));
+      if (values_left > 0) continue;
       out.earlier.trials.pop_back();
     }
-    ++out.left_out[fits != nullptr ? "a log's header has no more room" : std::get<std::string>(answer)];
+    ++out.left_out[fits != nullptr ? "the log header is full" : std::get<std::string>(answer)];
     ++out.earlier.left_out;
   }
   std::ranges::reverse(out.earlier.trials);

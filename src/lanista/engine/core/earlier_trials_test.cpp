@@ -1,4 +1,4 @@
-// What a new study takes over of an earlier one, and what its strategy makes of it.
+// Import of an earlier study's trials, and their use by the strategy.
 #include "lanista/engine/core/earlier_trials.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::vector<const TrialView*> outputs_read_after(const StudyView& view) {
 }
 
 Result<ImportedTrials> import_from(const StudyView& old, const study::StudyConfig& config,
-                        const data::DataSpec& data = testing::small_data()) {
+                                   const data::DataSpec& data = testing::small_data()) {
   MemoryFileSystem none;
   const auto models = make_model_space(config, data, ".", none);
   LANISTA_CHECK(models.ok(), models ? "" : models.error().text());
@@ -78,7 +78,8 @@ TEST(ImportTrials, ImportsEveryResultOfSameSpace) {
     EXPECT_EQ(study::run_key(each.proposal), study::run_key(results[i]->proposal));
     EXPECT_EQ(each.measurements.size(), results[i]->measurements.size());
   }
-  EXPECT_EQ(study::earlier_study_json(study::read_earlier_study(study::earlier_study_json(all->earlier))), study::earlier_study_json(all->earlier));
+  EXPECT_EQ(study::earlier_study_json(study::read_earlier_study(study::earlier_study_json(all->earlier))),
+            study::earlier_study_json(all->earlier));
 }
 
 TEST(ImportTrials, LeavesOutValuesBeyondANarrowerRange) {
@@ -157,7 +158,7 @@ TEST(ImportTrials, MatchesFixedValueOnly) {
   std::size_t adam = 0;
   for (const TrialView* trial : outputs_read_after(old)) adam += trial->proposal.sample.contains("momentum") ? 0 : 1;
   EXPECT_EQ(some->earlier.trials.size(), adam);
-  EXPECT_EQ(error_of(some), "momentum was trained otherwise");
+  EXPECT_EQ(error_of(some), "momentum had another value in training");
 }
 
 TEST(ImportTrials, LeavesOutModelsThatAreNotInTheSpace) {
@@ -178,12 +179,13 @@ TEST(ImportTrials, LeavesOutModelsThatAreNotInTheSpace) {
   const auto small = import_from(old, config);
   ASSERT_TRUE(small) << small.error().text();
   wanted = 0;
-  for (const TrialView* trial : outputs_read_after(old)) wanted += trial->parameters <= outputs_read_after(old)[0]->parameters ? 1 : 0;
+  for (const TrialView* trial : outputs_read_after(old))
+    wanted += trial->parameters <= outputs_read_after(old)[0]->parameters ? 1 : 0;
   EXPECT_EQ(small->earlier.trials.size(), wanted);
   EXPECT_LT(wanted, outputs_read_after(old).size()) << "or nothing was tested";
 }
 
-TEST(ImportTrials, RefusesWhatCannotBeCompared) {
+TEST(ImportTrials, RefusesIncomparableStudies) {
   const StudyView old = earlier_study(6);
   data::DataSpec other = testing::small_data();
   other.hash = hash_text("other");
@@ -199,14 +201,15 @@ TEST(ImportTrials, RefusesWhatCannotBeCompared) {
   EXPECT_TRUE(import_from(old, longer)->earlier.trials.empty());
   study::StudyConfig clipped = small_study();
   clipped.train.clip_norm += 1;
-  EXPECT_EQ(error_of(import_from(old, clipped)), "clip_norm was trained otherwise");
+  EXPECT_EQ(error_of(import_from(old, clipped)), "clip_norm had another value in training");
   study::StudyConfig by_f1 = small_study();
   by_f1.goals = {{true, "val_f1_macro"}};
   EXPECT_EQ(error_of(import_from(old, by_f1)), "'val_f1_macro' was not measured");
 }
 
-/// A bench whose studies begin with what another one measured.
-Result<RunResult> run_with(Bench& bench, FileSystem& fs, const study::StudyConfig& config, const study::Earlier& earlier) {
+/// A bench with studies that import the trials of another one.
+Result<RunResult> run_with(Bench& bench, FileSystem& fs, const study::StudyConfig& config,
+                           const study::Earlier& earlier) {
   FakeExecutor fake = bench.executor(fs, {.workers = 2, .checkpoint_one_in = 3});
   Services services = bench.services(fs, fake);
   services.earlier = earlier;
@@ -229,12 +232,17 @@ TEST(EarlierTrials, AreParentsForEvolution) {
       EXPECT_LT(trial.proposal.parent->value, trial.id.value);
     }
     // A child has all of its parent's hyper-parameters but one, or all of its edits and one more.
-    children += std::ranges::any_of(earlier.trials, [&](const study::EarlierTrial& other) {
-      const auto& own = trial.proposal.edits;
-      const bool edits = !other.proposal.edits.empty() && own.size() > other.proposal.edits.size() &&
-                         std::equal(other.proposal.edits.begin(), other.proposal.edits.end(), own.begin());
-      return edits || other.proposal.sample == trial.proposal.sample;
-    }) ? 1 : 0;
+    children +=
+        std::ranges::any_of(earlier.trials,
+                            [&](const study::EarlierTrial& other) {
+                              const auto& own = trial.proposal.edits;
+                              const bool edits =
+                                  !other.proposal.edits.empty() && own.size() > other.proposal.edits.size() &&
+                                  std::equal(other.proposal.edits.begin(), other.proposal.edits.end(), own.begin());
+                              return edits || other.proposal.sample == trial.proposal.sample;
+                            })
+            ? 1
+            : 0;
   }
   EXPECT_GT(children, 4U) << "the first proposals of a study that knows nothing are random";
   Bench plain;
@@ -299,7 +307,9 @@ TEST(EarlierTrials, AreRefusedByOlderBuilds) {
   config.strategy.slots = 1;
   ASSERT_TRUE(run_with(with, with.disk, config, earlier));
   ASSERT_TRUE(without.run(config, {}));
-  const auto schema = [](Bench& bench) { return (*store::read_log(bench.disk, kFolder))[0].body.at("schema").get<int>(); };
+  const auto schema = [](Bench& bench) {
+    return (*store::read_log(bench.disk, kFolder))[0].body.at("schema").get<int>();
+  };
   EXPECT_EQ(schema(with), 2);
   EXPECT_EQ(schema(without), 1);
 }

@@ -1,12 +1,12 @@
-// Studies whose rungs are decided early (implied: {when: decided}), beside their twins without.
+// Studies that close rungs early (implied: {when: decided}), compared with equal studies without the rule.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "lanista/engine/core/engine.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/search/study/pruning_rules.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
@@ -18,7 +18,7 @@ using testing::kFolder;
 
 const std::vector<std::int64_t> kRungs{1, 2, 4};
 
-/// A FakeExecutor whose trials have accuracies of a few values, all of them right now and then: of number and epoch.
+/// A FakeExecutor with few values of accuracy, sometimes 1, as a function of trial number and epoch.
 class CoarseMetricExecutor final : public testing::ForwardingExecutor {
  public:
   CoarseMetricExecutor(Executor& inner, std::uint64_t salt, double best_probability)
@@ -30,7 +30,8 @@ class CoarseMetricExecutor final : public testing::ForwardingExecutor {
     if (epoch_report == nullptr) return report;
     study::Measurement& m = epoch_report->measurement;
     Rng rng = Rng(salt_).split(m.trial.value).split(static_cast<std::uint64_t>(m.epoch));
-    m.metrics["val_accuracy"] = rng.uniform(0, 1) < best_probability_ ? 1.0 : 0.5 + 0.1 * static_cast<double>(rng.below(4));
+    m.metrics["val_accuracy"] =
+        rng.uniform(0, 1) < best_probability_ ? 1.0 : 0.5 + 0.1 * static_cast<double>(rng.below(4));
     return report;
   }
 
@@ -47,7 +48,7 @@ struct RandomSetup {
   std::int64_t fail_one_in = 0, trials = 24;
 };
 
-RandomSetup draw(Rng& rng) {
+RandomSetup sample_setup(Rng& rng) {
   RandomSetup out;
   out.seed = rng.below(1000);
   out.strategy = std::vector<std::string>{"random", "sobol", "grid"}[rng.below(3)];
@@ -85,8 +86,8 @@ study::StudyConfig study_of(const RandomSetup& setup, bool closes_rungs_early) {
   return *std::move(resolved);
 }
 
-Result<RunResult> run(Bench& bench, const RandomSetup& setup, bool closes_rungs_early, FakeOptions options, FileSystem& fs,
-                    bool resumes = false) {
+Result<RunResult> run(Bench& bench, const RandomSetup& setup, bool closes_rungs_early, FakeOptions options,
+                      FileSystem& fs, bool resumes = false) {
   options.fail_one_in = setup.fail_one_in;
   FakeExecutor fake = bench.executor(fs, options);
   CoarseMetricExecutor coarse(fake, setup.seed, setup.best_probability);
@@ -119,13 +120,13 @@ TEST(EarlyRungClosingStudy, HasSameSurvivorsAndWinnerAndTrainsLess) {
   Rng rng(5);
   std::int64_t steps = 0, steps_of_both = 0, implied = 0, in_last_rung = 0, of_others_shape = 0;
   for (int round = 0; round < 30; ++round) {
-    const RandomSetup setup = draw(rng);
+    const RandomSetup setup = sample_setup(rng);
     SCOPED_TRACE("round " + std::to_string(round) + ", " + setup.strategy + ", " + setup.rule + ", " + setup.brackets);
-    const study::StudyView twin = run_and_view(setup, false), ruled = run_and_view(setup, true);
+    const study::StudyView plain = run_and_view(setup, false), ruled = run_and_view(setup, true);
 
-    ASSERT_EQ(ruled.trials.size(), twin.trials.size());
-    for (std::size_t i = 0; i < twin.trials.size(); ++i) {
-      const TrialView& was = twin.trials[i];
+    ASSERT_EQ(ruled.trials.size(), plain.trials.size());
+    for (std::size_t i = 0; i < plain.trials.size(); ++i) {
+      const TrialView& was = plain.trials[i];
       const TrialView& is = ruled.trials[i];
       ASSERT_EQ(is.proposal.sample, was.proposal.sample);
       for (std::size_t m = 0; m < is.measurements.size(); ++m) {
@@ -140,11 +141,11 @@ TEST(EarlyRungClosingStudy, HasSameSurvivorsAndWinnerAndTrainsLess) {
       in_last_rung += rung_of(is) == kRungs.back() ? 1 : 0;
       of_others_shape += ruled.trials[is.outcome->pruned_by->value - 1].parameters != is.parameters ? 1 : 0;
       EXPECT_EQ(is.outcome->rule, "decided");
-      EXPECT_LE(std::ssize(was.measurements), rung_of(is)) << "it went on, trial " << is.id.value;
+      EXPECT_LE(std::ssize(was.measurements), rung_of(is)) << "it was promoted, trial " << is.id.value;
     }
-    EXPECT_EQ(ruled.winner, twin.winner);
-    EXPECT_LE(ruled.steps, twin.steps);
-    steps += ruled.steps, steps_of_both += twin.steps;
+    EXPECT_EQ(ruled.winner, plain.winner);
+    EXPECT_LE(ruled.steps, plain.steps);
+    steps += ruled.steps, steps_of_both += plain.steps;
   }
   EXPECT_GT(implied, 100);
   EXPECT_GT(in_last_rung, 10);
@@ -179,8 +180,8 @@ TEST(EarlyRungClosingStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
 
     const auto summary = run(bench, setup, true, options, bench.disk, true);
 
-    ASSERT_TRUE(summary.ok()) << "cut behind byte " << before << ": " << summary.error().text();
-    ASSERT_EQ(bench.canonical(), whole.canonical()) << "cut behind byte " << before;
+    ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
+    ASSERT_EQ(bench.canonical(), whole.canonical()) << "cut after byte " << before;
   }
   EXPECT_GT(cut, 40U);
 }
@@ -198,7 +199,7 @@ TEST(EarlyRungClosingStudy, IsIndependentOfWorkersAndReportOrder) {
   EXPECT_EQ(exports.size(), 1U);
 }
 
-// Samplers that learn hear that a trial was cancelled, not that it was bad.
+// Samplers that learn observe a cancelled trial, not a bad one.
 TEST(EarlyRungClosingStudy, EveryStrategyFinishes) {
   for (const char* strategy : {"tpe", "bohb", "evolution", "cmaes", "gp"}) {
     RandomSetup setup;

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "lanista/base/real_json.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
-#include "lanista/engine/core/study_folder.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_folder.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_zoo.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/model/graph/op.h"
@@ -17,9 +17,9 @@ namespace {
 
 using store::RecordType;
 
-constexpr std::int64_t kMaxTrials = std::numeric_limits<std::uint32_t>::max();  ///< a trial's number has 32 bits
+constexpr std::int64_t kMaxTrials = std::numeric_limits<std::uint32_t>::max();  ///< A trial number has 32 bits.
 constexpr std::int64_t kMaxSteps = std::int64_t{1} << 53;
-constexpr double kMaxMinutes = 1e6;  ///< as in a study file
+constexpr double kMaxMinutes = 1e6;  ///< As in a study file.
 
 Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
   const std::string stored = state.view.data.at("hash").get<std::string>();
@@ -29,17 +29,17 @@ Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
                data.source};
 }
 
-/// Whether the study says of its targets what the data hold: a resumed one opens its data by what it says.
+/// Checks that the data were opened with the study's form of targets.
 Result<void> check_targets(const study::DataConfig& config, const data::DataSpec& data) {
   const bool standard = data.target_normalization.has_value();
   if (data.targets().kind != step::TargetKind::kNumbers || standard == (config.targets == "standardize")) return {};
   return Error{Code::kInvalidArgument,
                "is " + config.targets + ", but the data were opened with targets " +
-                   (standard ? "standardised" : "as they are") + " (fit_to_data settles it)",
+                   (standard ? "standardised" : "as they are") + " (resolve_from_data sets it)",
                "data.targets"};
 }
 
-/// Whether the data were dealt as the study says: each training of a proposal has a fold.
+/// Checks that the data have a fold for each training of a proposal.
 Result<void> check_folds(const study::StudyConfig& config, const data::DataSpec& data) {
   const std::int64_t wanted = config.data.folds ? study::trainings_per_proposal(config) : 0;
   if (std::ssize(data.folds) == wanted) return {};
@@ -49,7 +49,7 @@ Result<void> check_folds(const study::StudyConfig& config, const data::DataSpec&
                "data.folds"};
 }
 
-/// Errors: kInvalidArgument (a number that no study can be extended by).
+/// Checks the range of an extension. Errors: kInvalidArgument.
 Result<void> check_extension(const StudyState& state, const Engine::Extension& extension) {
   const auto refuse = [](const char* what, const std::string& seen, const std::string& allowed) {
     return Error{Code::kInvalidArgument, std::string("cannot extend by ") + seen + " " + what + "; allowed: " + allowed,
@@ -71,15 +71,15 @@ Result<void> check_extension(const StudyState& state, const Engine::Extension& e
 }
 
 Error nothing_to_extend(const std::string& spent, const std::string& option) {
-  return Error{Code::kInvalidArgument,
-               spent + ", so this extension would train nothing; say how many more with " + option, ""};
+  return Error{Code::kInvalidArgument, spent + ", so this extension trains nothing; add a number with " + option, ""};
 }
 
-/// Whether an extension lets anything be trained: whatever has ended the study must be among what it names.
-Result<void> check_extension_trains(const StudyState& state, const Engine::Extension& extension, std::int64_t steps_of_a_trial) {
+/// Checks that an extension allows more training: it must raise each limit that is used up.
+Result<void> check_extension_trains(const StudyState& state, const Engine::Extension& extension,
+                                    std::int64_t steps_of_a_trial) {
   if (extension.empty()) return {};
   if (state.minutes && state.view.seconds >= *state.minutes * 60 && !extension.minutes) {
-    return nothing_to_extend("the guard's minutes have been worked", "--minutes");
+    return nothing_to_extend("the minutes of the budget are used up", "--minutes");
   }
   if (!state.open.empty() && state.pending_end_reason.empty()) return {};
   const auto trials = static_cast<std::int64_t>(state.view.trials.size());
@@ -88,20 +88,19 @@ Result<void> check_extension_trains(const StudyState& state, const Engine::Exten
   }
   if (state.steps && state.view.steps + steps_of_a_trial > *state.steps && !extension.steps) {
     return nothing_to_extend("no trial fits into the budget of " + std::to_string(*state.steps) + " steps any more",
-                           "--steps");
+                             "--steps");
   }
   return {};
 }
 
-// The order of sums over a batch is part of the class, beside what the machine has to say.
+// The summation order over a batch is part of the numeric class.
 nlohmann::json with_summation_order(nlohmann::json numerics, const study::TrainConfig& train) {
   const std::string sums = study::summation_text(train);
   if (!sums.empty()) numerics["class"] = numerics.at("class").get<std::string>() + "/sums " + sums;
   return numerics;
 }
 
-/// Several devices with their speeds: those of the log, whose choices follow from them, if they are of the same
-/// devices, else measured now.
+/// Adds several devices with their speeds: those of the log if the devices are the same, else measured now.
 Result<nlohmann::json> with_devices(nlohmann::json numerics, const nlohmann::json& logged_numerics,
                                     const study::StudyConfig& config, const mutate::ModelSpace& models,
                                     const Services& services) {
@@ -121,10 +120,10 @@ Result<nlohmann::json> with_devices(nlohmann::json numerics, const nlohmann::jso
   return numerics;
 }
 
-/// A study has the weights of its frozen part beside its checkpoints; should they be lost, they are read again where they
-/// came from. Errors: kFailedPrecondition (others lie there now).
+/// Reads the frozen weights again from their source if the stored file is lost. Errors: kFailedPrecondition (the source
+/// has changed).
 Result<void> repair_frozen_weights(const StudyView& view, const graph::Graph& base, const data::DataSpec& data,
-                         const std::string& folder, FileSystem& fs, const graph::OpTable& ops) {
+                                   const std::string& folder, FileSystem& fs, const graph::OpTable& ops) {
   store::CheckpointStore checkpoints(fs, folder);
   const auto stored = checkpoints.get(view.frozen);
   if (stored || (stored.error().code != Code::kNotFound && stored.error().code != Code::kDataLoss)) {
@@ -158,8 +157,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   numerics = with_summation_order(std::move(numerics), config.train);
   std::optional<store::Checkpoint> frozen;
   if (config.model.frozen) {
-    LANISTA_ASSIGN(frozen, frozen_weights(config, models->bases().front().graph, *services.data, folder, fs,
-                                          services.ops));
+    LANISTA_ASSIGN(frozen,
+                   frozen_weights(config, models->bases().front().graph, *services.data, folder, fs, services.ops));
   }
 
   std::optional<ReadStart> start;
@@ -169,10 +168,10 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
 
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
   log.set_body_check(check_body);
-  if (!log.existing().empty()) {  // somebody was faster
+  if (!log.existing().empty()) {  // another process created it first
     return Error{Code::kAlreadyExists, "a study is already there; continue it with: lanista resume " + folder, folder};
   }
-  // Before the header, which names it: a study is whole without the file that its weights came from.
+  // Written before the header, which names it. The study then does not need the source file any more.
   std::string weights;
   if (frozen) {
     LANISTA_ASSIGN(weights, store::CheckpointStore(fs, folder).put(*frozen));
@@ -190,7 +189,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
     zoo = StudyZoo::begin(zoo_location(config, *services.data, folder), config.train.zoo_tasks == study::kRelatedTasks,
                           static_cast<std::int64_t>(services.clock->unix_time()));
   }
-  // The header first: with it the study can be resumed, whatever happens to the rest.
+  // The header is the first record: with it the study can be resumed.
   const nlohmann::json header = header_body(config, config_text, *services.data, *models, weights, services.baselines,
                                             services.earlier, start_file, zoo);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
@@ -224,7 +223,7 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   LANISTA_TRY(check_own_paths(fs, folder));
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
   if (log.existing().empty()) {
-    return Error{Code::kNotFound, "this study ended before its first record; start it anew", folder};
+    return Error{Code::kNotFound, "this study ended before its first record; start it again", folder};
   }
   log.set_body_check(check_body);
   StudyState state;
@@ -234,8 +233,9 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
     if (services.sink) services.sink->write({services.clock->unix_time(), Level::kWarning, event, std::move(fields)});
   };
   if (log.cut_bytes() > 0) warn("log_tail_cut", {{"folder", folder}, {"bytes", log.cut_bytes()}});
-  // An old build wrote null for what JSON cannot hold.
-  if (state.lost_null_metrics > 0) warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_null_metrics}});
+  // An old build wrote null for values that JSON cannot hold.
+  if (state.lost_null_metrics > 0)
+    warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_null_metrics}});
   log.release_existing();
 
   LANISTA_TRY(check_extension(state, extension));
@@ -245,7 +245,8 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   LANISTA_ASSIGN(auto models, make_space_over(state.view.config, *services.data, std::move(bases), services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models, state.view.earlier));
   if (state.view.config.model.frozen) {
-    LANISTA_TRY(repair_frozen_weights(state.view, models->bases().front().graph, *services.data, folder, fs, services.ops));
+    LANISTA_TRY(
+        repair_frozen_weights(state.view, models->bases().front().graph, *services.data, folder, fs, services.ops));
   }
   LANISTA_TRY(check_extension_trains(state, extension, min_trial_steps(state.view.config, *services.data)));
 

@@ -13,18 +13,18 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/log_sink.h"
 #include "lanista/base/result.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/core/study_devices.h"
-#include "lanista/model/mutate/model_space.h"
-#include "lanista/plan/grouping/plan.h"
+#include "lanista/engine/forecast/timing_history.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/io/store/checkpoints.h"
 #include "lanista/io/store/log.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/plan/grouping/plan.h"
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/config.h"
-#include "lanista/search/study/trial.h"
 #include "lanista/search/study/study_view.h"
+#include "lanista/search/study/trial.h"
 
 namespace lanista::engine {
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/io/formats/safetensors.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
@@ -283,7 +283,7 @@ TEST(Engine, RefusesUnresolvedSteps) {
                 train.steps_per_epoch = 10;
                 train.epochs = epochs;
               }),
-              "train.steps: are 40, and are not settled as epochs (fit_to_data does it)");
+              "train.steps: are 40, and are not converted to epochs (resolve_from_data does it)");
   }
   EXPECT_NE(refused([](auto& train) { train.steps = 40; }), "");
 }
@@ -321,7 +321,7 @@ TEST(Engine, RefusesInvalidGrowingEpochs) {
 }
 
 TEST(Engine, RefusesTargetsUnlikeTheData) {
-  const auto said = [](const std::string& targets, bool standardised) {
+  const auto error_with = [](const std::string& targets, bool standardised) {
     Bench bench;
     bench.data.classes = 0;
     bench.data.target_size = 3;
@@ -333,12 +333,13 @@ TEST(Engine, RefusesTargetsUnlikeTheData) {
     const auto summary = bench.run(config, {});
     return summary ? "" : summary.error().text();
   };
-  EXPECT_EQ(said("auto", true),
-            "data.targets: is auto, but the data were opened with targets standardised (fit_to_data settles it)");
-  EXPECT_EQ(said("standardize", false),
-            "data.targets: is standardize, but the data were opened with targets as they are (fit_to_data settles it)");
-  EXPECT_EQ(said("standardize", true), "");
-  EXPECT_EQ(said("auto", false), "");
+  EXPECT_EQ(error_with("auto", true),
+            "data.targets: is auto, but the data were opened with targets standardised (resolve_from_data sets it)");
+  EXPECT_EQ(
+      error_with("standardize", false),
+      "data.targets: is standardize, but the data were opened with targets as they are (resolve_from_data sets it)");
+  EXPECT_EQ(error_with("standardize", true), "");
+  EXPECT_EQ(error_with("auto", false), "");
 }
 
 /// The trials differ in nothing that costs time but their batches: of 14 rows, 14 steps an epoch or 4.

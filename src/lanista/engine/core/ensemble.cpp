@@ -15,7 +15,7 @@
 namespace lanista::engine {
 namespace {
 
-/// What a candidate asks of a machine.
+/// Size of a candidate's model.
 struct ModelSize {
   double params = 0, flops = 0;
 };
@@ -33,14 +33,14 @@ class EnsembleSearch {
     return {};
   }
 
-  /// The ensemble of these draws, measured.
-  Result<study::Ensemble> measure_draws(std::span<const std::int64_t> repetitions) const {
+  /// The ensemble with these repetitions of the models, measured.
+  Result<study::Ensemble> measure_blend(std::span<const std::int64_t> repetitions) const {
     study::Ensemble ensemble;
     std::vector<study::Measurement> folds;
-    for (std::size_t place = 0; place < models_.front().size(); ++place) {
+    for (std::size_t fold = 0; fold < models_.front().size(); ++fold) {
       study::Ensemble of_fold;
       for (std::size_t k = 0; k < repetitions.size(); ++k) {
-        if (repetitions[k] > 0) of_fold.members.push_back({models_[k][place].trial->id, repetitions[k]});
+        if (repetitions[k] > 0) of_fold.members.push_back({models_[k][fold].trial->id, repetitions[k]});
       }
       LANISTA_ASSIGN(folds.emplace_back().metrics,
                      executor_.measure(evaluated_members(models_, of_fold), data::Part::kValidation));
@@ -52,7 +52,7 @@ class EnsembleSearch {
     return ensemble;
   }
 
-  /// By how much its models break the study's constraints, the worst of them.
+  /// The largest violation of the study's constraints by one of its models.
   double violation(const study::Ensemble& ensemble, std::span<const std::int64_t> repetitions) const {
     ModelSize sum;
     for (std::size_t k = 0; k < repetitions.size(); ++k) {
@@ -74,7 +74,7 @@ class EnsembleSearch {
   }
 
  private:
-  /// All constraints count: what is known of one model before it is trained, its size, is not known of a blend.
+  /// Violation of all constraints, those on the size included, because the size of a blend is not known beforehand.
   double violation_of(const study::Measurement& seen, const space::Sample& sample) const {
     const auto value_of = [&](const std::string& name) -> std::optional<double> {
       if (const auto found = seen.metrics.find(name); found != seen.metrics.end()) return found->second;
@@ -92,7 +92,7 @@ class EnsembleSearch {
   std::vector<ModelSize> sizes_;
 };
 
-/// Orders the model's trainings by fold as those of `first` stand. False: it has none for one of these folds.
+/// Orders the model's trainings in the fold order of `first`. Returns false if one of these folds is missing.
 bool order_by_fold(EnsembleModel& model, const EnsembleModel& first) {
   EnsembleModel out;
   for (const EnsembleCandidate& wanted : first) {
@@ -117,7 +117,7 @@ std::vector<EnsembleModel> eligible_models(std::vector<EnsembleModel> models) {
   if (models.empty()) return models;
   const EnsembleModel first = models.front();
   std::erase_if(models, [&](EnsembleModel& each) { return !order_by_fold(each, first); });
-  // Equal weights predict the same: a model that is another's copy brings nothing.
+  // Models with equal weights predict the same, so a copy adds nothing.
   std::set<std::vector<std::string>> seen;
   std::erase_if(models, [&](const EnsembleModel& each) { return !seen.insert(weight_addresses(each)).second; });
   return models;
@@ -129,10 +129,12 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
   for (std::size_t i = 0; i < ensemble.members.size(); ++i) {
     const EnsembleCandidate* member = nullptr;
     for (const EnsembleModel& model : models) {
-      const auto belongs_to_trial = [&](const EnsembleCandidate& each) { return each.trial->id == ensemble.members[i].trial; };
+      const auto belongs_to_trial = [&](const EnsembleCandidate& each) {
+        return each.trial->id == ensemble.members[i].trial;
+      };
       if (const auto found = std::ranges::find_if(model, belongs_to_trial); found != model.end()) member = &*found;
     }
-    LANISTA_CHECK(member != nullptr, "an ensemble of others");
+    LANISTA_CHECK(member != nullptr, "members are among the models");
     out.push_back({member->job, member->weights, shares[i]});
   }
   return out;
@@ -140,8 +142,10 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
 
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
                                         std::span<const EnsembleModel> models, std::int64_t most) {
-  LANISTA_CHECK(!models.empty() && !config.goals.empty(), "an ensemble of nobody, or for nothing");
-  const auto has_same_size = [&](const EnsembleModel& model) { return !model.empty() && model.size() == models.front().size(); };
+  LANISTA_CHECK(!models.empty() && !config.goals.empty(), "an ensemble needs models and a goal");
+  const auto has_same_size = [&](const EnsembleModel& model) {
+    return !model.empty() && model.size() == models.front().size();
+  };
   LANISTA_CHECK(std::ranges::all_of(models, has_same_size), "models with a training for some of the folds");
   const study::Goal& goal = config.goals.front();
   if (!goal.metric.starts_with("val_")) {
@@ -154,16 +158,17 @@ Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyCo
 
   std::vector<std::int64_t> alone(models.size(), 0);
   alone[0] = 1;
-  LANISTA_ASSIGN(study::Ensemble first, choice.measure_draws(alone));
+  LANISTA_ASSIGN(study::Ensemble first, choice.measure_blend(alone));
   const double allowed = choice.violation(first, alone);
   const auto loss = [&](std::span<const std::int64_t> repetitions) -> Result<std::optional<double>> {
-    LANISTA_ASSIGN(const study::Ensemble ensemble, choice.measure_draws(repetitions));
+    LANISTA_ASSIGN(const study::Ensemble ensemble, choice.measure_blend(repetitions));
     const auto value = ensemble.validation.find(goal.metric);
-    if (value == ensemble.validation.end() || choice.violation(ensemble, repetitions) > allowed) return std::optional<double>();
+    if (value == ensemble.validation.end() || choice.violation(ensemble, repetitions) > allowed)
+      return std::optional<double>();
     return std::optional(goal.maximize ? -value->second : value->second);
   };
   LANISTA_ASSIGN(const auto repetitions, study::select_ensemble(models.size(), most, loss));
-  return repetitions == alone ? first : choice.measure_draws(repetitions);
+  return repetitions == alone ? first : choice.measure_blend(repetitions);
 }
 
 }  // namespace lanista::engine

@@ -1,12 +1,12 @@
-// What is in best/ at a study's end, where keep.ensemble asks for more than the winner.
+// Content of best/ at a study's end with keep.ensemble.
 #include "lanista/engine/core/ensemble.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/engine/core/resolve_from_data.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
@@ -92,7 +92,7 @@ TEST(StudyEnsemble, ChangesNoTrial) {
   }
 }
 
-/// What lay on the disk before every change of a file from the first one of best/ on.
+/// The files on the disk before every change of a file, from the first change of best/ on.
 std::vector<testing::Files> snapshots_of_study_end(const study::StudyConfig& config) {
   Bench bench;
   std::vector<testing::Files> snapshots;
@@ -101,7 +101,7 @@ std::vector<testing::Files> snapshots_of_study_end(const study::StudyConfig& con
     snapshots.push_back(bench.disk.files());
     if (snapshots.size() > 40) snapshots.erase(snapshots.begin());
   };
-  LANISTA_CHECK(bench.run(config, kWithBlendGain, fs).ok(), "nobody disturbs it");
+  LANISTA_CHECK(bench.run(config, kWithBlendGain, fs).ok(), "it runs undisturbed");
   snapshots.push_back(bench.disk.files());
   return snapshots;
 }
@@ -192,13 +192,14 @@ TEST(ChooseEnsemble, RespectsConstraintsOfTheBlend) {
   EXPECT_EQ(free.members, view.ensemble->members);
   for (std::int64_t most = parameters(free) - 1; most > 0; most = most * 3 / 4) {
     const study::Ensemble held = choose_members({"params <= " + std::to_string(most)});
-    // What the winner breaks by itself, nobody mends.
+    // The winner's own violation of a constraint is tolerated.
     EXPECT_LE(parameters(held), std::max(most, candidates[0][0].trial->parameters));
     EXPECT_EQ(held.members.front().trial, view.winner);
   }
   ASSERT_GT(free.validation.at("val_accuracy"), 0.8) << "the test's own study";
   EXPECT_LE(choose_members({"val_accuracy <= 0.8"}).validation.at("val_accuracy"), 0.8);
-  EXPECT_EQ(choose_members({"val_accuracy >= 0.8"}).members, free.members) << "the blend keeps what no member alone does";
+  EXPECT_EQ(choose_members({"val_accuracy >= 0.8"}).members, free.members)
+      << "the blend keeps what no member alone does";
 }
 
 TEST(StudyEnsemble, UsesOnlyKeptTrials) {

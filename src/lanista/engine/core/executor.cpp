@@ -6,7 +6,7 @@ Result<void> check_fork_state(const Job& job) {
   if (!job.fork || !job.checkpoint.empty()) return {};
   return Error{
       Code::kNotFound,
-      "its state is lost, and it cannot begin again: it went on from trial " + std::to_string(job.fork->from.value),
+      "its state is lost, and it cannot start again: it was forked from trial " + std::to_string(job.fork->from.value),
       ""};
 }
 

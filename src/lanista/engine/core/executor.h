@@ -17,13 +17,13 @@
 #include "lanista/io/data/dataset.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/plan/grouping/plan.h"
 #include "lanista/model/space/domain.h"
+#include "lanista/model/transfer/transfer.h"
+#include "lanista/plan/grouping/plan.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/epoch_selection.h"
-#include "lanista/search/study/trial.h"
 #include "lanista/search/study/study_view.h"
-#include "lanista/model/transfer/transfer.h"
+#include "lanista/search/study/trial.h"
 
 namespace lanista::engine {
 

@@ -9,9 +9,9 @@
 #include "lanista/engine/core/fake_executor.h"
 #include "lanista/engine/core/noop_executor.h"
 #include "lanista/engine/remote/process_executor.h"
-#include "support/engine/remote/wire_executor.h"
 #include "lanista/engine/remote/worker_loop.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/remote/wire_executor.h"
 
 namespace lanista::engine::testing {
 namespace {
@@ -50,13 +50,13 @@ struct NoopBench {
   Job job(std::uint32_t id) { return small_job(id); }
 };
 
-/// The same, told and heard as text.
+/// The same bench with all messages as text.
 template <class TestBench>
 struct WireBench : TestBench {
   std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(TestBench::make()); }
 };
 
-/// In so many processes, over one folder.
+/// Executors in several processes with one folder.
 template <std::int64_t kProcesses>
 struct ProcessBench {
   static constexpr bool kStoresWeights = true;
@@ -77,8 +77,8 @@ struct ProcessBench {
     ProcessOptions how;
     how.socket = worker_config.study_folder + "/workers-" + std::to_string(made);  // two may live at a time
     how.launch = launch_function([options](const std::string& socket) {
-      static_cast<void>(run_worker(socket, [&](const WorkerConfig& heard, const ReportActiveTrials&) {
-        const store::CheckpointStore files(real_file_system(), heard.study_folder);
+      static_cast<void>(run_worker(socket, [&](const WorkerConfig& received, const ReportActiveTrials&) {
+        const store::CheckpointStore files(real_file_system(), received.study_folder);
         return Result<std::shared_ptr<Executor>>(std::make_shared<FakeExecutor>(options, files));
       }));
     });

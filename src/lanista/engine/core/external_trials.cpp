@@ -6,12 +6,12 @@
 #include <limits>
 #include <set>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/base/csv.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/io/studyfile/notation.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/sampler/enqueued.h"
 #include "lanista/search/study/trainings.h"
-#include "lanista/io/studyfile/notation.h"
 
 namespace lanista::engine {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// What Optuna's journal calls things (optuna/storages/journal/_storage.py and optuna/trial/_state.py).
+// Codes of an Optuna journal (optuna/storages/journal/_storage.py and optuna/trial/_state.py).
 enum Operation { kCreateStudy = 0, kDeleteStudy = 1, kCreateTrial = 4, kSetParam = 5, kSetState = 6, kSetValue = 7 };
 enum State { kComplete = 1, kPruned = 2 };
 
@@ -39,9 +39,9 @@ std::string join_names(const std::vector<std::string>& names) {
 struct JournalTrial {
   json params = json::object();
   int state = 0;
-  bool is_refinement = false;  ///< as our export says
+  bool is_refinement = false;  ///< As in our export.
   std::vector<double> values;
-  std::map<std::int64_t, double> reported;  ///< by step
+  std::map<std::int64_t, double> reported;  ///< By step.
 };
 
 void set_param(JournalTrial& trial, const std::string& name, const json& internal, const json& distribution) {
@@ -64,7 +64,7 @@ void set_values(JournalTrial& trial, const json& record) {
   for (const json& value : *values) trial.values.push_back(json_number(value));
 }
 
-/// Replays a journal. What it throws, json::exception, is a line that is none of a journal.
+/// Replays a journal. It throws json::exception for an invalid line.
 class Journal {
  public:
   Result<void> apply(const json& record) {
@@ -115,7 +115,7 @@ class Journal {
   }
 };
 
-/// One row as a trial of the study, or why it is none. Errors: kInvalidArgument is such a reason, any other is not.
+/// Converts a row to a trial of the study. Errors: kInvalidArgument is the reason why the row does not fit.
 class RowMatcher {
  public:
   RowMatcher(const study::StudyConfig& config, const mutate::ModelSpace& models, strategy::Context context)
@@ -123,7 +123,7 @@ class RowMatcher {
 
   Result<study::EarlierTrial> match(const ExternalTrial& row, std::uint32_t number) const {
     const auto refuse = [](const std::string& what) { return Error{Code::kInvalidArgument, what, ""}; };
-    if (row.is_refinement) return refuse("it left its settings while it trained (strategy.then)");
+    if (row.is_refinement) return refuse("it tuned its settings while it trained (strategy.then)");
     LANISTA_ASSIGN(study::Proposal proposal, strategy::exact_proposal(context_, row.params));
     std::map<std::string, double> metrics = row.metrics;
     LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(proposal.base, proposal.edits));
@@ -131,7 +131,7 @@ class RowMatcher {
     metrics.insert({{"params", static_cast<double>(cost.parameters)}, {"flops", cost.forward.flops}});
     for (const std::string& name : required_metrics(config_)) {
       const auto found = metrics.find(name);
-      if (found == metrics.end() || std::isnan(found->second)) return refuse("its " + name + " is no number");
+      if (found == metrics.end() || std::isnan(found->second)) return refuse("its " + name + " is missing or NaN");
     }
     const std::int64_t all = config_.train.epochs, epoch = row.epoch == 0 ? all : row.epoch;
     if (epoch < 1 || epoch > all) {
@@ -169,7 +169,7 @@ std::vector<std::string> required_metrics(const study::StudyConfig& config) {
 }
 
 Result<std::vector<ExternalTrial>> read_csv_trials(std::string_view text, const std::vector<std::string>& params,
-                                                const std::vector<std::string>& metrics) {
+                                                   const std::vector<std::string>& metrics) {
   LANISTA_ASSIGN(const formats::CsvTable table, formats::parse_csv(text, {0, true}));
   std::map<std::size_t, std::string> param_columns, metric_columns;
   std::optional<std::size_t> epochs, is_refinement;
@@ -234,9 +234,9 @@ Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, con
       if (auto applied = journal.apply(json::parse(one)); !applied) {
         return Error{applied.error().code, applied.error().message, where};
       }
-    } catch (const std::exception&) {  // of json, of indices beyond a list, of steps that are no numbers
+    } catch (const std::exception&) {  // invalid JSON, index or step
       if (!whole) break;
-      return Error{Code::kDataLoss, "is no line of an Optuna journal", where};
+      return Error{Code::kDataLoss, "is not a line of an Optuna journal", where};
     }
   }
   if (journal.directions.size() != goals.size()) {
@@ -272,11 +272,12 @@ Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, con
 }
 
 Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, const study::StudyConfig& config,
-                            std::shared_ptr<const mutate::ModelSpace> models) {
+                                     std::shared_ptr<const mutate::ModelSpace> models) {
   const auto refuse = [](const std::string& message, const std::string& key) {
-    return Error{Code::kInvalidArgument, "its trials cannot be taken over: " + message, key};
+    return Error{Code::kInvalidArgument, "its trials cannot be imported: " + message, key};
   };
-  if (models->bases().size() != 1) return refuse("nobody knows which of several base models they are of", "model.base");
+  if (models->bases().size() != 1)
+    return refuse("the study has several base models, and the rows do not name one", "model.base");
   if (config.model.frozen) return refuse("a part of this study's models is frozen", "model.frozen");
   if (study::trainings_per_proposal(config) > 1) {
     return refuse("proposals are trained several times", config.data.folds ? "data.folds" : "strategy.repeat");
@@ -284,7 +285,7 @@ Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, c
   LANISTA_ASSIGN(strategy::Context context, strategy_context(config, models));
   const RowMatcher rows(config, *models, std::move(context));
   ImportedTrials out;
-  std::size_t room = kMaxImportedValues;
+  std::size_t values_left = kMaxImportedValues;
   for (auto trial = trials.rbegin(); trial != trials.rend(); ++trial) {
     const auto leave_out = [&](const std::string& why) {
       ++out.left_out[why];
@@ -298,11 +299,11 @@ Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, c
       continue;
     }
     const std::size_t size = count_json_values(study::earlier_study_json({"", {*fits}, 0}));
-    if (size > room) {
-      leave_out("a log's header has no more room");
+    if (size > values_left) {
+      leave_out("the log header is full");
       continue;
     }
-    room -= size;
+    values_left -= size;
     out.earlier.trials.push_back(*std::move(fits));
   }
   std::ranges::reverse(out.earlier.trials);

@@ -41,8 +41,8 @@ std::shared_ptr<const mutate::ModelSpace> small_models(int bases = 1) {
 const std::vector<std::string> kParams{"optimizer", "lr", "momentum", "batch"}, kMetrics{"val_accuracy"};
 
 TEST(ExternalTrials, ReadsCsvWithOrWithoutExportNames) {
-  for (const char* header : {"optimizer,lr,momentum,val_accuracy,epochs,who\n",
-                             "params.optimizer,params.lr,params.momentum,metrics.val_accuracy,epochs,who\n"}) {
+  for (const char* header : {"optimizer,lr,momentum,val_accuracy,epochs,note\n",
+                             "params.optimizer,params.lr,params.momentum,metrics.val_accuracy,epochs,note\n"}) {
     const auto rows =
         must(read_csv_trials(std::string(header) + "sgd,0.1,0.5,0.9,9,me\nadam,1e-3,,0.8,3,you\n", kParams, kMetrics));
     ASSERT_EQ(rows.size(), 2U);
@@ -53,8 +53,9 @@ TEST(ExternalTrials, ReadsCsvWithOrWithoutExportNames) {
   }
   EXPECT_NE(read_csv_trials("optimizer,acc\nsgd,1\n", kParams, kMetrics).error().message.find("'val_accuracy'"),
             std::string::npos);
-  EXPECT_NE(read_csv_trials("a,val_accuracy\n1,1\n", kParams, kMetrics).error().message.find("there are a, val_accuracy"),
-            std::string::npos);
+  EXPECT_NE(
+      read_csv_trials("a,val_accuracy\n1,1\n", kParams, kMetrics).error().message.find("there are a, val_accuracy"),
+      std::string::npos);
 }
 
 // As Optuna 3.1 and 5.0 write it: study, trials, distributions as text within the line; the last line is torn.
@@ -118,14 +119,14 @@ TEST(ExternalTrials, ImportsProposableRowsAndReportsOthers) {
     return ExternalTrial{name, std::move(params), {{"val_accuracy", accuracy}}, epoch};
   };
   const auto taken = must(import_trials({row("row 1", {{"optimizer", "sgd"}, {"lr", 0.1}, {"momentum", 0}}, 0.9),
-                                     row("row 2", {{"optimizer", "adam"}, {"lr", 0.1}}, 0.9),
-                                     row("row 3", {{"optimizer", "adam"}, {"lr", 0.001}, {"momentum", 0.5}}, 0.9),
-                                     row("row 4", {{"optimizer", "sgd"}, {"lr", 0.1}}, 0.9),
-                                     row("row 5", {{"optimizer", "adam"}, {"lr", 0.002}}, std::nan("")),
-                                     row("row 6", {{"optimizer", "adam"}, {"lr", 0.003}}, 0.8, 4),
-                                     row("row 7", {{"optimizer", "adam"}, {"lr", 0.003}}, 0.8, 10),
-                                     row("row 8", {{"optimizer", "adam"}, {"lr", 0.003}, {"beta", 1}}, 0.8)},
-                                    config, small_models()));
+                                         row("row 2", {{"optimizer", "adam"}, {"lr", 0.1}}, 0.9),
+                                         row("row 3", {{"optimizer", "adam"}, {"lr", 0.001}, {"momentum", 0.5}}, 0.9),
+                                         row("row 4", {{"optimizer", "sgd"}, {"lr", 0.1}}, 0.9),
+                                         row("row 5", {{"optimizer", "adam"}, {"lr", 0.002}}, std::nan("")),
+                                         row("row 6", {{"optimizer", "adam"}, {"lr", 0.003}}, 0.8, 4),
+                                         row("row 7", {{"optimizer", "adam"}, {"lr", 0.003}}, 0.8, 10),
+                                         row("row 8", {{"optimizer", "adam"}, {"lr", 0.003}, {"beta", 1}}, 0.8)},
+                                        config, small_models()));
   ASSERT_EQ(taken.earlier.trials.size(), 2U);
   const study::EarlierTrial& whole = taken.earlier.trials[0];
   EXPECT_EQ(whole.proposal.sample.at("momentum"), space::Value(0.0));
@@ -137,11 +138,11 @@ TEST(ExternalTrials, ImportsProposableRowsAndReportsOthers) {
   std::string reasons;
   for (const auto& [why, count] : taken.left_out) reasons += why + "\n";
   for (const char* why : {"lr 0.1 is not in log(1e-04, 0.01) (row 2)", "momentum does not exist beside", "(row 3)",
-                          "momentum is not given (row 4)", "its val_accuracy is no number (row 5)",
+                          "momentum is not given (row 4)", "its val_accuracy is missing or NaN (row 5)",
                           "epochs were 10, a trial has 9 (row 7)", "beta no parameter of the space is called so"}) {
     EXPECT_NE(reasons.find(why), std::string::npos) << why << " in\n" << reasons;
   }
-  // What a log holds it can read again.
+  // A log can read what it holds.
   EXPECT_EQ(study::read_earlier_study(study::earlier_study_json(taken.earlier)).trials.size(), 2U);
 }
 
@@ -162,7 +163,7 @@ TEST(ExternalTrials, IgnoresRefinedTrials) {
   const auto taken = must(import_trials(rows, small_config(), small_models()));
   ASSERT_EQ(taken.earlier.trials.size(), 1U);
   EXPECT_EQ(taken.earlier.trials[0].measurements.front().metrics.at("val_accuracy"), 0.5);
-  EXPECT_EQ(taken.left_out.begin()->first, "it left its settings while it trained (strategy.then) (row 2)");
+  EXPECT_EQ(taken.left_out.begin()->first, "it tuned its settings while it trained (strategy.then) (row 2)");
 }
 
 TEST(ExternalTrials, AreRefusedWithSeveralBases) {

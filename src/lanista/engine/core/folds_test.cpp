@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/engine/core/study_setup.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine {

@@ -1,4 +1,4 @@
-// Trials that go on from each other's states: by population based training, and by a strategy that does it at random.
+// Trials that fork from each other's states: in population based training, and by a random strategy.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -37,12 +37,13 @@ CustomStudy configured(const study::StudyConfig& config) {
   return {config, [config](const auto& models) { return *make_strategy(config, models); }};
 }
 
-/// Everything that members of a group may be, forks among them: of whoever rests at the same epoch, in any order, so
-/// that some have gone on or ended when their turn comes.
+/// Random members of groups, with forks from any trial that is paused at the same epoch. The order is random, so some
+/// of these trials have resumed or ended before their member starts.
 class RandomForkStrategy final : public testing::RandomVerdictStrategy {
  public:
   RandomForkStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
-      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("restless"), {.pause_probability = 0.3, .stop_probability = 0.03, .max_epochs_ahead = 2}) {}
+      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("restless"),
+                              {.pause_probability = 0.3, .stop_probability = 0.03, .max_epochs_ahead = 2}) {}
   std::string_view name() const override { return "restless"; }
 
   strategy::TrialVerdict verdict(TrialId trial) const override {
@@ -117,7 +118,7 @@ TEST(ForkedTrials, LogAndViewMatchRequestedForks) {
     EXPECT_EQ(trial.measurements.size(), 9U);
     for (std::size_t i = 0; i < trial.measurements.size(); ++i) {
       EXPECT_EQ(trial.measurements[i].trial, trial.id);
-      EXPECT_EQ(trial.measurements[i].step, 2 * static_cast<std::int64_t>(i + 1)) << "the step counter goes on";
+      EXPECT_EQ(trial.measurements[i].step, 2 * static_cast<std::int64_t>(i + 1)) << "the step counter continues";
     }
     for (const study::Fork& fork : trial.forks) {
       EXPECT_EQ(fork.epoch % 2, 0);
@@ -130,11 +131,12 @@ TEST(ForkedTrials, LogAndViewMatchRequestedForks) {
   }
   const auto records = *store::read_log(bench.disk, kFolder);
   EXPECT_EQ(records.front().body.at("schema"), store::kForkSchema)
-      << "an older build would go on from the wrong states";
+      << "an older build would resume from the wrong states";
 }
 
-/// By recursion, epoch by epoch: who trained it, and with what.
-std::pair<TrialId, space::Sample> samples_after_fork(const StudyView& view, TrialId id, std::int64_t end, std::int64_t epoch) {
+/// The trial and the settings that trained each epoch, by recursion.
+std::pair<TrialId, space::Sample> samples_after_fork(const StudyView& view, TrialId id, std::int64_t end,
+                                                     std::int64_t epoch) {
   const TrialView& trial = view.trials[id.value - 1];
   for (auto fork = trial.forks.rbegin(); fork != trial.forks.rend(); ++fork) {
     if (fork->epoch >= end) continue;
@@ -156,7 +158,9 @@ TEST(Lineage, NamesTrainingTrialOfEveryEpoch) {
       for (const study::LineageSegment& lineage_segment : study::lineage(view, trial, epochs)) {
         EXPECT_EQ(lineage_segment.from, done);
         for (std::int64_t epoch = lineage_segment.from + 1; epoch <= lineage_segment.through; ++epoch) {
-          EXPECT_EQ(std::pair(lineage_segment.trial, lineage_segment.sample), samples_after_fork(view, trial.id, epochs, epoch)) << trial.id.value;
+          EXPECT_EQ(std::pair(lineage_segment.trial, lineage_segment.sample),
+                    samples_after_fork(view, trial.id, epochs, epoch))
+              << trial.id.value;
         }
         done = lineage_segment.through;
         ++stretches;
@@ -208,7 +212,7 @@ TEST(ForkedTrials, LeaveNoUnusedFile) {
 TEST(ForkedTrials, ResumeOwnStateWhenSourceWasStopped) {
   Bench bench;
   const study::StudyConfig config = forking_study(6, 1);
-  // The first fork of the group has its turn when a slot is free; by then whom it forks from is gone.
+  // The first fork of the group starts when a slot is free; its source has ended by then.
   bench.observer.on_event = [&](const StudyView& view, const study::Event& event) {
     bench.clock.advance(1);
     const auto* resumed = std::get_if<study::Resumed>(&event);

@@ -7,22 +7,22 @@
 #include <vector>
 
 #include "lanista/base/edit_distance.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/onnx_file.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/io/formats/signature.h"
-#include "lanista/plan/sharing/materialize_rule.h"
-#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/plan/sharing/materialize_rule.h"
 
 namespace lanista::engine {
 namespace {
 
 constexpr const char* kThrough = "model.frozen.through";
 constexpr const char* kWeights = "model.frozen.weights";
-constexpr std::int64_t kMemoryDivisor = 4;  // what is kept leaves room for programs
-constexpr double kRelativeTolerance = 1e-5;          // files hold what is subtracted in float32
+constexpr std::int64_t kMemoryDivisor = 4;   // cached values leave memory for programs
+constexpr double kRelativeTolerance = 1e-5;  // files hold means in float32
 
 Error refused(const char* key, const std::string& message) { return {Code::kInvalidArgument, message, key}; }
 
@@ -37,8 +37,8 @@ std::optional<graph::NodeId> parse_node_id(const std::string& text) {
 
 struct Given {
   std::vector<Tensor> tensors;
-  std::string of;                   // whose they are, for messages
-  std::vector<double> mean, scale;  // that they expect of their inputs; empty: nothing is known
+  std::string of;                   // source, for messages
+  std::vector<double> mean, scale;  // expected normalisation of the inputs; empty: unknown
 };
 
 Result<Given> read_given_weights(const study::StudyConfig& config, const std::string& folder, FileSystem& fs) {
@@ -46,8 +46,8 @@ Result<Given> read_given_weights(const study::StudyConfig& config, const std::st
   if (wanted == study::FrozenConfig::kOfTheBase) {
     const std::string& source = config.model.base.front();
     if (!source.ends_with(".onnx")) {
-      return refused(kWeights,
-                     "the base " + source + " brings no weights; an ONNX file does, or name a safetensors file");
+      return refused(
+          kWeights, "the base " + source + " has no weights; use an ONNX file as the base, or name a safetensors file");
     }
     auto imported = import_onnx_file(fs, path_of(source, folder, fs));
     if (!imported) return Error{imported.error().code, imported.error().text(), kWeights};
@@ -81,10 +81,10 @@ Result<void> check_inputs(const Given& given, const data::DataSpec& data) {
   const auto shown = [](const std::vector<double>& all, double missing) {
     return all.empty() ? std::to_string(missing) : std::to_string(all.front()) + (all.size() > 1 ? ", …" : "");
   };
-  return refused(kWeights, "the base normalises its inputs otherwise than the data are: mean " + shown(given.mean, 0) +
+  return refused(kWeights, "the base and the data have different normalisations: mean " + shown(given.mean, 0) +
                                " and scale " + shown(given.scale, 1) + " in " + given.of + ", " + shown(mean, 0) +
                                " and " + shown(scale, 1) +
-                               " here; weights from a safetensors file are taken as they are");
+                               " here; weights from a safetensors file are not checked for this");
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ Result<store::Checkpoint> frozen_weights(const study::StudyConfig& config, const
       return refused(kWeights, "'" + param.name + "' of " + given.of + " has shape " +
                                    graph::Shape{found->shape}.text() +
                                    (found->type == ElementType::kF32 ? "" : " and is not of float32") +
-                                   "; the model wants " + param.spec.shape.text() + " of float32");
+                                   "; the model needs " + param.spec.shape.text() + " of float32");
     }
     out.tensors.push_back(*found);
   }
@@ -156,11 +156,12 @@ FrozenPart frozen_part(const study::StudyConfig& config, const data::DataSpec& d
   if (!config.model.frozen) return {};
   const std::int64_t trials = std::clamp<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), 1,
                                                        std::numeric_limits<std::uint32_t>::max());
-  // Each fold has values of its own.
+  // Each fold has its own cached values.
   const std::int64_t each = std::max<std::int64_t>(1, trials / std::max<std::int64_t>(1, std::ssize(data.folds)));
-  // Behind augmentations only what is measured on is kept, and that is read once an epoch.
+  // With augmentation only validation rows are cached, and they are read once an epoch.
   const bool augmented = !config.data.augment.empty();
-  const std::int64_t reads = augmented ? config.train.epochs : epoch_schedule_of(config, data, {}).num_passes(config.train.epochs);
+  const std::int64_t reads =
+      augmented ? config.train.epochs : epoch_schedule_of(config, data, {}).num_passes(config.train.epochs);
   return {nodes, weights, each * std::min(reads, std::numeric_limits<std::int64_t>::max() / each)};
 }
 
@@ -174,7 +175,7 @@ Result<FrozenPart> frozen_part(const study::StudyView& view) {
 }
 
 Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPart& frozen,
-                                        const store::CheckpointStore& checkpoints) {
+                                       const store::CheckpointStore& checkpoints) {
   if (frozen.nodes.empty()) return state;
   LANISTA_ASSIGN(store::Checkpoint stored, checkpoints.get(frozen.weights));
   for (Tensor& tensor : stored.tensors) {
@@ -184,9 +185,10 @@ Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPa
 }
 
 Result<fuse::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
-                                          const data::DataSpec& data, bool augmented, std::int64_t bytes) {
-  const fuse::PrefixReaders readers{
-      .samples = augmented ? data.split_rows[1] : data.rows, .epochs = frozen.epochs, .room = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
+                                             const data::DataSpec& data, bool augmented, std::int64_t bytes) {
+  const fuse::PrefixReaders readers{.samples = augmented ? data.split_rows[1] : data.rows,
+                                    .epochs = frozen.epochs,
+                                    .room = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
   return fuse::materialization_of(prefix, readers, graph::builtin_ops(), fuse::RooflineCost());
 }
 

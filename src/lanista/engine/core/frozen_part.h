@@ -6,12 +6,12 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
-#include "lanista/io/data/spec.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/plan/sharing/plan.h"
+#include "lanista/io/data/spec.h"
+#include "lanista/io/store/checkpoints.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/io/store/checkpoints.h"
+#include "lanista/plan/sharing/plan.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/study_view.h"
 

@@ -15,15 +15,14 @@ using testing::small_study;
 struct Golden {
   const char* strategy;
   const char* options;
-  bool has_models;  // the others search hyper-parameters alone
+  bool has_models;   // the others search hyper-parameters alone
   const char* last;  // digest of studies with keep: last, as it was before there was another
   const char* best;  // of those with keep: best_epoch
 };
 
 std::ostream& operator<<(std::ostream& out, const Golden& golden) { return out << golden.strategy; }
 
-study::StudyConfig study_of(const Golden& golden, const std::string& rule, std::int64_t trials,
-                            std::string_view keep) {
+study::StudyConfig study_of(const Golden& golden, const std::string& rule, std::int64_t trials, std::string_view keep) {
   study::StudyConfig config = small_study(trials);
   config.train.keep = keep;
   config.strategy = {golden.strategy, 3, nlohmann::json::parse(golden.options)};
@@ -67,26 +66,18 @@ TEST_P(GoldenProposals, MatchEarlierVersions) {
 INSTANTIATE_TEST_SUITE_P(
     Every, GoldenProposals,
     ::testing::Values(
-        Golden{"random", "{}", true,
-               "a3ddfd9a436331f5eaf2e3f0b849fba4", "a3ddfd9a436331f5eaf2e3f0b849fba4"},
-        Golden{"grid", "{}", false,
-               "0321fae76776987f6200311e1147c180", "0321fae76776987f6200311e1147c180"},
-        Golden{"sobol", "{}", false,
-               "09a1905fb6c95ce56db147c07be5fadd", "09a1905fb6c95ce56db147c07be5fadd"},
-        Golden{"evolution", R"({"population": 6})", true,
-               "32d9e2f0f121ff20ef3529ec4ae6deda", "32d9e2f0f121ff20ef3529ec4ae6deda"},
-        Golden{"tpe", "{}", true,
-               "cf9e6beea8a5ba1414068021e7b3f8b5", "cf9e6beea8a5ba1414068021e7b3f8b5"},
-        Golden{"gp", "{}", true,
-               "c12c664ed981d15f1edd4b902f351f32", "18966f155e7d6e9e30075e5e1fc34ef5"},
-        Golden{"cmaes", "{}", false,
-               "0b22cd3a1bc537a173532f5f3ac7d14c", "0b22cd3a1bc537a173532f5f3ac7d14c"},
-        Golden{"nsga2", R"({"population": 8})", true,
-               "b89761a814ec3ceecf5a1d7c9c75992a", "b89761a814ec3ceecf5a1d7c9c75992a"},
-        Golden{"local_search", "{}", true,
-               "53b31a99f2392ffabcc12339b1108716", "53b31a99f2392ffabcc12339b1108716"},
-        Golden{"policy_gradient", "{}", true,
-               "ab47fda1f1007cfa663cdaacbe4bb0b6", "e23640821ae82bade24d6e7c23db857c"}),
+        Golden{"random", "{}", true, "a3ddfd9a436331f5eaf2e3f0b849fba4", "a3ddfd9a436331f5eaf2e3f0b849fba4"},
+        Golden{"grid", "{}", false, "0321fae76776987f6200311e1147c180", "0321fae76776987f6200311e1147c180"},
+        Golden{"sobol", "{}", false, "09a1905fb6c95ce56db147c07be5fadd", "09a1905fb6c95ce56db147c07be5fadd"},
+        Golden{"evolution", R"({"population": 6})", true, "32d9e2f0f121ff20ef3529ec4ae6deda",
+               "32d9e2f0f121ff20ef3529ec4ae6deda"},
+        Golden{"tpe", "{}", true, "cf9e6beea8a5ba1414068021e7b3f8b5", "cf9e6beea8a5ba1414068021e7b3f8b5"},
+        Golden{"gp", "{}", true, "c12c664ed981d15f1edd4b902f351f32", "18966f155e7d6e9e30075e5e1fc34ef5"},
+        Golden{"cmaes", "{}", false, "0b22cd3a1bc537a173532f5f3ac7d14c", "0b22cd3a1bc537a173532f5f3ac7d14c"},
+        Golden{"nsga2", R"({"population": 8})", true, "b89761a814ec3ceecf5a1d7c9c75992a",
+               "b89761a814ec3ceecf5a1d7c9c75992a"},
+        Golden{"local_search", "{}", true, "53b31a99f2392ffabcc12339b1108716", "53b31a99f2392ffabcc12339b1108716"},
+        Golden{"policy_gradient", "{}", true, "ab47fda1f1007cfa663cdaacbe4bb0b6", "e23640821ae82bade24d6e7c23db857c"}),
     [](const auto& golden) { return std::string(golden.param.strategy); });
 
 }  // namespace

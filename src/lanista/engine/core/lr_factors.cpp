@@ -21,7 +21,8 @@ Error refused(const std::string& part, const std::string& message) {
 
 bool contains_all(const Nodes& all, const Nodes& some) { return std::ranges::includes(all, some); }
 
-/// What has weights, and reaches the output through nothing that has. An operator that nobody here knows has some.
+/// Nodes with weights and no other such node between them and the output. An unknown operator counts as one with
+/// weights.
 Nodes head_nodes(const graph::Graph& model) {
   const graph::OpTable ops = graph::builtin_ops();
   Nodes out, seen;
@@ -40,7 +41,7 @@ Nodes head_nodes(const graph::Graph& model) {
   return out;
 }
 
-/// Errors: kInvalidArgument, without a place.
+/// The nodes of a part. Errors: kInvalidArgument, without a key.
 Result<Nodes> nodes_of(const std::string& part, const graph::Graph& model) {
   if (part != study::kBasePart && part != study::kHeadPart) return frozen_nodes(part, model);
   Nodes head = head_nodes(model);
@@ -87,7 +88,7 @@ Result<Nodes> check_rates(const study::TrainConfig& train, const graph::Graph& b
     });
     if (!trains) {
       return refused(name, std::string("holds nothing that is trained") +
-                               (frozen.empty() ? "" : "; model.frozen says what is not"));
+                               (frozen.empty() ? "" : "; model.frozen names the frozen nodes"));
     }
     for (const RatePart& other : parts) {
       Nodes both;
@@ -96,7 +97,7 @@ Result<Nodes> check_rates(const study::TrainConfig& train, const graph::Graph& b
       if (both.empty() || (!same && (contains_all(*nodes, other.nodes) || contains_all(other.nodes, *nodes)))) continue;
       return refused(name, same ? "is the same part as " + other.name
                                 : "shares " + graph::port_text({*both.begin(), 0}) + " with " + other.name +
-                                      ", and neither holds the other, so that nobody knows which factor counts");
+                                      ", and neither part contains the other, so the factor is ambiguous");
     }
     if (name != study::kBasePart && name != study::kHeadPart) {
       LANISTA_ASSIGN(const graph::NodeId id, find_node(name, base));

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "lanista/engine/core/study_setup.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/mutator.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::engine {
 namespace {
@@ -57,7 +57,8 @@ TEST(LrFactors, RefuseAmbiguousParts) {
     return checked ? std::string() : checked.error().where + ": " + checked.error().message;
   };
   EXPECT_EQ(error_of({{"stem", 0.1}, {"features", 0.5}, {"base", 0.2}, {"head", 3}}), "");
-  EXPECT_EQ(error_of({{"stem", 0}}), "train.rates.stem: is 0, which trains nothing; model.frozen says what is not trained");
+  EXPECT_EQ(error_of({{"stem", 0}}),
+            "train.rates.stem: is 0, which trains nothing; model.frozen sets what is not trained");
   EXPECT_EQ(error_of({{"stem", -0.5}}), "train.rates.stem: is -0.5; it must be above 0, and at most 1000000");
   EXPECT_NE(error_of({{"stem", NAN}}), "");
   EXPECT_NE(error_of({{"stem", INFINITY}}), "");
@@ -66,14 +67,14 @@ TEST(LrFactors, RefuseAmbiguousParts) {
             "train.rates.feature: the base has no node 'feature'; its nodes are %0 to %8 (did you mean 'features'?)");
   EXPECT_EQ(error_of({{"%0", 0.1}}), "train.rates.%0: holds nothing that is trained");
   EXPECT_EQ(error_of({{"stem", 0.1}}, {graph::NodeId{0}, graph::NodeId{1}}),
-            "train.rates.stem: holds nothing that is trained; model.frozen says what is not");
+            "train.rates.stem: holds nothing that is trained; model.frozen names the frozen nodes");
   EXPECT_EQ(error_of({{"%1", 0.1}, {"stem", 0.2}}), "train.rates.stem: is the same part as %1");
-  EXPECT_EQ(error_of({{"features", 0.1}, {"side", 0.2}}),
-            "train.rates.side: shares %0 with features, and neither holds the other, so that nobody knows which factor "
-            "counts");
+  EXPECT_EQ(
+      error_of({{"features", 0.1}, {"side", 0.2}}),
+      "train.rates.side: shares %0 with features, and neither part contains the other, so the factor is ambiguous");
 }
 
-// The last layers with weights, whatever stands behind or beside them.
+// The last layers with weights, with any nodes after them or in parallel.
 TEST(LrFactors, HeadCoversLastWeightedLayers) {
   const graph::Graph model = *graph::parse(
       "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = relu(%1)\n%3 = linear(%2, out=3)\n%4 = linear(%1, out=3)\n"
@@ -83,10 +84,11 @@ TEST(LrFactors, HeadCoversLastWeightedLayers) {
   EXPECT_EQ(factor_of(rates, 4), 2);
   EXPECT_EQ(factor_of(rates, 1), 0.5);
   const graph::Graph single = *graph::parse("%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
-  EXPECT_EQ(check_rates(train_config({{"base", 0.5}}), single, {}, ops()).error().message, "holds nothing that is trained");
+  EXPECT_EQ(check_rates(train_config({{"base", 0.5}}), single, {}, ops()).error().message,
+            "holds nothing that is trained");
 }
 
-// Whatever mutations do, a named node stays, and the part is what it reads then.
+// Mutations keep a named node, and the part is then everything that the node depends on.
 TEST(LrFactors, FollowNodesInMutatedModels) {
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (const auto& plugin : mutate::builtin_mutators()) {

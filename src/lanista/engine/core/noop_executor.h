@@ -8,7 +8,7 @@
 
 namespace lanista::engine {
 
-/// Completes every trial at once, to measure what everything around training costs.
+/// Completes every trial at once. Benchmarks use it to measure everything except training.
 class NoopExecutor final : public Executor {
  public:
   Result<void> start(const Job& job) override {
@@ -23,9 +23,9 @@ class NoopExecutor final : public Executor {
     } else if (const auto* finish = std::get_if<Finish>(&command)) {
       const bool known = done_.erase(finish->trial) > 0;
       if (known && !finish->abandon) reports_.push_back(FinishedReport{finish->trial, {}, ""});
-    } else if (const auto* park = std::get_if<PauseTrial>(&command)) {
-      const auto trial = done_.extract(park->trial);
-      if (trial) reports_.push_back(TrialPausedReport{park->trial, trial.mapped(), trial.mapped(), {}, ""});
+    } else if (const auto* pause = std::get_if<PauseTrial>(&command)) {
+      const auto trial = done_.extract(pause->trial);
+      if (trial) reports_.push_back(TrialPausedReport{pause->trial, trial.mapped(), trial.mapped(), {}, ""});
     } else {
       done_.clear();
       reports_.push_back(AllPausedReport{});

@@ -13,9 +13,9 @@
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/io/formats/signature.h"
+#include "lanista/io/store/record_json.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/io/store/record_json.h"
 #include "lanista/search/study/record_fields.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/state_names.h"
@@ -26,15 +26,13 @@ namespace {
 
 using nlohmann::json;
 
-/// Layouts of package.json. What is written is the oldest that says all: builds that know no standardised targets would
-/// take predictions in standard units for real ones, so these packages are none for them; nor are those of several
-/// members for builds that know one, nor those of labels or several targets for builds that have no names for them, nor
-/// those of members with units of their own for builds that would fill and normalise once for all.
-constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4,
-                       kOfPositions = 5;
+/// Schemas of package.json. A package is written with the oldest schema that holds all its facts. Older builds refuse
+/// newer schemas, because they would misread them: standardised targets, several members, labels or several targets,
+/// and members with their own normalisation.
+constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4, kOfPositions = 5;
 constexpr std::int64_t kPackageSchema = kOfPositions;
 
-/// A package is of few members; a file that asks for more is none.
+/// Most members of a package; a file with more is invalid.
 constexpr std::size_t kMaxMembers = 1000;
 
 std::string hash_text(std::string_view bytes) { return hash_bytes(std::as_bytes(std::span(bytes))).hex(); }
@@ -51,7 +49,7 @@ Result<json> read_facts(FileSystem& fs, const std::string& path) {
   json facts = json::parse(*text, nullptr, false);
   if (!facts.is_object()) return broken(path, "is not JSON");
   const std::int64_t schema = facts.value("schema", std::int64_t{0});
-  if (schema < 1) return broken(path, "does not tell its schema");
+  if (schema < 1) return broken(path, "has no schema");
   if (schema > kPackageSchema) {
     return Error{
         Code::kFailedPrecondition,
@@ -60,7 +58,7 @@ Result<json> read_facts(FileSystem& fs, const std::string& path) {
   return facts;
 }
 
-/// Where a member's files lie: the only one's, or that of a number from 1 on.
+/// Paths of a member's files: of the only member, or of a numbered one, from 1 on.
 struct MemberFiles {
   std::string graph, weights;
 };
@@ -70,7 +68,7 @@ MemberFiles member_files(const std::string& folder, std::size_t member, std::siz
   return {stem + ".graph", stem + ".safetensors"};
 }
 
-/// What stands in package.json of one model: at the top, or in "members".
+/// The facts of one model in package.json: at the top, or in "members".
 const json& member_facts(const json& facts, std::size_t member) {
   return facts.contains("members") ? facts.at("members").at(member) : facts;
 }
@@ -102,7 +100,7 @@ Result<ModelMember::Preprocessing> read_preprocessing(const json& units, const d
   return out;
 }
 
-/// The facts that predictions need, as values; of members all but their files.
+/// Reads the facts that predictions need; of members everything except their files.
 Result<void> take_facts(const json& facts, ModelPackage& package) {
   LANISTA_ASSIGN(package.data, data::parse_spec(facts.at("data")));
   package.metrics = facts.at("asked_metrics").get<std::vector<std::string>>();
@@ -125,51 +123,52 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
     if (!(member.share > 0)) return Error{Code::kDataLoss, "a share is not above 0", ""};
     sum += member.share;
   }
-  const auto own = std::ranges::count_if(package.members, [](const ModelMember& m) { return m.own_preprocessing.has_value(); });
+  const auto own =
+      std::ranges::count_if(package.members, [](const ModelMember& m) { return m.own_preprocessing.has_value(); });
   if (own > 0 && (own != std::ssize(package.members) || package.data.normalization != data::Normalization{})) {
-    return Error{Code::kDataLoss, "some members bring units of their own, and the data bring others", ""};
+    return Error{Code::kDataLoss, "some members have their own normalisation, and so have the data", ""};
   }
   if (!(std::abs(sum - 1) < 1e-9)) return Error{Code::kDataLoss, "the members' shares do not sum to 1", ""};
   return {};
 }
 
-Result<void> read_member(FileSystem& fs, const MemberFiles& place, const json& facts, const graph::OpTable& ops,
+Result<void> read_member(FileSystem& fs, const MemberFiles& files, const json& facts, const graph::OpTable& ops,
                          ModelMember& member) {
-  LANISTA_ASSIGN(const std::string graph_text, fs.read(place.graph));
+  LANISTA_ASSIGN(const std::string graph_text, fs.read(files.graph));
   auto model = graph::parse(graph_text);
-  if (!model) return broken(place.graph, model.error().text());
-  if (auto valid = graph::verify(*model, ops); !valid) return broken(place.graph, valid.error().text());
+  if (!model) return broken(files.graph, model.error().text());
+  if (auto valid = graph::verify(*model, ops); !valid) return broken(files.graph, valid.error().text());
   if (graph::canonical_hash(*model, ops).hex() != facts.at("graph_hash").get<std::string>())
-    return broken(place.graph, "is not the model of package.json");
+    return broken(files.graph, "is not the model of package.json");
   member.model = *std::move(model);
 
-  LANISTA_ASSIGN(const std::string weights, fs.read(place.weights));
-  if (auto foreign = formats::unsupported_format_error(weights, place.weights)) return *foreign;
+  LANISTA_ASSIGN(const std::string weights, fs.read(files.weights));
+  if (auto foreign = formats::unsupported_format_error(weights, files.weights)) return *foreign;
   if (hash_text(weights) != facts.at("weights_hash").get<std::string>())
-    return broken(place.weights, "is not the file that package.json names");
+    return broken(files.weights, "is not the file that package.json names");
   auto file = formats::decode_safetensors(weights);
-  if (!file) return broken(place.weights, file.error().message);
+  if (!file) return broken(files.weights, file.error().message);
   member.weights = std::move(file->tensors);
   return {};
 }
 
-/// Writes a member's files and notes in `facts` what they hold.
-Result<void> write_member(FileSystem& fs, const MemberFiles& place, const ModelMember& member, json& facts) {
+/// Writes a member's files and adds their hashes to `facts`.
+Result<void> write_member(FileSystem& fs, const MemberFiles& files, const ModelMember& member, json& facts) {
   LANISTA_ASSIGN(const std::string weights,
                  formats::encode_safetensors({member.weights, {{"graph_hash", facts.at("graph_hash")}}}));
   facts["weights_hash"] = hash_text(weights);
-  LANISTA_TRY(write_atomically(fs, place.graph, graph::to_text(member.model)));
-  return write_atomically(fs, place.weights, weights);
+  LANISTA_TRY(write_atomically(fs, files.graph, graph::to_text(member.model)));
+  return write_atomically(fs, files.weights, weights);
 }
 
-/// Whether a package of several members has files of this name: 1.graph, 2.safetensors.
+/// Whether the name is one of a member's file: 1.graph, 2.safetensors.
 bool is_member_file_name(std::string_view name) {
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   const std::string_view ending = name.substr(digits);
   return digits > 0 && (ending == ".graph" || ending == ".safetensors");
 }
 
-/// What packages of another form, or of more members, left in the folder.
+/// Removes files of an earlier package with another form or more members.
 Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_t members) {
   if (members > 1) {
     const MemberFiles single = member_files(folder, 0, 1);
@@ -181,8 +180,8 @@ Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_
   LANISTA_ASSIGN(const auto names, fs.list(inner));
   std::set<std::string> ours;
   for (std::size_t k = 0; members > 1 && k < members; ++k) {
-    const MemberFiles place = member_files(folder, k, members);
-    ours.insert({place.graph, place.weights});
+    const MemberFiles files = member_files(folder, k, members);
+    ours.insert({files.graph, files.weights});
   }
   for (const std::string& name : names) {
     const std::string file = inner + "/" + name;
@@ -192,8 +191,8 @@ Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_
   return {};
 }
 
-/// A scale, one a feature, that leaves nothing of the unseen ones: a one of a category by the largest float is 0 beside
-/// whatever else is added up. (They are not normalised otherwise: their mean is 0.)
+/// Scales of the features that set unseen ones to zero: a value 1 divided by the largest float adds nothing to a sum.
+/// Unseen features have the mean 0.
 std::vector<double> scale_of_unseen(const ModelMember::Preprocessing& units) {
   std::vector<double> out = units.features.scale;
   out.resize(units.features.scale.size() > 1 ? out.size() : units.missing.size(), units.features.scale.front());
@@ -216,7 +215,7 @@ formats::BlendedModel blended(const ModelPackage& package) {
   return out;
 }
 
-/// What an exported model calls its outputs, where they are several targets or labels.
+/// Names of an exported model's outputs, if they are several targets or labels.
 std::vector<std::string> output_names(const data::DataSpec& data) {
   std::vector<std::string> names = data::target_names(data);
   if (data.classes > 0 || (names.size() == 1 && !data.multilabel)) names.clear();
@@ -287,7 +286,7 @@ ModelPackage blend_packages(std::vector<ModelPackage> packages, std::span<const 
   const bool folds = !of_study.folds.empty();
   if (folds) {
     out.data = data::spec_without_fitted_stats(of_study);
-    out.data.target_normalization = first.data.target_normalization;  // in which the blend's loss is measured
+    out.data.target_normalization = first.data.target_normalization;  // unit of the blend's loss
     out.facts["data"] = data::spec_json(out.data);
   }
   out.facts["metrics"] = {{"validation", study::fields::metrics_json(validation)},
@@ -386,7 +385,7 @@ Result<void> write_package(FileSystem& files, const std::string& folder, const M
     facts["no_onnx"] = onnx.error().message;
     LANISTA_TRY(fs.remove(folder + "/model.onnx"));
   }
-  // Behind all files, so that a package that says what it is, is whole.
+  // Written last, so that a package with this file is complete.
   LANISTA_TRY(write_atomically(fs, folder + "/package.json", facts.dump(2) + "\n"));
   return remove_others(fs, folder, count);
 }
@@ -400,8 +399,8 @@ Result<void> check_package_folder(FileSystem& fs, const std::string& folder) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i) text += (i > 0 ? ", " : "") + names[i];
   if (names.size() > 3) text += ", …";
-  return Error{Code::kAlreadyExists, "has " + text + "; a model package needs a new or empty folder, or one that holds a package",
-               folder};
+  return Error{Code::kAlreadyExists,
+               "has " + text + "; a model package needs a new or empty folder, or one that holds a package", folder};
 }
 
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops) {
@@ -411,8 +410,8 @@ Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, con
   try {
     if (auto taken = take_facts(package.facts, package); !taken) return broken(facts_path, taken.error().message);
     for (std::size_t k = 0; k < package.members.size(); ++k) {
-      const MemberFiles place = member_files(folder, k, package.members.size());
-      LANISTA_TRY(read_member(fs, place, member_facts(package.facts, k), ops, package.members[k]));
+      const MemberFiles files = member_files(folder, k, package.members.size());
+      LANISTA_TRY(read_member(fs, files, member_facts(package.facts, k), ops, package.members[k]));
     }
   } catch (const json::exception& error) {
     return broken(facts_path, error.what());

@@ -1,19 +1,19 @@
-// What a power cut may not take: each test stands for a promise, and for the sync behind it. That no order of losses
-// breaks a study is shown by tests/power_proof.
+// Data that a power loss must not remove. Each test checks one promise and its sync. tests/power_proof checks all
+// orders of losses.
 #include <gtest/gtest.h>
 
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
 
 using store::RecordType;
 using testing::Bench;
-using testing::kFolder;
 using testing::ForwardingExecutor;
+using testing::kFolder;
 using testing::small_study;
 
 const FakeOptions kFake{.workers = 2, .checkpoint_one_in = 2};
@@ -102,7 +102,7 @@ TEST(PowerLoss, KeepsAppliedExtension) {
   EXPECT_EQ(bench.view().trials.size(), 7U);
 }
 
-/// Runs a study in which somebody asks for its end; gives whether it came to that.
+/// Runs a study with a stop request; returns whether the request was made.
 bool run_until_stopped(Bench& bench, FileSystem& fs) {
   int events = 0;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
@@ -143,7 +143,7 @@ TEST(PowerLoss, KeepsRemovedRequests) {
   EXPECT_GT(taken, 1);
 }
 
-/// Says nothing for a while, as in a long epoch.
+/// Sends nothing for a while, as in a long epoch.
 class SilentExecutor final : public ForwardingExecutor {
  public:
   SilentExecutor(Executor& inner, VirtualClock& clock) : ForwardingExecutor(inner), clock_(clock) {}
@@ -185,7 +185,7 @@ TEST(PowerLoss, KeepsRecordsOlderThanOneSecondWhenIdle) {
   EXPECT_GE(events, 1000) << "the silence was looked into";
 }
 
-/// Breaks after so many reports.
+/// Fails after so many reports.
 class Breaking final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;
@@ -215,7 +215,7 @@ TEST(PowerLoss, KeepsFailedStudy) {
   EXPECT_EQ(store::read_log(bench.disk, kFolder)->size(), records);
 }
 
-TEST(PowerLoss, LeavesNoWinnerWhoseResultIsLost) {
+TEST(PowerLoss, LeavesNoWinnerWithALostResult) {
   const auto config = small_study(1);
   int has_reported = 0;
   for (std::int64_t at = 0;; ++at) {

@@ -2,10 +2,10 @@
 
 #include <limits>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/noop_executor.h"
-#include "lanista/engine/core/top_k.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/engine/core/top_k.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
@@ -13,8 +13,8 @@ namespace {
 
 using testing::Bench;
 using testing::kFolder;
-using testing::small_study;
 using testing::RepeatingStrategy;
+using testing::small_study;
 
 TEST(Engine, EndsDuplicatesWithTheirOriginal) {
   Bench bench;
@@ -102,7 +102,7 @@ TEST(Engine, LiveViewEqualsReplayedView) {
   EXPECT_NEAR(live.seconds, folded.seconds, 1e-9);
 }
 
-// Old logs tell all of every proposal; new ones, of children, what is their own.
+// Old logs have whole proposals. New logs leave out the steps that a child shares with its parent.
 TEST(ReplayLog, ReadsFullAndSharedChildren) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(40), {}).ok());
@@ -129,7 +129,7 @@ TEST(ReplayLog, ReadsFullAndSharedChildren) {
     ASSERT_TRUE(model.ok()) << model.error().text();
     EXPECT_EQ(graph::canonical_hash(*model, graph::builtin_ops()), view.trials[i].proposal.graph_hash);
   }
-  // A child of nobody, of itself, of one that comes later; one that claims more than there is.
+  // A child without a parent, of itself, or of a later trial; a child that claims too many shared steps.
   for (store::Record& record : full) {
     if (record.type != store::RecordType::kProposed || record.body.at("trial") != 30) continue;
     nlohmann::json& proposal = record.body["proposal"];
@@ -197,7 +197,7 @@ TEST(Ranking, RanksByGoalsThenParametersThenId) {
   EXPECT_EQ(ranking(view), expected);
 }
 
-// What is equal in all goals, the loss tells apart; where that is equal or is not a number too, parameters and id do.
+// Trials that are equal in all goals are ordered by loss, then by parameter count, then by id.
 TEST(Ranking, BreaksTiesByLossOfSelectedEpoch) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   StudyView view;
@@ -222,7 +222,8 @@ TEST(Ranking, BreaksTiesByLossOfSelectedEpoch) {
   using Ids = std::vector<TrialId>;
   EXPECT_EQ(ranking(view), (Ids{TrialId{2}, TrialId{4}, TrialId{1}, TrialId{3}, TrialId{5}}));
   EXPECT_EQ(result_of(view.config, view.trials[0]).epoch, 2);
-  EXPECT_EQ(pareto_front(ranking_keys(view)).size(), 4U) << "a tie is no goal: who is equal in the goals shares the front";
+  EXPECT_EQ(pareto_front(ranking_keys(view)).size(), 4U)
+      << "a tie breaker is not a goal: trials that are equal in the goals share the front";
 
   view.config.train.ties = study::kTiesToEarlier;
   EXPECT_EQ(ranking(view), (Ids{TrialId{3}, TrialId{4}, TrialId{1}, TrialId{2}, TrialId{5}}));
@@ -235,16 +236,18 @@ TEST(Ranking, BreaksTiesByLossOfSelectedEpoch) {
 }
 
 TEST(TopK, KeepsBestAndReturnsRemoved) {
-  TopK podium(2);
-  const auto at = [](double loss, std::uint32_t id) { return study::RankingKey{0, {{false, loss}}, {}, 0, TrialId{id}}; };
-  EXPECT_TRUE(podium.would_admit(at(9, 1)));
-  EXPECT_TRUE(podium.add(at(3, 1)).empty());
-  EXPECT_TRUE(podium.add(at(2, 2)).empty());
-  EXPECT_FALSE(podium.would_admit(at(3, 3)));  // equal, but later
-  EXPECT_EQ(podium.add(at(3, 3)), std::vector<TrialId>{TrialId{3}});
-  EXPECT_TRUE(podium.would_admit(at(1, 4)));
-  EXPECT_EQ(podium.add(at(1, 4)), std::vector<TrialId>{TrialId{1}});
-  EXPECT_EQ(podium.best().front().trial, TrialId{4});
+  TopK top(2);
+  const auto at = [](double loss, std::uint32_t id) {
+    return study::RankingKey{0, {{false, loss}}, {}, 0, TrialId{id}};
+  };
+  EXPECT_TRUE(top.would_admit(at(9, 1)));
+  EXPECT_TRUE(top.add(at(3, 1)).empty());
+  EXPECT_TRUE(top.add(at(2, 2)).empty());
+  EXPECT_FALSE(top.would_admit(at(3, 3)));  // equal, but later
+  EXPECT_EQ(top.add(at(3, 3)), std::vector<TrialId>{TrialId{3}});
+  EXPECT_TRUE(top.would_admit(at(1, 4)));
+  EXPECT_EQ(top.add(at(1, 4)), std::vector<TrialId>{TrialId{1}});
+  EXPECT_EQ(top.best().front().trial, TrialId{4});
 }
 
 TEST(ModelSpace, RefusesBaseUnlikeTheData) {

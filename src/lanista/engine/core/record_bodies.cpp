@@ -4,12 +4,12 @@
 
 #include "lanista/base/json_object.h"
 #include "lanista/base/real_json.h"
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/core/study_devices.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/store/cost_rows.h"
-#include "lanista/search/study/record_fields.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "lanista/ipc/host_name.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/search/study/record_fields.h"
 
 namespace lanista::engine {
 namespace {
@@ -101,12 +101,8 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
                               : has_plans                   ? store::kPlansSchema
                               : earlier                     ? store::kEarlierSchema
                                                             : store::kPlainSchema;
-  json body{{"schema", schema},
-            {"version", LANISTA_VERSION},
-            {"config", studyfile::write_study(identity)},
-            {"text", config_text},
-            {"data", data::spec_json(data)},
-            {"models", std::move(bases)}};
+  json body{{"schema", schema},    {"version", LANISTA_VERSION},    {"config", studyfile::write_study(identity)},
+            {"text", config_text}, {"data", data::spec_json(data)}, {"models", std::move(bases)}};
   if (!frozen.empty()) body["frozen"] = frozen;
   if (!baselines.empty()) body["baselines"] = study::baselines_json(baselines);
   if (earlier) body["earlier"] = study::earlier_study_json(*earlier);

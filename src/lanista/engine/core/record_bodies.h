@@ -7,16 +7,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/executor.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/io/store/log.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/plan/grouping/planner.h"
-#include "lanista/io/store/log.h"
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/earlier_study.h"
-#include "lanista/search/study/trial.h"
 #include "lanista/search/study/study_view.h"
+#include "lanista/search/study/trial.h"
 
 namespace lanista::engine {
 

@@ -17,14 +17,14 @@ namespace {
 using nlohmann::json;
 using store::RecordType;
 using testing::Bench;
-using testing::kFolder;
 using testing::ForwardingExecutor;
+using testing::kFolder;
 using testing::small_study;
 
 using Limits = std::numeric_limits<double>;
 const std::vector<double> kNumbers{Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(),  0.0,           -0.0,
                                    Limits::max(),       -Limits::max(),     Limits::denorm_min(), Limits::min(), 0.1};
-// The long one last: whatever comes after it reads it again.
+// The long record is last, because each later record reads it again.
 const std::vector<std::string> kTexts{"",          "plain", "bad \xFF byte", "\xC3", "a\0b",
                                       "\n\x1b[2J", "\"\\",  "\xE2\x80\xAE",  "nan",  std::string(100'000, 'x')};
 
@@ -92,9 +92,9 @@ TEST_F(Records, HeaderIdentifiesStudyByContent) {
 TEST_F(Records, OldHeadersMeanRawTargets) {
   const auto models = make_model_space(config, bench.data, "", bench.disk);
   const auto read = [&](const std::string& targets, std::int64_t classes) {
-    study::StudyConfig said = config;
-    said.data.targets = targets;
-    json body = header_body(said, studyfile::write_study(said), bench.data, **models);
+    study::StudyConfig changed = config;
+    changed.data.targets = targets;
+    json body = header_body(changed, studyfile::write_study(changed), bench.data, **models);
     body["data"]["classes"] = classes;
     return read_header(body)->config.data.targets;
   };
@@ -119,9 +119,10 @@ TEST_F(Records, RoundTripAnyNumber) {
     const auto outcome = read_outcome(written_and_read(RecordType::kOutcome, outcome_body(TrialId{1}, {}, value)));
     EXPECT_TRUE(same(outcome->logical_time, value));
 
-    EXPECT_TRUE(same(*read_attempt(written_and_read(RecordType::kAttempt, attempt_begin_body(value, 7, "h")))->began, value));
     EXPECT_TRUE(
-        same(*read_attempt(written_and_read(RecordType::kAttempt, attempt_worked_body("worked", value)))->seconds, value));
+        same(*read_attempt(written_and_read(RecordType::kAttempt, attempt_begin_body(value, 7, "h")))->began, value));
+    EXPECT_TRUE(same(
+        *read_attempt(written_and_read(RecordType::kAttempt, attempt_worked_body("worked", value)))->seconds, value));
 
     const ControlRecord extend{"extend", value, {}, {}, value, ""};
     const auto control = read_control(written_and_read(RecordType::kControl, control_body(extend)));
@@ -176,7 +177,8 @@ TEST_F(Records, ProposedRecordNamesDevice) {
   trial.id = TrialId{1};
   EXPECT_FALSE(proposed_body(trial, 1, {}).contains("device"));
   trial.device = "block:cuda:0";
-  EXPECT_EQ(read_proposed(written_and_read(RecordType::kProposed, proposed_body(trial, 1, {})))->device, "block:cuda:0");
+  EXPECT_EQ(read_proposed(written_and_read(RecordType::kProposed, proposed_body(trial, 1, {})))->device,
+            "block:cuda:0");
   study::Span span{TrialId{1}, 2, 0, 1.5, 2.5};
   EXPECT_FALSE(span_body(span).contains("device"));
   span.device = "torch:cpu";
@@ -198,7 +200,7 @@ TEST_F(Records, NumericsRoundTripDeviceSpeeds) {
   encode_device_table(table, numerics);
   EXPECT_EQ(numerics["class"], "own + other");
   const json body = written_and_read(RecordType::kNumerics, numerics);
-  EXPECT_EQ(body, numerics) << "whoever resumes would find that it has changed";
+  EXPECT_EQ(body, numerics) << "a resumed study would find that it has changed";
   const DeviceTable read = *decode_device_table(body);
   EXPECT_TRUE(read.has_several_classes() && read.has_same_devices(table));
   ASSERT_EQ(read.rows.size(), 3U);
@@ -227,10 +229,10 @@ TEST_F(Records, WorkerRecordsHoldHostsAndLosses) {
   const WorkerReport read = written_and_read_worker(went);
   EXPECT_EQ(read.host, "node2");
   EXPECT_EQ(read.trials, went.trials);
-  EXPECT_EQ(read.costs, went.costs) << "of trial 2 the worker had not heard";
+  EXPECT_EQ(read.costs, went.costs) << "the worker had not received trial 2";
 }
 
-// A log of a study here is, byte for byte, what builds before wrote, whose records are read as ever.
+// A log of a study on this host has the same bytes as one of earlier builds, and their records are still read.
 TEST_F(Records, LocalWorkerRecordsAreUnchanged) {
   const WorkerReport came{0, 412, true, "", {}, 0};
   const WorkerReport went{0, 412, false, "left", {TrialId{4}}, 2.5, "", {{TrialId{4}, 2.5}}};
@@ -285,8 +287,8 @@ TEST_F(Records, ChildrenStoreOnlyOwnSteps) {
     ASSERT_TRUE(add_shared_steps(read[i], read[i - 1].proposal).ok());
     EXPECT_EQ(study::proposal_json(read[i].proposal), study::proposal_json(line[i])) << i;
   }
-  ProposedRecord stranger = *read_proposed(proposed_body(child, 1, {}, &line[98]));
-  EXPECT_EQ(add_shared_steps(stranger, line[3]).error().code, Code::kDataLoss);
+  ProposedRecord foreign = *read_proposed(proposed_body(child, 1, {}, &line[98]));
+  EXPECT_EQ(add_shared_steps(foreign, line[3]).error().code, Code::kDataLoss);
 }
 
 TEST_F(Records, RoundTripAnyText) {
@@ -299,11 +301,11 @@ TEST_F(Records, RoundTripAnyText) {
     written_and_read(RecordType::kMeasurement, study::measurement_json({TrialId{1}, 1, 2, {{text, 0.5}}}));
     written_and_read(RecordType::kVerdict, verdict_body(TrialId{1}, 1, study::Verdict::kPause));
     written_and_read(RecordType::kGroup,
-                    group_body({7,
-                                {strategy::NewTrial{trial.proposal}, strategy::ResumeTrial{TrialId{1}, 5},
-                                 strategy::StopTrial{TrialId{2}}},
-                                true,
-                                0.5}));
+                     group_body({7,
+                                 {strategy::NewTrial{trial.proposal}, strategy::ResumeTrial{TrialId{1}, 5},
+                                  strategy::StopTrial{TrialId{2}}},
+                                 true,
+                                 0.5}));
     written_and_read(RecordType::kPaused, paused_body({{TrialId{1}, 3}, 0.1, text, hash_text(text)}));
     written_and_read(RecordType::kResumed, resumed_body({{TrialId{1}, 3, 9}, 0.1}));
     const study::Outcome failed{study::OutcomeKind::kFailed, text, {}, text, {}};
@@ -344,7 +346,7 @@ TEST_F(Records, RoundTripGroupsPausesAndResumptions) {
   EXPECT_EQ(resumed->event.budget, 9);
   EXPECT_EQ(resumed->logical_time, 0.25);
   EXPECT_FALSE(resumed->event.fork);
-  EXPECT_FALSE(resumed_body(*resumed).contains("fork")) << "logs of those who do not fork are what they were";
+  EXPECT_FALSE(resumed_body(*resumed).contains("fork")) << "logs of trials without forks are unchanged";
   const study::Fork fork{
       TrialId{2}, 3, {{"lr", space::Value(0.1)}, {"schedule", space::Value(std::string("cosine"))}}, "abc"};
   const auto forked = read_resumed(resumed_body({{TrialId{4}, 3, 9, fork}, 0.25}));
@@ -380,7 +382,7 @@ TEST_F(Records, UnreadableBodiesAreNotWritten) {
   EXPECT_EQ(*bench.disk.read(kFolder + "/log/000001.log"), before);
 }
 
-/// Its winner's test metrics are what a test wants.
+/// A view with the winner's test metrics that a test needs.
 class ExtremeMetricExecutor final : public ForwardingExecutor {
  public:
   ExtremeMetricExecutor(Executor& inner, double value) : ForwardingExecutor(inner), value_(value) {}
@@ -411,7 +413,7 @@ TEST(Study, ReopensWithAnyTestMetric) {
   }
 }
 
-/// Tells of work on a trial that cannot be.
+/// Reports work on an impossible trial.
 class ConfusedPair final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;
@@ -427,12 +429,12 @@ class ConfusedPair final : public ForwardingExecutor {
 TEST(Study, RefusesUnreadableRecordAndResumes) {
   Bench bench;
   const auto config = small_study(4);
-  for (const bool anew : {true, false}) {
+  for (const bool is_new : {true, false}) {
     FakeExecutor fake = bench.executor(bench.disk, {});
     ConfusedPair confused(fake);
     const Services services = bench.services(bench.disk, confused);
-    auto engine = anew ? Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, services)
-                       : Engine::resume(kFolder, {}, bench.numerics, services);
+    auto engine = is_new ? Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, services)
+                         : Engine::resume(kFolder, {}, bench.numerics, services);
     ASSERT_TRUE(engine);
     const auto interrupted = (*engine)->run();
     ASSERT_FALSE(interrupted);
@@ -467,7 +469,7 @@ TEST(Study, ReopensLogWithNullMetricsAndWarns) {
   }));
 }
 
-TEST(Study, RefusesExtensionsThatAreNoNumbers) {
+TEST(Study, RefusesExtensionsThatAreNotNumbers) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(4), {}));
   const auto before = bench.disk.files();

@@ -1,5 +1,4 @@
-// Requests at every place of a study, each followed by kills at every moment: what the engine must settle when it comes
-// back.
+// Requests at every position of a study, each followed by kills at every moment, and the engine's work on resume.
 #include <gtest/gtest.h>
 
 #include "support/engine/core/custom_strategy_study.h"
@@ -13,13 +12,13 @@ using testing::expect_resumes_from_every_change;
 using testing::Files;
 using testing::kFolder;
 using testing::kOptions;
-using testing::small_study;
 using testing::RepeatingStrategy;
+using testing::small_study;
 
-/// Runs a study in which somebody asks for `request` behind its event number `event_number`; what lay on the disk before every
-/// change of a file from then on.
+/// Runs a study with `request` after event number `event_number`. Returns the files on the disk before each later
+/// change of a file.
 std::vector<Files> snapshots_after_request(Bench& bench, int event_number, const std::string& request,
-                                 const std::function<Result<RunResult>(FileSystem&)>& run) {
+                                           const std::function<Result<RunResult>(FileSystem&)>& run) {
   std::vector<Files> snapshots;
   testing::WatchedFileSystem fs(bench.disk);
   bench.observer.on_event = [&, seen = 0](const StudyView&, const study::Event&) mutable {
@@ -39,8 +38,8 @@ TEST(RequestAtAnyPosition, IsAppliedDespiteLaterKills) {
   for (const std::string request : {"stop-trial-1", "stop-trial-2", "stop-trial-4", "stop-trial-7", "stop"}) {
     for (int event_number = 2;; event_number += 7) {
       Bench reference;
-      const auto snapshots =
-          snapshots_after_request(reference, event_number, request, [&](FileSystem& fs) { return reference.run(config, kOptions, fs); });
+      const auto snapshots = snapshots_after_request(
+          reference, event_number, request, [&](FileSystem& fs) { return reference.run(config, kOptions, fs); });
       if (snapshots.empty()) break;  // the study was over before
       ++num_positions;
       // The moments around the request all, those that follow here and there.
@@ -54,7 +53,8 @@ TEST(RequestAtAnyPosition, IsAppliedDespiteLaterKills) {
 
         const auto summary = bench.resume(options);
 
-        const std::string what = request + " at event " + std::to_string(event_number) + ", moment " + std::to_string(at);
+        const std::string what =
+            request + " at event " + std::to_string(event_number) + ", moment " + std::to_string(at);
         ASSERT_TRUE(summary.ok()) << what << ": " << summary.error().text();
         ASSERT_EQ(bench.canonical(), reference.canonical()) << what;
       }
@@ -91,7 +91,7 @@ class StatefulVerdictStrategy final : public strategy::Strategy {
   std::int64_t events_ = 0;
 };
 
-/// An event behind which a trial has done its last epoch and has no outcome yet, while another one runs.
+/// An event after which a trial has done its last epoch and has no outcome yet, while another one runs.
 struct UnannouncedStop {
   int event_number = 0;
   TrialId other;
@@ -100,23 +100,23 @@ struct UnannouncedStop {
 std::vector<UnannouncedStop> unannounced_stops(const CustomStudy& custom) {
   Bench bench;
   std::set<TrialId> running;
-  std::map<TrialId, std::vector<UnannouncedStop>> last;  // behind each trial's last measurement so far
+  std::map<TrialId, std::vector<UnannouncedStop>> last;  // after each trial's last measurement so far
   std::vector<UnannouncedStop> unannounced_stops;
   bench.observer.on_event = [&, event_number = 0](const StudyView&, const study::Event& event) mutable {
     ++event_number;
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
       running.insert(proposed->trial);
     } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
-      std::vector<UnannouncedStop>& behind = last[measured->measurement.trial];
-      behind.clear();
+      std::vector<UnannouncedStop>& after_last = last[measured->measurement.trial];
+      after_last.clear();
       for (const TrialId id : running) {
-        if (id != measured->measurement.trial) behind.push_back({event_number, id});
+        if (id != measured->measurement.trial) after_last.push_back({event_number, id});
       }
     } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
       running.erase(ended->trial);
       if (!ended->outcome.weights_hash) return;  // it ended at once
-      const std::vector<UnannouncedStop>& behind = last[ended->trial];
-      unannounced_stops.insert(unannounced_stops.end(), behind.begin(), behind.end());
+      const std::vector<UnannouncedStop>& after_last = last[ended->trial];
+      unannounced_stops.insert(unannounced_stops.end(), after_last.begin(), after_last.end());
     }
   };
   EXPECT_TRUE(custom.run_study(bench, 0).ok());
@@ -127,23 +127,25 @@ std::vector<UnannouncedStop> unannounced_stops(const CustomStudy& custom) {
 // verdict and its outcome.
 TEST(RequestAtAnyPosition, KeepsEarlierDecisions) {
   study::StudyConfig config = small_study(8);
-  config.budget.guard_minutes = 10;  // ends a study that waits for a trial which nobody trains
+  config.budget.guard_minutes = 10;  // ends a study that waits for a trial which no worker trains
   const CustomStudy asha{config, [&](const auto& models) { return *make_strategy(config, models); }};
-  const CustomStudy stateful{config,
-                     [&](const auto& models) { return std::make_unique<StatefulVerdictStrategy>(*make_strategy(config, models)); }};
+  const CustomStudy stateful{config, [&](const auto& models) {
+                               return std::make_unique<StatefulVerdictStrategy>(*make_strategy(config, models));
+                             }};
   for (const CustomStudy& custom : {asha, stateful}) {
     std::uint64_t kills = 0;
     for (const UnannouncedStop& unannounced_stop : unannounced_stops(custom)) {
       Bench reference;
       const std::string request = "stop-trial-" + std::to_string(unannounced_stop.other.value);
-      auto snapshots =
-          snapshots_after_request(reference, unannounced_stop.event_number, request, [&](FileSystem& fs) { return custom.run_study(reference, 0, fs); });
+      auto snapshots = snapshots_after_request(reference, unannounced_stop.event_number, request,
+                                               [&](FileSystem& fs) { return custom.run_study(reference, 0, fs); });
       snapshots.resize(std::min<std::size_t>(snapshots.size(), 12));
       for (std::size_t at = 0; at < snapshots.size(); ++at) {
         Bench bench;
         testing::put_all(bench.disk, snapshots[at]);
         const auto summary = custom.run_study(bench, ++kills);
-        const std::string what = request + " at event " + std::to_string(unannounced_stop.event_number) + ", moment " + std::to_string(at);
+        const std::string what =
+            request + " at event " + std::to_string(unannounced_stop.event_number) + ", moment " + std::to_string(at);
         ASSERT_TRUE(summary.ok()) << what << ": " << summary.error().text();
         ASSERT_EQ(bench.canonical(), reference.canonical()) << what;
       }
@@ -153,9 +155,10 @@ TEST(RequestAtAnyPosition, KeepsEarlierDecisions) {
 }
 
 TEST(Resume, KeepsAnnouncedDecisions) {
-  const CustomStudy stateful{small_study(10), [](const auto& models) {
-                       return std::make_unique<StatefulVerdictStrategy>(*make_strategy(small_study(10), models));
-                     }};
+  const CustomStudy stateful{
+      small_study(10), [](const auto& models) {
+        return std::make_unique<StatefulVerdictStrategy>(*make_strategy(small_study(10), models));
+      }};
   Bench bench;
   ASSERT_TRUE(stateful.run_study(bench, 0).ok());
   int surprised = 0;
@@ -171,11 +174,11 @@ TEST(Resume, CountsDuplicatesAcrossKill) {
   study::StudyConfig config = small_study(1'000'000);
   config.strategy.slots = 2;
   const CustomStudy repeating{config, [](const std::shared_ptr<const mutate::ModelSpace>& models) {
-                          study::Proposal proposal;
-                          proposal.base_hash = proposal.graph_hash = models->base(0).hash;
-                          proposal.budget = 2;
-                          return std::make_unique<RepeatingStrategy>(proposal);
-                        }};
+                                study::Proposal proposal;
+                                proposal.base_hash = proposal.graph_hash = models->base(0).hash;
+                                proposal.budget = 2;
+                                return std::make_unique<RepeatingStrategy>(proposal);
+                              }};
   Bench bench;
   ASSERT_TRUE(repeating.run_study(bench, 0).ok());
   EXPECT_EQ(bench.view().end_reason, "the strategy proposes only what was tried before");

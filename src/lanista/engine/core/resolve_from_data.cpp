@@ -4,11 +4,11 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/edit_distance.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/io/data/augment.h"
 #include "lanista/io/data/selector.h"
-#include "lanista/engine/core/study_setup.h"
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/model/autodiff/loss.h"
+#include "lanista/model/mutate/model_space.h"
 #include "lanista/search/study/epoch_schedule.h"
 
 namespace lanista::engine {
@@ -27,14 +27,14 @@ Result<void> resolve_bases(std::vector<std::string>& bases, const data::DataSpec
     }
   }
   if (out.empty()) {
-    return Error{Code::kInvalidArgument, "no built-in base takes samples of shape " + data.features.text(),
+    return Error{Code::kInvalidArgument, "no built-in base accepts samples of shape " + data.features.text(),
                  "model.base"};
   }
   bases = std::move(out);
   return {};
 }
 
-/// The words of targets as the data have them: what is stored says it, whatever later builds do where nothing is said.
+/// Sets the form of targets to that of the data, so that later builds do not choose another one.
 Result<void> resolve_targets(std::string& targets, const data::DataSpec& data) {
   if (data.targets().kind == step::TargetKind::kNumbers) {
     if (targets == "auto") targets = data.target_normalization ? "standardize" : "raw";
@@ -42,22 +42,22 @@ Result<void> resolve_targets(std::string& targets, const data::DataSpec& data) {
   }
   if (targets == "auto") return {};
   return Error{Code::kInvalidArgument,
-               "'" + targets + "' is said of targets that are numbers; those of '" + data.name + "' are " +
+               "'" + targets + "' is for targets that are numbers; those of '" + data.name + "' are " +
                    (data.vocab > 0 ? "tokens" : std::string(step::target_kind_name(data.targets().kind))) +
                    "; allowed: auto",
                "data.targets"};
 }
 
-/// What the stopping rule compares by, if it says so.
+/// The metric that the stopping rule compares, if it names one.
 std::string rung_metric(const study::StudyConfig& config) { return config.stop.options.value("on", ""); }
 
-/// What train.select: auto compares by, if it says so.
+/// The metric that train.select: auto compares, if it names one.
 std::string select_metric(const study::StudyConfig& config) {
   const Options& options = config.train.select.options;
   return options.is_object() ? options.value("on", "") : "";
 }
 
-// What a study is judged by is measured, whether or not its list of metrics has it.
+// Metrics that a study decides by are measured, even if they are not in its list.
 void add_named_metrics(study::StudyConfig& config, const study::Targets& targets, std::span<const study::Metric> own) {
   std::vector<std::string> named;
   for (const auto& goal : config.goals) named.push_back(goal.metric);
@@ -74,14 +74,14 @@ void add_named_metrics(study::StudyConfig& config, const study::Targets& targets
   }
 }
 
-Result<void> check_measured(const std::string& name, const std::vector<std::string>& measured, const study::Targets& targets,
-                            const std::string& key) {
+Result<void> check_measured(const std::string& name, const std::vector<std::string>& measured,
+                            const study::Targets& targets, const std::string& key) {
   if (std::ranges::find(measured, name) != measured.end()) return {};
   std::string list;
   for (const auto& each : measured) list += (list.empty() ? "" : ", ") + each;
   std::string message = "'" + name + "' is not measured; measured: " + list;
 
-  // It may be a metric of other targets, or the slip of a pen.
+  // It may be a metric for other targets, or a typing error.
   const std::string metric(study::validation_metric(name));
   if (const auto fits = study::check_metric(metric, targets); !fits && study::find_metric(metric)) {
     message += "; " + fits.error().message;
@@ -93,17 +93,17 @@ Result<void> check_measured(const std::string& name, const std::vector<std::stri
   return Error{Code::kInvalidArgument, message, key};
 }
 
-// Strategies and rules count epochs, so that all trials of a study have equally many.
+// Strategies and rules count epochs, so all trials of a study have equal numbers of them.
 Result<void> resolve_epochs(study::StudyConfig& config, const data::DataSpec& data) {
   study::TrainConfig& train = config.train;
   if (train.steps && !train.steps_per_epoch) {
     const auto& params = config.space.params.parameters();
     if (std::ranges::find(params, "batch", &space::Parameter::name) != params.end()) {
-      return Error{
-          Code::kInvalidArgument,
-          "trials draw their batches, so passes over the rows have different numbers of steps; say how many an "
-          "epoch has with train.steps_per_epoch",
-          "train.steps"};
+      return Error{Code::kInvalidArgument,
+                   "trials sample their batch size, so passes over the rows have different numbers of steps; set the "
+                   "steps of an "
+                   "epoch with train.steps_per_epoch",
+                   "train.steps"};
     }
     train.steps_per_epoch = std::max<std::int64_t>(1, epoch_schedule_of(config, data, {}).length);
   }
@@ -112,18 +112,19 @@ Result<void> resolve_epochs(study::StudyConfig& config, const data::DataSpec& da
   return {};
 }
 
-/// A proposal of which not all folds are trained is not ranked.
+/// Checks that the budget trains all folds of a proposal; otherwise it is not ranked.
 Result<void> check_trainings(const study::StudyConfig& config) {
   const std::int64_t each = study::trainings_per_proposal(config);
   if (!config.data.folds || !config.budget.trials || *config.budget.trials >= each) return {};
   return Error{Code::kInvalidArgument,
                "is " + std::to_string(*config.budget.trials) + "; a proposal has " + std::to_string(each) +
-                   " trainings, a trial each (data.folds, strategy.repeat), so at least " + std::to_string(each) +
+                   " trainings, each a trial (data.folds, strategy.repeat), so at least " + std::to_string(each) +
                    " are needed to rank one",
                "budget.trials"};
 }
 
-/// Without what has no effect on targets that are numbers, so that nothing searches it. What others hang on stays.
+/// The space without label smoothing, which has no effect on numeric targets. It stays if other parameters depend on
+/// it.
 space::SearchSpace without_smoothing(const space::SearchSpace& space) {
   const std::string name = "label_smoothing";
   const auto depends_on = [&](const space::Parameter& parameter) {
@@ -134,31 +135,33 @@ space::SearchSpace without_smoothing(const space::SearchSpace& space) {
   for (const space::Parameter& parameter : space.parameters()) {
     if (parameter.name == name) continue;
     const auto added = out.add(parameter);
-    LANISTA_CHECK(added.ok(), "a part of a sound space is sound");
+    LANISTA_CHECK(added.ok(), "a part of a valid space is valid");
   }
   return out;
 }
 
-/// How the data would be what a loss is for.
+/// How the data could have the kind of targets that a loss needs.
 std::string task_hint(const step::Loss* loss) {
   if (loss == nullptr) return "";
-  const std::string word = loss->kind == step::TargetKind::kMultilabel ? "multilabel"
-                                                                       : std::string(step::target_kind_name(loss->kind));
-  return "; targets of a table are " + std::string(step::target_kind_name(loss->kind)) + " with data option task=" + word;
+  const std::string task =
+      loss->kind == step::TargetKind::kMultilabel ? "multilabel" : std::string(step::target_kind_name(loss->kind));
+  return "; targets of a table are " + std::string(step::target_kind_name(loss->kind)) +
+         " with data option task=" + task;
 }
 
 }  // namespace
 
 Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec& data,
-                         std::span<const study::Metric> own_metrics) {
+                               std::span<const study::Metric> own_metrics) {
   if (config.model.space.is_null()) LANISTA_TRY(resolve_bases(config.model.base, data));
   if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
   LANISTA_TRY(resolve_targets(config.data.targets, data));
   if (config.model.frozen && data.positions > 0) {
-    return Error{Code::kInvalidArgument,
-                 "with task=next_token models are tried for whether they see what they are asked for, and of a model in "
-                 "two parts that is not known; leave out model.frozen, or train on task=last_token",
-                 "model.frozen"};
+    return Error{
+        Code::kInvalidArgument,
+        "with task=next_token models are checked for access to their targets, and this check does not support a "
+        "model in two parts; leave out model.frozen, or train on task=last_token",
+        "model.frozen"};
   }
   LANISTA_TRY(resolve_epochs(config, data));
   const study::Targets targets = data.targets();
@@ -169,7 +172,7 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
     std::string fitting;
     for (const step::Loss& each : step::losses()) fitting += each.kind == targets.kind ? ", " + each.name : "";
     return Error{Code::kInvalidArgument,
-                 "'" + config.train.loss + "' does not suit targets that are " +
+                 "'" + config.train.loss + "' does not fit targets that are " +
                      std::string(step::target_kind_name(targets.kind)) + "; allowed: auto" + fitting + task_hint(loss),
                  "train.loss"};
   }
@@ -208,8 +211,8 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
   if (const std::string on = rung_metric(config); !on.empty()) {
     LANISTA_TRY(check_measured(on, measured, targets, "stop.on"));
     if (!study::more_is_better(on) && std::ranges::find(config.goals, on, &study::Goal::metric) == config.goals.end()) {
-      return Error{Code::kInvalidArgument, "which way is better of '" + on + "' is known only where it is a goal",
-                   "stop.on"};
+      return Error{Code::kInvalidArgument,
+                   "'" + on + "' is not a goal, so its direction is unknown; allowed: a metric of a goal", "stop.on"};
     }
   }
   return {};

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/executor.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::engine {
@@ -66,15 +66,16 @@ TEST(ResolveFromData, ResolvesLossAndMetricsOfLabels) {
     ASSERT_FALSE(fitted) << text;
     EXPECT_NE(fitted.error().message.find(message), std::string::npos) << fitted.error().message;
   };
-  refused("train: {loss: mse}", labels, "does not suit targets that are labels; allowed: auto, bce");
+  refused("train: {loss: mse}", labels, "does not fit targets that are labels; allowed: auto, bce");
   refused("train: {loss: bce}", images(), "labels with data option task=multilabel");
   refused("train: {metrics: [mae]}", labels, "metric 'mae' does not fit, it is of numbers");
-  refused("train: {metrics: [balanced_accuracy]}", labels, "allowed: accuracy, exact_match, f1_macro, log_loss, roc_auc");
+  refused("train: {metrics: [balanced_accuracy]}", labels,
+          "allowed: accuracy, exact_match, f1_macro, log_loss, roc_auc");
   refused("train: {metrics: [exact_match]}", images(), "it is of labels");
   refused("data: {targets: raw}", labels, "those of '' are labels");
 }
 
-TEST(ResolveFromData, MeasuresWhatGoalsConstraintsAndRungsName) {
+TEST(ResolveFromData, MeasuresMetricsOfGoalsConstraintsAndRungs) {
   auto config = *studyfile::read_study(
       "goal: [val_f1_macro, minimize val_log_loss, minimize params]\nsubject_to: [val_top3 >= 0.6, val_loss <= 2]\n"
       "stop: {rule: asha, on: val_matthews}\ntrain: {metrics: [top3]}",
@@ -93,7 +94,7 @@ TEST(ResolveFromData, MeasuresWhatGoalsConstraintsAndRungsName) {
   auto listed = *studyfile::read_study("train: {metrics: [top3]}", "s");
   ASSERT_TRUE(resolve_from_data(listed, images()));
   EXPECT_EQ(listed.train.metrics, (std::vector<std::string>{"top3", "accuracy"}))
-      << "what nobody named is the goal too";
+      << "the default metric is the goal too";
 
   auto table = *studyfile::read_study("goal: val_quantile90\nsubject_to: val_r2 >= 0.5", "s");
   ASSERT_TRUE(resolve_from_data(table, numbers()));
@@ -170,14 +171,15 @@ TEST(ResolveFromData, ConvertsStepsToEpochs) {
 
   auto growing = *studyfile::read_study("train: {epochs: 5, all_rows_at: 9}", "s");
   ASSERT_TRUE(resolve_from_data(growing, spec));
-  EXPECT_EQ(growing.train.all_rows_at, 5) << "who trains to the end reads all rows";
+  EXPECT_EQ(growing.train.all_rows_at, 5) << "a trial that trains to its end reads all rows";
 
-  auto said = *studyfile::read_study("train: {steps: 30, steps_per_epoch: 4}\nspace: {params: {batch: [8, 16]}}", "s");
-  ASSERT_TRUE(resolve_from_data(said, spec));
-  EXPECT_EQ(said.train.epochs, 8);
+  auto with_steps =
+      *studyfile::read_study("train: {steps: 30, steps_per_epoch: 4}\nspace: {params: {batch: [8, 16]}}", "s");
+  ASSERT_TRUE(resolve_from_data(with_steps, spec));
+  EXPECT_EQ(with_steps.train.epochs, 8);
 
-  auto drawn = *studyfile::read_study("train: {steps: 30}\nspace: {params: {batch: [8, 16]}}", "s");
-  const auto refused = resolve_from_data(drawn, spec);
+  auto sampled = *studyfile::read_study("train: {steps: 30}\nspace: {params: {batch: [8, 16]}}", "s");
+  const auto refused = resolve_from_data(sampled, spec);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().where, "train.steps");
   EXPECT_NE(refused.error().message.find("train.steps_per_epoch"), std::string::npos);
@@ -205,18 +207,18 @@ TEST(ResolveFromData, AcceptsRulesInEpochsOfSteps) {
   EXPECT_EQ(few.error().where, strategy_of("epochs: 7").error().where);
 }
 
-// What is stored says it, so that no later default touches a study.
+// The stored configuration has it, so that a later default does not change a study.
 TEST(ResolveFromData, ReportsTargetNormalization) {
   data::DataSpec raw = numbers(), standard = numbers();
   standard.target_normalization = {.mean = {3}, .scale = {2}};
-  for (const auto& [spec, said] : {std::pair(raw, "raw"), std::pair(standard, "standardize")}) {
+  for (const auto& [spec, expected] : {std::pair(raw, "raw"), std::pair(standard, "standardize")}) {
     auto config = *studyfile::read_study("", "s");
     EXPECT_EQ(config.data.targets, "auto");
     ASSERT_TRUE(resolve_from_data(config, spec));
-    EXPECT_EQ(config.data.targets, said);
+    EXPECT_EQ(config.data.targets, expected);
     const std::string text = studyfile::write_study(config);
-    EXPECT_NE(text.find("  targets: \"" + std::string(said) + "\"\n"), std::string::npos) << text;
-    EXPECT_EQ(studyfile::read_study(text, "again")->data.targets, said);
+    EXPECT_NE(text.find("  targets: \"" + std::string(expected) + "\"\n"), std::string::npos) << text;
+    EXPECT_EQ(studyfile::read_study(text, "again")->data.targets, expected);
   }
   auto config = *studyfile::read_study("", "s");
   ASSERT_TRUE(resolve_from_data(config, images()));
@@ -246,7 +248,7 @@ TEST(ResolveFromData, RefusesSettingsUnlikeTheData) {
                                 {"data: {augment: [flip, {crop: {pad: 8}}]}", "data.augment[1].pad",
                                  "crop: 8 pixels are too many for images of shape [1, 8, 8]"},
                                 {"train: {loss: mse}", "train.loss", "allowed: auto, cross_entropy"},
-                                {"data: {targets: raw}", "data.targets", "'raw' is said of targets that are numbers"},
+                                {"data: {targets: raw}", "data.targets", "'raw' is for targets that are numbers"},
                                 {"data: {targets: standardize}", "data.targets", "are classes; allowed: auto"}};
   for (const auto& each : cases) {
     auto config = *studyfile::read_study(each.text, "s");

@@ -30,14 +30,13 @@ void expect_same(Bench& bench, const Reference& reference, const std::string& wh
   ASSERT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), reference.weights) << what;
 }
 
-/// What lay on the disk before every change of a file: what a kill there leaves behind, checkpoints of that moment
-/// included.
+/// The files on the disk before every change of a file, as a kill would leave them, with the current checkpoints.
 std::vector<testing::Files> snapshots_at_every_change(const study::StudyConfig& config) {
   Bench bench;
   std::vector<testing::Files> snapshots;
   testing::WatchedFileSystem fs(bench.disk);
   fs.on_change = [&] { snapshots.push_back(bench.disk.files()); };
-  LANISTA_CHECK(bench.run(config, kUsualFaults, fs).ok(), "nobody disturbs it");
+  LANISTA_CHECK(bench.run(config, kUsualFaults, fs).ok(), "it runs undisturbed");
   snapshots.push_back(bench.disk.files());
   return snapshots;
 }
@@ -66,8 +65,8 @@ TEST(Resume, ResumesIdenticallyAfterKillAtAnyRecord) {
 
       const auto summary = bench.resume(options);
 
-      ASSERT_TRUE(summary.ok()) << "cut behind byte " << before << ": " << summary.error().text();
-      expect_same(bench, reference, "cut behind byte " + std::to_string(before));
+      ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
+      expect_same(bench, reference, "cut after byte " + std::to_string(before));
     }
   }
   EXPECT_GT(cut, 200U);
@@ -92,7 +91,7 @@ TEST(Resume, ResumesIdenticallyAfterAnyFailedWrite) {
     {
       FaultyFileSystem faulty(bench.disk, fault);
       const auto summary = bench.run(config, kUsualFaults, faulty);
-      ASSERT_FALSE(summary.ok()) << "call " << n << " failed and nobody noticed";
+      ASSERT_FALSE(summary.ok()) << "call " << n << " failed without an error";
       ASSERT_EQ(summary.error().code, Code::kResourceExhausted) << summary.error().text();
     }
     FakeOptions options = kUsualFaults;
@@ -267,7 +266,7 @@ TEST(Resume, RetrainsWinnerWithLostWeights) {
       ASSERT_TRUE(bench.disk.remove(path).ok());
     }
 
-    // An extension goes on although nobody knows yet whether this winner stays the best.
+    // An extension continues although this winner may not remain the best.
     const auto summary = bench.resume(kUsualFaults, {.trials = 1});
 
     ASSERT_TRUE(summary.ok()) << summary.error().text();

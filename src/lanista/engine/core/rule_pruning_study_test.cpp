@@ -6,8 +6,8 @@
 #include <set>
 
 #include "lanista/engine/core/engine.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/search/study/pruning_rules.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
@@ -29,10 +29,11 @@ struct DivergenceRule {
   }
 };
 
-/// A FakeExecutor whose trials fail by the law.
+/// A FakeExecutor with trials that fail by a fixed law.
 class DivergingExecutor final : public testing::ForwardingExecutor {
  public:
-  DivergingExecutor(Executor& inner, const DivergenceRule& divergence_rule) : ForwardingExecutor(inner), divergence_rule_(divergence_rule) {}
+  DivergingExecutor(Executor& inner, const DivergenceRule& divergence_rule)
+      : ForwardingExecutor(inner), divergence_rule_(divergence_rule) {}
 
   Result<void> start(const Job& job) override {
     recipes_[job.trial] = job.recipe;
@@ -61,7 +62,7 @@ space::Categorical numbers(const std::vector<double>& values) {
   return out;
 }
 
-/// Rates and batches; `rules`: what is said of them.
+/// A space of rates and batches with pruning rules.
 study::StudyConfig study_of(const std::string& strategy, const std::string& rule, bool rules,
                             std::string_view order = study::kNeededFirst) {
   study::StudyConfig config = testing::small_study(60);
@@ -86,7 +87,7 @@ study::StudyConfig study_of(const std::string& strategy, const std::string& rule
 }
 
 Result<RunResult> run(Bench& bench, const study::StudyConfig& config, const FakeOptions& options, FileSystem& fs,
-                    bool resumes = false) {
+                      bool resumes = false) {
   FakeExecutor fake = bench.executor(fs, options);
   DivergingExecutor lawful(fake, {});
   auto engine = resumes ? Engine::resume(kFolder, {}, bench.numerics, bench.services(fs, lawful))
@@ -105,16 +106,16 @@ study::StudyView view_of(const study::StudyConfig& config) {
   return bench.view();
 }
 
-/// What was seen of a configuration, whatever its number.
+/// Outcome and measurements of each configuration, independent of trial numbers.
 std::map<std::string, std::string> observed(const study::StudyView& view) {
   std::map<std::string, std::string> out;
   for (const TrialView& trial : view.trials) {
     if (trial.outcome->kind == OutcomeKind::kFailed || trial.outcome->kind == OutcomeKind::kPrunedByRule) continue;
-    std::string& told = out[space::sample_json(trial.proposal.sample).dump()];
-    told += std::string(study::outcome_name(trial.outcome->kind)) + " ";
+    std::string& text = out[space::sample_json(trial.proposal.sample).dump()];
+    text += std::string(study::outcome_name(trial.outcome->kind)) + " ";
     for (study::Measurement measurement : trial.measurements) {
       measurement.trial = TrialId{1};
-      told += study::measurement_json(measurement).dump();
+      text += study::measurement_json(measurement).dump();
     }
   }
   return out;
@@ -143,14 +144,14 @@ TEST(RulePruningStudy, HasSameWinnerAsWithoutRulesAndTrainsLess) {
       for (const std::string_view order : {study::kAsGiven, study::kNeededFirst}) {
         const study::StudyView ruled = view_of(study_of(strategy, rule, true, order));
 
-        // In rungs that wait for each other the bracket of a trial depends on its place, so the order is kept there.
+        // In synchronous rungs the bracket of a trial depends on its position, so the order is kept.
         if (rule == std::string("none") || order == study::kAsGiven) {
           EXPECT_EQ(observed(ruled), observed(plain)) << what;
           EXPECT_EQ(winner_of(ruled), winner_of(plain)) << what;
         }
         const auto lost = failed(ruled), lost_before = failed(plain);
         const auto name = [](const auto& entry) { return entry.first; };
-        EXPECT_TRUE(std::ranges::equal(lost, lost_before, {}, name, name)) << what << ": who fails is the same";
+        EXPECT_TRUE(std::ranges::equal(lost, lost_before, {}, name, name)) << what << ": the same trials fail";
         const std::int64_t trained = std::ssize(ruled.trials) - count(ruled, OutcomeKind::kPrunedByRule);
         EXPECT_LT(trained, trained_before) << what << ", " << order;
         if (order == study::kAsGiven) trained_before = trained + 1;
@@ -172,7 +173,7 @@ TEST(RulePruningStudy, RecordsPruningTrialAndRule) {
     const study::Outcome& outcome = *trial.outcome;
     ASSERT_TRUE(outcome.pruned_by.has_value());
     const TrialView& by = view.trials[outcome.pruned_by->value - 1];
-    EXPECT_EQ(by.outcome->kind, OutcomeKind::kFailed) << "who was seen to fail, not who is said to";
+    EXPECT_EQ(by.outcome->kind, OutcomeKind::kFailed) << "a trial that failed, not one that was pruned";
     EXPECT_TRUE(outcome.rule.starts_with(study::failure_event(*by.outcome))) << outcome.rule;
     EXPECT_EQ(outcome.reason, "implied by trial " + std::to_string(by.id.value) + " (" + outcome.rule + ")");
     EXPECT_TRUE(outcome.weights.empty());
@@ -241,8 +242,8 @@ TEST(RulePruningStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
 
       const auto summary = run(bench, config, options, bench.disk, true);
 
-      ASSERT_TRUE(summary.ok()) << strategy << ", cut behind byte " << before << ": " << summary.error().text();
-      ASSERT_EQ(bench.canonical(), whole.canonical()) << strategy << ", cut behind byte " << before;
+      ASSERT_TRUE(summary.ok()) << strategy << ", cut after byte " << before << ": " << summary.error().text();
+      ASSERT_EQ(bench.canonical(), whole.canonical()) << strategy << ", cut after byte " << before;
       ASSERT_EQ(weights_of(bench), weights_of(whole));
     }
   }

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/earlier_trials.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::engine {
 namespace {
@@ -17,7 +17,7 @@ using testing::kOptions;
 using testing::small_study;
 
 study::StudyConfig two_stage_study(std::int64_t trials, std::int64_t best,
-                                study::StopConfig stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}}) {
+                                   study::StopConfig stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}}) {
   study::StudyConfig config = small_study(trials);
   config.train.schedule = "cosine";
   config.stop = std::move(stop);
@@ -33,7 +33,7 @@ CustomStudy configured(const study::StudyConfig& config) {
   return {config, [config](const auto& models) { return *make_strategy(config, models); }};
 }
 
-/// Of the search alone, in the study's own order.
+/// Ranking of the search's trials, in the study's order.
 std::vector<TrialId> best_of_search(StudyView view, std::size_t count) {
   for (TrialView& trial : view.trials) {
     if (trial.proposal.is_refinement) trial.outcome.reset();
@@ -82,7 +82,7 @@ TEST(SecondStageStudy, RetrainsBestTrials) {
       }
     }
   }
-  EXPECT_GT(rested, 5) << "who was paused when the search ended";
+  EXPECT_GT(rested, 5) << "trials that were paused when the search ended";
 }
 
 TEST(SecondStageStudy, EqualsSearchBeforeSecondStage) {
@@ -196,7 +196,7 @@ TEST(SecondStageStudy, IsNotImportedAsResult) {
   ASSERT_TRUE(taken) << taken.error().text();
   EXPECT_EQ(taken->earlier.trials.size(), 7U);
   EXPECT_EQ(taken->left_out,
-            (std::map<std::string, std::int64_t>{{"it left its settings while it trained (strategy.then)", 3}}));
+            (std::map<std::string, std::int64_t>{{"it tuned its settings while it trained (strategy.then)", 3}}));
 }
 
 TEST(SecondStageStudy, IsRefusedInOlderLog) {
@@ -208,7 +208,7 @@ TEST(SecondStageStudy, IsRefusedInOlderLog) {
   records.front() = store::read_log(plain.disk, kFolder)->front();
   const auto folded = fold(records);
   ASSERT_FALSE(folded.ok());
-  EXPECT_NE(folded.error().message.find("is a final of a study without a second stage"), std::string::npos)
+  EXPECT_NE(folded.error().message.find("is a refinement in a study without a second stage"), std::string::npos)
       << folded.error().text();
 }
 

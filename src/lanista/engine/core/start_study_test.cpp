@@ -55,7 +55,7 @@ TEST(ClonedTrials, AreIndependentOfWorkersAndArrivalOrder) {
   }
 }
 
-/// Says what a script says, one group for each event that it names, and pauses trial 1 behind its first epoch.
+/// A scripted strategy: one group for each event that it names. Trial 1 pauses after its first epoch.
 class ScriptedStrategy final : public strategy::Strategy {
  public:
   using Script = std::function<std::vector<strategy::Member>(const study::Event&, study::Proposal fresh)>;
@@ -68,7 +68,7 @@ class ScriptedStrategy final : public strategy::Strategy {
     return capacity.running > 0 ? Suggestion::wait() : Suggestion::space_exhausted();
   }
   void observe(const study::Event& event) override {
-    // Whatever was asked for has become an event.
+    // All suggestions have become events.
     const bool answers = std::holds_alternative<study::Proposed>(event)  ? proposed_++ > 0
                          : std::holds_alternative<study::Resumed>(event) ? true
                                                                          : is_stop(event);
@@ -104,14 +104,15 @@ class ScriptedStrategy final : public strategy::Strategy {
 CustomStudy scripted(ScriptedStrategy::Script script) {
   study::StudyConfig config = small_study(6);
   config.strategy.slots = 1;
-  return {config,
-          [script = std::move(script)](const auto& models) { return std::make_unique<ScriptedStrategy>(models, script); }};
+  return {config, [script = std::move(script)](const auto& models) {
+            return std::make_unique<ScriptedStrategy>(models, script);
+          }};
 }
 
 bool is_pause(const study::Event& event) { return std::holds_alternative<study::Paused>(event); }
 
 NewTrial child(study::Proposal fresh, std::int64_t epoch, std::uint32_t parent = 1) {
-  fresh.start = study::Start{TrialId{parent}, epoch, "", "not for the strategy to say"};
+  fresh.start = study::Start{TrialId{parent}, epoch, "", "not set by a strategy"};
   return {std::move(fresh)};
 }
 
@@ -125,16 +126,16 @@ TEST(Start, IsResolvedAndRecorded) {
       }).run_study(bench, 1);
   ASSERT_TRUE(end.ok()) << end.error().text();
 
-  std::string parked;
+  std::string paused_state;
   const auto records = *store::read_log(bench.disk, kFolder);
   for (const auto& record : records) {
-    if (record.type == RecordType::kPaused) parked = record.body.at("address");
+    if (record.type == RecordType::kPaused) paused_state = record.body.at("address");
   }
   const StudyView view = bench.view();
   ASSERT_EQ(view.trials.size(), 2U);
   ASSERT_TRUE(view.trials[1].proposal.start);
-  EXPECT_EQ(view.trials[1].proposal.start->address, parked);
-  EXPECT_FALSE(parked.empty());
+  EXPECT_EQ(view.trials[1].proposal.start->address, paused_state);
+  EXPECT_FALSE(paused_state.empty());
   EXPECT_EQ(view.trials[1].outcome->kind, OutcomeKind::kSucceeded) << "the same decisions, and yet no duplicate";
   ASSERT_EQ(view.trials[1].measurements.size(), 4U);
   EXPECT_NE(view.trials[1].measurements[0].metrics, view.trials[0].measurements[0].metrics);
@@ -195,9 +196,10 @@ TEST(Start, IsRefusedWithFoldsToAvoidLeakage) {
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().code, Code::kInvalidArgument);
   EXPECT_EQ(end.error().where, "strategy");
-  EXPECT_EQ(end.error().message,
-            "the strategy starts a trial from trial 1; with data.folds the parent may have trained on rows that its child "
-            "is measured on");
+  EXPECT_EQ(
+      end.error().message,
+      "the strategy starts a trial from trial 1; with data.folds the parent may have trained on rows that its child "
+      "is measured on");
 }
 
 /// The parent is stopped as soon as its child has begun.
@@ -216,7 +218,7 @@ TEST(Start, IsHeldWhileTrialOrWeightsExist) {
   Bench bench;
   std::string address;
   bench.observer.on_event = [&](const StudyView& view, const study::Event& event) {
-    bench.clock.advance(2);  // so that what nobody needs goes at once
+    bench.clock.advance(2);  // so that unreferenced files are removed at once
     if (view.trials.size() < 2 || view.trials[1].outcome) return;
     address = view.trials[1].proposal.start->address;
     EXPECT_TRUE(bench.disk.exists(path_of(address))) << event.index();
@@ -226,7 +228,7 @@ TEST(Start, IsHeldWhileTrialOrWeightsExist) {
   ASSERT_TRUE(view.trials[0].outcome && view.trials[1].outcome);
   ASSERT_EQ(view.trials[1].outcome->kind, OutcomeKind::kSucceeded) << view.trials[1].outcome->reason;
   ASSERT_EQ(view.winner, TrialId{2});
-  EXPECT_TRUE(bench.disk.exists(path_of(address))) << "whose weights can be trained anew";
+  EXPECT_TRUE(bench.disk.exists(path_of(address))) << "its weights can be trained again";
   const auto files = bench.disk.files();
   EXPECT_EQ(std::ranges::count_if(files, [](const auto& file) { return file.first.starts_with(kFolder + "/ckpt/"); }),
             2);

@@ -44,7 +44,7 @@ std::optional<std::size_t> StudyEngine::assigned_device(TrialId id) const {
 }
 
 Result<std::string> StudyEngine::device_to_record(const TrialView& trial, double logical_epoch,
-                                               const graph::Graph& model) const {
+                                                  const graph::Graph& model) const {
   if (!devices_.has_several_classes()) return std::string();
   auto job = make_job(state_.view.config, *services_.data, trial, model);
   // A job that cannot be made fails on every device.

@@ -30,7 +30,7 @@ bool DeviceTable::has_same_devices(const DeviceTable& other) const {
 }
 
 Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec& data,
-                              const mutate::ModelSpace& models) {
+                          const mutate::ModelSpace& models) {
   study::TrialView trial;
   trial.id = TrialId{1};
   trial.proposal.budget = config.train.epochs;
@@ -41,10 +41,10 @@ Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec
 
 void encode_device_table(const DeviceTable& table, json& numerics) {
   std::string classes;
-  std::set<std::string> told;
+  std::set<std::string> listed;
   json rows = json::array();
   for (const DeviceTable::Row& row : table.rows) {
-    if (told.insert(row.numeric_class).second) classes += (classes.empty() ? "" : " + ") + row.numeric_class;
+    if (listed.insert(row.numeric_class).second) classes += (classes.empty() ? "" : " + ") + row.numeric_class;
     rows.push_back({{"name", row.name},
                     {"class", row.numeric_class},
                     {"alone", real_json(row.speed.alone)},

@@ -1,19 +1,19 @@
 #include <algorithm>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/ensemble.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 
 namespace lanista::engine {
 namespace {
 
-/// The first that has what the job asks for; empty: no matter which.
+/// Name of the first device that supports the job; empty: any.
 std::string first_capable_device(const std::vector<TrainingDevice>& devices, const Job& job) {
-  const auto capable =
-      std::ranges::find_if(devices, [&](const TrainingDevice& device) { return !device.supports || device.supports(job); });
+  const auto capable = std::ranges::find_if(
+      devices, [&](const TrainingDevice& device) { return !device.supports || device.supports(job); });
   return capable == devices.end() ? std::string() : capable->name;
 }
 
@@ -21,14 +21,14 @@ std::string first_capable_device(const std::vector<TrainingDevice>& devices, con
 
 Result<RunResult> StudyEngine::end_study() {
   const bool stopped = state_.pending_end_reason == "stopped by the user";
-  const std::string reason = !state_.pending_end_reason.empty()       ? state_.pending_end_reason
+  const std::string reason = !state_.pending_end_reason.empty()     ? state_.pending_end_reason
                              : !state_.finish_paused_reason.empty() ? state_.finish_paused_reason
-                             : exhausted_reason_.empty()      ? "budget"
-                                                          : exhausted_reason_;
+                             : exhausted_reason_.empty()            ? "budget"
+                                                                    : exhausted_reason_;
   std::optional<TrialId> winner;
   std::optional<study::Ensemble> ensemble;
   std::map<std::string, double> test;
-  // Nothing about the winner is told before what made it the winner is on disk.
+  // The results that determine the winner are on disk before the winner is announced.
   LANISTA_TRY(log_.sync());
   for (const study::RankingKey& standing : top_k_.best()) {
     auto tested = measure_winner(state_.trial(standing.trial));
@@ -112,7 +112,7 @@ Result<std::optional<study::Ensemble>> StudyEngine::choose_ensemble_for(const Tr
   const std::vector<study::Ensemble::Member> alone = chosen.members;
   if (models.size() > 1) {
     LANISTA_ASSIGN(chosen, choose_ensemble(*services_.executor, state_.view.config, services_.ops, models, most));
-    // What one proposal's trainings reach on their folds is what it is ranked by.
+    // The trainings of one proposal have the metrics by which it is ranked.
     if (chosen.members == alone) chosen.validation.clear();
   }
   if (chosen.members.size() == 1) return std::optional<study::Ensemble>();
@@ -160,7 +160,7 @@ Result<store::Checkpoint> StudyEngine::load_weights(const TrialView& trial, cons
   LANISTA_TRY(retrain(job, trial.measurements.back().epoch));
   stored = checkpoint_refs_.files().get(address);
   if (stored || stored.error().code != Code::kNotFound) return stored;
-  return Error{Code::kDataLoss, "its weights are lost, and training it again gave others", ""};
+  return Error{Code::kDataLoss, "its weights are lost, and training it again gave different ones", ""};
 }
 
 Result<void> StudyEngine::retrain(const Job& job, std::int64_t epochs) {
@@ -215,9 +215,9 @@ Engine::Extension StudyEngine::suggested_extension() const {
       out.steps = *state_.steps - view.steps;
     }
   } else if (out.empty() && state_.steps && view.end_reason == "budget") {
-    out.steps = as_many_steps();  // a trial of the least steps would fit, those that were proposed did not
+    out.steps = as_many_steps();  // a shortest trial would fit, the proposed ones did not
   }
-  // A guard that leaves less than the study has worked would soon end it again.
+  // A smaller extension would soon end the study again.
   const double left = state_.minutes ? *state_.minutes * 60 - view.seconds : 0;
   if (state_.minutes && (stopped ? left <= 0 : left < view.seconds)) {
     out.minutes = budget.guard_minutes.value_or(*state_.minutes);

@@ -9,7 +9,7 @@ namespace {
 
 using store::RecordType;
 
-/// As the log has it; nothing where that is not what there is (a study that has ended, say, is mended by whoever can).
+/// The device table of the log; empty if the current devices differ, for example in an ended study.
 DeviceTable devices_of(const nlohmann::json& numerics, const Services& services) {
   auto table = decode_device_table(numerics);
   if (!table || table->rows.size() != services.devices.size()) return {};
@@ -61,7 +61,7 @@ Result<RunResult> StudyEngine::run() {
   auto summary = loop();
   if (!summary) {
     abandon_all();
-    // What is in the log so far should reach the disk; if that fails too, the first error is the one to tell.
+    // Records so far should reach the disk. If that fails too, the first error is reported.
     static_cast<void>(log_.sync());
     event(Level::kError, "study_interrupted", {{"reason", summary.error().text()}});
   }
@@ -100,9 +100,9 @@ Result<RunResult> StudyEngine::loop() {
 Result<void> StudyEngine::send_groups() {
   if (schedule::Regrouping changes = planner_.changes(); !changes.parts.empty()) {
     state_.plan.apply(changes);
-    const bool by_changes = state_.schema >= store::kPlansSchema;  // a log goes on as it began
-    LANISTA_TRY(log_.append_deferred(RecordType::kPlan,
-                                      by_changes ? plan_body(changes) : plan_body(state_.plan.plan())));
+    const bool by_changes = state_.schema >= store::kPlansSchema;  // a log keeps its schema
+    LANISTA_TRY(
+        log_.append_deferred(RecordType::kPlan, by_changes ? plan_body(changes) : plan_body(state_.plan.plan())));
     services_.executor->command(UpdateGroups{std::move(changes), std::exchange(allowed_, {})});
   }
   for (const Allow& allow : std::exchange(allowed_, {})) services_.executor->command(allow);
@@ -120,20 +120,21 @@ Result<void> StudyEngine::accept_report(Report report) {
     const auto it = active_.find(finished->trial);
     if (it != active_.end() && it->second.pending_outcome) {
       it->second.finished = std::move(*finished);
-    } else {  // it was cancelled meanwhile
+    } else {  // it was cancelled in the meantime
       checkpoint_refs_.hold(finished->weights);
       checkpoint_refs_.release(finished->weights);
     }
   } else if (auto* paused_state = std::get_if<TrialPausedReport>(&report)) {
     if (!paused_state->address.empty()) {
-      LANISTA_TRY(record_checkpoint({paused_state->trial, paused_state->epoch, paused_state->step, paused_state->address}));
+      LANISTA_TRY(
+          record_checkpoint({paused_state->trial, paused_state->epoch, paused_state->step, paused_state->address}));
     }
     const auto it = active_.find(paused_state->trial);
     if (it != active_.end() && it->second.pausing) it->second.paused_state = std::move(*paused_state);
   } else if (std::holds_alternative<AllPausedReport>(report)) {
     paused_ = true;
   } else if (auto* span = std::get_if<SpanReport>(&report)) {
-    // Worked seconds, as in the view: the clock goes on between attempts.
+    // Seconds of work, as in the view, because the clock also runs between attempts.
     if (state_.timed_steps >= study::kMaxTimedSteps) span->timed = nullptr;
     const double offset = state_.seconds_of_earlier_attempts() - attempt_start_seconds_;
     const study::Span worked{
@@ -159,12 +160,12 @@ Result<void> StudyEngine::accept_epoch(study::Measurement measurement) {
   if (it == active_.end() || it->second.is_ending_or_pausing()) return {};
   Active& trial = it->second;
   const std::int64_t expected = trial.next + static_cast<std::int64_t>(trial.reports.size());
-  if (measurement.epoch < expected) return {};  // a trial that came back from a checkpoint tells again
-  if (measurement.epoch > trial.budget) return {};  // a checkpoint of a damaged folder may be further on
+  if (measurement.epoch < expected) return {};      // a resumed trial repeats its measurements
+  if (measurement.epoch > trial.budget) return {};  // a checkpoint of a damaged folder may have more epochs
   if (measurement.epoch > expected) {
     return Error{Code::kInternal,
                  "trial " + std::to_string(trial.id.value) + " reported epoch " + std::to_string(measurement.epoch) +
-                     " where epoch " + std::to_string(expected) + " of " + std::to_string(trial.budget) + " was due",
+                     " when epoch " + std::to_string(expected) + " of " + std::to_string(trial.budget) + " was due",
                  ""};
   }
   trial.reports.push_back(std::move(measurement));
@@ -174,7 +175,7 @@ Result<void> StudyEngine::accept_epoch(study::Measurement measurement) {
 Result<void> StudyEngine::record_checkpoint(const CheckpointReport& report) {
   checkpoint_refs_.hold(report.address);
   const auto open = state_.open.find(report.trial);
-  // Of a trial that ended or was paused meanwhile, or that was further on when it was paused than it may go now.
+  // The trial has ended or paused in the meantime, or the checkpoint has more epochs than are allowed now.
   const bool is_stale =
       open == state_.open.end() || state_.paused(report.trial) || report.epoch > state_.trial(report.trial).budget;
   if (is_stale) {

@@ -14,31 +14,32 @@ namespace {
 constexpr std::string_view kReadmeText =
     "This folder is a study of lanista.\n"
     "\n"
-    "  log/                   the truth: everything that was decided and measured, append-only\n"
-    "  config.resolved.yaml   the study file with every default written out; `lanista run` takes it\n"
+    "  log/                   all decisions and measurements, append-only\n"
+    "  config.resolved.yaml   the study file with all defaults written out, input for `lanista run`\n"
     "  ckpt/                  weights of the best trials and checkpoints of running ones (safetensors)\n"
     "  best/                  the winner: model.graph, weights.safetensors, package.json\n"
-    "  assessment.json        what the winner does with the validation rows, for the report (some targets are in it)\n"
-    "  control/               requests: an empty file `pause`, `stop` or `stop-trial-<n>` here is obeyed\n"
+    "  assessment.json        how the winner predicts the validation rows, for the report (contains some targets)\n"
+    "  control/               requests: an empty file `pause`, `stop` or `stop-trial-<n>` here\n"
     "\n"
-    "Go on after a pause, a crash or a kill:   lanista resume <this folder>\n"
-    "Look at it:                               lanista show <this folder>\n"
-    "The folder may be moved and copied while nobody works on it.\n";
+    "Resume after a pause, a crash or a kill:   lanista resume <this folder>\n"
+    "Show it:                                   lanista show <this folder>\n"
+    "The folder may be moved and copied while no process works on it.\n";
 
 bool has_records(FileSystem& fs, const std::string& folder) {
   const auto records = store::read_log(fs, folder);
   return records ? !records->empty() : records.error().code != Code::kNotFound;
 }
 
-/// Whether a file without one whole record may be the beginning of a log: its first record, the header, cut off, or
-/// bytes that a power cut left. Other text is a file of the user.
+/// Whether a file without a complete record may be the beginning of a log: a torn header record, or bytes that a power
+/// loss left. Other text is a file of the user.
 bool may_be_torn_log(std::string_view bytes) {
   if (std::ranges::all_of(bytes, [](char c) { return c == 0; })) return true;
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
-  // Of fewer bytes than tell: text has no control characters, the length of a record often has.
+  // Too few bytes to decide exactly: text has no control characters, the length of a record often has.
   const auto is_control = [](char c) { return c >= 0 && c < ' ' && c != '\t' && c != '\n' && c != '\r'; };
   if (bytes.size() < 4) return std::ranges::any_of(bytes, is_control);
-  constexpr std::array<unsigned, 5> kRest{0, static_cast<unsigned>(store::RecordType::kHeader), 0, 0, 0};  // from byte 3
+  constexpr std::array<unsigned, 5> kRest{0, static_cast<unsigned>(store::RecordType::kHeader), 0, 0,
+                                          0};  // from byte 3
   for (std::size_t at = 3; at < std::min(bytes.size(), kFrameHeader); ++at) {
     if (byte(at) != kRest[at - 3]) return false;
   }
@@ -70,9 +71,17 @@ Result<void> check_new_folder(FileSystem& fs, const std::string& folder) {
 
 Result<void> check_own_paths(FileSystem& fs, const std::string& folder) {
   constexpr std::array kFolders{"log", "ckpt", "control", "best", "best/members"};
-  constexpr std::array kFiles{"log/lock",          "log/000001.log",   "control/crash.marks", "config.resolved.yaml",
-                              "README.txt",        "assessment.json",  "report.html",         "best/package.json",
-                              "best/model.graph",  "best/model.onnx",  "best/weights.safetensors"};
+  constexpr std::array kFiles{"log/lock",
+                              "log/000001.log",
+                              "control/crash.marks",
+                              "config.resolved.yaml",
+                              "README.txt",
+                              "assessment.json",
+                              "report.html",
+                              "best/package.json",
+                              "best/model.graph",
+                              "best/model.onnx",
+                              "best/weights.safetensors"};
   const auto check = [&](const std::string& name, FileKind allowed, const std::string& allowed_text) -> Result<void> {
     const std::string path = folder + "/" + name;
     const FileKind kind = fs.kind(path);

@@ -7,7 +7,7 @@
 #include "lanista/engine/core/study_engine.h"
 #include "lanista/search/study/start_race.h"
 
-// What a trial leaves when it rests or ends, who goes on from it, and what is kept of it.
+// Pauses and ends of trials, forks, and kept states.
 namespace lanista::engine {
 
 using store::RecordType;
@@ -17,15 +17,15 @@ Result<void> StudyEngine::pause(Active& trial) {
   trial.pausing = true;
   trial.reports.clear();
   if (run_ahead_limit_.ran_ahead(trial.id)) {
-    // Nobody announced a decision here: the worker may be further on, and the state of this epoch is gone. It is
-    // trained anew when it goes on, to the same bits.
+    // No verdict was due here, so the worker may have trained later epochs and this state is gone. After a resumption
+    // the trial trains again to equal bits.
     if (trial.started) services_.executor->command(Finish{trial.id, false, true});
     trial.paused_state = TrialPausedReport{trial.id, trial.next, 0, {}, ""};
     return deliver(trial);
   }
   if (!trial.started) LANISTA_TRY(start_to_finish(trial));
   if (trial.started) services_.executor->command(PauseTrial{trial.id});
-  return {};  // a failure is delivered like any other
+  return {};  // its failure is delivered as usual
 }
 
 Result<void> StudyEngine::record_paused(Active& trial) {
@@ -60,7 +60,7 @@ Result<void> StudyEngine::resume(const strategy::ResumeTrial& member) {
 Result<std::optional<study::Fork>> StudyEngine::resolve_fork(TrialId id, study::Fork fork) {
   const auto refuse = [&](const std::string& why) {
     return Error{Code::kInvalidArgument,
-                 "the strategy has trial " + std::to_string(id.value) + " go on from trial " +
+                 "the strategy forks trial " + std::to_string(id.value) + " from trial " +
                      std::to_string(fork.from.value) + ", " + why,
                  "strategy"};
   };
@@ -70,11 +70,11 @@ Result<std::optional<study::Fork>> StudyEngine::resolve_fork(TrialId id, study::
   if (fork.epoch != done) {
     return refuse("as of epoch " + std::to_string(fork.epoch) + "; it has trained " + std::to_string(done));
   }
-  const bool rests = state_.paused(fork.from) && std::ssize(state_.trial(fork.from).measurements) == fork.epoch;
-  if (rests) fork.address = state_.open.at(fork.from).paused_state;
+  const bool is_paused = state_.paused(fork.from) && std::ssize(state_.trial(fork.from).measurements) == fork.epoch;
+  if (is_paused) fork.address = state_.open.at(fork.from).paused_state;
   if (!fork.address.empty()) return std::optional(std::move(fork));
   event(Level::kWarning, "fork_lost", {{"trial", id.value}, {"from", fork.from.value}, {"epoch", fork.epoch}});
-  return std::optional<study::Fork>();  // it was stopped, say, after the group was asked for
+  return std::optional<study::Fork>();  // it may have been stopped after the group was suggested
 }
 
 void StudyEngine::cancel_running(TrialId id) {
@@ -82,7 +82,7 @@ void StudyEngine::cancel_running(TrialId id) {
   if (it == active_.end()) return;
   if (it->second.started) services_.executor->command(Finish{id, false, true});
   if (!it->second.finished) return;
-  checkpoint_refs_.hold(it->second.finished->weights);  // they were kept for nothing
+  checkpoint_refs_.hold(it->second.finished->weights);  // these weights are not needed
   checkpoint_refs_.release(it->second.finished->weights);
 }
 
@@ -93,8 +93,8 @@ Result<void> StudyEngine::end_trial(TrialId id, const std::string& reason) {
   outcome.weights_hash = open.paused_state_hash;
   const TrialView& trial = state_.trial(id);
   if (open.paused_state_hash && ranks(trial, outcome)) {
-    const bool keep =
-        study::trainings_per_proposal(state_.view.config) > 1 || top_k_.would_admit(standing(state_.view.config, trial));
+    const bool keep = study::trainings_per_proposal(state_.view.config) > 1 ||
+                      top_k_.would_admit(standing(state_.view.config, trial));
     if (keep) outcome.weights = open.paused_state;
   }
   return record_outcome_and_prune(id, std::move(outcome));
@@ -153,7 +153,7 @@ Result<void> StudyEngine::cancel(TrialId id, const std::string& reason) {
   return record_outcome_and_prune(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
 }
 
-// Only what every run of the study finds at this place in logical order: a checkpoint that the clock asked for is none.
+// Uses only states that every run of the study has at this logical time, so no checkpoint that a clock requested.
 Result<std::string> StudyEngine::stored_state_address(const study::Start& start) const {
   if (start.parent.value < 1 || start.parent.value > state_.view.trials.size()) {
     return Error{
@@ -175,10 +175,11 @@ Result<std::string> StudyEngine::stored_state_address(const study::Start& start)
 }
 
 void StudyEngine::hold_start_states(TrialId id) {
-  for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal)) checkpoint_refs_.hold(start->address);
+  for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal))
+    checkpoint_refs_.hold(start->address);
 }
 
-// What was lost of the trial could be made anew from its start, until nothing of it is wanted.
+// Lost weights could be trained again from the start, so the start is held until the weights are not needed.
 void StudyEngine::release_weights(const TrialView& trial) {
   checkpoint_refs_.release(trial.outcome->weights);
   for (const study::Start* start : study::start_parents_of(trial.proposal)) checkpoint_refs_.release(start->address);

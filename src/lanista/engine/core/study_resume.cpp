@@ -1,8 +1,8 @@
 // Continues a study from its log.
 #include <unistd.h>
 
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/ipc/host_name.h"
 
 namespace lanista::engine {
 namespace {

@@ -1,4 +1,4 @@
-// What results say of other trials by the study's rules, and in which order groups are taken up.
+// Pruning rules, and the order in which group members start.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,23 +11,25 @@ namespace lanista::engine {
 
 using study::OutcomeKind;
 
-std::optional<strategy::DominancePruner::PruningReason> StudyEngine::pruning_reason_of(TrialId id, std::int64_t budget) const {
+std::optional<strategy::DominancePruner::PruningReason> StudyEngine::pruning_reason_of(TrialId id,
+                                                                                       std::int64_t budget) const {
   const std::vector<study::PruningRule>& rules = state_.view.config.implied;
   if (rules.empty()) return std::nullopt;
   if (const auto by = dominance_pruner_.of(id, budget); by || !study::has_rung_rule(rules)) return by;
-  // Whoever goes on is known, and so is that this one does not win the study by what it would measure there.
+  // The promoted trials are known, and this trial cannot win by a further measurement.
   const auto by = strategy_->verdict(id).closed_early_by;
   if (!by || !optimum_reached_.any_before(state_.trial(id))) return std::nullopt;
   return strategy::DominancePruner::PruningReason{*by, std::string(study::kWhenRungDecided)};
 }
 
 Result<void> StudyEngine::end_pruned_by_rule() {
-  if (state_.view.config.implied.empty() || !state_.pending_end_reason.empty() || !state_.finish_paused_reason.empty()) return {};
+  if (state_.view.config.implied.empty() || !state_.pending_end_reason.empty() || !state_.finish_paused_reason.empty())
+    return {};
   for (auto trial = active_.begin(); trial != active_.end();) {
     const TrialId id = trial->first;
     const TrialView& view = state_.trial(id);
     const OpenTrial& open = state_.open.at(id);
-    // What is settled stays so, and what repeats another trial or is to be cancelled ends as that.
+    // A trial with a verdict keeps it. A duplicate or a cancelled trial ends as such.
     const bool has_verdict =
         open.verdict || (!view.measurements.empty() && view.measurements.back().epoch >= view.budget);
     const auto by = has_verdict || open.cancel_asked ? std::nullopt : pruning_reason_of(id, view.budget);
@@ -70,7 +72,7 @@ Result<void> StudyEngine::add_group_costs(strategy::TrialGroup& group) {
 
 std::size_t StudyEngine::next_waiting_index(std::size_t first) {
   if (!state_.waiting_members[first].cost) return first;
-  // Whoever begins with another trial's state, or ends one, keeps its place.
+  // A member that starts from another trial, or ends one, keeps its position.
   const auto is_free = [](const strategy::Member& member) {
     if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) return !fresh->proposal.start;
     const auto* resumed = std::get_if<strategy::ResumeTrial>(&member);
@@ -82,12 +84,12 @@ std::size_t StudyEngine::next_waiting_index(std::size_t first) {
     if (waiting.group != state_.waiting_members[first].group || !waiting.cost || !is_free(waiting.member)) break;
     if (!can_carry_out(waiting.member)) break;
     const auto* resumed = std::get_if<strategy::ResumeTrial>(&waiting.member);
-    if (!waiting.places) {
-      waiting.places = resumed != nullptr
-                           ? dominance_pruner_.positions_of(resumed->trial)
-                           : dominance_pruner_.positions_of(std::get<strategy::NewTrial>(waiting.member).proposal);
+    if (!waiting.line_positions) {
+      waiting.line_positions =
+          resumed != nullptr ? dominance_pruner_.positions_of(resumed->trial)
+                             : dominance_pruner_.positions_of(std::get<strategy::NewTrial>(waiting.member).proposal);
     }
-    strategy::DominancePruner::QueueEntry one{&*waiting.places, *waiting.cost, 0, {}};
+    strategy::DominancePruner::QueueEntry one{&*waiting.line_positions, *waiting.cost, 0, {}};
     one.budget = resumed != nullptr ? resumed->budget : std::get<strategy::NewTrial>(waiting.member).proposal.budget;
     if (resumed != nullptr) one.of = resumed->trial;
     line.push_back(one);

@@ -5,29 +5,29 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/engine/core/frozen_part.h"
-#include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/lr_factors.h"
+#include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/io/formats/signature.h"
+#include "lanista/io/studyfile/blueprint.h"
+#include "lanista/model/autodiff/loss.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/mutator.h"
-#include "lanista/model/autodiff/loss.h"
+#include "lanista/search/halving/per_fold.h"
+#include "lanista/search/halving/selected_epoch_events.h"
 #include "lanista/search/sampler/earlier_trials.h"
 #include "lanista/search/sampler/enqueued.h"
-#include "lanista/search/halving/per_fold.h"
 #include "lanista/search/sampler/repeat.h"
 #include "lanista/search/sampler/second_stage.h"
-#include "lanista/search/halving/selected_epoch_events.h"
 #include "lanista/search/study/refinements.h"
 #include "lanista/search/study/start_race.h"
-#include "lanista/io/studyfile/blueprint.h"
 
 namespace lanista::engine {
 namespace {
 
 constexpr std::string_view kBuiltin = "builtin:";
-constexpr double kLeastEase = 0.3;  // ModelKeeper's rule
+constexpr double kLeastEase = 0.3;  // rule of ModelKeeper
 
 Error invalid(const std::string& key, const Error& error) {
   const std::string inner = error.where.empty() ? "" : "." + error.where;
@@ -49,7 +49,7 @@ Result<Plugin> find_plugin(const std::vector<Plugin>& all, const std::string& na
       "'" + name + "' is unknown; allowed are " + list + (near.empty() ? "" : " (did you mean '" + near + "'?)"), key};
 }
 
-/// A model must take one sample's features and give as many numbers as the data wants.
+/// Checks that a model accepts the features of a sample and gives the predictions that the data need.
 Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data, const graph::OpTable& ops) {
   LANISTA_TRY(graph::verify(base.graph, ops));
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(base.graph, ops));
@@ -57,28 +57,27 @@ Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data
   const bool takes_tokens = types.at({base.graph.nodes_of("input").front(), 0}).dtype == graph::DType::kIndex;
   if (takes_tokens != (data.vocab > 0)) {
     return Error{Code::kInvalidArgument,
-                 takes_tokens ? "the model takes tokens (dtype=\"index\"), the data gives real numbers"
-                              : "the model takes real numbers, the data gives tokens (dtype=\"index\")",
+                 takes_tokens ? "the model accepts tokens (dtype=\"index\"), the data have real numbers"
+                              : "the model accepts real numbers, the data have tokens (dtype=\"index\")",
                  ""};
   }
   for (const graph::NodeId id : base.graph.nodes_of("embedding")) {
     const auto& vocab = std::get<std::int64_t>(*base.graph.node(id).attrs.find("vocab"));
     if (vocab >= data.vocab) continue;
     return Error{Code::kInvalidArgument,
-                 "the model knows " + std::to_string(vocab) + " tokens, the data has " + std::to_string(data.vocab),
-                 ""};
+                 "the model has " + std::to_string(vocab) + " tokens, the data has " + std::to_string(data.vocab), ""};
   }
   graph::Shape features = data.features;
   features.dims.insert(features.dims.begin(), graph::kBatch);
   if (shape_of("input") != features) {
     return Error{Code::kInvalidArgument,
-                 "the model takes " + shape_of("input").text() + ", the data gives " + features.text(), ""};
+                 "the model accepts " + shape_of("input").text() + ", the data have " + features.text(), ""};
   }
   graph::Shape wanted = data.prediction();
   wanted.dims.insert(wanted.dims.begin(), graph::kBatch);
   if (shape_of("output") != wanted) {
     return Error{Code::kInvalidArgument,
-                 "the model gives " + shape_of("output").text() + ", the data asks for " + wanted.text(), ""};
+                 "the model gives " + shape_of("output").text() + ", the data need " + wanted.text(), ""};
   }
   return {};
 }
@@ -104,7 +103,7 @@ Result<mutate::BaseModel> open_base(const std::string& source, const data::DataS
   return mutate::BaseModel{source.substr(slash == std::string::npos ? 0 : slash + 1), std::move(model)};
 }
 
-/// The limits of the space and what `subject_to` says of the same numbers: the smaller counts.
+/// The limits of the space and of `subject_to` on the same values; the smaller counts.
 mutate::Limits limits_of(const study::StudyConfig& config) {
   mutate::Limits limits{config.space.limit_params, config.space.limit_flops};
   for (const study::Constraint& constraint : config.subject_to) {
@@ -115,7 +114,7 @@ mutate::Limits limits_of(const study::StudyConfig& config) {
   return limits;
 }
 
-/// Parts that train at rates of their own are found in every model of the space.
+/// Keeps the nodes that name parts with their own learning rate in every model of the space.
 Result<void> hold_rated(const study::StudyConfig& config, mutate::ModelSpace& models) {
   std::set<graph::NodeId> held;
   for (const mutate::BaseModel& base : models.bases()) {
@@ -124,7 +123,7 @@ Result<void> hold_rated(const study::StudyConfig& config, mutate::ModelSpace& mo
   if (held.empty()) return {};
   if (models.has_blueprint() || models.bases().size() != 1) {
     return Error{Code::kInvalidArgument,
-                 "names nodes, which wants one base model; base and head are parts of every model",
+                 "names nodes, which requires one base model; base and head are parts of every model",
                  std::string(study::kRatesKey)};
   }
   models.keep_labels(std::move(held));
@@ -135,7 +134,7 @@ Result<void> hold_rated(const study::StudyConfig& config, mutate::ModelSpace& mo
 
 std::string path_of(const std::string& source, const std::string& folder, FileSystem& fs) {
   std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
-  // The folder of a new study is not there yet, and the system would not walk out of it again.
+  // The folder of a new study does not exist yet, so the system cannot resolve "..".
   if (!fs.exists(path)) path = std::filesystem::path(path).lexically_normal().string();
   return path;
 }
@@ -165,9 +164,9 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::
 }
 
 Result<std::shared_ptr<const mutate::ModelSpace>> make_space_over(const study::StudyConfig& config,
-                                                             const data::DataSpec& data,
-                                                             std::vector<mutate::BaseModel> bases,
-                                                             const graph::OpTable& ops) {
+                                                                  const data::DataSpec& data,
+                                                                  std::vector<mutate::BaseModel> bases,
+                                                                  const graph::OpTable& ops) {
   const auto plugins = mutate::builtin_mutators();
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (std::size_t i = 0; i < config.space.mutate.size(); ++i) {
@@ -192,20 +191,21 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_space_over(const study::S
                                             : Repair::Spatial::kPool;
   const mutate::Limits limits = limits_of(config);
   if (!config.model.space.is_null()) {
-    const mutate::ModelInterface ends = mutate::model_interface(data.features, data.width(), data.vocab, data.positions);
+    const mutate::ModelInterface ends =
+        mutate::model_interface(data.features, data.width(), data.vocab, data.positions);
     LANISTA_ASSIGN(mutate::BlueprintSpace blueprint, studyfile::make_blueprint(config, ops, ends));
     auto base = bases.empty() ? std::nullopt : std::optional(std::move(bases.front()));
-    auto drawn =
+    auto sampled =
         mutate::ModelSpace::make(ops, std::move(blueprint), std::move(base), std::move(mutators), repair, limits);
-    if (!drawn) return invalid("model.space", drawn.error());
-    LANISTA_TRY(hold_rated(config, *drawn));
-    return std::make_shared<const mutate::ModelSpace>(*std::move(drawn));
+    if (!sampled) return invalid("model.space", sampled.error());
+    LANISTA_TRY(hold_rated(config, *sampled));
+    return std::make_shared<const mutate::ModelSpace>(*std::move(sampled));
   }
   auto space = mutate::ModelSpace::make(ops, std::move(bases), std::move(mutators), repair, limits);
   if (!space) return invalid("space", space.error());
   if (config.model.frozen) {
     if (space->bases().size() != 1) {
-      return Error{Code::kInvalidArgument, "wants one base model; there are " + std::to_string(space->bases().size()),
+      return Error{Code::kInvalidArgument, "needs one base model; there are " + std::to_string(space->bases().size()),
                    "model.frozen"};
     }
     LANISTA_ASSIGN(auto nodes, frozen_nodes(config.model.frozen->through, space->bases().front().graph));
@@ -227,7 +227,7 @@ Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models
 
 namespace {
 
-/// One for all trials, or one for those of each fold.
+/// One halving for all trials, or one for those of each fold.
 Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& config) {
   LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
   auto options = resolve_options(config.stop.options, plugin.options);
@@ -235,7 +235,8 @@ Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& c
   std::vector<std::unique_ptr<strategy::Halving>> rules;
   const std::int64_t count = config.data.folds ? study::trainings_per_proposal(config) : 1;
   for (std::int64_t i = 0; i < count; ++i) {
-    auto rule = plugin.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, *options);
+    auto rule =
+        plugin.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, *options);
     if (!rule) return invalid("stop", rule.error());
     rules.push_back(*std::move(rule));
   }
@@ -284,7 +285,7 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
     *sampler = strategy::with_enqueued_first(*std::move(sampler), *std::move(first));
   }
   if (repeats) *sampler = strategy::with_repeated_trainings(*std::move(sampler), config);
-  // Behind repeats, so that averages are of what each training stands for.
+  // Applied after repetitions, so that averages use the selected epoch of each training.
   *sampler = strategy::with_selected_epochs(*std::move(sampler), study::selection_rule(config));
   return strategy::with_second_stage(strategy::compose(*std::move(sampler), std::move(rule)), config, context.models);
 }
@@ -341,8 +342,8 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
 }
 
 Result<std::vector<LineageSegment>> lineage_jobs(const study::StudyView& view, const data::DataSpec& data,
-                                          const study::TrialView& trial, std::int64_t epochs,
-                                          const graph::Graph& model) {
+                                                 const study::TrialView& trial, std::int64_t epochs,
+                                                 const graph::Graph& model) {
   std::vector<LineageSegment> out;
   for (const study::LineageSegment& lineage_segment : study::lineage(view, trial, epochs)) {
     study::TrialView as_it_was = view.trials.at(lineage_segment.trial.value - 1);
@@ -380,12 +381,13 @@ std::int64_t trials_per_request(const study::StudyConfig& config) {
 std::int64_t batch_size_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {
   const std::int64_t rows = std::max<std::int64_t>(1, data.split_rows[0]);
   if (!sample.contains("batch")) return std::min(config.data.batch, rows);
-  // A recipe that cannot be made fails when the trial is started.
+  // An invalid recipe fails when the trial starts.
   const auto recipe = study::make_recipe(config, "", sample);
   return std::min(recipe ? recipe->batch : config.data.batch, rows);
 }
 
-study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {
+study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const data::DataSpec& data,
+                                       const space::Sample& sample) {
   study::Recipe recipe;
   recipe.batch = batch_size_of(config, data, sample);
   recipe.steps_per_epoch = config.train.steps_per_epoch.value_or(0);
@@ -396,9 +398,9 @@ study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const d
 
 std::int64_t min_trial_steps(const study::StudyConfig& config, const data::DataSpec& data) {
   const auto& params = config.space.params.parameters();
-  const bool drawn = std::ranges::find(params, "batch", &space::Parameter::name) != params.end();
+  const bool sampled = std::ranges::find(params, "batch", &space::Parameter::name) != params.end();
   study::EpochSchedule epochs = epoch_schedule_of(config, data, {});
-  if (drawn && !config.train.steps_per_epoch) epochs.length = epochs.all_rows_at = 1;
+  if (sampled && !config.train.steps_per_epoch) epochs.length = epochs.all_rows_at = 1;
   return epochs.steps_through(config.train.epochs);
 }
 

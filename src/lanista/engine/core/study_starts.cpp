@@ -3,8 +3,8 @@
 #include <functional>
 #include <utility>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 
 namespace lanista::engine {
@@ -45,7 +45,7 @@ Result<std::optional<study::Start>> StudyEngine::most_similar_stored(const graph
 }
 
 Result<std::optional<StudyEngine::StartOption>> StudyEngine::inheritance_option(TrialId id, study::Start start,
-                                                                 const graph::Graph& model) const {
+                                                                                const graph::Graph& model) const {
   LANISTA_ASSIGN(const graph::Graph parent, start_model(state_.view, start, models_->ops()));
   const std::uint64_t seed = trial_seed(state_.view.config, id);
   LANISTA_ASSIGN(Inheritance inheritance, best_inheritance(parent, model, seed, models_->frozen(), models_->ops()));

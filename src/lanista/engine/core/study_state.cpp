@@ -30,9 +30,9 @@ const study::Proposal* StudyState::parent_to_share(const study::Proposal& child)
   return shared_edits_ + parent.steps.size() + parent.edits.size() <= kMaxSharedEdits ? &parent : nullptr;
 }
 
-void StudyState::propose(TrialView trial, double logical_epoch, std::size_t place) {
+void StudyState::propose(TrialView trial, double logical_epoch, std::size_t waiting_index) {
   LANISTA_CHECK(trial.id.value == view.trials.size() + 1, "trials are numbered in order");
-  // A proposal right behind another one: that was no duplicate, or its outcome would stand between them.
+  // Two consecutive proposals: the first was no duplicate, or its outcome would be between them.
   if (last_record == LastRecord::kProposed) duplicates_in_a_row = 0;
   last_record = LastRecord::kProposed;
   last_trial = trial.id;
@@ -44,8 +44,9 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t plac
     auto guard = data::selection_comparison(view.config.train.select, study::full_epochs(trial.proposal));
     if (guard) running.guard = *std::move(guard);
   }
-  const auto asked = take_waiting(
-      [&place](const strategy::Member& m) { return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0; });
+  const auto asked = take_waiting([&waiting_index](const strategy::Member& m) {
+    return std::holds_alternative<strategy::NewTrial>(m) && waiting_index-- == 0;
+  });
   if (asked) {
     running.priority = asked->priority;
     if (asked->barrier) open_behind_barrier.insert(trial.id);
@@ -58,8 +59,10 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t plac
   view.trials.push_back(std::move(trial));
 }
 
-std::optional<StudyState::WaitingMember> StudyState::take_waiting(const std::function<bool(const strategy::Member&)>& matches) {
-  const auto found = std::find_if(waiting_members.begin(), waiting_members.end(), [&](const WaitingMember& w) { return matches(w.member); });
+std::optional<StudyState::WaitingMember> StudyState::take_waiting(
+    const std::function<bool(const strategy::Member&)>& matches) {
+  const auto found = std::find_if(waiting_members.begin(), waiting_members.end(),
+                                  [&](const WaitingMember& w) { return matches(w.member); });
   if (found == waiting_members.end()) return std::nullopt;
   WaitingMember out = std::move(*found);
   waiting_members.erase(found);
@@ -84,10 +87,10 @@ void StudyState::begin_group(const strategy::TrialGroup& group) {
 
 void StudyState::pause(const PausedRecord& paused) {
   const TrialId id = paused.event.trial;
-  OpenTrial& resting = open.at(id);
-  resting.verdict.reset();
-  resting.checkpoint = resting.paused_state = paused.address;
-  resting.paused_state_hash = paused.weights_hash;
+  OpenTrial& paused_trial = open.at(id);
+  paused_trial.verdict.reset();
+  paused_trial.checkpoint = paused_trial.paused_state = paused.address;
+  paused_trial.paused_state_hash = paused.weights_hash;
   rule_pruned_in_a_row = 0;
   trial(id).paused = true;
   open_behind_barrier.erase(id);
@@ -158,8 +161,8 @@ void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_t
   now = logical_time;
 }
 
-void StudyState::end_study(const std::string& reason, std::optional<TrialId> winner,
-                           std::map<std::string, double> test, std::optional<study::Ensemble> ensemble) {
+void StudyState::end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test,
+                           std::optional<study::Ensemble> ensemble) {
   view.end_reason = reason;
   view.winner = winner;
   view.test = std::move(test);
@@ -167,7 +170,7 @@ void StudyState::end_study(const std::string& reason, std::optional<TrialId> win
 }
 
 void StudyState::extend(const Engine::Extension& extension) {
-  // A log may ask for more than can be counted; the command line does not.
+  // A log may contain larger numbers than the command line allows.
   const auto more = [](std::int64_t count, std::int64_t by) {
     return count + std::min(by, std::numeric_limits<std::int64_t>::max() - count);
   };
@@ -186,7 +189,7 @@ void StudyState::extend(const Engine::Extension& extension) {
 void StudyState::begin_attempt(double unix_time) {
   seconds_before_ = view.seconds;
   if (view.began == 0) view.began = unix_time;
-  view.workers.present.clear();  // they ended with their engine
+  view.workers.present.clear();  // workers ended with their engine
   plan = {};
 }
 
@@ -200,13 +203,13 @@ void StudyState::add_span(study::Span span) {
 void StudyState::set_worked_seconds(double seconds) { view.seconds = seconds_before_ + seconds; }
 
 Result<TrialId> StudyState::open_trial(TrialId id) const {
-  if (!open.contains(id)) return damaged(name_of(id) + " is spoken of, but it is not running");
+  if (!open.contains(id)) return damaged(name_of(id) + " has a record, but it is not running");
   return id;
 }
 
 Result<TrialId> StudyState::running_trial(TrialId id) const {
   LANISTA_TRY(open_trial(id));
-  if (trial(id).paused) return damaged(name_of(id) + " is spoken of as running, but it is paused");
+  if (trial(id).paused) return damaged(name_of(id) + " has a record of a running trial, but it is paused");
   return id;
 }
 
@@ -235,7 +238,7 @@ void StudyState::apply_control(const ControlRecord& control) {
   } else if (control.request == "stop" || control.request == "guard") {
     if (pending_end_reason.empty()) pending_end_reason = control.request == "stop" ? "stopped by the user" : "guard";
   } else if (control.request == "stop-trial" && control.trial && open.contains(*control.trial)) {
-    open[*control.trial].cancel_asked = true;  // it may have ended by itself meanwhile
+    open[*control.trial].cancel_asked = true;  // it may have ended in the meantime
   } else if (control.request == "end") {
     finish_paused_reason = control.reason;
   }
@@ -258,20 +261,21 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       if (proposed.trial.value != view.trials.size() + 1) return damaged("proposals are not numbered in order");
       if (auto& model = proposed.zoo_model) view.zoo_models.insert_or_assign(model->id, *std::move(model));
       if (proposed.proposal.is_refinement && !view.config.strategy.then) {
-        return damaged(name_of(proposed.trial) + " is a final of a study without a second stage");
+        return damaged(name_of(proposed.trial) + " is a refinement in a study without a second stage");
       }
       for (const study::Start* start : study::start_parents_of(proposed.proposal)) {
         if (start->parent >= proposed.trial) {
           return damaged(name_of(proposed.trial) + " starts from " + name_of(start->parent));
         }
         if (!start->zoo.empty() && !view.zoo_models.contains(start->zoo)) {
-          return damaged(name_of(proposed.trial) + " starts from a model of the zoo that nothing is said of");
+          return damaged(name_of(proposed.trial) + " starts from a zoo model that the log does not describe");
         }
       }
       if (proposed.num_shared_steps + proposed.num_shared_edits > 0) {
         const study::Proposal* parent = parent_to_share(proposed.proposal);
         if (parent == nullptr) {
-          return damaged(name_of(proposed.trial) + " has its edits of " + name_of(*proposed.proposal.parent));
+          return damaged(name_of(proposed.trial) + " shares edits with an unknown parent, " +
+                         name_of(*proposed.proposal.parent));
         }
         LANISTA_TRY(add_shared_steps(proposed, *parent));
       }
@@ -294,19 +298,19 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       }
       const auto& race = trial(id).proposal.race;
       if (!m.race.empty() && (m.epoch != 1 || !race || std::ssize(m.race) != race->racers())) {
-        return damaged(name_of(id) + " tells of a race that it was not in");
+        return damaged(name_of(id) + " reports a start race that it did not have");
       }
       if (!m.selecting.empty() && view.config.train.select.name != data::kSelectionAuto) {
-        return damaged(name_of(id) + " tells of a check of train.select, which is not auto");
+        return damaged(name_of(id) + " reports a check of train.select, which is not auto");
       }
       measure(m);
       on_event(study::Measured{std::move(m)});
       return {};
     }
     case RecordType::kVerdict: {
-      LANISTA_ASSIGN(const VerdictRecord said, read_verdict(body));
-      LANISTA_TRY(running_trial(said.trial));
-      verdict(said.trial, said.verdict);
+      LANISTA_ASSIGN(const VerdictRecord parsed, read_verdict(body));
+      LANISTA_TRY(running_trial(parsed.trial));
+      verdict(parsed.trial, parsed.verdict);
       return {};
     }
     case RecordType::kGroup: {
@@ -317,7 +321,8 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kPaused: {
       LANISTA_ASSIGN(const PausedRecord paused, read_paused(body));
       LANISTA_ASSIGN(const TrialId id, running_trial(paused.event.trial));
-      if (paused.event.epoch != epoch_schedule_of(trial(id))) return damaged(name_of(id) + " paused where it was not");
+      if (paused.event.epoch != epoch_schedule_of(trial(id)))
+        return damaged(name_of(id) + " paused at another epoch than its last");
       pause(paused);
       on_event(paused.event);
       return {};
@@ -325,14 +330,14 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kResumed: {
       LANISTA_ASSIGN(const ResumedRecord resumed, read_resumed(body));
       LANISTA_ASSIGN(const TrialId id, open_trial(resumed.event.trial));
-      if (!trial(id).paused) return damaged(name_of(id) + " goes on, but it runs");
+      if (!trial(id).paused) return damaged(name_of(id) + " resumes, but it is running");
       if (resumed.event.epoch != epoch_schedule_of(trial(id)) || resumed.event.budget <= resumed.event.epoch) {
-        return damaged(name_of(id) + " goes on where it was not, or no further");
+        return damaged(name_of(id) + " resumes at another epoch than its last, or with no more budget");
       }
       if (const auto& fork = resumed.event.fork) {
         const bool known = fork->from.value <= view.trials.size() && fork->from != id;
         if (!known || fork->epoch != resumed.event.epoch || epoch_schedule_of(trial(fork->from)) < fork->epoch) {
-          return damaged(name_of(id) + " goes on from " + name_of(fork->from) + ", which was not there");
+          return damaged(name_of(id) + " is forked from " + name_of(fork->from) + ", which was not at that epoch");
         }
       }
       resume(resumed);
@@ -343,7 +348,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       LANISTA_ASSIGN(OutcomeRecord ended, read_outcome(body));
       LANISTA_TRY(open_trial(ended.trial));
       if (const auto& by = ended.outcome.pruned_by; by && (by->value > view.trials.size() || *by == ended.trial)) {
-        return damaged(name_of(ended.trial) + " is implied by " + name_of(*by) + ", which is not there");
+        return damaged(name_of(ended.trial) + " is pruned by " + name_of(*by) + ", which does not exist");
       }
       end(ended.trial, ended.outcome, ended.logical_time);
       on_event(study::Ended{ended.trial, std::move(ended.outcome)});
@@ -351,7 +356,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     }
     case RecordType::kCheckpoint: {
       LANISTA_ASSIGN(CheckpointRecord saved, read_checkpoint(body));
-      // Written when the file was saved; by then the trial may have ended.
+      // The trial may have ended before the file was saved.
       if (open.contains(saved.trial)) open[saved.trial].checkpoint = std::move(saved.address);
       return {};
     }
@@ -372,7 +377,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       if (end.ensemble) {
         for (const study::Ensemble::Member& member : end.ensemble->members) {
           if (member.trial.value <= view.trials.size()) continue;
-          return damaged("an ensemble with " + name_of(member.trial) + ", which is not there");
+          return damaged("an ensemble has " + name_of(member.trial) + ", which does not exist");
         }
       }
       end_study(end.reason, end.winner, std::move(end.test), std::move(end.ensemble));
@@ -381,7 +386,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kSpan: {
       LANISTA_ASSIGN(const study::Span span, read_span(body));
       if (span.trial.value > view.trials.size()) {
-        return damaged("a span of " + name_of(span.trial) + ", which is not there");
+        return damaged("a span has " + name_of(span.trial) + ", which does not exist");
       }
       add_span(span);
       return {};
@@ -390,7 +395,8 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       LANISTA_ASSIGN(const PlanRecord report, read_plan(record.body));
       for (const schedule::Regrouping::Part& part : report.changes.parts) {
         for (const TrialId trial : part.trials) {
-          if (trial.value > view.trials.size()) return damaged("a plan of " + name_of(trial) + ", which is not there");
+          if (trial.value > view.trials.size())
+            return damaged("a plan has " + name_of(trial) + ", which does not exist");
         }
       }
       if (report.is_full_plan) plan = {};
@@ -409,7 +415,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
 }
 
 Result<void> replay_records(StudyState& state, const std::vector<Record>& records,
-                      const std::function<void(const study::Event&)>& on_event, std::size_t before) {
+                            const std::function<void(const study::Event&)>& on_event, std::size_t before) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string where = "log, record " + std::to_string(before + i + 1);
     try {

@@ -8,111 +8,139 @@
 #include <set>
 #include <string>
 
-#include "lanista/io/data/selection_comparison.h"
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/core/record_bodies.h"
 #include "lanista/engine/remote/worker_history_builder.h"
+#include "lanista/io/data/selection_comparison.h"
 #include "lanista/search/sampler/dominance_pruner.h"
 
 namespace lanista::engine {
 
-/// A trial that has no outcome yet, beyond what its view tells.
+/// What the engine knows of a trial without an outcome, in addition to its view.
 struct OpenTrial {
-  double logical_epoch = 1;
-  double began = 0;                       ///< logical time at which it began or was last resumed, …
-  std::int64_t began_after_epoch = 0;          ///< … behind so many epochs
-  std::string checkpoint;                 ///< the last one recorded, or empty
-  std::optional<study::Verdict> verdict;  ///< recorded, and not yet carried out
-  bool cancel_asked = false;              ///< a request to end it is recorded
-  double priority = 0;                    ///< of its group
-  std::optional<data::SelectionComparison> guard;  ///< of its checks, each of which takes Proposal::select_time
-  std::string paused_state;                     ///< while it is paused: its state as weights, or empty
-  std::optional<Digest> paused_state_hash;      ///< of those
+  double logical_epoch = 1;               ///< Logical duration of one epoch.
+  double began = 0;                       ///< Logical time at which it started or last resumed.
+  std::int64_t began_after_epoch = 0;     ///< Complete epochs at that time.
+  std::string checkpoint;                 ///< Address of the last recorded checkpoint, or empty.
+  std::optional<study::Verdict> verdict;  ///< Recorded and not yet applied.
+  bool cancel_asked = false;              ///< A request to stop it is recorded.
+  double priority = 0;                    ///< Priority of its trial group.
+  /// its selection checks; each adds Proposal::select_time to the clock
+  std::optional<data::SelectionComparison> guard;
+  std::string paused_state;                 ///< Address of its state while it is paused, or empty.
+  std::optional<Digest> paused_state_hash;  ///< Hash of that state.
 };
 
-/// Everything that the engine and a reader must know of a study, folded from its records. A running engine folds the
-/// same events while it writes them, so that going on and coming back are one thing.
+/// The state of a study, folded from its log records. A running engine folds the same events while it writes them, so a
+/// resumed engine has the same state as one that never stopped. Not thread-safe.
 class StudyState {
  public:
-  /// What the last record in logical order was.
+  /// Kind of the last record in logical order.
   enum class LastRecord { kOther, kProposed, kMeasured };
-  /// A member of a group that waits for a slot.
+  /// A member of a trial group that waits for a slot.
   struct WaitingMember {
-    strategy::Member member;
-    bool barrier = false;
-    double priority = 0;
-    std::int64_t group = 0;           ///< number of its group, of those that were recorded
-    std::optional<double> cost = {};  ///< that the group is ordered by; absent: it is taken up as given
-    std::optional<strategy::DominancePruner::LinePositions> places = {};  ///< the engine's, which looks them up once
+    strategy::Member member;          ///< A new trial, a resumption or a stop.
+    bool barrier = false;             ///< Its group has a barrier.
+    double priority = 0;              ///< Priority of its group.
+    std::int64_t group = 0;           ///< Number of its group, in order of records from 1.
+    std::optional<double> cost = {};  ///< Cost that orders the group; absent: the group keeps its order.
+    /// cache of the engine; absent until first used
+    std::optional<strategy::DominancePruner::LinePositions> line_positions = {};
   };
 
+  /// The part of the state that readers see.
   StudyView view;
+  /// All trials without an outcome, running or paused.
   std::map<TrialId, OpenTrial> open;
-  LastRecord last_record = LastRecord::kOther;
-  TrialId last_trial;
-  double now = 0;                        ///< logical time of the last record
-  std::int64_t duplicates_in_a_row = 0;  ///< proposed since the last event that was none
-  std::int64_t rule_pruned_in_a_row = 0;     ///< trials ended so since the last other event but a proposal
-  std::optional<std::int64_t> trials;    ///< budget, extensions included
-  std::optional<std::int64_t> steps;     ///< budget, extensions included
-  std::optional<double> minutes;         ///< guard, extensions included
-  std::string pending_end_reason;                    ///< a recorded request or guard that ends the study; empty: none
-  std::string finish_paused_reason;                ///< why paused trials are being ended with the study; empty: they are not
-  std::deque<WaitingMember> waiting_members;           ///< members of groups that nobody has taken up yet
-  std::set<TrialId> open_behind_barrier;      ///< trials of the last group with a barrier that have neither ended nor paused
-  std::int64_t schema = store::kPlainSchema;  ///< of the log
-  schedule::Grouping plan;               ///< who shares steps with whom, in this attempt
-  std::int64_t timed_steps = 0;          ///< of pipelines, that spans have told of
-  std::int64_t lost_null_metrics = 0;         ///< nulls where an old build wrote what JSON cannot hold
+  LastRecord last_record = LastRecord::kOther;  ///< Kind of the last record in logical order.
+  TrialId last_trial;                           ///< Trial of the last proposal or measurement.
+  double now = 0;                               ///< Logical time of the last record.
+  std::int64_t duplicates_in_a_row = 0;         ///< Duplicates since the last event of another kind.
+  /// trials pruned by a rule since the last event that was neither one nor a proposal
+  std::int64_t rule_pruned_in_a_row = 0;
+  std::optional<std::int64_t> trials;  ///< Limit of trials, extensions included.
+  std::optional<std::int64_t> steps;   ///< Limit of training steps, extensions included.
+  std::optional<double> minutes;       ///< Limit of minutes, extensions included.
+  std::string pending_end_reason;      ///< Reason of a recorded request or guard that ends the study; empty: none.
+  std::string finish_paused_reason;    ///< Why paused trials end with the study; empty: they do not.
+  std::deque<WaitingMember> waiting_members;  ///< Members of recorded groups, in order.
+  std::set<TrialId> open_behind_barrier;      ///< Running trials of the last group with a barrier.
+  std::int64_t schema = store::kPlainSchema;  ///< Schema of the log.
+  schedule::Grouping plan;                    ///< Lane groups of this attempt.
+  std::int64_t timed_steps = 0;               ///< Spans with a timed pipeline step.
+  std::int64_t lost_null_metrics = 0;  ///< Values that an old build wrote as null because JSON has no form for them.
 
-  /// Folds a record from a log. Errors: kDataLoss (contradiction), kFailedPrecondition (newer schema).
+  /// Folds one log record. `on_event` receives the study event of the record, if it has one. Errors: kDataLoss (it
+  /// contradicts the state), kFailedPrecondition (a newer schema).
   Result<void> apply(const store::Record& record, const std::function<void(const study::Event&)>& on_event);
 
-  // The same, for those who have the values at hand.
-  /// `place`: which it is of the new trials that wait.
-  void propose(TrialView trial, double logical_epoch, std::size_t place = 0);
+  // Each function below applies one event. apply() calls them for records; a running engine calls them directly.
+
+  /// Adds a new trial. `waiting_index` is its index among the new trials that wait.
+  void propose(TrialView trial, double logical_epoch, std::size_t waiting_index = 0);
+  /// Adds a measurement of a trial.
   void measure(const study::Measurement& measurement);
+  /// Stores a verdict that is recorded and not yet applied.
   void verdict(TrialId trial, study::Verdict verdict);
+  /// Adds the members of a trial group to those that wait.
   void begin_group(const strategy::TrialGroup& group);
+  /// Marks a running trial as paused.
   void pause(const PausedRecord& paused);
+  /// Marks a paused trial as running, with its new budget and, if it forks, its new hyper-parameters.
   void resume(const ResumedRecord& resumed);
+  /// Gives a trial its outcome and drops members that wait for it.
   void end(TrialId trial, const study::Outcome& outcome, double logical_time);
+  /// Stores the end of the study: its reason, winner, test metrics and ensemble.
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test,
                  std::optional<study::Ensemble> ensemble = {});
+  /// Raises the limits and cancels the end of the study.
   void extend(const Engine::Extension& extension);
+  /// Adds the start or the loss of a worker process.
   void add_worker_report(const WorkerReport& report);
+  /// Adds the time that a worker spent on a trial.
   void add_span(study::Span span);
+  /// Begins an attempt of the study. No worker is present and no plan is known then.
   void begin_attempt(double unix_time);
-  double seconds_of_earlier_attempts() const { return seconds_before_; }  ///< worked in earlier attempts
-  void set_worked_seconds(double seconds);                               ///< in this attempt, all in all
+  /// Seconds of work in earlier attempts.
+  double seconds_of_earlier_attempts() const { return seconds_before_; }
+  /// Sets the seconds of work in this attempt.
+  void set_worked_seconds(double seconds);
+  /// The view of a trial, which must exist.
   TrialView& trial(TrialId id) { return view.trials[id.value - 1]; }
+  /// The view of a trial, which must exist.
   const TrialView& trial(TrialId id) const { return view.trials[id.value - 1]; }
+  /// Whether a trial is paused.
   bool paused(TrialId id) const { return open.contains(id) && trial(id).paused; }
+  /// Number of paused trials.
   std::int64_t paused_trials() const { return paused_; }
-  /// The parent of whose steps and edits the log need not tell again, of the trial that is proposed next; or null. So
-  /// much is put in where a log is read that a small file could ask for all memory: it has an end.
+  /// The parent proposal of the next trial, if the record of `child` may leave out the steps and edits that both have;
+  /// else null. The total is limited, so that a small log cannot expand to an unbounded size.
   const study::Proposal* parent_to_share(const study::Proposal& child) const;
   /// Logical time at which the trial's epoch ends.
   double due(TrialId id, std::int64_t epoch) const;
 
  private:
+  /// Sets configuration, data and limits from the header record.
   Result<void> apply_header(const nlohmann::json& body);
+  /// Applies a control record.
   void apply_control(const ControlRecord& control);
+  /// Checks that a trial has no outcome. Errors: kDataLoss.
   Result<TrialId> open_trial(TrialId id) const;
+  /// Checks that a trial has no outcome and is not paused. Errors: kDataLoss.
   Result<TrialId> running_trial(TrialId id) const;
-  /// A waiting member was taken up, or will never be. Gives what was known of it.
+  /// Removes and returns the first waiting member that matches.
   std::optional<WaitingMember> take_waiting(const std::function<bool(const strategy::Member&)>& matches);
   static constexpr std::size_t kMaxSharedEdits = std::size_t{1} << 22;
   std::int64_t groups_ = 0;
-  std::size_t shared_edits_ = 0;  ///< steps and edits of all parents so far, once for each child
+  std::size_t shared_edits_ = 0;  ///< Steps and edits of all parents so far, counted for each child.
   double seconds_before_ = 0;
   std::int64_t paused_ = 0;
   WorkerHistoryBuilder worker_history_builder_;
 };
 
-/// Folds a whole log, or what follows behind its first `before` records. Errors: StudyState::apply's, with the record's
-/// number.
+/// Folds a log, or the part of it after its first `before` records. Errors: those of StudyState::apply, with the number
+/// of the record.
 Result<void> replay_records(StudyState& state, const std::vector<store::Record>& records,
-                      const std::function<void(const study::Event&)>& on_event, std::size_t before = 0);
+                            const std::function<void(const study::Event&)>& on_event, std::size_t before = 0);
 
 }  // namespace lanista::engine

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/study/start_race.h"
@@ -14,7 +14,7 @@ namespace {
 using store::RecordType;
 using study::OutcomeKind;
 
-/// Why these numbers end a trial, or empty. Training that has left the numbers does not come back.
+/// Why these values end a trial, or empty. A diverged training does not recover.
 std::string divergence(const study::StudyConfig& config, const study::Measurement& measurement) {
   for (const auto& [name, value] : measurement.metrics) {
     if (std::isfinite(value)) continue;
@@ -68,7 +68,7 @@ Result<StudyEngine::BuiltModel> StudyEngine::build_model(const study::Proposal& 
   }
   LANISTA_ASSIGN(graph::Graph model, models_->rebuild(proposal.base, proposal.edits));
   if (graph::canonical_hash(model, models_->ops()) != proposal.graph_hash) {
-    return Error{Code::kDataLoss, "a trial's edits give another model than its hash says", ""};
+    return Error{Code::kDataLoss, "the edits of a trial give a model with another hash than recorded", ""};
   }
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
   const Digest structure = study::structure_key(model, models_->ops());
@@ -77,7 +77,7 @@ Result<StudyEngine::BuiltModel> StudyEngine::build_model(const study::Proposal& 
 
 const data::DataSpec& StudyEngine::data_of(const study::Proposal& proposal) const {
   const data::DataSpec& data = *services_.data;
-  // A fold that is not there fails when the trial is started.
+  // A fold that does not exist fails when the trial starts.
   const bool known = proposal.fold && *proposal.fold < std::ssize(data.folds);
   return known ? data.folds[static_cast<std::size_t>(*proposal.fold)] : data;
 }
@@ -109,12 +109,13 @@ Result<bool> StudyEngine::fits_budget(const study::Proposal& proposal, std::int6
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
     const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(trial), trial.sample);
     std::int64_t steps = epochs.steps_through(to) - epochs.steps_through(from);
-    if (const auto guard = guard_of(trial)) steps += guard->count_checks(from, to) * guard->max_discarded_steps(epochs.length);
+    if (const auto guard = guard_of(trial))
+      steps += guard->count_checks(from, to) * guard->max_discarded_steps(epochs.length);
     if (from > 0) return steps;
     if (trial.race) return steps + study::discarded_steps(*trial.race);
     return steps + (trial.start ? 0 : race_steps(trial) * study::kMaxRaceParents);  // at most, before it has a start
   };
-  // Running trials have their whole budget set aside, so that the limit holds to the step.
+  // The whole budget of running trials is reserved, so that the limit is exact.
   std::int64_t wanted = state_.view.steps + steps_of(proposal, done, budget);
   for (const auto& [id, trial] : active_) {
     const TrialView& running = state_.view.trials[id.value - 1];
@@ -155,11 +156,13 @@ Result<bool> StudyEngine::fill_next_slot() {
     if (!can_carry_out(state_.waiting_members[i].member)) continue;
     const std::size_t next = next_waiting_index(i);
     const auto is_new = [](const auto& w) { return std::holds_alternative<strategy::NewTrial>(w.member); };
-    const auto place =
-        std::count_if(state_.waiting_members.begin(), state_.waiting_members.begin() + static_cast<std::ptrdiff_t>(next), is_new);
-    return carry_out_member(strategy::Member(state_.waiting_members[next].member), static_cast<std::size_t>(place));
+    const auto waiting_index = std::count_if(
+        state_.waiting_members.begin(), state_.waiting_members.begin() + static_cast<std::ptrdiff_t>(next), is_new);
+    return carry_out_member(strategy::Member(state_.waiting_members[next].member),
+                            static_cast<std::size_t>(waiting_index));
   }
-  if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || is_barrier_active()) return false;
+  if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || is_barrier_active())
+    return false;
   return ask_strategy();
 }
 
@@ -173,7 +176,7 @@ Result<bool> StudyEngine::ask_strategy() {
     return false;
   }
   if (is_trial_budget_spent() && state_.paused_trials() == 0) return false;
-  strategy::Capacity capacity;  // slot by slot, so that each answer knows of those before, unless they learn nothing
+  strategy::Capacity capacity;  // one slot at a time, so that each answer knows the ones before
   capacity.free_slots = trials_per_request(state_.view.config);
   if (state_.trials) {
     capacity.new_trials = std::max<std::int64_t>(0, *state_.trials - std::ssize(state_.view.trials));
@@ -187,13 +190,13 @@ Result<bool> StudyEngine::ask_strategy() {
     exhausted_reason_ = answer ? "the strategy has nothing left to propose" : answer.error().message;
     if (is_trial_budget_spent()) exhausted_reason_.clear();  // the budget is the reason
     strategy_waits_ = answer && answer->kind == Kind::kWait;
-    // Bad luck is not the end of a space: whoever reads this may widen it, or loosen its constraints.
+    // The space may have more trials, so the user is warned and may widen it or loosen its constraints.
     if (!answer && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", exhausted_reason_}});
     return false;
   }
   strategy::TrialGroup& group = answer->group;
   const bool is_one = group.members.size() == 1 && !group.barrier && group.priority == 0;
-  if (is_one && !can_carry_out(group.members.front())) return false;  // it was told that there is no room for this
+  if (is_one && !can_carry_out(group.members.front())) return false;  // the strategy knew that no slot is free for it
   if (is_one) return carry_out_member(std::move(group.members.front()));
   const bool any = std::ranges::any_of(group.members, [&](const auto& member) { return can_carry_out(member); });
   if (!any) return false;
@@ -203,11 +206,11 @@ Result<bool> StudyEngine::ask_strategy() {
   return true;
 }
 
-Result<bool> StudyEngine::carry_out_member(strategy::Member member, std::size_t place) {
+Result<bool> StudyEngine::carry_out_member(strategy::Member member, std::size_t waiting_index) {
   if (auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
     LANISTA_ASSIGN(const bool allowed, fits_budget(fresh->proposal, 0, fresh->proposal.budget));
     if (!allowed) return false;
-    LANISTA_TRY(propose(std::move(fresh->proposal), place));
+    LANISTA_TRY(propose(std::move(fresh->proposal), waiting_index));
     return true;
   }
   if (const auto* resumed = std::get_if<strategy::ResumeTrial>(&member)) {
@@ -244,13 +247,13 @@ Result<bool> StudyEngine::carry_out_member(strategy::Member member, std::size_t 
 }
 
 double StudyEngine::logical_epoch_of(const study::Proposal& proposal, const BuiltModel& built) const {
-  // Backward costs about twice the forward pass; an epoch always takes some logical time.
+  // A backward pass costs about two forward passes. An epoch always has a positive logical duration.
   return static_cast<double>(epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample).length) *
          static_cast<double>(batch_size_of(state_.view.config, data_of(proposal), proposal.sample)) * 3 *
          std::max(built.cost.forward.flops, 1.0);
 }
 
-Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
+Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t waiting_index) {
   TrialView view;
   view.id = TrialId{static_cast<std::uint32_t>(state_.view.trials.size() + 1)};
   view.logical_start = state_.now;
@@ -276,11 +279,11 @@ Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
   view.proposal = std::move(proposal);
   LANISTA_ASSIGN(view.device, device_to_record(view, logical_epoch, built.model));
   const study::Proposal* parent = state_.parent_to_share(view.proposal);
-  LANISTA_TRY(log_.append(RecordType::kProposed,
-                          proposed_body(view, logical_epoch, key, parent, first_use ? &*of_zoo : nullptr, place)));
+  LANISTA_TRY(log_.append(RecordType::kProposed, proposed_body(view, logical_epoch, key, parent,
+                                                               first_use ? &*of_zoo : nullptr, waiting_index)));
   const TrialId id = view.id;
   if (first_use) state_.view.zoo_models.emplace(of_zoo->id, *of_zoo);
-  state_.propose(std::move(view), logical_epoch, place);
+  state_.propose(std::move(view), logical_epoch, waiting_index);
   hold_start_states(id);
   announce(study::Proposed{id, state_.trial(id).proposal});
 
@@ -305,7 +308,7 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Bu
   } else if (started) {
     const OpenTrial& open = state_.open.at(trial.id);
     job->logical_epoch = open.logical_epoch;
-    job->logical_start = state_.due(trial.id, 0);  // as if it had never rested
+    job->logical_start = state_.due(trial.id, 0);  // as if it had never paused
     job->priority = open.priority;
     job->checkpoint = checkpoint;
     trial.device = device_for(*job);
@@ -325,16 +328,17 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Bu
   }
   trial.started = true;
   const std::int64_t parameters = state_.trial(trial.id).parameters;
-  planner_.join({trial.id, study::program_key(built.structure, job->recipe),
-                 study::state_bytes(parameters, job->recipe), study::best_weights_bytes(parameters, job->recipe, job->keep)},
-                trial.device);
+  planner_.join(
+      {trial.id, study::program_key(built.structure, job->recipe), study::state_bytes(parameters, job->recipe),
+       study::best_weights_bytes(parameters, job->recipe, job->keep)},
+      trial.device);
   allow(trial);
   return {};
 }
 
 Result<void> StudyEngine::start_to_finish(Active& trial) {
   LANISTA_TRY(start(trial, state_.open.at(trial.id).checkpoint));
-  return send_groups();  // it ends where it may train to, so that has to be known first
+  return send_groups();  // it ends after its allowed epoch, so that must be sent first
 }
 
 void StudyEngine::allow(Active& trial) {
@@ -359,7 +363,7 @@ Result<void> StudyEngine::apply_verdict(Active& trial) {
   if (at_end) {
     return finish(trial, OutcomeKind::kSucceeded, "");
   }
-  // A recorded verdict stands, whatever the strategy has learned since.
+  // A recorded verdict is final, although the strategy has observed more since.
   std::optional<study::Verdict>& recorded = state_.open.at(trial.id).verdict;
   study::Verdict verdict = recorded ? *recorded : strategy_->verdict(trial.id).verdict;
   if (verdict == study::Verdict::kContinue && measurement.epoch >= trial.budget) verdict = study::Verdict::kPause;
@@ -381,7 +385,7 @@ Result<void> StudyEngine::apply_verdict(Active& trial) {
 Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::string& reason) {
   const study::Outcome outcome{kind, reason, {}, "", {}};
   if (kind == OutcomeKind::kStopped && run_ahead_limit_.ran_ahead(trial.id)) {
-    // The rule announced no decision here, so the worker may be further on and the weights are gone.
+    // No verdict was due here, so the worker may have trained later epochs and these weights are gone.
     if (trial.started) services_.executor->command(Finish{trial.id, false, true});
     LANISTA_TRY(record_outcome_and_prune(trial.id, outcome));
     return fill_slots();
@@ -389,10 +393,10 @@ Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::str
   trial.pending_outcome = outcome;
   trial.reports.clear();
   if (!trial.started) LANISTA_TRY(start_to_finish(trial));
-  if (!trial.started) return {};  // its failure is delivered like any other
-  // Which training of several is the best is known when all are done.
-  const bool keep =
-      study::trainings_per_proposal(state_.view.config) > 1 || top_k_.would_admit(standing(state_.view.config, state_.trial(trial.id)));
+  if (!trial.started) return {};  // its failure is delivered as usual
+  // The best of several trainings is known only when all are done.
+  const bool keep = study::trainings_per_proposal(state_.view.config) > 1 ||
+                    top_k_.would_admit(standing(state_.view.config, state_.trial(trial.id)));
   services_.executor->command(Finish{trial.id, keep, false});
   return {};
 }

@@ -16,7 +16,7 @@ using zoo::Store;
 
 constexpr std::int64_t kDaySeconds = 24 * 60 * 60, kLeaseSeconds = 30 * kDaySeconds;  // seconds
 
-/// A zoo as far as this process may have it.
+/// An opened zoo, writable if possible.
 struct Opened {
   Store store;
   bool is_writable = false;
@@ -25,23 +25,23 @@ Result<Opened> open_best_mode(const std::string& folder) {
   auto whole = Store::open(folder, Store::Mode::kWrite);
   if (whole) return Opened{*std::move(whole), true};
   auto read = Store::open(folder, Store::Mode::kRead);
-  if (!read) return std::move(whole).error();  // what stands in the way of more
+  if (!read) return std::move(whole).error();  // why it cannot be opened for writing
   return Opened{*std::move(read), false};
 }
 
 Store::Scope scope_of(bool related) { return related ? Store::Scope::kFamily : Store::Scope::kTask; }
 
-Result<study::ZooSnapshot> take_snapshot(const StudyZoo::ZooLocation& place, bool related, std::int64_t now) {
-  LANISTA_ASSIGN(Opened zoo, open_best_mode(place.folder));
+Result<study::ZooSnapshot> take_snapshot(const StudyZoo::ZooLocation& location, bool related, std::int64_t now) {
+  LANISTA_ASSIGN(Opened zoo, open_best_mode(location.folder));
   study::ZooSnapshot out;
   LANISTA_ASSIGN(out.change, zoo.store.last_change());
   for (const bool others : {false, true}) {
     if (others && !related) break;
     if (zoo.is_writable) {
-      LANISTA_ASSIGN(out.models,
-                     zoo.store.lease_all(place.task, scope_of(others), out.change, place.holder, now + kLeaseSeconds));
+      LANISTA_ASSIGN(out.models, zoo.store.lease_all(location.task, scope_of(others), out.change, location.holder,
+                                                     now + kLeaseSeconds));
     } else {
-      LANISTA_ASSIGN(const auto known, zoo.store.find(place.task, scope_of(others)));
+      LANISTA_ASSIGN(const auto known, zoo.store.find(location.task, scope_of(others)));
       out.models = static_cast<std::int64_t>(known->size());
     }
     out.related = others && out.models > 0;
@@ -54,12 +54,13 @@ study::Reference read_reference(const json& facts) {
   const auto reference = facts.find("reference");
   if (reference == facts.end() || !reference->is_object()) return {};
   const auto target = reference->find("target"), steps = reference->find("steps");
-  const bool whole = target != reference->end() && steps != reference->end() && target->is_number() && steps->is_number_integer();
+  const bool whole =
+      target != reference->end() && steps != reference->end() && target->is_number() && steps->is_number_integer();
   if (!whole || steps->get<std::int64_t>() < 1) return {};
   return {target->get<double>(), steps->get<std::int64_t>()};
 }
 
-/// What keeps the tensors from being the graph's; empty: nothing.
+/// Why the tensors do not fit the graph; empty: they fit.
 std::string mismatch(const std::vector<Tensor>& tensors, const graph::Graph& graph, const graph::OpTable& ops) {
   const auto params = graph::parameters(graph, ops);
   if (!params) return params.error().text();
@@ -67,7 +68,7 @@ std::string mismatch(const std::vector<Tensor>& tensors, const graph::Graph& gra
     const auto found = std::ranges::find(tensors, param.name, &Tensor::name);
     if (found == tensors.end()) return "the tensor " + param.name + " is missing";
     if (found->shape != param.spec.shape.dims) {
-      return "tensor " + param.name + " has shape " + json(found->shape).dump() + ", the graph wants " +
+      return "tensor " + param.name + " has shape " + json(found->shape).dump() + ", the graph needs " +
              json(param.spec.shape.dims).dump();
     }
   }
@@ -76,25 +77,26 @@ std::string mismatch(const std::vector<Tensor>& tensors, const graph::Graph& gra
 
 }  // namespace
 
-study::ZooSnapshot StudyZoo::begin(const ZooLocation& place, bool related, std::int64_t now) {
-  auto zoo_snapshot = take_snapshot(place, related, now);
+study::ZooSnapshot StudyZoo::begin(const ZooLocation& location, bool related, std::int64_t now) {
+  auto zoo_snapshot = take_snapshot(location, related, now);
   if (zoo_snapshot) return *std::move(zoo_snapshot);
   study::ZooSnapshot none;
   none.trouble = zoo_snapshot.error().text();
   return none;
 }
 
-std::optional<StudyZoo> StudyZoo::open(ZooLocation place, const study::ZooSnapshot& zoo_snapshot, std::int64_t now, Warn warn) {
+std::optional<StudyZoo> StudyZoo::open(ZooLocation location, const study::ZooSnapshot& zoo_snapshot, std::int64_t now,
+                                       Warn warn) {
   if (!zoo_snapshot.trouble.empty()) return std::nullopt;
   const auto lost = [&](const Error& error) {
-    warn("zoo_lost", {{"folder", place.folder}, {"reason", error.text()}});
+    warn("zoo_lost", {{"folder", location.folder}, {"reason", error.text()}});
     return std::nullopt;
   };
-  auto zoo = open_best_mode(place.folder);
+  auto zoo = open_best_mode(location.folder);
   if (!zoo) return lost(zoo.error());
-  const std::string folder = place.folder;
+  const std::string folder = location.folder;
   if (!zoo->is_writable) warn("zoo_read_only", {{"folder", folder}});
-  StudyZoo out(std::move(place), zoo_snapshot, std::move(zoo->store), zoo->is_writable, warn);
+  StudyZoo out(std::move(location), zoo_snapshot, std::move(zoo->store), zoo->is_writable, warn);
   std::vector<std::string> skipped;
   auto known = out.store_.find(out.location_.task, scope_of(zoo_snapshot.related), &skipped);
   if (!known) {
@@ -104,8 +106,8 @@ std::optional<StudyZoo> StudyZoo::open(ZooLocation place, const study::ZooSnapsh
   out.catalogue_ = *std::move(known);
   for (const std::string& each : skipped) warn("zoo_model_left_out", {{"reason", each}});
   if (!out.is_writable_) return out;
-  const auto leased =
-      out.store_.lease_all(out.location_.task, scope_of(zoo_snapshot.related), zoo_snapshot.change, out.location_.holder, now + kLeaseSeconds);
+  const auto leased = out.store_.lease_all(out.location_.task, scope_of(zoo_snapshot.related), zoo_snapshot.change,
+                                           out.location_.holder, now + kLeaseSeconds);
   if (!leased) out.warn_about("zoo_trouble", leased.error());
   out.leased_at_ = now;
   if (leased && *leased < zoo_snapshot.models) {
@@ -122,7 +124,7 @@ Result<std::optional<StudyZoo::ZooMatch>> StudyZoo::find_start(const graph::Grap
   LANISTA_ASSIGN(const zoo::MatchModel model, zoo::MatchModel::of(child, ops));
   const std::string task = snapshot_.related ? location_.task.family() : location_.task.text();
   zoo::SearchOptions search;
-  // Whoever falls away, or is quarantined, goes on being ranked: a study that is resumed may not know of it yet.
+  // Excluded and quarantined models are still ranked, because a resumed study may not know of them yet.
   search.ranks = [&](const zoo::CatalogueEntry& entry) { return entry.age <= snapshot_.change; };
   search.admits = [&](const zoo::CatalogueEntry& entry) {
     return search.ranks(entry) && !excluded_.contains(entry.id);
@@ -135,9 +137,9 @@ Result<std::optional<StudyZoo::ZooMatch>> StudyZoo::find_start(const graph::Grap
       exclude(id, reference.error().text(), reference.error().code == Code::kDataLoss);
       continue;
     }
-    return std::optional(
-        ZooMatch{{id, graph::to_text(*graph), reference->metric, reference->quality, read_reference(reference->facts), snapshot_.related},
-                *std::move(graph)});
+    return std::optional(ZooMatch{{id, graph::to_text(*graph), reference->metric, reference->quality,
+                                   read_reference(reference->facts), snapshot_.related},
+                                  *std::move(graph)});
   }
   return std::optional<ZooMatch>();
 }
@@ -183,14 +185,14 @@ void StudyZoo::add(const zoo::NewModel& model, const graph::OpTable& ops, std::i
 void StudyZoo::report_outcome(const zoo::WarmStartOutcome& outcome) {
   if (!is_writable_) return;
   const auto done = store_.report_outcome(outcome);
-  if (!done && done.error().code != Code::kNotFound) warn_about("zoo_trouble", done.error());  // it may have gone meanwhile
+  if (!done && done.error().code != Code::kNotFound) warn_about("zoo_trouble", done.error());  // the model may be gone
 }
 
 void StudyZoo::renew(std::int64_t now) {
   if (!is_writable_ || now - leased_at_ < kDaySeconds) return;
   leased_at_ = now;
-  const auto leased =
-      store_.lease_all(location_.task, scope_of(snapshot_.related), snapshot_.change, location_.holder, now + kLeaseSeconds);
+  const auto leased = store_.lease_all(location_.task, scope_of(snapshot_.related), snapshot_.change, location_.holder,
+                                       now + kLeaseSeconds);
   if (!leased) warn_about("zoo_trouble", leased.error());
 }
 
@@ -199,12 +201,13 @@ void StudyZoo::release() {
   if (auto done = store_.release_all(location_.holder); !done) warn_about("zoo_trouble", done.error());
 }
 
-StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data, const std::string& folder) {
+StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data,
+                                   const std::string& folder) {
   const std::filesystem::path named = config.train.zoo;
-  const std::filesystem::path place = named.is_absolute() ? named : std::filesystem::path(folder) / named;
+  const std::filesystem::path location = named.is_absolute() ? named : std::filesystem::path(folder) / named;
   std::error_code failed;
   const auto study = std::filesystem::absolute(folder, failed).lexically_normal();
-  return {place.lexically_normal().string(), task_key(data), failed ? folder : study.string()};
+  return {location.lexically_normal().string(), task_key(data), failed ? folder : study.string()};
 }
 
 }  // namespace lanista::engine

@@ -13,54 +13,64 @@
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/io/data/spec.h"
+#include "lanista/io/zoo/zoo_store.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/zoo_start.h"
-#include "lanista/io/zoo/zoo_store.h"
 
 namespace lanista::engine {
 
-/// What a study has to do with a zoo (train.start: zoo). What it may start from is fixed when it begins: models that
-/// were there by then, which it leases until it ends, so that they stay. Nothing that a zoo does ends a study: what
-/// goes wrong is told, and the study goes on without. Single-threaded.
+/// A study's access to a zoo (`train.start: zoo`). The models that a study may start from are fixed when it begins; it
+/// leases them until it ends, so that the zoo keeps them. A failure of the zoo never ends a study: it is logged as a
+/// warning, and the study continues without the zoo. Single-threaded.
 class StudyZoo {
  public:
+  /// Receives a warning: the name of the log event and its fields.
   using Warn = std::function<void(const std::string& event, nlohmann::json fields)>;
+  /// The zoo of a study.
   struct ZooLocation {
-    std::string folder;
-    zoo::TaskKey task;
-    std::string holder;  ///< of leases: the study
+    std::string folder;  ///< Folder of the zoo.
+    zoo::TaskKey task;   ///< Task of the study's models.
+    std::string holder;  ///< Name that owns the leases: the study's folder.
   };
 
-  /// What a new study may start from; makes the folder. `related`: of other data, where there is nothing of these.
-  /// What is in the way is the moment's `trouble`.
-  static study::ZooSnapshot begin(const ZooLocation& place, bool related, std::int64_t now);
-  /// For an attempt at a study that began so; nullopt: the study has nothing to do with it any more, which is told.
-  static std::optional<StudyZoo> open(ZooLocation place, const study::ZooSnapshot& zoo_snapshot, std::int64_t now, Warn warn);
+  /// The models that a new study may start from. It creates the folder and leases the models. With `related` it also
+  /// admits models of other data if there is none for this task. After a failure the snapshot has its text in
+  /// `trouble`.
+  static study::ZooSnapshot begin(const ZooLocation& location, bool related, std::int64_t now);
+  /// Opens the zoo for an attempt of a study with this snapshot. nullopt: the zoo cannot be used, which is warned
+  /// about.
+  static std::optional<StudyZoo> open(ZooLocation location, const study::ZooSnapshot& zoo_snapshot, std::int64_t now,
+                                      Warn warn);
 
+  /// A zoo model with its graph.
   struct ZooMatch {
-    study::ZooModel model;
-    graph::Graph graph;
+    study::ZooModel model;  ///< Its record.
+    graph::Graph graph;     ///< Its graph.
   };
-  /// The model that the child should start from, of those that the study may. Errors: verify's, of the child.
+  /// The most similar model that the study may start from; nullopt: none. Errors: those of graph::verify for `child`.
   Result<std::optional<ZooMatch>> find_start(const graph::Graph& child, const graph::OpTable& ops);
-  /// All tensors of a model, as its graph wants them; nullopt: they are damaged or gone, and it is left out from here
-  /// on.
+  /// All tensors of a model in the form that its graph needs. nullopt: they are damaged or gone, and the model is
+  /// excluded.
   std::optional<std::vector<Tensor>> weights(const std::string& id, const graph::Graph& graph,
                                              const graph::OpTable& ops);
-  /// Not offered again; `damaged`: to nobody.
+  /// Never offers the model again. With `damaged` the zoo quarantines it for all studies.
   void exclude(const std::string& id, const std::string& why, bool damaged);
+  /// Records in the zoo that `child` starts from the model.
   void note_start(const std::string& id, const graph::Graph& child, const graph::OpTable& ops);
 
+  /// Adds a trained model to the zoo.
   void add(const zoo::NewModel& model, const graph::OpTable& ops, std::int64_t now);
+  /// Reports how useful a warm start from the zoo was.
   void report_outcome(const zoo::WarmStartOutcome& outcome);
-  /// Leases last for a month from the last of these calls; the work is done once a day.
+  /// Extends the leases to a month from `now` (Unix seconds). It does so at most once a day.
   void renew(std::int64_t now);
+  /// Ends the leases of the study.
   void release();
 
  private:
-  StudyZoo(ZooLocation place, study::ZooSnapshot zoo_snapshot, zoo::Store store, bool is_writable, Warn warn)
-      : location_(std::move(place)),
+  StudyZoo(ZooLocation location, study::ZooSnapshot zoo_snapshot, zoo::Store store, bool is_writable, Warn warn)
+      : location_(std::move(location)),
         snapshot_(std::move(zoo_snapshot)),
         store_(std::move(store)),
         is_writable_(is_writable),
@@ -77,7 +87,8 @@ class StudyZoo {
   std::int64_t leased_at_ = 0;
 };
 
-/// Where a study's zoo is, and what it is to the study.
-StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data, const std::string& folder);
+/// The zoo of a configuration. A relative path starts at the study folder.
+StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data,
+                                   const std::string& folder);
 
 }  // namespace lanista::engine

@@ -1,9 +1,9 @@
-// What trials of a study begin with that the zoo has, and what the zoo learns of them (train.start: zoo).
+// Starts from zoo models, and reports of trials to the zoo (train.start: zoo).
 #include <utility>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/zoo_task.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/study/start_race.h"
@@ -23,14 +23,15 @@ void StudyEngine::open_zoo() {
 }
 
 Result<std::optional<StudyEngine::ZooStartOption>> StudyEngine::zoo_start(TrialId id, const graph::Graph& child,
-                                                                      const StartOption* own) {
+                                                                          const StartOption* own) {
   if (!zoo_) return std::optional<ZooStartOption>();
   const graph::OpTable& ops = models_->ops();
   while (true) {
     LANISTA_ASSIGN(std::optional<StudyZoo::ZooMatch> match, zoo_->find_start(child, ops));
     if (!match) return std::optional<ZooStartOption>();
     const std::string& model = match->model.id;
-    auto inheritance = best_inheritance(match->graph, child, trial_seed(state_.view.config, id), models_->frozen(), ops);
+    auto inheritance =
+        best_inheritance(match->graph, child, trial_seed(state_.view.config, id), models_->frozen(), ops);
     if (!inheritance) {
       zoo_->exclude(model, inheritance.error().text(), false);
       continue;
@@ -47,7 +48,8 @@ Result<std::optional<StudyEngine::ZooStartOption>> StudyEngine::zoo_start(TrialI
 }
 
 Result<std::string> StudyEngine::import_zoo_weights(const std::string& id, const graph::Graph& graph) {
-  if (const auto known = zoo_addresses_.find(id); known != zoo_addresses_.end() && checkpoint_refs_.has_reference(known->second))
+  if (const auto known = zoo_addresses_.find(id);
+      known != zoo_addresses_.end() && checkpoint_refs_.has_reference(known->second))
     return known->second;
   auto tensors = zoo_->weights(id, graph, models_->ops());
   if (!tensors) return std::string();
@@ -63,19 +65,19 @@ Result<void> StudyEngine::repair_zoo_start(TrialId id) {
   for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal)) {
     if (!start->zoo.empty() && !checkpoint_refs_.files().get(start->address)) return repair_zoo_start(id, start);
   }
-  return {};  // of all of them no more than one is the zoo's
+  return {};  // at most one of them is a zoo model
 }
 
 Result<void> StudyEngine::repair_zoo_start(TrialId id, const study::Start* start) {
   const auto lost = [&](const std::string& why) {
     event(Level::kWarning, "start_lost", {{"trial", id.value}, {"model", start->zoo}, {"reason", why}});
-    return Result<void>();  // whoever has no checkpoint of its own fails and says so
+    return Result<void>();  // a trial without its own checkpoint fails with a reason
   };
-  if (!zoo_) return lost("and the zoo cannot be asked for it");
+  if (!zoo_) return lost("the zoo cannot be read");
   LANISTA_ASSIGN(const graph::Graph graph, start_model(state_.view, *start, models_->ops()));
   LANISTA_TRY(checkpoint_refs_.remove_damaged(start->address));
   LANISTA_ASSIGN(const std::string address, import_zoo_weights(start->zoo, graph));
-  if (address.empty()) return lost("and the zoo has it no more");
+  if (address.empty()) return lost("the zoo does not have the model any more");
   if (address == start->address) return {};
   checkpoint_refs_.hold(address);
   checkpoint_refs_.release(address);
@@ -92,7 +94,7 @@ void StudyEngine::add_to_model_zoo(const TrialView& trial) {
     const study::ZooModel& model = state_.view.zoo_models.at(study::winning_start(trial)->zoo);
     if (!model.related) {
       zoo_->report_outcome({model.id, trial.proposal.graph_hash.hex(), static_cast<double>(outcome->steps),
-                    static_cast<double>(outcome->reference), source});
+                            static_cast<double>(outcome->reference), source});
     }
   }
   if (trial.outcome->weights.empty() || !ranks(trial, *trial.outcome)) return;
@@ -100,14 +102,15 @@ void StudyEngine::add_to_model_zoo(const TrialView& trial) {
     LANISTA_ASSIGN(BuiltModel built, build_model(trial.proposal));
     LANISTA_ASSIGN(Job job, make_job(state_.view.config, *services_.data, trial, std::move(built.model)));
     LANISTA_ASSIGN(store::Checkpoint checkpoint, checkpoint_refs_.files().get(trial.outcome->weights));
-    LANISTA_ASSIGN(auto state, full_state(store::selected_weights(std::move(checkpoint)), frozen(), checkpoint_refs_.files()));
+    LANISTA_ASSIGN(auto state,
+                   full_state(store::selected_weights(std::move(checkpoint)), frozen(), checkpoint_refs_.files()));
     return make_package(state_.view.config, *services_.data, trial, job.recipe, std::move(job.model), std::move(state),
                         {});
   };
   auto made = package();
   const auto quality = made ? zoo_quality(*made) : std::nullopt;
   if (!quality) {
-    const std::string why = made ? "nothing says how good it is" : made.error().text();
+    const std::string why = made ? "the package has no quality" : made.error().text();
     return event(Level::kWarning, "zoo_trial_left_out", {{"trial", trial.id.value}, {"reason", why}});
   }
   nlohmann::json facts = zoo_facts(*made);

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <set>
 
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/zoo_task.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "support/io/zoo/test_store.h"
 
 namespace lanista::engine {
@@ -103,8 +103,8 @@ TEST(StudyZoo, StartsFromBestMatchingModel) {
   EXPECT_GT(opened(zoo_study.folder.path()).show(view.trials[0].proposal.start->zoo)->hits, 0);
 }
 
-// Whatever happens to the zoo meanwhile: better models come, others are evicted as far as they may be, one that nobody
-// began with is found damaged, and its weights are read anew.
+// Changes of the zoo in the meantime: better models arrive, others are evicted if allowed, an unused one is found
+// damaged, and its weights are read again.
 TEST(StudyZoo, ResumesExactlyDespiteZooChanges) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;
   for (std::uint64_t seed = 1; seed <= (whole ? 8U : 1U); ++seed) {
@@ -117,7 +117,7 @@ TEST(StudyZoo, ResumesExactlyDespiteZooChanges) {
       std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
     };
     const testing::CustomStudy custom{zoo_study.config,
-                                 [&](const auto& models) { return *make_strategy(zoo_study.config, models); }};
+                                      [&](const auto& models) { return *make_strategy(zoo_study.config, models); }};
     copy(zoo_study.folder.path(), saved);
     Bench reference;
     std::vector<testing::Files> snapshots;
@@ -128,10 +128,11 @@ TEST(StudyZoo, ResumesExactlyDespiteZooChanges) {
     ASSERT_TRUE(custom.run_study(reference, 0, fs).ok());
     ASSERT_GT(num_started_from_zoo(reference.view()), 3);
     ASSERT_GT(snapshots.size(), 12U);
-    const StudyView told = reference.view();
+    const StudyView expected = reference.view();
     const auto unused = std::ranges::find_if(zoo_study.ids, [&](const std::string& id) {
-      return std::ranges::none_of(
-          told.trials, [&](const TrialView& trial) { return trial.proposal.start && trial.proposal.start->zoo == id; });
+      return std::ranges::none_of(expected.trials, [&](const TrialView& trial) {
+        return trial.proposal.start && trial.proposal.start->zoo == id;
+      });
     });
     ASSERT_NE(unused, zoo_study.ids.end());
     for (std::size_t k = 0; k < snapshots.size(); k += LANISTA_SANITIZED ? 12 : whole ? 1 : 4) {

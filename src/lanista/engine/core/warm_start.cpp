@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/model/graph/editor.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
@@ -34,7 +34,7 @@ void sign(Inheritance& inheritance, std::string_view how) {
   inheritance.plan_text = std::string(how) + " " + std::string(kVersion) + " " + hash;
 }
 
-/// The last layer, where that is linear; or null.
+/// The last layer if it is linear; or null.
 const graph::Node* class_layer(const graph::Graph& model) {
   const graph::Node& output = model.node(model.nodes_of("output").front());
   const graph::Node& last = model.node(output.inputs.front().node);
@@ -45,7 +45,7 @@ std::string params_of(const graph::Node& node) { return "n" + std::to_string(nod
 
 std::int64_t outputs_of(const graph::Node& linear) { return std::get<std::int64_t>(*linear.attrs.find("out")); }
 
-/// Which of the parent's classes stands for each of the child's; kFresh: none. Empty: they stay as they are.
+/// The parent's class for each class of the child; kFresh: none. Empty: the classes stay unchanged.
 std::vector<std::int64_t> class_rows(const ClassLabels& labels, std::int64_t of_parent, std::int64_t of_child) {
   const bool named = std::cmp_equal(labels.parent.size(), of_parent) && std::cmp_equal(labels.child.size(), of_child);
   if (!named && of_parent == of_child) return {};
@@ -61,7 +61,7 @@ std::vector<std::int64_t> class_rows(const ClassLabels& labels, std::int64_t of_
 }  // namespace
 
 std::string optimizer_transfer(const study::StudyView& view, const study::Start& start, const zoo::TransferPlan& plan,
-                           const space::Sample& child) {
+                               const space::Sample& child) {
   if (!start.zoo.empty()) return "a zoo keeps none";
   if (!plan.exact) return "the model is another";
   if (const std::string other = zoo::first_not_one_to_one(plan); !other.empty()) {
@@ -76,8 +76,8 @@ std::string optimizer_transfer(const study::StudyView& view, const study::Start&
 }
 
 Result<Inheritance> plan_inheritance(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
-                            std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops,
-                            const UnitScores& scores) {
+                                     std::uint64_t seed, const std::set<graph::NodeId>& frozen,
+                                     const graph::OpTable& ops, const UnitScores& scores) {
   LANISTA_ASSIGN(const auto pairs, pairs_by(how, parent, child, ops));
   Inheritance out;
   LANISTA_ASSIGN(out.plan, zoo::plan_transfer(parent, child, pairs, ops, {.seed = seed, .scores = scores}));
@@ -93,7 +93,7 @@ Result<Inheritance> plan_inheritance(std::string_view how, const graph::Graph& p
 }
 
 Result<Inheritance> best_inheritance(const graph::Graph& parent, const graph::Graph& child, std::uint64_t seed,
-                                 const std::set<graph::NodeId>& frozen, const graph::OpTable& ops) {
+                                     const std::set<graph::NodeId>& frozen, const graph::OpTable& ops) {
   LANISTA_ASSIGN(Inheritance lineage, plan_inheritance(kByLineage, parent, child, seed, frozen, ops));
   if (lineage.plan.exact) return lineage;
   LANISTA_ASSIGN(Inheritance match, plan_inheritance(kByMatch, parent, child, seed, frozen, ops));
@@ -115,7 +115,7 @@ Result<zoo::TransferPlan> recorded_plan(const study::Start& start, const graph::
 }
 
 Result<Inheritance> match_classes(Inheritance inheritance, const ClassLabels& labels, const graph::Graph& parent,
-                                 const graph::Graph& child, const graph::OpTable& ops) {
+                                  const graph::Graph& child, const graph::OpTable& ops) {
   const graph::Node *before = class_layer(parent), *now = class_layer(child);
   if (before == nullptr || now == nullptr) return inheritance;
   const auto rows = class_rows(labels, outputs_of(*before), outputs_of(*now));
@@ -186,7 +186,7 @@ Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::s
   if (of_base && (config.model.base.empty() || !config.model.base.front().ends_with(".onnx"))) {
     return Error{Code::kInvalidArgument,
                  "is 'base', and the base " + (config.model.base.empty() ? "" : config.model.base.front()) +
-                     " brings no weights; an ONNX file does, or name one, or the folder of a model package",
+                     " has no weights; allowed: an ONNX file, or the folder of a model package",
                  kFromKey};
   }
   const std::string& source = of_base ? config.model.base.front() : config.train.start_from;
@@ -207,14 +207,16 @@ Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::s
 }
 
 Result<std::string> describe_start(const ReadStart& start, const mutate::BaseModel& base, const data::DataSpec& data,
-                                  const graph::OpTable& ops) {
+                                   const graph::OpTable& ops) {
   LANISTA_ASSIGN(const graph::Graph parent, graph::parse(start.file.graph));
   LANISTA_ASSIGN(Inheritance inheritance, best_inheritance(parent, base.graph, 0, {}, ops));
-  LANISTA_ASSIGN(inheritance, match_classes(std::move(inheritance), {start.file.labels, data.labels}, parent, base.graph, ops));
+  LANISTA_ASSIGN(inheritance,
+                 match_classes(std::move(inheritance), {start.file.labels, data.labels}, parent, base.graph, ops));
   if (!inheritance.is_useful()) return "base " + base.name + " is too unlike it and begins with random values";
-  study::Start told;
-  told.is_chosen_by_engine = true, told.coverage = inheritance.coverage, told.inexact_reason = inheritance.plan.inexact_reason;
-  return "base " + base.name + study::inherited_text(told).substr(study::start_text(told).size());
+  study::Start shown;
+  shown.is_chosen_by_engine = true, shown.coverage = inheritance.coverage,
+  shown.inexact_reason = inheritance.plan.inexact_reason;
+  return "base " + base.name + study::inherited_text(shown).substr(study::start_text(shown).size());
 }
 
 ClassLabels labels_of(const study::StudyView& view, const study::Start& start) {
@@ -244,14 +246,15 @@ Result<graph::Graph> start_model(const study::StudyView& view, const study::Star
 }
 
 Result<zoo::TransferPlan> plan_by_scores(const Job& job, const study::Start& start, const graph::Graph& parent,
-                                      const UnitScores& scores, const graph::OpTable& ops) {
+                                         const UnitScores& scores, const graph::OpTable& ops) {
   const std::string how = start.plan.substr(0, start.plan.find(' '));
-  LANISTA_ASSIGN(Inheritance made, plan_inheritance(how, parent, job.model, job.trial_seed, job.frozen.nodes, ops, scores));
+  LANISTA_ASSIGN(Inheritance made,
+                 plan_inheritance(how, parent, job.model, job.trial_seed, job.frozen.nodes, ops, scores));
   return std::move(made.plan);
 }
 
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops) {
-  // Of a model in two parts there is no loss here: its head sees other inputs than the parent.
+  // A head after a frozen part has other inputs than the parent, so the loss cannot score the parent.
   const bool by_loss = view.config.train.start_shrink == study::kShrinkByLoss && job.frozen.nodes.empty();
   const auto plan_of = [&](const study::Start& start, auto& transfer, auto& scored) -> Result<void> {
     if (start.plan.empty() || start.address.empty()) return {};

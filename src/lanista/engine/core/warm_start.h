@@ -9,13 +9,13 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
-#include "lanista/io/data/spec.h"
 #include "lanista/engine/core/executor.h"
+#include "lanista/io/data/spec.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/model/mutate/model_space.h"
-#include "lanista/search/study/study_view.h"
 #include "lanista/model/transfer/transfer.h"
+#include "lanista/search/study/study_view.h"
 
 // Warm starts that the engine chooses (`train.start`). A record holds the pairing method and a hash of the transfer
 // plan. The plan is a function of both models, the method and the trial's seed; it is computed again where needed.

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::engine {
 namespace {
@@ -141,10 +141,10 @@ TEST(WarmStart, ReportsOptimizerTransfer) {
       carried += inheritance;
       other_model += !inheritance && same_optimizer;
       other_optimizer += start->optimizer.starts_with("the parent's is ");
-      const std::string told = study::inherited_text(*start);
-      EXPECT_NE(told.find(inheritance ? ", its optimizer's state too" : ", a fresh optimizer: " + start->optimizer),
+      const std::string text = study::inherited_text(*start);
+      EXPECT_NE(text.find(inheritance ? ", its optimizer's state too" : ", a fresh optimizer: " + start->optimizer),
                 std::string::npos)
-          << told;
+          << text;
       EXPECT_EQ(*study::start_from_json(study::start_json(*start)), *start);
     }
   }
@@ -154,7 +154,7 @@ TEST(WarmStart, ReportsOptimizerTransfer) {
 }
 
 TEST(WarmStart, KeepsProposalsAndDuplicates) {
-  // A strategy that does not look at results proposes the same, whatever trials begin with.
+  // A strategy that ignores results proposes the same trials with any starts.
   std::vector<std::set<std::string>> keys;
   for (const std::string_view start : {study::kStartOff, study::kStartStudy}) {
     study::StudyConfig config = warm_config(start, 7, 30);
@@ -302,8 +302,7 @@ TEST(WarmStart, PackageStartsEverySimilarTrial) {
   ASSERT_FALSE(lost.ok());
   EXPECT_EQ(lost.error().where, "train.start_from");
   config.train.start_from = study::kStartFromBase;
-  EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp brings no weights"),
-            std::string::npos);
+  EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp has no weights"), std::string::npos);
 }
 
 TEST(WarmStart, IsRefusedWithFolds) {

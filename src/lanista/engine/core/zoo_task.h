@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "lanista/io/data/spec.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/io/data/spec.h"
 #include "lanista/io/zoo/task.h"
 
 namespace lanista::engine {

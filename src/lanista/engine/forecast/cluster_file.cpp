@@ -20,7 +20,7 @@ constexpr double kBytesPerMegabyte = 1e6;
 struct Field {
   std::string name;
   std::string allowed;
-  std::function<bool(const json&, ClusterFile&)> take;  ///< false: not allowed
+  std::function<bool(const json&, ClusterFile&)> take;  ///< Stores the value; false: not allowed.
 };
 
 Field integer_field(const char* name, std::int64_t most, bool powers_of_two, std::int64_t schedule::Cluster::*member) {
@@ -36,7 +36,7 @@ Field integer_field(const char* name, std::int64_t most, bool powers_of_two, std
 }
 
 Field number_field(const char* name, double least, double most, std::string allowed,
-              std::function<void(ClusterFile&, double)> put) {
+                   std::function<void(ClusterFile&, double)> put) {
   return {name, std::move(allowed), [=](const json& value, ClusterFile& out) {
             if (!value.is_number()) return false;
             const double number = value.get<double>();
@@ -53,25 +53,26 @@ std::vector<Field> fields() {
       integer_field("shares", 64, true, &Cluster::shares),
       integer_field("widest", 1024, false, &Cluster::widest),
       number_field("memory_mb", 1, 1e12, "a number from 1",
-              [](ClusterFile& out, double value) { out.cluster.memory = value * kBytesPerMegabyte; }),
+                   [](ClusterFile& out, double value) { out.cluster.memory = value * kBytesPerMegabyte; }),
       number_field("reserve", 0, 0.99, "a number from 0 to 0.99",
-              [](ClusterFile& out, double value) { out.cluster.reserve = value; }),
+                   [](ClusterFile& out, double value) { out.cluster.reserve = value; }),
       number_field("interference", 0, 10, "a number from 0 to 10",
-              [](ClusterFile& out, double value) {
-                out.cluster.interference = value;
-                out.has_interference = true;
-              }),
-      number_field("busy", 0.01, 1, "a number from 0.01 to 1", [](ClusterFile& out, double value) { out.busy_fraction = value; }),
+                   [](ClusterFile& out, double value) {
+                     out.cluster.interference = value;
+                     out.has_interference = true;
+                   }),
+      number_field("busy", 0.01, 1, "a number from 0.01 to 1",
+                   [](ClusterFile& out, double value) { out.busy_fraction = value; }),
       number_field("serial", 0, 1, "a number from 0 to 1",
-              [](ClusterFile& out, double value) {
-                out.serial_fraction = value;
-                out.has_serial_fraction = true;
-              }),
+                   [](ClusterFile& out, double value) {
+                     out.serial_fraction = value;
+                     out.has_serial_fraction = true;
+                   }),
       number_field("resize_seconds", 0, 1e6, "a number from 0",
-              [](ClusterFile& out, double value) {
-                out.resize_seconds = value;
-                out.has_resize_seconds = true;
-              }),
+                   [](ClusterFile& out, double value) {
+                     out.resize_seconds = value;
+                     out.has_resize_seconds = true;
+                   }),
   };
 }
 
@@ -81,9 +82,10 @@ Result<ClusterFile> read_cluster(std::string_view text, const std::string& file)
   LANISTA_ASSIGN(const YAML::Node root, studyfile::load_yaml(text, file));
   studyfile::Mistakes mistakes(file, {});
   ClusterFile out;
-  out.cluster.memory = 1e18;  // of which nobody runs out
+  out.cluster.memory = 1e18;  // unlimited
   if (!root.IsMap()) {
-    return Error{Code::kInvalidArgument, "a cluster file is a mapping, such as 'workers: 4'", mistakes.location_of(root, "")};
+    return Error{Code::kInvalidArgument, "a cluster file is a mapping, such as 'workers: 4'",
+                 mistakes.location_of(root, "")};
   }
   const std::vector<Field> known = fields();
   for (const auto& item : root) {
@@ -98,7 +100,8 @@ Result<ClusterFile> read_cluster(std::string_view text, const std::string& file)
       mistakes.add(item.second, key, studyfile::quote_value(value) + " is not allowed; " + field->allowed + " is");
     }
   }
-  if (!studyfile::find_key(root, "workers")) mistakes.add(root, "workers", "is missing: how many workers there are");
+  if (!studyfile::find_key(root, "workers"))
+    mistakes.add(root, "workers", "is missing; allowed: the number of workers");
   if (!mistakes.empty()) return Error{Code::kInvalidArgument, mistakes.text(), ""};
   LANISTA_TRY(schedule::check_cluster(out.cluster));
   return out;

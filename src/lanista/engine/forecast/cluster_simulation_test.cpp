@@ -12,12 +12,12 @@
 #include <string>
 
 #include "lanista/base/rng.h"
-#include "support/engine/core/custom_strategy_study.h"
-#include "lanista/engine/remote/process_executor.h"
-#include "support/engine/forecast/simulated_fleet.h"
 #include "lanista/engine/core/study_state.h"
-#include "support/engine/core/test_support.h"
+#include "lanista/engine/remote/process_executor.h"
 #include "lanista/search/study/host_usage.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/forecast/simulated_fleet.h"
 
 namespace lanista::engine::testing {
 namespace {

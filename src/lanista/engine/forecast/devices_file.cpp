@@ -20,7 +20,7 @@ using pipeline::Link;
 
 constexpr double kMegabyte = 1e6, kGigabyte = 1e9, kMaxValue = 1e12;
 
-/// Reads the file's parts, and collects what is wrong with them.
+/// Reads the parts of the file and collects mistakes.
 class Reader {
  public:
   explicit Reader(const std::string& file) : mistakes_(file, {}) {}
@@ -68,7 +68,8 @@ class Reader {
     const double read_number = value.is_number() ? value.get<double>() : NAN;
     if (std::isfinite(read_number) && read_number >= least && read_number <= kMaxValue) return read_number;
     mistakes_.add(node, path + "." + key,
-                  studyfile::quote_value(value) + " is not allowed; a number from " + studyfile::quote_value(json(least)) + " is");
+                  studyfile::quote_value(value) + " is not allowed; a number from " +
+                      studyfile::quote_value(json(least)) + " is");
     return fallback;
   }
 
@@ -90,7 +91,7 @@ class Reader {
     Link link;
     link.seconds = 1e-6 * read_number(map, path, "us", 0, 0);
     if (!studyfile::find_key(map, "gb_per_second")) {
-      mistakes_.add(map, path + ".gb_per_second", "is missing: how much a second");
+      mistakes_.add(map, path + ".gb_per_second", "is missing; allowed: gigabytes per second, a number above 0");
     }
     link.bytes_per_second = kGigabyte * read_number(map, path, "gb_per_second", 1, 1e-9);
     return link;
@@ -102,14 +103,16 @@ class Reader {
     const YAML::Node name = studyfile::find_key(map, "name"), inside = studyfile::find_key(map, "inside");
     if (name && name.IsScalar()) one.name = name.Scalar();
     if (std::ranges::find(out_.classes, one.name, &DeviceClass::name) != out_.classes.end()) {
-      mistakes_.add(map, path + ".name", "two classes are called " + one.name);
+      mistakes_.add(map, path + ".name", "two classes have the name " + one.name);
     }
     one.count = read_integer(map, path, "count", 1);
     one.per_machine = read_integer(map, path, "per_machine", one.count);
-    if (studyfile::find_key(map, "memory_mb")) one.memory_bytes = kMegabyte * read_number(map, path, "memory_mb", 1, 1e-3);
+    if (studyfile::find_key(map, "memory_mb"))
+      one.memory_bytes = kMegabyte * read_number(map, path, "memory_mb", 1, 1e-3);
     one.speed = read_number(map, path, "speed", 1, 1e-9);
     has_inside_.push_back(static_cast<bool>(inside));
-    if (inside && check_known_keys(inside, path + ".inside", {"us", "gb_per_second"})) one.inside = read_link_cost(inside, path + ".inside");
+    if (inside && check_known_keys(inside, path + ".inside", {"us", "gb_per_second"}))
+      one.inside = read_link_cost(inside, path + ".inside");
     out_.classes.push_back(std::move(one));
   }
 
@@ -117,7 +120,7 @@ class Reader {
     if (!check_known_keys(map, path, {"between", "us", "gb_per_second"})) return;
     const YAML::Node between = studyfile::find_key(map, "between");
     if (!between || !between.IsSequence() || between.size() != 2) {
-      mistakes_.add(map, path + ".between", "two names of classes must stand there");
+      mistakes_.add(map, path + ".between", "must be a list of two class names");
       return;
     }
     std::size_t ends[2] = {0, 0};
@@ -132,11 +135,11 @@ class Reader {
       }
       ends[i] = static_cast<std::size_t>(at - out_.classes.begin());
     }
-    if (links_[ends[0]][ends[1]]) mistakes_.add(map, path + ".between", "this link stands twice");
+    if (links_[ends[0]][ends[1]]) mistakes_.add(map, path + ".between", "this link is defined twice");
     links_[ends[0]][ends[1]] = links_[ends[1]][ends[0]] = read_link_cost(map, path);
   }
 
-  /// What was left out: the way to itself of a class on one machine, and the way inside a machine as that between two.
+  /// Sets the default links: from a class on one machine to itself, and inside a machine as between two machines.
   void read_links(const YAML::Node& root) {
     const std::size_t count = out_.classes.size();
     out_.links.assign(count, std::vector<Link>(count));

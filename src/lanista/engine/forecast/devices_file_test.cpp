@@ -39,14 +39,14 @@ TEST(DevicesFile, ReportsEveryErrorWithItsLocation) {
   const std::string text = kTwo;
   EXPECT_EQ(mistakes_in(text + "  - {between: [V100, A100], gb_per_second: 5}\n"),
             "d.yaml:8:22: links[2].between: there is no class \"A100\"; known are V100, CPU");
-  EXPECT_NE(mistakes_in(text + "  - {between: [V100, CPU], gb_per_second: 5}\n").find("stands twice"),
+  EXPECT_NE(mistakes_in(text + "  - {between: [V100, CPU], gb_per_second: 5}\n").find("defined twice"),
             std::string::npos);
   EXPECT_NE(mistakes_in(text.substr(0, text.rfind("  - {"))).find("no link between V100 and CPU"), std::string::npos);
   EXPECT_NE(mistakes_in(text + "  - {between: [CPU, CPU]}\n").find("gb_per_second: is missing"), std::string::npos);
   EXPECT_NE(mistakes_in("classes: [{name: a, count: 0}]\n").find("d.yaml:1:28: classes[0].count: 0 is not allowed"),
             std::string::npos);
   EXPECT_NE(mistakes_in("classes: [{name: a, memory: 1}]\n").find("memory"), std::string::npos);
-  EXPECT_NE(mistakes_in("classes: [{name: a}, {name: a}]\n").find("two classes are called a"), std::string::npos);
+  EXPECT_NE(mistakes_in("classes: [{name: a}, {name: a}]\n").find("two classes have the name a"), std::string::npos);
   EXPECT_NE(mistakes_in("classes: [{name: a, count: 4}]\n").find("no link between a and a"), std::string::npos);
   EXPECT_NE(mistakes_in("classes: 3\n").find("a list of classes"), std::string::npos);
   EXPECT_NE(mistakes_in("- 3\n").find("is no mapping"), std::string::npos);

@@ -15,7 +15,7 @@ using nlohmann::json;
 using schedule::Arrival;
 using schedule::Prediction;
 
-/// As many trials under way as there are slots, in their order.
+/// A source of trials in order, with at most `slots` active ones.
 class Slots : public schedule::TrialSource {
  public:
   Slots(const std::vector<Arrival>& trials, std::int64_t slots)
@@ -32,7 +32,8 @@ class Slots : public schedule::TrialSource {
 };
 
 Arrival arrival_of(TrialId trial, double seconds, double bytes, const ClusterFile& on) {
-  const Prediction prediction = schedule::prediction_of(seconds, on.serial_fraction, on.busy_fraction, bytes, on.resize_seconds);
+  const Prediction prediction =
+      schedule::prediction_of(seconds, on.serial_fraction, on.busy_fraction, bytes, on.resize_seconds);
   return {static_cast<std::int64_t>(trial.value), prediction, prediction, {}};
 }
 
@@ -62,12 +63,12 @@ std::string format_number(const char* pattern, double value) {
 
 std::string seconds_text(double seconds) { return format_number(seconds < 100 ? "%.2f s" : "%.0f s", seconds); }
 
-/// "1/2", "1", "3".
-std::string width_text(const schedule::Placement& place) {
-  return place.parts > 1 ? "1/" + std::to_string(place.parts) : std::to_string(place.workers.size());
+/// Width of a placement as text: "1/2", "1", "3".
+std::string width_text(const schedule::Placement& placement) {
+  return placement.parts > 1 ? "1/" + std::to_string(placement.parts) : std::to_string(placement.workers.size());
 }
 
-/// What a worker does in each part of the time: '.' nothing, a digit: so many trials, '=': part of a wider one.
+/// The load of a worker in each part of the time: '.' idle, a digit: number of trials, '=': part of a wider trial.
 std::string worker_line(const Forecast& forecast, std::int32_t worker, int columns) {
   std::string line(static_cast<std::size_t>(columns), '.');
   for (int column = 0; column < columns; ++column) {
@@ -90,7 +91,7 @@ std::string worker_line(const Forecast& forecast, std::int32_t worker, int colum
 }  // namespace
 
 double Forecast::relative_gap() const {
-  // A makespan may be the bound to the last digits.
+  // A makespan may equal the bound except for rounding.
   return bounds.best() > 0 ? std::max(0.0, course.makespan / bounds.best() - 1) : 0;
 }
 
@@ -100,13 +101,13 @@ Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& o
   std::vector<Arrival> trials;
   for (const auto& [trial, worked] : seconds) trials.push_back(arrival_of(trial, worked, 0, on));
   if (trials.empty()) {
-    return Error{Code::kFailedPrecondition,
-                 "no worker has told of any work in this study yet, so nothing is known of its times", ""};
+    return Error{Code::kFailedPrecondition, "this study has no recorded work yet, so its times are unknown", ""};
   }
-  return forecast(trials, view.config.strategy.slots, on, "measured: what workers spent on each trial");
+  return forecast(trials, view.config.strategy.slots, on, "measured: seconds of workers for each trial");
 }
 
-Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on, ExtraStepsCount extra_steps_count) {
+Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on,
+                               ExtraStepsCount extra_steps_count) {
   std::vector<Arrival> trials(plan.predicted.graph.members.size());
   for (const fuse::FusedGroup& group : plan.predicted.groups) {
     const auto members = group.members();
@@ -118,7 +119,8 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
           std::ceil(static_cast<double>(recipe.data.num_samples) / static_cast<double>(recipe.batch_size)) *
           static_cast<double>(recipe.epochs);
       const auto expected = static_cast<double>(plan.extra[m].expected_steps());
-      const double more = extra_steps_count == ExtraStepsCount::kMaximum ? static_cast<double>(plan.extra[m].most) - expected : 0;
+      const double more =
+          extra_steps_count == ExtraStepsCount::kMaximum ? static_cast<double>(plan.extra[m].most) - expected : 0;
       const double bytes = static_cast<double>(group.bytes) / static_cast<double>(members.size());
       const double seconds =
           plan.times.empty() ? (own + expected + more) * us * 1e-6 : plan.times[m].seconds + more * plan.times[m].step;
@@ -129,11 +131,11 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
     const auto measured = std::ranges::count_if(plan.times, &MemberTime::measured);
     return forecast(trials, slots, on,
                     "of earlier studies: " + std::to_string(measured) + " of " + std::to_string(plan.times.size()) +
-                        " trials as their programs took, the others by regression (" + plan.known +
-                        "); with measuring, each trial to its full budget");
+                        " trials by times of their programs, the others by regression (" + plan.known +
+                        "); with evaluation, each trial to its full budget");
   }
   return forecast(trials, slots, on,
-                  "predicted from the cost of a step; training alone, no measuring, each trial to its full budget");
+                  "predicted from the cost of a step; training only, no evaluation, each trial to its full budget");
 }
 
 std::string forecast_text(const Forecast& forecast) {
@@ -144,15 +146,15 @@ std::string forecast_text(const Forecast& forecast) {
       std::to_string(forecast.trials) + " trials, " + std::to_string(forecast.slots) + " at a time, on " +
       std::to_string(forecast.cluster.workers) + " workers, simulated\n" +
       (forecast.ended_early > 0 ? "halving      " + std::to_string(forecast.ended_early) + " trials end early, " +
-                                      std::to_string(forecast.resumptions) + " times one goes on from a rung\n"
+                                      std::to_string(forecast.resumptions) + " resumptions from a rung\n"
                                 : "") +
       "times        " + forecast.basis + "\n" + "makespan     " + seconds_text(course.makespan) +
       "   (one trial a worker, in order: " + seconds_text(forecast.fifo_seconds) + ")\n" + "utilisation  " +
-      format_number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " + seconds_text(forecast.bounds.dual) +
-      "   (work " + seconds_text(forecast.bounds.area) + ", longest trial " + seconds_text(forecast.bounds.longest) +
-      ", with changes of width " + seconds_text(forecast.bounds.best()) + ")\n" + "gap          " +
-      format_number("%.1f %%", 100 * forecast.relative_gap()) + " over the least time\n" + "changes      " +
-      std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
+      format_number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " +
+      seconds_text(forecast.bounds.dual) + "   (work " + seconds_text(forecast.bounds.area) + ", longest trial " +
+      seconds_text(forecast.bounds.longest) + ", with changes of width " + seconds_text(forecast.bounds.best()) +
+      ")\n" + "gap          " + format_number("%.1f %%", 100 * forecast.relative_gap()) + " over the least time\n" +
+      "changes      " + std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
   const auto lines = static_cast<std::int32_t>(std::min<std::int64_t>(forecast.cluster.workers, kMostLines));
   for (std::int32_t worker = 0; worker < lines; ++worker) {
     text += format_number("%4.0f ", worker) + worker_line(forecast, worker, kColumns) + "\n";
@@ -164,11 +166,11 @@ std::string forecast_text(const Forecast& forecast) {
 }
 
 std::string forecast_time_text(const Forecast& forecast, double most) {
-  return "training takes some " + seconds_text(forecast.course.makespan) + " on " +
+  return "training needs about " + seconds_text(forecast.course.makespan) + " on " +
          std::to_string(forecast.cluster.workers) + (forecast.cluster.workers == 1 ? " worker" : " workers") +
          " if every trial gets its full budget" +
-         (most > 0 ? ", and " + seconds_text(most) + " with as many steps given up as the rules allow; " : "; ") +
-         seconds_text(forecast.bounds.best()) + " is the least that is possible\n";
+         (most > 0 ? ", and " + seconds_text(most) + " with as many discarded steps as the rules allow; " : "; ") +
+         seconds_text(forecast.bounds.best()) + " is the least possible time\n";
 }
 
 json forecast_json(const Forecast& forecast) {

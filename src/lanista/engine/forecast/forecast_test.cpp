@@ -26,7 +26,7 @@ ClusterFile two_workers() {
   return on;
 }
 
-TEST(Forecast, ReplaysWhatWorkersSpent) {
+TEST(Forecast, ReplaysWorkerTimes) {
   // Trials of 3, 2 and 1 seconds: two workers need three.
   const auto view = worked(
       {{TrialId{1}, 1, 0, 0, 2}, {TrialId{2}, 1, 0, 2, 4}, {TrialId{3}, 1, 0, 4, 5}, {TrialId{1}, 2, 0, 5, 6}}, 3);

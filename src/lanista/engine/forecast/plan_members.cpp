@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "lanista/base/precision.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/executor.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/tuning/tuner.h"
@@ -37,7 +37,7 @@ std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::D
 }  // namespace
 
 PlanMemberBuilder::PlanMemberBuilder(const study::StudyConfig& config, const data::DataSpec& data,
-                         std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
+                                     std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
     : config_(config), data_(data), models_(std::move(models)), steps_(data_steps(config, data, prices)) {}
 
 Result<PlannedMember> PlanMemberBuilder::make(const study::TrialView& trial) const {

@@ -5,15 +5,15 @@
 
 #include "lanista/base/result.h"
 #include "lanista/io/data/spec.h"
-#include "lanista/plan/sharing/fusion_member.h"
-#include "lanista/plan/cost/cost_table.h"
 #include "lanista/model/mutate/model_space.h"
+#include "lanista/plan/cost/cost_table.h"
 #include "lanista/plan/grouping/plan.h"
+#include "lanista/plan/sharing/fusion_member.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/epoch_schedule.h"
-#include "lanista/search/tuning/extra_steps.h"
 #include "lanista/search/study/step_profile.h"
 #include "lanista/search/study/study_view.h"
+#include "lanista/search/tuning/extra_steps.h"
 
 namespace lanista::engine {
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "lanista/base/portable_math.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/forecast/plan_members.h"
 #include "lanista/engine/forecast/search_driver.h"
-#include "lanista/plan/sharing/plan.h"
 #include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/sharing/plan.h"
 #include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/study/metric.h"
 
@@ -25,7 +25,7 @@ namespace {
 using schedule::Arrival;
 using schedule::Prediction;
 
-/// What a trial costs.
+/// Predicted cost of a trial.
 struct TrialCost {
   ExpectedTimes times;
   double bytes = 0;
@@ -47,7 +47,7 @@ std::string megabytes(double bytes) {
   return text;
 }
 
-/// A study that nobody trains, as a source of work: a piece is what a trial trains until somebody decides.
+/// A simulated study as a source of work. One piece of work is the training of a trial until its next verdict.
 class SimulatedStudy : public schedule::TrialSource {
  public:
   SimulatedStudy(const study::StudyConfig& config, const data::DataSpec& data,
@@ -72,7 +72,7 @@ class SimulatedStudy : public schedule::TrialSource {
     std::vector<Arrival> asked;
     for (const schedule::TrialEnd& end : ended) {
       const TrialSegment piece = segments_[static_cast<std::size_t>(end.id)];
-      // Who was stopped by others on the way has no more epochs.
+      // A trial that was stopped in the meantime has no more epochs.
       while (driver_.find_running(piece.trial) != nullptr && driver_.find_running(piece.trial)->epoch < piece.through) {
         driver_.advance(piece.trial);
       }
@@ -93,7 +93,7 @@ class SimulatedStudy : public schedule::TrialSource {
   std::int64_t resumptions() const { return resumptions_; }
   std::int64_t ended_early() const { return ended_early_; }
 
-  /// All that each trial was to train.
+  /// The whole training of each trial.
   std::vector<Prediction> whole_trials() const {
     std::vector<Prediction> out;
     for (const auto& [trial, seconds] : seconds_) out.push_back(prediction(seconds, costs_.at(trial).bytes));
@@ -103,7 +103,7 @@ class SimulatedStudy : public schedule::TrialSource {
  private:
   struct TrialSegment {
     TrialId trial;
-    std::int64_t through = 0;  ///< an epoch
+    std::int64_t through = 0;  ///< Epoch.
   };
 
   void record_error(const Result<void>& result) {
@@ -111,16 +111,17 @@ class SimulatedStudy : public schedule::TrialSource {
   }
 
   Prediction prediction(double seconds, double bytes) const {
-    return schedule::prediction_of(seconds, cluster_.serial_fraction, cluster_.busy_fraction, bytes, cluster_.resize_seconds);
+    return schedule::prediction_of(seconds, cluster_.serial_fraction, cluster_.busy_fraction, bytes,
+                                   cluster_.resize_seconds);
   }
 
   Result<void> add_segment(TrialId id, std::vector<Arrival>& asked) {
     const SearchDriver::Trial& trial = *driver_.find_running(id);
     LANISTA_ASSIGN(const TrialCost price, cost_of(trial));
-    if (const double room = cluster_.cluster.usable_memory(); price.bytes > room) {
+    if (const double usable_bytes = cluster_.cluster.usable_memory(); price.bytes > usable_bytes) {
       return Error{Code::kResourceExhausted,
                    "trial " + std::to_string(id.value) + " needs " + megabytes(price.bytes) +
-                       ", as predicted; a worker of the cluster has " + megabytes(room) + " for trials",
+                       ", as predicted; a worker of the cluster has " + megabytes(usable_bytes) + " for trials",
                    "memory_mb"};
     }
     const std::int64_t end = std::min(trial.budget, study::full_epochs(trial.proposal));
@@ -151,8 +152,8 @@ class SimulatedStudy : public schedule::TrialSource {
     ExpectedTimes times{.step = plan.groups.front().steady_us() * 1e-6};
     if (known) times = *known;
     const TrialCost price{times, static_cast<double>(plan.groups.front().bytes),
-                      epoch_schedule_of(config_, data, trial.proposal.sample), planned.validation_rows,
-                      std::move(planned.extra)};
+                          epoch_schedule_of(config_, data, trial.proposal.sample), planned.validation_rows,
+                          std::move(planned.extra)};
     return costs_.emplace(trial.id, price).first->second;
   }
 
@@ -180,7 +181,7 @@ class SimulatedStudy : public schedule::TrialSource {
   PlanMemberBuilder members_;
   Rng rng_;
   SearchDriver driver_;
-  std::vector<TrialSegment> segments_;  ///< by id
+  std::vector<TrialSegment> segments_;  ///< By trial id.
   std::map<TrialId, TrialCost> costs_;
   std::map<TrialId, double> seconds_;
   std::int64_t resumptions_ = 0, ended_early_ = 0;
@@ -202,15 +203,18 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
   LANISTA_TRY(check_config(config));
   const bool is_known = request.known && !request.known->empty();
   const TimingHistory* known = is_known ? request.known.get() : nullptr;
-  const ClusterFile on = known ? file.with_defaults(known->serial_fraction(), known->resize_seconds(), known->interference_fraction()) : file;
+  const ClusterFile on =
+      known ? file.with_defaults(known->serial_fraction(), known->resize_seconds(), known->interference_fraction())
+            : file;
   const std::int64_t trials = request.trials.value_or(config.budget.trials.value_or(config.strategy.slots));
   Forecast out;
   out.cluster = on.cluster;
   out.slots = config.strategy.slots;
   out.basis = (is_known ? "of earlier studies (" + request.known->text() + ")"
-                        : std::string("predicted from the cost of a step; training alone, no measuring")) +
-              "; results are made up (seed " + std::to_string(config.run.seed) + "), so who goes on is an example" +
-              (config.implied.empty() ? "" : "; rules of implied are not counted");
+                        : std::string("predicted from the cost of a step; training only, no evaluation")) +
+              "; results are made up (seed " + std::to_string(config.run.seed) +
+              "), so the set of promoted trials is an example" +
+              (config.implied.empty() ? "" : "; pruning rules (implied) are not simulated");
   const auto ours = schedule::elastic(), fifo = schedule::first_come();
   for (const schedule::Policy* policy : {fifo.get(), ours.get()}) {
     LANISTA_ASSIGN(const auto strategy, make_strategy(config, models));
@@ -224,7 +228,8 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
       out.fifo_seconds = course->makespan;
       continue;
     }
-    for (schedule::PlacementInterval& stretch : course->placement_intervals) stretch.id = study.trial_of(stretch.id).value;
+    for (schedule::PlacementInterval& stretch : course->placement_intervals)
+      stretch.id = study.trial_of(stretch.id).value;
     for (schedule::TrialEnd& end : course->ends) end.id = study.trial_of(end.id).value;
     out.course = *std::move(course);
     out.trials = std::ssize(whole);

@@ -5,9 +5,9 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/data/spec.h"
 #include "lanista/engine/forecast/forecast.h"
 #include "lanista/engine/forecast/study_plan.h"
+#include "lanista/io/data/spec.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/study/config.h"
 

@@ -8,8 +8,8 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/study_setup.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/search/tuning/extra_steps.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
@@ -61,7 +61,8 @@ TEST(SimulatedStudy, MatchesSuccessiveHalving) {
   EXPECT_NEAR(one->bounds.best() / epoch, 27 + 9 * 2 + 3 * 6 + 18, 1e-6);
 
   std::map<std::int64_t, double> trained;
-  for (const schedule::PlacementInterval& stretch : one->course.placement_intervals) trained[stretch.id] += stretch.ended - stretch.began;
+  for (const schedule::PlacementInterval& stretch : one->course.placement_intervals)
+    trained[stretch.id] += stretch.ended - stretch.began;
   std::map<std::int64_t, int> of_length;
   for (const auto& [trial, seconds] : trained) ++of_length[std::llround(seconds / epoch)];
   EXPECT_EQ(of_length, (std::map<std::int64_t, int>{{1, 18}, {3, 6}, {9, 2}, {27, 1}}));

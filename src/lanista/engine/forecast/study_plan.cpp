@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
 #include "lanista/engine/core/executor.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/forecast/plan_members.h"
-#include "lanista/plan/sharing/group.h"
 #include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/plan/sharing/group.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/study/study_view.h"
 
@@ -24,15 +24,15 @@ namespace {
 
 using nlohmann::json;
 
-/// The trials a study begins with.
+/// Samples the first proposals of a study.
 class FirstProposals {
  public:
   FirstProposals(const study::StudyConfig& config, const data::DataSpec& data,
-            std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
+                 std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
       : config_(config), models_(std::move(models)), members_(config, data, models_, prices) {}
 
-  /// At most `num_wanted` members; StudyPlan's other fields are filled in.
-  Result<std::vector<fuse::FusionMember>> draw(std::int64_t num_wanted, StudyPlan& out) {
+  /// Returns at most `num_wanted` members and sets the other fields of `out`.
+  Result<std::vector<fuse::FusionMember>> sample(std::int64_t num_wanted, StudyPlan& out) {
     LANISTA_ASSIGN(const auto strategy, make_strategy(config_, models_));
     std::vector<fuse::FusionMember> members;
     int duplicates = 0;
@@ -53,7 +53,7 @@ class FirstProposals {
         LANISTA_ASSIGN(PlannedMember made, members_.make(trial));
         trials_.push_back(made.trial);
         members.push_back(std::move(made.member));
-        planned_.push_back(std::move(made));  // its member is gone
+        planned_.push_back(std::move(made));  // without its member, which was moved
         duplicates = 0;
         continue;
       }
@@ -67,9 +67,9 @@ class FirstProposals {
     return members;
   }
 
-  /// As planners look at them, in the order of the members.
+  /// The trials for the planner, in the order of the members.
   const std::vector<schedule::PlannedTrial>& trials() const { return trials_; }
-  /// Without their members.
+  /// The planned members, without the moved `member`.
   const std::vector<PlannedMember>& planned() const { return planned_; }
 
  private:
@@ -78,11 +78,11 @@ class FirstProposals {
   PlanMemberBuilder members_;
   std::vector<schedule::PlannedTrial> trials_;
   std::vector<PlannedMember> planned_;
-  std::unordered_map<Digest, TrialId> keys_;  // never walked
+  std::unordered_map<Digest, TrialId> keys_;  // only looked up
   std::int64_t proposed_ = 0;
 };
 
-/// What workers will compute once for all (runtime::FrozenParts), by the same rule.
+/// The prefixes that workers compute once for all trials (runtime::FrozenParts), by the same rule.
 Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::FusionMember> members, const FrozenPart& frozen,
                                                   const study::StudyConfig& config, const data::DataSpec& data,
                                                   const graph::OpTable& ops, std::int64_t bytes) {
@@ -107,7 +107,7 @@ Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::FusionMe
   return found;
 }
 
-/// Groups that are trained at the same time slow each other down, as workers of the studies that are known did.
+/// Adds predicted times. Groups that train at the same time slow each other down, as in the earlier studies.
 void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
                const std::vector<std::vector<std::size_t>>& programs, const TimingHistory& known) {
   const std::int64_t residents = std::min<std::int64_t>(out.machine.workers, std::ssize(programs));
@@ -118,15 +118,16 @@ void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
   out.known = known.text();
 }
 
-/// As StudyEngine::logical_epoch_of: samples times the flops of their steps.
+/// Work as in StudyEngine::logical_epoch_of: samples times the FLOPs of their steps.
 double work_of(const PlannedMember& member) {
   return static_cast<double>(member.full_epochs) * static_cast<double>(member.epochs.length) *
          static_cast<double>(member.epochs.batch) * 3 * std::max(member.shape.flops, 1.0);
 }
 
-/// Who trains what, as the engine chooses, and with whom: groups of a device are by its own lanes.
-schedule::GroupPlan plan_by_device(const std::vector<schedule::PlannedTrial>& trials, const std::vector<PlannedMember>& planned,
-                              const PlanRequest& request, std::vector<DeviceShare>& shares) {
+/// The groups of each device, with trials assigned as the engine does. Group sizes follow the lanes of the device.
+schedule::GroupPlan plan_by_device(const std::vector<schedule::PlannedTrial>& trials,
+                                   const std::vector<PlannedMember>& planned, const PlanRequest& request,
+                                   std::vector<DeviceShare>& shares) {
   std::vector<schedule::DeviceLoad> loads;
   std::vector<std::vector<schedule::PlannedTrial>> of_device(request.devices.size());
   for (std::size_t d = 0; d < request.devices.size(); ++d) {
@@ -162,7 +163,7 @@ std::string numbers(const schedule::Group& group) {
 
 std::string share_text(const DeviceShare& share) {
   char text[64];
-  std::snprintf(text, sizeof text, ", %.0f %% of the work, %.3g s of it at the speed measured", 100 * share.share,
+  std::snprintf(text, sizeof text, ", %.0f %% of the work, %.3g s at the measured speed", 100 * share.share,
                 share.seconds);
   const std::string trials = share.trials.empty() ? "no trial" : numbers(schedule::Group{share.trials});
   return "device " + share.name + ": " + trials + (share.trials.empty() ? "" : text) + "\n";
@@ -172,13 +173,13 @@ std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
   const fuse::Materialized& keeping = prefix.cache;
   std::string text = "frozen through " + prefix.through + ", shared by " + std::to_string(prefix.trials.size()) +
                      (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
-  if (!keeping.pays) return text + "computed batch by batch: " + keeping.why_not + "\n";
-  return text + "kept" + (augmented ? " of what is measured on" : "") + ", " +
+  if (!keeping.pays) return text + "computed for each batch: " + keeping.why_not + "\n";
+  return text + "cached" + (augmented ? " for validation rows" : "") + ", " +
          std::to_string(keeping.bytes_per_sample * keeping.num_samples / 1000) + " kB, " +
          std::to_string(keeping.epochs) + " epochs read it\n";
 }
 
-/// What a plan's trials train beside their own steps.
+/// Discarded steps of a plan's trials.
 struct ExtraStepsShare {
   std::int64_t own = 0, expected = 0, most = 0, searches = 0;
 };
@@ -195,14 +196,14 @@ ExtraStepsShare extra_steps_share_of(const StudyPlan& plan) {
 }
 
 std::string extra_steps_text(const StudyPlan& plan) {
-  const ExtraStepsShare beside = extra_steps_share_of(plan);
-  if (beside.most == 0) return "";
-  std::string text = "beside their own " + std::to_string(beside.own) + " steps they train some " +
-                     std::to_string(beside.expected) + " that are given up, at most " + std::to_string(beside.most) +
+  const ExtraStepsShare extra = extra_steps_share_of(plan);
+  if (extra.most == 0) return "";
+  std::string text = "in addition to their own " + std::to_string(extra.own) + " steps they train about " +
+                     std::to_string(extra.expected) + " that are discarded, at most " + std::to_string(extra.most) +
                      " by the rules";
-  if (beside.searches > 0) {
-    text += ": " + std::to_string(beside.searches) +
-            " searches inside trials, if each gets better through the first third of its epochs and no branch diverges";
+  if (extra.searches > 0) {
+    text += ": " + std::to_string(extra.searches) +
+            " tune searches, if each trial improves through the first third of its epochs and no branch diverges";
   }
   return text + "\n";
 }
@@ -244,7 +245,7 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   const std::int64_t budget = config.budget.trials ? *config.budget.trials - out.num_refinements : asked;
   const FrozenPart frozen = frozen_part(config, data, models->frozen(), "");
   FirstProposals beginning(config, data, std::move(models), request.prices.calls);
-  LANISTA_ASSIGN(auto members, beginning.draw(std::min(asked, budget), out));
+  LANISTA_ASSIGN(auto members, beginning.sample(std::min(asked, budget), out));
   if (members.empty()) return Error{Code::kResourceExhausted, out.exhausted_reason, "strategy"};
   if (request.devices.empty()) {
     out.plan = schedule::make_plan(beginning.trials(), request.machine);
@@ -256,12 +257,12 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   out.augmented = !config.data.augment.empty();
   LANISTA_ASSIGN(out.prefixes, shared_prefixes(members, frozen, config, data, ops, request.machine.bytes));
 
-  std::map<TrialId, std::size_t> places;
-  for (const fuse::FusionMember& member : members) places.emplace(member.trial, places.size());
+  std::map<TrialId, std::size_t> indices;
+  for (const fuse::FusionMember& member : members) indices.emplace(member.trial, indices.size());
   std::vector<std::vector<std::size_t>> programs;
   for (const schedule::Group& group : out.plan.groups) {
     programs.emplace_back();
-    for (const TrialId trial : group.trials) programs.back().push_back(places.at(trial));
+    for (const TrialId trial : group.trials) programs.back().push_back(indices.at(trial));
   }
   LANISTA_ASSIGN(out.predicted, fuse::plan_of(std::move(members), programs, ops,
                                               fuse::TableCost(request.costs, request.measured_on, request.prices)));
@@ -278,7 +279,7 @@ std::string plan_text(const StudyPlan& plan, bool with_explanation) {
                      " of the study, before any result, on " +
                      count_text(static_cast<std::size_t>(plan.machine.workers), "worker");
   if (plan.duplicates > 0) {
-    text += "; " + count_text(static_cast<std::size_t>(plan.duplicates), "duplicate") + " passed over";
+    text += "; " + count_text(static_cast<std::size_t>(plan.duplicates), "duplicate") + " left out";
   }
   text += "\n";
   for (const SharedPrefix& prefix : plan.prefixes) text += prefix_text(prefix, plan.augmented);
@@ -290,7 +291,7 @@ std::string plan_text(const StudyPlan& plan, bool with_explanation) {
     const bool is_alone = group.parts.empty();
     text += "group " + std::to_string(g + 1) + ": " + numbers(plan.plan.groups[g]) +
             (is_alone ? " alone, " : ", lanes of one program, ") + fuse::us_text(group.us) + " a step predicted" +
-            (plan.devices.empty() ? "" : " on own kernels") +
+            (plan.devices.empty() ? "" : " with lanista kernels") +
             (is_alone ? "" : ", " + fuse::us_text(separate_us(group)) + " apart") + ", " +
             std::to_string(group.bytes / 1000) + " kB\n";
   }
@@ -298,7 +299,7 @@ std::string plan_text(const StudyPlan& plan, bool with_explanation) {
   if (plan.num_refinements > 0) {
     text += "when the search has ended, its best " +
             (plan.num_refinements == 1 ? "trial is" : std::to_string(plan.num_refinements) + " are") +
-            " trained once more, tuning themselves (strategy.then); who these are nobody knows yet\n";
+            " trained once more as refinements (strategy.then); they are not known yet\n";
   }
   return with_explanation ? text + "\n" + fuse::explain(plan.predicted) : text;
 }
@@ -330,11 +331,11 @@ json plan_json(const StudyPlan& plan, bool with_explanation) {
                              {"bytes", prefix.cache.bytes_per_sample * prefix.cache.num_samples},
                              {"epochs", prefix.cache.epochs}});
   }
-  if (const ExtraStepsShare beside = extra_steps_share_of(plan); beside.most > 0) {
-    out["beside"] = {{"own_steps", beside.own},
-                     {"steps_expected", beside.expected},
-                     {"steps_most", beside.most},
-                     {"searches_expected", beside.searches}};
+  if (const ExtraStepsShare extra = extra_steps_share_of(plan); extra.most > 0) {
+    out["beside"] = {{"own_steps", extra.own},
+                     {"steps_expected", extra.expected},
+                     {"steps_most", extra.most},
+                     {"searches_expected", extra.searches}};
   }
   for (const DeviceShare& share : plan.devices) {
     json trials = json::array();

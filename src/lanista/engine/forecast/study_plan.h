@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "lanista/base/result.h"
-#include "lanista/io/data/spec.h"
-#include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/core/study_devices.h"
-#include "lanista/plan/sharing/plan.h"
-#include "lanista/plan/sharing/table_cost.h"
+#include "lanista/engine/forecast/timing_history.h"
+#include "lanista/io/data/spec.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/plan/grouping/plan.h"
+#include "lanista/plan/sharing/plan.h"
+#include "lanista/plan/sharing/table_cost.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/tuning/extra_steps.h"
 

@@ -7,12 +7,12 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/frame.h"
-#include "lanista/engine/forecast/forecast.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/record_bodies.h"
 #include "lanista/engine/core/study_state.h"
-#include "support/engine/core/test_support.h"
+#include "lanista/engine/forecast/forecast.h"
 #include "lanista/model/mutate/model_space.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
 namespace {
@@ -145,19 +145,19 @@ TEST(StudyPlan, IsLoggedOnChangeWithRunningTrialsOnly) {
   EXPECT_GE(plans, 10);
 }
 
-/// Keeps what it is told of who shares steps with whom, as executors do.
+/// Stores the lane groups that it receives, as executors do.
 class Listening final : public testing::ForwardingExecutor {
  public:
   using testing::ForwardingExecutor::ForwardingExecutor;
   Result<void> start(const Job& job) override {
-    heard.apply({{{0, {job.trial}}}});  // of a trial that comes it knows nothing yet
+    received.apply({{{0, {job.trial}}}});  // a new trial is in no group yet
     return testing::ForwardingExecutor::start(job);
   }
   void command(const Command& command) override {
-    if (const auto* arrange = std::get_if<UpdateGroups>(&command)) heard.apply(arrange->changes);
+    if (const auto* arrange = std::get_if<UpdateGroups>(&command)) received.apply(arrange->changes);
     testing::ForwardingExecutor::command(command);
   }
-  schedule::Grouping heard;
+  schedule::Grouping received;
 };
 
 study::StudyConfig random_study(Rng& rng) {
@@ -170,15 +170,15 @@ study::StudyConfig random_study(Rng& rng) {
   return config;
 }
 
-/// How often a reader of the log was compared with the executor, and how often there was a plan to compare.
+/// Numbers of comparisons between a reader of the log and the executor: all, and those with a plan.
 struct PlanObserver {
   int all = 0, shared = 0;
 };
 
-/// One attempt at the study on `bench`'s disk: behind every event a reader of the log sees the groups that the executor
-/// knows. Gives the disk as a kill behind event `kill_behind` leaves it; none: the study ended before.
+/// Runs one attempt at the study on `bench`'s disk. After every event a reader of the log sees the executor's groups.
+/// Returns the disk after a kill at event `kill_after`; nullopt: the study ended before.
 std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig& config, const FakeOptions& options,
-                                      int kill_behind, PlanObserver& looks) {
+                                          int kill_after, PlanObserver& looks) {
   FakeExecutor fake = bench.executor(bench.disk, options);
   Listening executor(fake);
   store::LogFollower log(bench.disk, testing::kFolder);
@@ -189,19 +189,21 @@ std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     const auto records = log.read_new_records();
     LANISTA_CHECK(records.ok(), records ? "" : records.error().text());
-    const auto folded = replay_records(reader, *records, [](const study::Event&) {}, read);
+    const auto folded = replay_records(
+        reader, *records, [](const study::Event&) {}, read);
     LANISTA_CHECK(folded.ok(), folded ? "" : folded.error().text());
     read += records->size();
     const schedule::GroupPlan seen = reader.plan.plan();
-    EXPECT_EQ(seen, executor.heard.plan()) << schedule::plan_text(seen);
+    EXPECT_EQ(seen, executor.received.plan()) << schedule::plan_text(seen);
     ++looks.all;
     if (!seen.groups.empty()) ++looks.shared;
-    if (++events == kill_behind) killed = bench.disk.files();
+    if (++events == kill_after) killed = bench.disk.files();
   };
   const Services services = bench.services(bench.disk, executor);
-  auto engine = bench.disk.exists(testing::kFolder + "/log/000001.log")
-                    ? Engine::resume(testing::kFolder, {}, bench.numerics, services)
-                    : Engine::create(testing::kFolder, config, studyfile::write_study(config), bench.numerics, services);
+  auto engine =
+      bench.disk.exists(testing::kFolder + "/log/000001.log")
+          ? Engine::resume(testing::kFolder, {}, bench.numerics, services)
+          : Engine::create(testing::kFolder, config, studyfile::write_study(config), bench.numerics, services);
   LANISTA_CHECK(engine.ok(), engine ? "" : engine.error().text());
   const auto summary = (*engine)->run();
   EXPECT_TRUE(summary) << summary.error().text();
@@ -249,7 +251,7 @@ std::string older_log(const std::vector<store::Record>& records, std::size_t cou
   return bytes;
 }
 
-// What an older build began goes on in its words, so that it may also end it.
+// A log of an older build keeps its schema, so that the older build can also end the study.
 TEST(StudyPlan, OlderLogKeepsWholePlans) {
   Bench bench;
   ASSERT_TRUE(bench.run(one_model(), {}));
@@ -289,7 +291,7 @@ TEST(StudyPlan, EndsWithTheSpace) {
   EXPECT_NE(plan_text(*plan, false).find("no more: " + plan->exhausted_reason), std::string::npos);
 }
 
-// What is read again is read once a pass, whatever is called an epoch: two steps a pass, and 40 steps.
+// Cached values are read once in a pass, independent of the length of an epoch: two steps a pass, and 40 steps.
 TEST(StudyPlan, CountsPassesOverTheRows) {
   study::StudyConfig config = one_model();
   config.train.steps_per_epoch = 5;
@@ -311,7 +313,7 @@ TEST(StudyPlan, CountsDiscardedSearchSteps) {
   config.train.epochs = 6;
   const auto plain = planned(config);
   ASSERT_TRUE(plain) << plain.error().text();
-  EXPECT_EQ(plan_text(*plain, false).find("given up"), std::string::npos);
+  EXPECT_EQ(plan_text(*plain, false).find("discarded"), std::string::npos);
   config.train.tune = {"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}, {"together", 2}, {"time", 1}, {"trials", 2}}};
   const auto plan = planned(config);
   ASSERT_TRUE(plan) << plan.error().text();
@@ -333,8 +335,8 @@ TEST(StudyPlan, CountsDiscardedSearchSteps) {
   ClusterFile one;
   one.cluster.workers = one.cluster.shares = one.cluster.widest = 1;
   one.cluster.memory = 1e18;
-  const auto seconds = [&](const StudyPlan& of, ExtraStepsCount beside) {
-    const auto forecast = forecast_plan(of, 3, one, beside);
+  const auto seconds = [&](const StudyPlan& of, ExtraStepsCount extra_steps_count) {
+    const auto forecast = forecast_plan(of, 3, one, extra_steps_count);
     LANISTA_CHECK(forecast.ok(), "no forecast");
     return forecast->course.makespan;
   };

@@ -17,9 +17,9 @@ namespace {
 
 using study::Profile;
 
-constexpr std::size_t kMaxProfiledTrials = 1000;  // that a study's rows are made of
-constexpr double kBestTolerance = 0.02;           // a best value is a lucky one: who comes so near is there
-constexpr double kMinSeconds = 1e-9;         // seconds, of what has a logarithm
+constexpr std::size_t kMaxProfiledTrials = 1000;  // trials of a study that give rows
+constexpr double kBestTolerance = 0.02;           // relative distance from the best value that counts as reached
+constexpr double kMinSeconds = 1e-9;              // seconds, positive for the logarithm
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Half of the weight lies on each side of it.
+/// Weighted median: half of the weight is on each side.
 double weighted_median(std::vector<std::pair<double, double>> values) {
   std::ranges::sort(values);
   double whole = 0, sum = 0;
@@ -40,7 +40,7 @@ double weighted_median(std::vector<std::pair<double, double>> values) {
   return 0;
 }
 
-/// In which the trial came within 2 % of the best that it measured; 0: it measured nothing that counts.
+/// Epochs until the trial was within 2 % of its best value; 0: it has no finite value.
 std::int64_t epochs_to_best(const study::StudyConfig& config, const study::TrialView& trial) {
   const study::Goal& goal = config.goals.front();
   const double sign = goal.maximize ? 1 : -1;
@@ -59,8 +59,8 @@ std::int64_t epochs_to_best(const study::StudyConfig& config, const study::Trial
   return 0;
 }
 
-/// The mean of what is no longer than twenty times the median: what is longer was no matter of the epoch, but a wait
-/// for a rung, say.
+/// The mean of the values up to twenty times the median. Longer values are not times of an epoch, but for example waits
+/// for a rung.
 double without_outliers(const std::vector<double>& values) {
   constexpr double kWait = 20;
   const double most = kWait * median(values);
@@ -73,7 +73,7 @@ double without_outliers(const std::vector<double>& values) {
   return count > 0 ? sum / count : 0;
 }
 
-/// Of each span, the seconds since its worker's last one in which it did nothing for a trial.
+/// For each span, the idle seconds since the last span of its worker.
 std::vector<double> seconds_between(const std::vector<study::Span>& spans) {
   std::vector<double> out(spans.size(), 0);
   std::map<std::int64_t, std::vector<std::size_t>> of_worker;
@@ -89,7 +89,7 @@ std::vector<double> seconds_between(const std::vector<study::Span>& spans) {
   return out;
 }
 
-/// All that spans tell of a program at a width.
+/// Times of a program at one width, from spans.
 struct SpanTimes {
   study::StepShape shape;
   std::int64_t width = 1, lanes = 1, spans = 0, bytes = 0;
@@ -97,13 +97,13 @@ struct SpanTimes {
   std::vector<double> between = {}, set_up = {}, save = {}, restore = {}, epochs = {};
 };
 
-/// What short spans tell of making a program is that it was there.
+/// Adds a value if it is large enough to be a measurement. Very short set-up times mean that the program existed.
 void add_if_measured(std::vector<double>& values, double seconds, double least = 0) {
   if (seconds > least) values.push_back(seconds);
 }
 
 Profile profile_of(const SpanTimes& span_times, const std::string& device, std::int64_t residents) {
-  constexpr double kMade = 1e-4;  // seconds, less of which makes no program
+  constexpr double kMade = 1e-4;  // seconds; less is not enough to make a program
   std::vector<double> made;
   for (const double seconds : span_times.set_up) add_if_measured(made, seconds, kMade);
   return {.shape = span_times.shape,
@@ -122,15 +122,15 @@ Profile profile_of(const SpanTimes& span_times, const std::string& device, std::
           .epochs_to_best = static_cast<std::int64_t>(median(span_times.epochs))};
 }
 
-/// A trial, as far as its spans need to know it.
+/// Facts of a trial that its spans need.
 struct ProfiledTrial {
   study::StepShape shape;
   double validation_rows = 0;
 };
 
-/// nullopt: its steps are not those of its model.
+/// Facts of a trial; nullopt: its steps differ from those of its model.
 Result<std::optional<ProfiledTrial>> profiled_trial(const study::StudyView& view, const study::TrialView& trial,
-                                         const data::DataSpec& data, const graph::OpTable& ops) {
+                                                    const data::DataSpec& data, const graph::OpTable& ops) {
   LANISTA_ASSIGN(graph::Graph model, study::trial_model(view, trial, ops));
   LANISTA_ASSIGN(const Job job, make_job(view.config, data, trial, std::move(model)));
   if (!job.recipe.select.name.empty() || !job.recipe.tune.name.empty()) return std::optional<ProfiledTrial>();
@@ -149,14 +149,16 @@ std::vector<double> features_of(const study::StepShape& shape, std::int64_t widt
 
 double nominal_row(const study::StepShape& shape) { return shape.nominal_step() / static_cast<double>(shape.batch); }
 
-/// 8 -> "8 programs"
+/// A count with its noun: 8 gives "8 programs".
 std::string count_text(std::size_t number, const char* what, const char* several) {
   return std::to_string(number) + " " + (number == 1 ? what : several);
 }
 
 }  // namespace
 
-std::string device_description(const std::string& cpu, const std::string& numeric_class) { return cpu + ", " + numeric_class; }
+std::string device_description(const std::string& cpu, const std::string& numeric_class) {
+  return cpu + ", " + numeric_class;
+}
 
 std::string profile_folder_of(const study::StudyConfig& config, const std::string& study_folder) {
   namespace fs = std::filesystem;
@@ -171,7 +173,7 @@ std::string profile_folder_of(const study::StudyConfig& config, const std::strin
 }
 
 Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, const data::DataSpec& data,
-                                         const graph::OpTable& ops, const std::string& device) {
+                                               const graph::OpTable& ops, const std::string& device) {
   if (!view.frozen.empty()) return std::vector<Profile>();
   std::set<TrialId> worked;
   for (const study::Span& span : view.spans) {
@@ -184,16 +186,16 @@ Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, con
     if (of_trial) known.emplace(id, *std::move(of_trial));
   }
   std::vector<SpanTimes> all;
-  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> places;
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> indices;
   const std::vector<double> between = seconds_between(view.spans);
   for (std::size_t i = 0; i < view.spans.size(); ++i) {
     const study::Span& span = view.spans[i];
     const auto trial = known.find(span.trial);
     if (trial == known.end() || span.costs.steps < 1) continue;
     const study::SpanCosts& costs = span.costs;
-    const auto [place, fresh] = places.try_emplace({trial->second.shape.program, span.width, span.lanes}, all.size());
+    const auto [index, fresh] = indices.try_emplace({trial->second.shape.program, span.width, span.lanes}, all.size());
     if (fresh) all.push_back({.shape = trial->second.shape, .width = span.width, .lanes = span.lanes});
-    SpanTimes& span_times = all[place->second];
+    SpanTimes& span_times = all[index->second];
     ++span_times.spans;
     span_times.bytes = std::max(span_times.bytes, costs.bytes);
     span_times.steps += static_cast<double>(costs.steps);
@@ -210,7 +212,8 @@ Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, con
   for (const auto& [id, trial] : known) {
     const std::int64_t epochs = epochs_to_best(view.config, view.trials[id.value - 1]);
     for (SpanTimes& span_times : all) {
-      if (span_times.shape.program == trial.shape.program) add_if_measured(span_times.epochs, static_cast<double>(epochs));
+      if (span_times.shape.program == trial.shape.program)
+        add_if_measured(span_times.epochs, static_cast<double>(epochs));
     }
   }
   const study::WorkerUsage use = study::worker_usage(view);
@@ -225,12 +228,12 @@ Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, con
 }
 
 Result<void> save_timings(const study::StudyView& view, const data::DataSpec& data, const graph::OpTable& ops,
-                            const ProfileLocation& place, FileSystem& fs) {
-  if (place.folder.empty()) return {};
-  LANISTA_ASSIGN(auto rows, profiles_of_study(view, data, ops, place.device));
+                          const ProfileLocation& location, FileSystem& fs) {
+  if (location.folder.empty()) return {};
+  LANISTA_ASSIGN(auto rows, profiles_of_study(view, data, ops, location.device));
   if (rows.empty()) return {};
   const std::string what = view.config_text + data.hash.hex() + std::to_string(view.began);
-  return store::ProfileStore(fs, place.folder)
+  return store::ProfileStore(fs, location.folder)
       .put({store::profile_file_name(view.began, what), view.config.name, view.began, std::move(rows)});
 }
 
@@ -289,7 +292,7 @@ TimingHistory::TimingHistory(const std::vector<store::StudyProfiles>& studies, c
 }
 
 TimingHistory TimingHistory::read(FileSystem& fs, const std::string& folder, const std::string& device,
-                            std::vector<Error>& skipped) {
+                                  std::vector<Error>& skipped) {
   if (folder.empty()) return {};
   auto content = store::ProfileStore(fs, folder).read();
   if (!content) {
@@ -300,8 +303,8 @@ TimingHistory TimingHistory::read(FileSystem& fs, const std::string& folder, con
   return {content->studies, device};
 }
 
-std::optional<ExpectedTimes> TimingHistory::expected(const study::StepShape& shape, std::int64_t width, std::int64_t lanes,
-                                                  std::int64_t residents) const {
+std::optional<ExpectedTimes> TimingHistory::expected(const study::StepShape& shape, std::int64_t width,
+                                                     std::int64_t lanes, std::int64_t residents) const {
   if (!step_) return std::nullopt;
   const auto features = features_of(shape, width, lanes, residents);
   ExpectedTimes out{.step = shape.nominal_step() * std::exp(step_->predict(features)),
@@ -309,7 +312,7 @@ std::optional<ExpectedTimes> TimingHistory::expected(const study::StepShape& sha
                     .set_up = set_up_,
                     .resize = save_ + set_up_ + restore_};
   if (evaluation_) out.evaluation_row = nominal_row(shape) * std::exp(evaluation_->predict(features));
-  // Of this very program: the rows that are nearest in lanes and in who worked beside it.
+  // Among rows of this program, the nearest ones in lanes and in number of residents.
   const auto distance_to = [&](const Profile& row) {
     const auto apart = [](std::int64_t a, std::int64_t b) {
       return std::abs(std::log(static_cast<double>(a) / static_cast<double>(b)));
@@ -342,7 +345,7 @@ std::optional<ExpectedTimes> TimingHistory::expected(const study::StepShape& sha
 }
 
 std::map<std::int64_t, double> TimingHistory::step_seconds_by_width(const std::string& program) const {
-  // Who shares a step with helpers is alone in it, so only such rows are to be compared.
+  // A trial with helpers is alone in its steps, so only such rows are compared.
   return step_seconds_by(program, [](const Profile& row) { return row.lanes == 1 ? row.width : 0; });
 }
 
@@ -350,9 +353,9 @@ std::map<std::int64_t, double> TimingHistory::step_seconds_by_lanes(const std::s
   return step_seconds_by(program, [](const Profile& row) { return row.width == 1 ? row.lanes : 0; });
 }
 
-/// Of those rows of a program that have a number above 0.
+/// Seconds of a step of a program, by the value of `group_by`; rows with the value 0 are left out.
 std::map<std::int64_t, double> TimingHistory::step_seconds_by(const std::string& program,
-                                                    std::int64_t (*group_by)(const study::Profile&)) const {
+                                                              std::int64_t (*group_by)(const study::Profile&)) const {
   std::map<std::int64_t, std::vector<std::pair<double, double>>> span_times;
   for (const Profile& row : rows_) {
     const std::int64_t number = row.shape.program == program ? group_by(row) : 0;

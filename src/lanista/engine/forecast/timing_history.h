@@ -9,97 +9,99 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/io/data/spec.h"
+#include "lanista/io/store/profile_store.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/plan/cost/time_model.h"
-#include "lanista/io/store/profile_store.h"
 #include "lanista/search/study/step_profile.h"
 #include "lanista/search/study/study_view.h"
 
-// What studies remember of times, and what is predicted of it. Tuning reference §1.5 and §1.8 (F3). None of it enters a
-// result: proposals, verdicts and bits are the same whatever is known.
+// Step times of earlier studies, and predictions from them. They never change proposals, verdicts or bits.
 namespace lanista::engine {
 
-/// Where a study's times are put, and what machine they are of.
+/// The folder and the machine of a study's step times.
 struct ProfileLocation {
-  std::string folder;  ///< empty: nowhere
-  std::string device;  ///< model of the CPU and numeric class
+  std::string folder;  ///< Empty: times are not saved.
+  std::string device;  ///< CPU model and numeric class.
 };
-/// "Some CPU at 3 GHz, lanista-fma-tree-1".
+/// Name of a machine for step times: "Some CPU at 3 GHz, lanista-fma-tree-1".
 std::string device_description(const std::string& cpu, const std::string& numeric_class);
 
-/// The folder that `run.profiles` names for a study in `study_folder` ("auto": beside studies in a folder that is
-/// called `studies`, and nowhere else); empty: none.
+/// The folder that `run.profiles` gives for a study; empty: none. With `auto` it is next to the studies if their folder
+/// is named `studies`, otherwise none.
 std::string profile_folder_of(const study::StudyConfig& config, const std::string& study_folder);
 
-/// What a study's spans tell of its programs: a row for each of those, width and lanes, in order of their first spans.
-/// Trials of which a part is frozen, that choose their examples, or that tune themselves train other steps than their
-/// model says, and are passed over. Of more than 1,000 trials with spans the last count. Errors: those of models.
+/// The step times in a study's spans: one row for each program, width and number of lanes, in order of their first
+/// spans. Trials with a frozen part, sample selection or tuning are left out, because their steps differ from those of
+/// the model. Only the last 1,000 trials with spans count. Errors: those of models.
 Result<std::vector<study::Profile>> profiles_of_study(const study::StudyView& view, const data::DataSpec& data,
-                                                const graph::OpTable& ops, const std::string& device);
-/// Puts them there. Errors: those of profiles_of_study and ProfileStore::put.
+                                                      const graph::OpTable& ops, const std::string& device);
+/// Saves the step times of a study. Errors: those of profiles_of_study and ProfileStore::put.
 Result<void> save_timings(const study::StudyView& view, const data::DataSpec& data, const graph::OpTable& ops,
-                            const ProfileLocation& place, FileSystem& fs);
+                          const ProfileLocation& location, FileSystem& fs);
 
-/// What is expected of a program, by its like.
+/// Predicted times of a program.
 struct ExpectedTimes {
-  bool measured = false;      ///< of this very program; else by regression
-  double step = 0;            ///< seconds of a step of one trial
-  double evaluation_row = 0;  ///< seconds a row that is measured on
-  double between = 0;         ///< seconds an epoch in which the worker is told what to do
-  double set_up = 0;          ///< seconds, once
-  double resize = 0;          ///< seconds: a snapshot, a program made, and going on from the snapshot
+  bool measured = false;      ///< Measured for this program; otherwise by regression.
+  double step = 0;            ///< Seconds of a step of one trial.
+  double evaluation_row = 0;  ///< Seconds for each evaluated row.
+  double between = 0;         ///< Seconds between two epochs.
+  double set_up = 0;          ///< Seconds once, for making the program.
+  double resize = 0;          ///< Seconds for a change of workers: save, make the program, restore.
 
-  /// Of so much training of one trial, without making its program.
+  /// Seconds for the training of one trial, without set-up.
   double seconds(std::int64_t steps, std::int64_t epochs, std::int64_t validation_rows) const {
     return step * static_cast<double>(steps) + between * static_cast<double>(epochs) +
            evaluation_row * static_cast<double>(epochs) * static_cast<double>(validation_rows);
   }
 };
 
-/// Times of studies that were, for one machine. A value; what it says is a function of the rows.
+/// Step times of earlier studies on one machine. A value; predictions are a function of its rows.
 class TimingHistory {
  public:
   TimingHistory() = default;
-  /// Rows of other devices are counted and passed over.
+  /// Uses the rows of this device; rows of other devices are only counted.
   TimingHistory(const std::vector<store::StudyProfiles>& studies, const std::string& device);
-  /// Of the folder; empty: nothing is known. What is damaged is told by `skipped`, and so is a folder that cannot
-  /// be read.
+  /// Reads a folder; an empty name gives an empty history. `skipped` receives an error for each damaged file, and for a
+  /// folder that cannot be read.
   static TimingHistory read(FileSystem& fs, const std::string& folder, const std::string& device,
-                         std::vector<Error>& skipped);
+                            std::vector<Error>& skipped);
 
-  /// nullopt: nothing was ever measured on this machine.
+  /// Predicted times of a step of this shape; nullopt: nothing was measured on this machine.
   std::optional<ExpectedTimes> expected(const study::StepShape& shape, std::int64_t width, std::int64_t lanes,
                                         std::int64_t residents) const;
-  /// Seconds of a step of this very program in one lane, by width; those that were measured.
+  /// Measured seconds of a step of this program, by width.
   std::map<std::int64_t, double> step_seconds_by_width(const std::string& program) const;
-  /// The same by how many trials shared a worker, whose time they had in turns.
+  /// Measured seconds of a step of this program, by the number of trials that took turns on one worker.
   std::map<std::int64_t, double> step_seconds_by_lanes(const std::string& program) const;
-  /// Of a step, what further workers do not make shorter, as programs that were trained at several widths tell:
-  /// the median. nullopt: none was.
+  /// Share of a step that further workers do not shorten: the median over programs with several widths. nullopt: none.
   std::optional<double> serial_fraction() const { return serial_fraction_; }
-  /// What each further trial that shares a worker slows down all of them by, beside that they take turns, as programs
-  /// that were trained alone and together tell: the median, at least 0. nullopt: none was.
+  /// Relative slowdown by each further trial on a worker, in addition to taking turns: the median over programs, at
+  /// least 0. nullopt: no program trained both alone and with others.
   std::optional<double> interference_fraction() const { return interference_fraction_; }
-  /// Seconds that a change of workers costs: the median over programs. nullopt: nobody has made one.
+  /// Seconds for a change of workers: the median over programs. nullopt: none was made.
   std::optional<double> resize_seconds() const;
 
+  /// Number of measured programs.
   std::size_t programs() const { return programs_; }
+  /// Number of studies with rows.
   std::size_t studies() const { return studies_; }
-  std::size_t rows_of_other_devices() const { return rows_of_other_devices_; }  ///< rows of other devices
+  /// Number of rows of other devices.
+  std::size_t rows_of_other_devices() const { return rows_of_other_devices_; }
+  /// Whether nothing was measured on this machine.
   bool empty() const { return rows_.empty(); }
-  /// How far off the regression is for programs that it does not know.
+  /// Error of the regression for programs that it has not measured.
   const schedule::TimeError& error() const;
-  /// "8 programs of 2 studies, regression off by 6 % (9 of 10: 15 %)".
+  /// A summary for users: "8 programs of 2 studies, regression off by 6 % (9 of 10: 15 %)".
   std::string text() const;
 
  private:
   std::map<std::int64_t, double> step_seconds_by(const std::string& program,
-                                          std::int64_t (*group_by)(const study::Profile&)) const;
+                                                 std::int64_t (*group_by)(const study::Profile&)) const;
 
-  std::vector<study::Profile> rows_;  // of this device
+  std::vector<study::Profile> rows_;  // Rows of this device.
   std::optional<schedule::TimeModel> step_, evaluation_;
   std::optional<double> serial_fraction_, interference_fraction_;
-  double between_ = 0, set_up_ = 0, save_ = 0, restore_ = 0;  // medians
+  double between_ = 0, set_up_ = 0, save_ = 0, restore_ = 0;  // Medians.
   std::size_t programs_ = 0, studies_ = 0, rows_of_other_devices_ = 0;
 };
 

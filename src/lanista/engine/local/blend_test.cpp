@@ -8,12 +8,12 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
+#include "lanista/inference/predictor.h"
 #include "lanista/io/formats/cpp_export/cpp_source.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/core/test_support.h"
 #include "support/engine/local/blend_cases.h"
 #include "support/engine/local/cpp_program.h"
-#include "lanista/inference/predictor.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -28,7 +28,7 @@ double blend_distance(double seen, double wanted) { return std::abs(seen - wante
 
 constexpr auto kNoCppOptions = [] { return formats::CppExport{.mean = {}, .scale = {}, .labels = {}}; };
 
-/// A package with the case's members, over data that all of them normalise alike, or that are raw.
+/// A package with the case's members, on data with one normalisation, or on raw data.
 engine::ModelPackage package_of(const BlendCase& one) {
   const auto units = [](const testing::OnnxCase& member) {
     const auto& o = member.options;
@@ -53,7 +53,7 @@ engine::ModelPackage package_of(const BlendCase& one) {
   if (alike) package.data.normalization = common.features;
   package.data.target_normalization = common.targets;
   package.loss = one.how == Blend::kClasses ? "cross_entropy" : "mse";
-  package.facts = {{"study", "drawn"}, {"members", nlohmann::json::array()}};
+  package.facts = {{"study", "sampled"}, {"members", nlohmann::json::array()}};
   for (std::size_t k = 0; k < one.members.size(); ++k) {
     engine::ModelMember& member = package.members.emplace_back();
     member.model = one.members[k].graph;
@@ -99,28 +99,28 @@ TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
   EXPECT_GT(filled, 1);
 }
 
-// Hidden numbers of hundreds have roundings of a ten-thousandth, whatever the logit is that they add up to.
+// Hidden values of hundreds have rounding errors of 1e-4, independent of the logit that is their sum.
 TEST(OnePackage, IsComparedWithItsOnnxFileUpToRounding) {
-  for (int drawn = 0; drawn < 8; ++drawn) {
+  for (int number = 0; number < 8; ++number) {
     auto graph = graph::parse(
         "%0 = input(shape=[13])\n%1 = linear(%0, out=128)\n%2 = linear(%1, out=128)\n%3 = linear(%2, out=128)\n"
         "%4 = relu(%3)\n%5 = linear(%4, out=3)\n%6 = output(%5)\n");
     ASSERT_TRUE(graph);
-    testing::OnnxCase model = testing::make_case("deep" + std::to_string(drawn), *std::move(graph));
+    testing::OnnxCase model = testing::make_case("deep" + std::to_string(number), *std::move(graph));
     for (Tensor& weight : model.weights) {
       for (float& value : elements_of<float>(weight)) value *= 8;
     }
     engine::ModelPackage package = package_of({"deep", Blend::kClasses, {model}, {1}, model.x});
-    package.facts = {{"study", "drawn"}, {"trial", 1}};
+    package.facts = {{"study", "sampled"}, {"trial", 1}};
     const auto onnx = engine::package_onnx(package);
     ASSERT_TRUE(onnx) << onnx.error().text();
     std::vector<Tensor>& weights = package.members.front().weights;
-    Rng rng(static_cast<std::uint64_t>(drawn));
+    Rng rng(static_cast<std::uint64_t>(number));
     for (float& value : elements_of<float>(weights.at(1)))
       value = std::nextafter(value, rng.bernoulli(0.5) ? 9.F : -9.F);
     const double rounded = *onnx_difference(package, *onnx, 256);
     EXPECT_GT(rounded, 0);
-    EXPECT_LE(rounded, kTolerance) << drawn;
+    EXPECT_LE(rounded, kTolerance) << number;
     const auto last = std::ranges::find(weights, "n5.weight", &Tensor::name);
     ASSERT_NE(last, weights.end());
     for (float& value : elements_of<float>(*last)) value *= 1.001F;
@@ -249,10 +249,10 @@ Ended run_study(MemoryFileSystem& disk, const std::string& text, std::int64_t wo
   return {*engine::fold(*store::read_log(disk, engine::testing::kFolder)), *std::move(package)};
 }
 
-TEST(EnsembleStudy, LeavesAPackageThatReachesWhatTheStudyMeasured) {
+TEST(EnsembleStudy, WritesAPackageWithTheMeasuredMetrics) {
   for (const bool classes : {true, false}) {
-    const TemporaryFolder place;
-    const std::string path = (place.path() / "table.csv").string();
+    const TemporaryFolder temporary;
+    const std::string path = (temporary.path() / "table.csv").string();
     testing::write(path, classes ? table_of_classes() : table_of_numbers());
     const std::string text = ensemble_study(path, classes ? "minimize val_log_loss" : "minimize val_mae");
     MemoryFileSystem disk, other;
@@ -283,8 +283,8 @@ TEST(EnsembleStudy, LeavesAPackageThatReachesWhatTheStudyMeasured) {
       const auto predictions = predictor.predict(features);
 
       const auto assessed = predictor.assess(predictions, labels, targets);
-      const auto& told = test ? ended.view.ensemble->test : ended.view.ensemble->validation;
-      for (const auto& [name, value] : told) {
+      const auto& measured = test ? ended.view.ensemble->test : ended.view.ensemble->validation;
+      for (const auto& [name, value] : measured) {
         const std::string plain = name.substr(name.find('_') + 1);
         EXPECT_NEAR(assessed.metrics.at(plain), value, 1e-9 * (1 + std::abs(value))) << name;
       }

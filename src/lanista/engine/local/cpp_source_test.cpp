@@ -38,7 +38,7 @@ std::string source(const OnnxCase& one, std::vector<std::string> labels = {}) {
   return made ? *made : "";
 }
 
-/// The outputs of all cases, one behind the other.
+/// The outputs of all cases, concatenated.
 std::vector<float> outputs_of(const std::vector<OnnxCase>& cases) {
   const TemporaryFolder folder;
   std::vector<std::string> sources;
@@ -117,8 +117,8 @@ OnnxCase tiny_case() {
 }
 
 TEST(CppSource, FillsMissingNumbersLikeTheTable) {
-  const TemporaryFolder place;
-  const std::filesystem::path& folder = place.path();
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   const OnnxCase one = tiny_case();
   const auto made = formats::to_cpp(one.graph, one.weights, {.mean = {5}, .scale = {2}, .labels = {}, .missing = {9}});
   ASSERT_TRUE(made.ok()) << made.error().text();
@@ -132,8 +132,8 @@ TEST(CppSource, FillsMissingNumbersLikeTheTable) {
 }
 
 TEST(CppSource, IsAProgramOfItsOwn) {
-  const TemporaryFolder place;
-  const std::filesystem::path& folder = place.path();
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   write(folder / "model.cpp", source(tiny_case(), {"\"); // ?\?/ \\", "z\xc3\xa4hl\n"}));
   ASSERT_TRUE(compiles(folder, "-Wpedantic -DLANISTA_MODEL_MAIN model.cpp -o model"));
   ASSERT_TRUE(compiles(folder, "-Wpedantic -c model.cpp -o model.o"));
@@ -145,7 +145,8 @@ TEST(CppSource, IsAProgramOfItsOwn) {
   for (const char* bad : {"1 2\n", "1 x\n", "x\n"}) {
     write(folder / "bad", bad);
     EXPECT_EQ(run(folder, "./model < bad > out 2> err"), 1) << bad;
-    EXPECT_TRUE(read(folder / "err").starts_with("line 1: wants 1 numbers, begins with ")) << read(folder / "err");
+    EXPECT_TRUE(read(folder / "err").starts_with("line 1: 1 numbers expected, the line begins with "))
+        << read(folder / "err");
   }
 }
 

@@ -21,7 +21,7 @@ std::string fresh_file(const std::string& name) {
 std::string folder_of(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 
 TEST(CrashMarks, AreNotWrittenThroughALinkNorIntoAFifo) {
-  const std::string file = fresh_file("marks-planted"), victim = fresh_file("marks-victim");
+  const std::string file = fresh_file("marks-attack"), victim = fresh_file("marks-victim");
   ASSERT_EQ(::symlink(victim.c_str(), file.c_str()), 0);
   EXPECT_EQ(CrashMarks::install(folder_of(file), file).error().code, Code::kDataLoss);
   EXPECT_FALSE(std::filesystem::exists(victim));

@@ -1,4 +1,4 @@
-// One trial over several worker processes: the bits of one thread, whoever joins, leaves or is killed.
+// One trial on several worker processes has the bits of one thread, although workers join, leave or are killed.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/types.h>
@@ -16,10 +16,10 @@
 #include "lanista/base/check.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/remote/process_executor.h"
-#include "support/engine/local/data_parallel_trials_support.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/local/worker_process.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "support/engine/local/data_parallel_trials_support.h"
 
 namespace lanista::runtime {
 namespace {
@@ -90,8 +90,8 @@ TEST_F(DataParallelTrials, ShareWorkersWithOtherTrials) {
   expect_same(seen, wanted);
 }
 
-// Measured alone and shared, and with whatever of both is kept; processes are killed on the way.
-TEST_F(DataParallelTrials, HaveTheSameBitsWhateverWidthTheyFind) {
+// Measured alone and shared, with kept times of both; processes are killed in between.
+TEST_F(DataParallelTrials, HaveTheSameBitsAtMeasuredWidths) {
   const std::vector<engine::Job> jobs{data_parallel_job(1, 2, kLongTrialEpochs), data_parallel_job(2, 1)};
   const TrainingOutcome wanted = alone(jobs);
   Rng rng(12);
@@ -115,7 +115,7 @@ TEST_F(DataParallelTrials, HaveTheSameBitsWhateverWidthTheyFind) {
   EXPECT_GE(losses, 4);
 }
 
-// Whoever it is, leader or helper, at drawn moments of a time in which both work on the trial.
+// Kills the leader or the helper, at random moments while both work on the trial.
 TEST_F(DataParallelTrials, HaveTheSameBitsAfterAnyKill) {
   const std::vector<engine::Job> jobs{data_parallel_job(1, 2, kLongTrialEpochs)};
   const TrainingOutcome wanted = alone(jobs);
@@ -142,11 +142,11 @@ TEST_F(DataParallelTrials, HaveTheSameBitsAfterAnyKill) {
   EXPECT_GE(losses, 20);
 }
 
-// One worker, two, one again, again and again in one trial: whoever helps is called away to a short trial and comes
-// back. LANISTA_RESIZES: how often.
+// One trial changes repeatedly between one and two workers: the helper leaves for a short trial and returns.
+// LANISTA_RESIZES sets how often.
 TEST_F(DataParallelTrials, HaveTheSameBitsHoweverOftenTheyAreResized) {
-  const char* said = std::getenv("LANISTA_RESIZES");
-  const std::int64_t wanted = said == nullptr ? 5 : std::strtoll(said, nullptr, 10);
+  const char* setting = std::getenv("LANISTA_RESIZES");
+  const std::int64_t wanted = setting == nullptr ? 5 : std::strtoll(setting, nullptr, 10);
   constexpr std::int64_t kMany = 100000, kAhead = 40, kShort = 3;  // epochs
   const engine::Job job = data_parallel_job(1, 2, kMany);
   std::int64_t resizes = 0, through = 0;
@@ -159,7 +159,7 @@ TEST_F(DataParallelTrials, HaveTheSameBitsHoweverOftenTheyAreResized) {
     bool is_wide = false, is_called = false, ends = false;
     while (wide == Digest{}) {
       const auto report = executor->next(30);
-      ASSERT_TRUE(report) << "silence behind " << resizes << " resizes";
+      ASSERT_TRUE(report) << "no report after " << resizes << " resizes";
       const auto* epoch = std::get_if<engine::EpochReport>(&*report);
       if (epoch != nullptr && epoch->measurement.trial == job.trial && !ends) {
         ends = resizes >= wanted;

@@ -8,8 +8,8 @@
 #include "lanista/engine/local/crash_marks.h"
 #include "lanista/engine/local/device_speed.h"
 #include "lanista/engine/local/worker_executor.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::runtime {
 namespace {
@@ -18,10 +18,11 @@ const nn::Backend& backend_of(const NamedBackend& device) {
   return device.backend != nullptr ? *device.backend : nn::cpu_backend();
 }
 
-/// Shares that nobody else can take: what is out of memory beside others would depend on when they come.
-engine::WorkerConfig config_share_for(const NamedBackend& device, const engine::WorkerConfig& worker_config, std::int64_t slots,
-                              std::int64_t devices) {
-  engine::WorkerConfig own = devices == 1 ? config_for_only_device(device, worker_config, slots) : config_for_device(device, worker_config, slots);
+/// The device's fixed share of the memory. With shared memory, a failure would depend on the order of events.
+engine::WorkerConfig config_share_for(const NamedBackend& device, const engine::WorkerConfig& worker_config,
+                                      std::int64_t slots, std::int64_t devices) {
+  engine::WorkerConfig own = devices == 1 ? config_for_only_device(device, worker_config, slots)
+                                          : config_for_device(device, worker_config, slots);
   own.memory_bytes = std::max<std::int64_t>(1, machine_of(worker_config).bytes / devices);
   return own;
 }
@@ -30,9 +31,9 @@ engine::TrainingDevice training_device(const NamedBackend& device, const schedul
   return {device.name, std::string(backend_of(device).numeric_class()), machine};
 }
 
-/// Asked once of each program: it is made, for one trial.
+/// A function that compiles each program once, for one trial, to check whether the device supports it.
 std::function<bool(const engine::Job&)> support_check_of(const NamedBackend& device, const data::Dataset& data,
-                                                   const nn::Operators& operators) {
+                                                         const nn::Operators& operators) {
   if (device.backend == nullptr) return {};
   return [backend = device.backend, &data, operators, ops = step::training_ops(operators.table()),
           known = std::map<Digest, bool>()](const engine::Job& job) mutable {
@@ -49,12 +50,12 @@ Error device_error(const std::string& name, Error error) {
 }
 
 Result<std::vector<schedule::DeviceSpeed>> speeds_of(const std::vector<NamedBackend>& devices,
-                                                     const std::vector<engine::TrainingDevice>& machines,
+                                                     const std::vector<engine::TrainingDevice>& training_devices,
                                                      const engine::Job& like, const data::Dataset& data,
                                                      const nn::Operators& operators, const Clock& clock) {
   std::vector<schedule::DeviceSpeed> speeds;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    auto speed = device_speed(like, data, operators, backend_of(devices[i]), machines[i].machine, clock);
+    auto speed = device_speed(like, data, operators, backend_of(devices[i]), training_devices[i].machine, clock);
     if (!speed) return device_error(devices[i].name, std::move(speed).error());
     speeds.push_back(*speed);
   }
@@ -67,7 +68,8 @@ std::int64_t feeding_threads(const nn::Capability& capability, std::int64_t slot
   return capability.prefers_many_lanes ? std::min(capability.workers, slots) : capability.workers;
 }
 
-engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::WorkerConfig worker_config, std::int64_t slots) {
+engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::WorkerConfig worker_config,
+                                            std::int64_t slots) {
   if (device.backend == nullptr) return worker_config;
   const nn::Capability capability = device.backend->capability();
   worker_config.numeric_class = device.backend->numeric_class();
@@ -76,7 +78,8 @@ engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::
   return worker_config;
 }
 
-engine::WorkerConfig config_for_device(const NamedBackend& device, engine::WorkerConfig worker_config, std::int64_t slots) {
+engine::WorkerConfig config_for_device(const NamedBackend& device, engine::WorkerConfig worker_config,
+                                       std::int64_t slots) {
   if (device.backend == nullptr) return worker_config;
   worker_config.workers = std::max<std::int64_t>(1, feeding_threads(device.backend->capability(), slots));
   worker_config.pipeline = 1;
@@ -88,7 +91,8 @@ Result<TimedDevices> time_devices(const engine::WorkerConfig& worker_config, con
                                   const nn::Operators& operators, const Clock& clock) {
   TimedDevices out;
   for (const NamedBackend& device : devices) {
-    out.devices.push_back(training_device(device, machine_of(config_share_for(device, worker_config, slots, std::ssize(devices)))));
+    out.devices.push_back(
+        training_device(device, machine_of(config_share_for(device, worker_config, slots, std::ssize(devices)))));
   }
   LANISTA_ASSIGN(out.speeds, speeds_of(devices, out.devices, like, data, operators, clock));
   return out;
@@ -98,9 +102,9 @@ Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, c
                                     std::int64_t slots, const data::Dataset& data, const nn::Operators& operators,
                                     FileSystem& fs, const Clock& clock) {
   DevicePool pool;
-  const auto bell = std::make_shared<engine::ReadySignal>();
+  const auto ready_signal = std::make_shared<engine::ReadySignal>();
   WorkerOptions options;
-  options.on_ready = [bell] { bell->set(); };
+  options.on_ready = [ready_signal] { ready_signal->set(); };
   if (worker_config.crash_marks) options.marks = std::make_shared<StudyMarks>(fs, worker_config.study_folder);
   std::vector<engine::DeviceExecutors::Device> device_executors;
   std::int64_t workers = 0;
@@ -117,9 +121,9 @@ Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, c
     device_executors.push_back({device.name, *std::move(executor), machine.workers});
   }
   pool.machine = {.workers = workers, .lanes = worker_config.lanes, .bytes = machine_of(worker_config).bytes};
-  pool.executor = std::make_unique<engine::DeviceExecutors>(std::move(device_executors), bell);
-  pool.measure = [devices, machines = pool.devices, &data, operators, &clock](const engine::Job& like) {
-    return speeds_of(devices, machines, like, data, operators, clock);
+  pool.executor = std::make_unique<engine::DeviceExecutors>(std::move(device_executors), ready_signal);
+  pool.measure = [devices, training_devices = pool.devices, &data, operators, &clock](const engine::Job& like) {
+    return speeds_of(devices, training_devices, like, data, operators, clock);
   };
   return pool;
 }

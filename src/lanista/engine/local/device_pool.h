@@ -6,12 +6,12 @@
 
 #include "lanista/base/clock.h"
 #include "lanista/base/file_system.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/device_executors.h"
 #include "lanista/engine/core/study_devices.h"
 #include "lanista/engine/remote/worker_config.h"
 #include "lanista/exec/program/backend.h"
 #include "lanista/exec/program/opaque.h"
+#include "lanista/io/data/dataset.h"
 
 namespace lanista::runtime {
 

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::runtime {
 namespace {
 
-constexpr double kSeconds = 0.15;    // least timed seconds
+constexpr double kSeconds = 0.15;         // least timed seconds
 constexpr std::int64_t kChunkSteps = 16;  // steps in a chunk
 constexpr std::int64_t kMaxChunks = 4000;
 

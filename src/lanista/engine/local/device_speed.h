@@ -4,10 +4,10 @@
 
 #include "lanista/base/clock.h"
 #include "lanista/base/result.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/executor.h"
 #include "lanista/exec/program/backend.h"
 #include "lanista/exec/program/opaque.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/plan/grouping/device_choice.h"
 #include "lanista/plan/grouping/plan.h"
 

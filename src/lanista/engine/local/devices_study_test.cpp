@@ -1,5 +1,5 @@
-// Studies that several devices train. Two levels of own kernels stand for devices of two numeric classes, so that all
-// of it is there on any machine.
+// Studies on several devices. Two instruction levels of the lanista kernels act as devices of two numeric classes, so
+// that the tests run on any machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/device_pool.h"
 #include "lanista/engine/local/device_speed.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_runs.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
@@ -32,7 +32,7 @@ struct ProcessRun {
   std::vector<NamedBackend> devices;
   std::vector<schedule::DeviceSpeed> speeds;  ///< as they are measured
   std::int64_t workers = 1, lanes = 0;
-  int events = 0;  ///< behind so many a pause is asked for; 0: never
+  int events = 0;  ///< Events after which a pause is requested; 0: never.
   std::function<void()> on_event = {};
   double checkpoint_every = 0;
 };
@@ -72,17 +72,17 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
     worker_config.lanes = process_run.lanes;
     worker_config.crash_marks = false;
     worker_config.checkpoint_every = process_run.checkpoint_every;
-    LANISTA_ASSIGN(DevicePool crew,
-                   make_device_pool(worker_config, process_run.devices, config.strategy.slots, data, nn::Operators(), disk, clock));
+    LANISTA_ASSIGN(DevicePool pool, make_device_pool(worker_config, process_run.devices, config.strategy.slots, data,
+                                                     nn::Operators(), disk, clock));
     std::atomic<int> pause = 0;
     engine::Services services{.fs = &disk,
                               .clock = &clock,
-                              .executor = crew.executor.get(),
+                              .executor = pool.executor.get(),
                               .data = &data.spec(),
                               .pause = &pause,
                               .observer = {},
-                              .machine = crew.machine,
-                              .devices = crew.devices,
+                              .machine = pool.machine,
+                              .devices = pool.devices,
                               .measure_devices = [&](const engine::Job&) {
                                 ++measured;
                                 return Result(process_run.speeds);
@@ -145,7 +145,7 @@ TEST_P(DevicesStudy, OfTwoClassesIsTheSameAfterPausesAndKills) {
     for (const auto& [path, bytes] : moments[k]) killed.put(path, bytes);
     next.workers = std::array{1, 2, 4}[k / step % 3];
     next.lanes = rng.between(0, 4);
-    // Who measures now finds other speeds; those of the log count.
+    // A new measurement gives other speeds; those of the log count.
     next.speeds = {{7e6, 7e6}, {1e6, 1e6}};
     const auto summary = run_process(killed, next);
     ASSERT_TRUE(summary) << summary.error().text();
@@ -165,7 +165,7 @@ TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirDevicesRepeat) {
   };
   int repeated = 0, others = 0;
   for (const engine::TrialView& trial : view.trials) {
-    const bool has_start = trial.proposal.start.has_value();  // whose state is gone by now
+    const bool has_start = trial.proposal.start.has_value();  // its state is gone by now
     if (!trial.outcome->weights_hash || has_start) continue;
     const std::int64_t epochs = trial.measurements.back().epoch;
     const auto line = *engine::lineage_jobs(view, data.spec(), trial, epochs,
@@ -178,10 +178,10 @@ TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirDevicesRepeat) {
     others += repeat_lineage(line, {}, data, ignore, {}, &files)->hash != again->hash;
   }
   EXPECT_GE(repeated, 3);
-  EXPECT_GE(others, 1) << "own kernels' level makes no difference, so nothing is shown";
+  EXPECT_GE(others, 1) << "the level of the lanista kernels makes no difference, so nothing is shown";
 }
 
-/// The export but for the header, which tells what the study file says of devices.
+/// The export without the header, which names the devices of the study file.
 std::string behind_the_header(const std::string& text) { return text.substr(text.find('\n')); }
 
 TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
@@ -191,8 +191,8 @@ TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
   Rng rng(9);
   for (const std::int64_t workers : {1, 2, 4}) {
     ProcessRun process_run{.devices = {{"cpu", nullptr}, {"a", &nn::cpu_backend()}, {"b", &nn::cpu_backend()}},
-              .speeds = {{1e6, 1e6}, {2e6, 2e6}, {1e6, 3e6}},
-              .workers = workers};
+                           .speeds = {{1e6, 1e6}, {2e6, 2e6}, {1e6, 3e6}},
+                           .workers = workers};
     MemoryFileSystem disk;
     std::set<std::string> used;
     for (bool done = false; !done;) {
@@ -206,14 +206,14 @@ TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
     for (const study::Span& span : view.spans) used.insert(span.device);
     EXPECT_EQ(used.size(), 3U);
     for (const engine::TrialView& trial : view.trials) EXPECT_EQ(trial.device, "");
-    std::string told = canonical(disk);
-    // Its numerics are told before its trials, and those of Custom's studies not at all.
-    const auto numerics = told.find("{\"class\"");
+    std::string text = canonical(disk);
+    // Its numerics come before its trials; studies of a custom device have none.
+    const auto numerics = text.find("{\"class\"");
     ASSERT_NE(numerics, std::string::npos);
-    EXPECT_EQ(told.substr(numerics, told.find('\n', numerics) - numerics),
+    EXPECT_EQ(text.substr(numerics, text.find('\n', numerics) - numerics),
               "{\"class\":\"" + std::string(nn::cpu_backend().numeric_class()) + "\",\"record\":\"numerics\"}");
-    told.erase(numerics, told.find('\n', numerics) + 1 - numerics);
-    ASSERT_EQ(first_difference(behind_the_header(told), expected), "") << workers;
+    text.erase(numerics, text.find('\n', numerics) + 1 - numerics);
+    ASSERT_EQ(first_difference(behind_the_header(text), expected), "") << workers;
   }
 }
 
@@ -235,13 +235,13 @@ TEST_P(DevicesStudy, ReplaysDeviceChoicesAndMeasuresNewDevices) {
   EXPECT_EQ(view.trials.back().device, "third");  // it is by far the fastest
 }
 
-/// Own kernels, but for models without the operator `relu`.
+/// Lanista kernels that support only models without the operator `relu`.
 class BackendWithoutConvolutions final : public nn::Backend {
  public:
   std::string_view name() const override { return "picky"; }
   std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     if (!infer.graph.nodes_of("relu").empty()) return nn::cpu_backend().compile(train, infer, options);
     ++refused;
     return Error{Code::kUnimplemented, "no relu", ""};
@@ -268,7 +268,7 @@ TEST_P(DevicesStudy, AssignsUnsupportedTrialsToOtherDevices) {
 INSTANTIATE_TEST_SUITE_P(All, DevicesStudy, ::testing::Values(kPbt, kStarts),
                          [](const auto& instance) { return instance.param == kPbt ? "pbt" : "starts"; });
 
-// What is measured is about what a trial takes: a device that does everything twice is half as fast.
+// The measured speed matches training: a device that does everything twice is half as fast.
 TEST(DeviceSpeed, OfCpuKernelsAndOfManyWorkers) {
   study::StudyConfig config = *studyfile::read_study(kStarts, "devices");
   const data::Dataset data = testing::blobs();

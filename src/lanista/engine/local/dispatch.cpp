@@ -12,10 +12,11 @@ namespace lanista::runtime {
 namespace {
 
 bool comes_before(const DispatchEntry* a, const DispatchEntry* b) {
-  return std::tuple(-a->priority, a->next_logical_time(), a->trial) < std::tuple(-b->priority, b->next_logical_time(), b->trial);
+  return std::tuple(-a->priority, a->next_logical_time(), a->trial) <
+         std::tuple(-b->priority, b->next_logical_time(), b->trial);
 }
 
-/// Groups run whole, unless that would leave a free worker without any.
+/// Lanes of a work item: a whole group, or less if a free worker would have no work otherwise.
 std::int64_t lanes_per_worker(std::span<const DispatchEntry* const> ready, const DispatchCapacity& capacity) {
   std::set<std::int64_t> groups;
   std::int64_t alone = 0;
@@ -26,20 +27,22 @@ std::int64_t lanes_per_worker(std::span<const DispatchEntry* const> ready, const
       groups.insert(entry->group);
     }
   }
-  if (capacity.machines > 0) return std::ssize(ready);
+  if (capacity.max_executables > 0) return std::ssize(ready);
   const std::int64_t free = capacity.workers - capacity.busy;
   return alone + std::ssize(groups) < free ? schedule::fair_share(std::ssize(ready), free) : std::ssize(ready);
 }
 
-/// Those that no machine may be had for: the program's are out, and none is left to be made.
-void drop_without_executable(std::vector<const DispatchEntry*>& ready, const DispatchEntries& entries, std::int64_t machines) {
+/// Removes trials that need another copy of their program when all allowed copies are in use.
+void drop_without_executable(std::vector<const DispatchEntry*>& ready, const DispatchEntries& entries,
+                             std::int64_t max_executables) {
   std::map<Digest, std::set<std::int64_t>> work_items;
   for (const auto& [id, entry] : entries) {
     if (entry.running) work_items[entry.key].insert(entry.work_item_id);
   }
   std::erase_if(ready, [&](const DispatchEntry* entry) {
     const auto out = work_items.find(entry->key);
-    return entry->can_share_program() && entry->group != 0 && out != work_items.end() && std::ssize(out->second) >= machines;
+    return entry->can_share_program() && entry->group != 0 && out != work_items.end() &&
+           std::ssize(out->second) >= max_executables;
   });
 }
 
@@ -61,7 +64,8 @@ Work next_work(const DispatchEntries& entries, const DispatchCapacity& capacity)
     const bool must_wait = entry.running || (alone && capacity.busy > 0);
     if (!must_wait && entry.has_work(capacity.pausing)) ready.push_back(&entry);
   }
-  if (capacity.machines > 0 && !capacity.pausing) drop_without_executable(ready, entries, capacity.machines);
+  if (capacity.max_executables > 0 && !capacity.pausing)
+    drop_without_executable(ready, entries, capacity.max_executables);
   if (ready.empty()) return {};
   std::ranges::sort(ready, comes_before);
   const DispatchEntry& first = *ready.front();

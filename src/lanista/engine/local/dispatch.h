@@ -13,87 +13,103 @@
 
 namespace lanista::runtime {
 
-/// What the executor and the worker that has a trial in hand tell each other at any moment.
+/// Flags that the executor and the worker of a trial exchange while it trains. Thread-safe.
 struct TrialSignals {
-  std::atomic<bool> abandon = false;            ///< the executor's word: nobody waits for the trial any more
-  std::atomic<bool> needs_exclusive_memory = false;  ///< the worker's: memory was short beside others
+  std::atomic<bool> abandon = false;  ///< Set by the executor: the trial's results are not needed any more.
+  std::atomic<bool> needs_exclusive_memory = false;  ///< Set by the worker: memory was short with other trials.
 };
 
-/// What a worker tells of a trial when it lets go of it.
+/// Progress of a trial when a worker returns it.
 struct Progress {
-  std::int64_t epochs_done = 0;
-  bool is_over = false;      ///< finished, parked or failed: nothing more to do
-  bool is_unsaved = false;   ///< it has steps that no checkpoint has
-  bool holds_state = false;  ///< in memory, so that parking it frees some
+  std::int64_t epochs_done = 0;  ///< Complete epochs.
+  bool is_over = false;          ///< Finished, paused or failed: no work remains.
+  bool is_unsaved = false;       ///< It has steps that no checkpoint has.
+  bool holds_state = false;      ///< Its state is in memory, so that spilling it frees memory.
 };
 
-/// How a trial ends; as it was asked when a worker took the trial for its end.
+/// How a trial ends, as requested when a worker takes it for its end.
 struct EndRequest {
-  bool pauses_trial = false;  ///< its end is a rest: its state goes into the store
-  bool keep_weights = false;
+  bool pauses_trial = false;  ///< A pause: its state goes to the checkpoint store.
+  bool keep_weights = false;  ///< Store its weights.
 };
 
-/// A started trial, as who hands out work sees it: what the engine asked of it, and how far it is. Whoever keeps
-/// tickets guards them, the signals apart; workers never see one. While a worker has the trial in hand, `progress` is
-/// what it was before.
+/// A started trial from the view of the dispatcher: the engine's commands and its progress. The owner guards all fields
+/// except the signals; workers see the signals only. While a worker has the trial, `progress` holds the value before.
 struct DispatchEntry {
+  /// `program` is the key of the programs in which the trial can be a lane.
   DispatchEntry(const engine::Job& job, const Digest& program, bool trains_alone);
 
-  // For good.
-  const TrialId trial;
-  const Digest key;  ///< of the programs it can be a lane of
-  const double priority;
-  const double logical_start, logical_epoch;
-  const bool runs_alone;  ///< has no lanes beside it: it was there when the process crashed
+  // Constant.
+  const TrialId trial;                        ///< The trial.
+  const Digest key;                           ///< Key of the programs in which it can be a lane.
+  const double priority;                      ///< As in Job.
+  const double logical_start, logical_epoch;  ///< As in Job.
+  const bool runs_alone;                      ///< It shares no steps, because it was active in a crash.
 
-  // What the engine asked since.
-  std::int64_t group = 0;    ///< in the plan; 0: it trains alone
-  std::int64_t allowed_epochs = 0;  ///< epochs
-  bool finish_requested = false;
-  bool pause_requested = false;
-  bool keep_weights = false;
-  std::string session;  ///< where helpers may share its steps; empty: there are none
+  // Set by commands of the engine.
+  std::int64_t group = 0;           ///< Number of its lane group; 0: it trains alone.
+  std::int64_t allowed_epochs = 0;  ///< Last epoch that it may train.
+  bool finish_requested = false;    ///< Finish was received.
+  bool pause_requested = false;     ///< PauseTrial was received.
+  bool keep_weights = false;        ///< As in Finish.
+  std::string session;              ///< Session of helpers; empty: no helpers.
 
-  bool running = false;     ///< a worker has it in hand
-  std::int64_t work_item_id = 0;  ///< with those of the same number
-  Progress progress;
-  TrialSignals signals;
+  bool running = false;           ///< A worker has it.
+  std::int64_t work_item_id = 0;  ///< Number of that worker's work item.
+  Progress progress;              ///< As last returned.
+  TrialSignals signals;           ///< Flags that its worker reads.
 
-  // What follows.
+  // Derived.
+
+  /// Whether no work remains.
   bool is_gone() const { return progress.is_over || signals.abandon; }
-  bool is_ready_to_end() const { return (finish_requested || pause_requested) && progress.epochs_done >= allowed_epochs; }
-  EndRequest end_request() const { return {.pauses_trial = pause_requested && !finish_requested, .keep_weights = keep_weights}; }
+  /// Whether it has trained its allowed epochs and a request to end it is present.
+  bool is_ready_to_end() const {
+    return (finish_requested || pause_requested) && progress.epochs_done >= allowed_epochs;
+  }
+  /// How it ends.
+  EndRequest end_request() const {
+    return {.pauses_trial = pause_requested && !finish_requested, .keep_weights = keep_weights};
+  }
+  /// Whether it has epochs to train.
   bool needs_training() const { return !is_gone() && !is_ready_to_end() && progress.epochs_done < allowed_epochs; }
+  /// Whether it may train as a lane together with other trials.
   bool can_share_program() const { return needs_training() && !runs_alone && !signals.needs_exclusive_memory; }
-  /// Has a worker something to do here? While `pausing`, everything is to be saved, nothing trained.
-  bool has_work(bool pausing) const { return !is_gone() && (pausing ? progress.is_unsaved : is_ready_to_end() || needs_training()); }
-  /// Logical time of the end of its next epoch.
-  double next_logical_time() const { return logical_start + static_cast<double>(progress.epochs_done + 1) * logical_epoch; }
+  /// Whether a worker has work with it. While `pausing`, states are saved and nothing trains.
+  bool has_work(bool pausing) const {
+    return !is_gone() && (pausing ? progress.is_unsaved : is_ready_to_end() || needs_training());
+  }
+  /// Logical time at the end of its next epoch.
+  double next_logical_time() const {
+    return logical_start + static_cast<double>(progress.epochs_done + 1) * logical_epoch;
+  }
 };
 
+/// All started trials.
 using DispatchEntries = std::map<TrialId, DispatchEntry>;
 
-/// Who works, and how.
+/// The workers and their limits.
 struct DispatchCapacity {
-  std::int64_t workers = 1;
-  std::int64_t busy = 0;                     ///< of the workers
-  std::int64_t lanes = step::kDefaultLanes;  ///< that a program has
-  bool pausing = false;
-  std::int64_t machines = 0;  ///< that lanes of one program are shared out among at a time; 0: every free worker
+  std::int64_t workers = 1;                  ///< Number of workers.
+  std::int64_t busy = 0;                     ///< Workers with a work item.
+  std::int64_t lanes = step::kDefaultLanes;  ///< Most lanes of a program.
+  bool pausing = false;                      ///< States are saved and nothing trains.
+  std::int64_t max_executables = 0;          ///< Most copies of one program in use; 0: one for each worker.
 };
 
+/// Kind of a work item: train an epoch, end a trial, or save its state.
 enum class WorkKind { kTrain, kFinish, kSave };
 
-/// What a worker does in one go.
+/// One work item of a worker.
 struct Work {
-  WorkKind kind = WorkKind::kTrain;
-  std::vector<TrialId> trials;  ///< several only to be trained; none: nothing to do
-  EndRequest end_request = {};           ///< of a trial that is to finish
+  WorkKind kind = WorkKind::kTrain;  ///< What to do.
+  std::vector<TrialId> trials;       ///< Several only for training; empty: no work.
+  EndRequest end_request = {};       ///< Of kFinish.
 };
 
-/// What a free worker does next: the idle trial with work whose next epoch is earliest in logical time and, if that is
-/// training, others of its group in the plan, so many that every free worker finds some; where a program may have so
-/// many machines only, all of them, and whoever comes when they are out waits. A pure function.
+/// The next work item of a free worker. It takes the idle trial with work and the earliest next epoch in logical time.
+/// For training it adds trials of the same lane group, but leaves work for the other free workers. If the number of
+/// copies of a program is limited, it adds all of them, and later trials wait. A pure function.
 Work next_work(const DispatchEntries& entries, const DispatchCapacity& capacity);
 
 }  // namespace lanista::runtime

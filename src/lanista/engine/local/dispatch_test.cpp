@@ -13,8 +13,9 @@
 namespace lanista::runtime {
 namespace {
 
-/// A ticket that may train one epoch; key and group are a letter's.
-DispatchEntry& add(DispatchEntries& entries, std::uint32_t id, const std::string& key, double start = 0, bool runs_alone = false) {
+/// An entry that may train one epoch; a letter gives its key and group.
+DispatchEntry& add(DispatchEntries& entries, std::uint32_t id, const std::string& key, double start = 0,
+                   bool runs_alone = false) {
   engine::Job job;
   job.trial = TrialId{id};
   job.logical_start = start;
@@ -45,7 +46,7 @@ TEST(NextWork, IsTheEarliestTrialWithLanesOfItsGroup) {
   EXPECT_EQ(ids(next_work(entries, {.workers = 1})), (Ids{3, 1}));
   entries.erase(TrialId{1});
   add(entries, 1, "b of another program", 5);
-  EXPECT_EQ(ids(next_work(entries, {.workers = 1})), (Ids{3})) << "whatever the plan says";
+  EXPECT_EQ(ids(next_work(entries, {.workers = 1})), (Ids{3})) << "independent of the plan";
 }
 
 TEST(NextWork, RunsTrialsWithoutAGroupOneByOne) {
@@ -67,11 +68,11 @@ TEST(NextWork, LeavesSomeForEveryFreeWorker) {
   EXPECT_EQ(ids(next_work(entries, {.workers = 2})), (Ids{1, 2, 3, 4, 5})) << "there is a group for the other";
 }
 
-TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
+TEST(NextWork, KeepsGroupsWholeIfAProgramHasFewExecutables) {
   DispatchEntries entries;
   for (std::uint32_t id = 1; id <= 6; ++id) add(entries, id, "a");
   add(entries, 7, "b", 1);
-  const DispatchCapacity capacity{.workers = 32, .lanes = 8, .machines = 2};
+  const DispatchCapacity capacity{.workers = 32, .lanes = 8, .max_executables = 2};
   const auto take = [&](std::int64_t work_item_id, const Work& work) {
     for (const TrialId trial : work.trials) {
       entries.at(trial).running = true;
@@ -88,7 +89,7 @@ TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
   EXPECT_EQ(ids(late), Ids{3});
   take(2, late);
   for (std::uint32_t id = 4; id <= 6; ++id) entries.at(TrialId{id}).allowed_epochs = 1;
-  EXPECT_EQ(ids(next_work(entries, capacity)), Ids{7}) << "of another program; the first has no machine left";
+  EXPECT_EQ(ids(next_work(entries, capacity)), Ids{7}) << "of another program; all copies of the first are in use";
   entries.at(TrialId{7}).running = true;
   EXPECT_TRUE(next_work(entries, capacity).trials.empty());
   entries.at(TrialId{3}).progress.epochs_done = 1;
@@ -96,7 +97,7 @@ TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
   EXPECT_EQ(ids(next_work(entries, capacity)), (Ids{4, 5, 6}));
   entries.at(TrialId{5}).group = 0;
   entries.at(TrialId{3}).running = true;
-  EXPECT_EQ(ids(next_work(entries, capacity)), Ids{5}) << "nobody could be its company";
+  EXPECT_EQ(ids(next_work(entries, capacity)), Ids{5}) << "no trial could share its steps";
 }
 
 TEST(NextWork, SkipsTrialsThatRunWaitOrHaveEnded) {
@@ -175,7 +176,7 @@ TEST(NextWork, SavesUnsavedTrialsDuringAPause) {
   EXPECT_TRUE(next_work(entries, {.pausing = true}).trials.empty());
 }
 
-/// The rule, read aloud once more: whom a free worker may begin with, and whom it may take along.
+/// The rule again, written directly: which trial a free worker may take first, and which others with it.
 bool may_begin(const DispatchEntries& entries, const DispatchEntry& it, const DispatchCapacity& capacity) {
   for (const auto& [id, other] : entries) {
     if (other.running && other.signals.needs_exclusive_memory) return false;
@@ -211,9 +212,9 @@ TEST(NextWork, MatchesTheRuleForRandomEntries) {
       it.signals.needs_exclusive_memory = rng.bernoulli(0.05);
     }
     const DispatchCapacity capacity{.workers = rng.between(1, 3),
-                    .busy = rng.between(0, 1),
-                    .lanes = rng.between(1, 4),
-                    .pausing = rng.bernoulli(0.1)};
+                                    .busy = rng.between(0, 1),
+                                    .lanes = rng.between(1, 4),
+                                    .pausing = rng.bernoulli(0.1)};
 
     const Work work = next_work(entries, capacity);
 

@@ -1,4 +1,4 @@
-// The whole product below the command line, real training included, on a file system whose n-th write fails.
+// The whole product below the command line, with real training, on a file system with a failing n-th write.
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
@@ -14,7 +14,7 @@ using engine::testing::fingerprint;
 testing::StudyProcess process(FileSystem& fs) { return {fs, {.folder = engine::testing::kFolder}}; }
 
 /// Resumes; begins again if the failure came before there was a study, as a user would.
-Result<engine::RunResult> go_on(MemoryFileSystem& disk) {
+Result<engine::RunResult> resume_study(MemoryFileSystem& disk) {
   auto resumed = process(disk).resume();
   if (resumed || resumed.error().code != Code::kNotFound) return resumed;
   return process(disk).run();
@@ -42,7 +42,7 @@ TEST(Faults, OfAnyWriteEndInACodedErrorAndAResumableStudy) {
       EXPECT_NE(first.error().code, Code::kInternal) << at << ": " << first.error().text();
       EXPECT_FALSE(first.error().message.empty()) << at;
     }
-    const auto second = go_on(disk);
+    const auto second = resume_study(disk);
     ASSERT_TRUE(second) << at << ": " << second.error().text();
     ASSERT_EQ(*fingerprint(disk), wanted) << at;
     ASSERT_LT(at, 1000);

@@ -8,11 +8,11 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/local/repeat.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -22,10 +22,14 @@ using engine::testing::fingerprint;
 using engine::testing::kFolder;
 
 std::string folded_study(const std::string& source, int folds, int repeat, const std::string& data = "",
-                   const std::string& stop = "none") {
+                         const std::string& stop = "none") {
   return "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
-         "data: {source: \"" + source + "\", batch: 16, folds: " + std::to_string(folds) + data + "}\n"
-         "strategy: {name: random, slots: 4, repeat: " + std::to_string(repeat) + "}\nstop: {rule: " + stop + "}\n"
+         "data: {source: \"" +
+         source + "\", batch: 16, folds: " + std::to_string(folds) + data +
+         "}\n"
+         "strategy: {name: random, slots: 4, repeat: " +
+         std::to_string(repeat) + "}\nstop: {rule: " + stop +
+         "}\n"
          "keep: {top: 8, checkpoint_every: 0s}\n";
 }
 
@@ -170,8 +174,8 @@ TEST(FoldsStudy, LearnsNothingOfTheRowsThatItIsMeasuredOn) {
     ASSERT_TRUE(engine::resolve_from_data(config, data.spec()));
     const auto models = *engine::make_model_space(config, data.spec(), "", disk, graph::builtin_ops());
     for (std::int64_t fold = 0; fold < 4; ++fold) {
-      ASSERT_TRUE(write_atomically(disk, "t.csv",
-                                   table_of(90, data.training(fold).rows(data::Part::kValidation), classes)));
+      ASSERT_TRUE(
+          write_atomically(disk, "t.csv", table_of(90, data.training(fold).rows(data::Part::kValidation), classes)));
       const data::Dataset wild = *data::open(config.data, "", disk);
       study::TrialView trial;
       trial.id = TrialId{1};

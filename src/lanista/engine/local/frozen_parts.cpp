@@ -3,18 +3,18 @@
 #include <utility>
 
 #include "lanista/engine/core/frozen_part.h"
-#include "lanista/model/graph/model_cut.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/frozen_prefix.h"
+#include "lanista/model/graph/model_cut.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::runtime {
 
 Result<FrozenParts::Head> FrozenParts::head_input_of(const engine::Job& job) {
   LANISTA_ASSIGN(graph::Cut cut, graph::cut_behind_frozen(job.model, job.frozen.nodes, setting_.step_ops));
   // Augmentation is equal for all trials of a study, so it is not part of the key.
-  const std::string key = job.frozen.weights + "\n" + (job.fold ? std::to_string(*job.fold) + "\n" : "") +
-                          graph::to_text(cut.prefix);
+  const std::string key =
+      job.frozen.weights + "\n" + (job.fold ? std::to_string(*job.fold) + "\n" : "") + graph::to_text(cut.prefix);
   const std::lock_guard lock(mutex_);
   auto found = shared_.find(key);
   if (found == shared_.end()) {

@@ -9,13 +9,13 @@
 
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
-#include "lanista/io/data/dataset.h"
-#include "lanista/io/data/epoch_cache.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/model/graph/op.h"
 #include "lanista/exec/program/backend.h"
 #include "lanista/exec/program/opaque.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/io/data/epoch_cache.h"
 #include "lanista/io/store/checkpoints.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::runtime {
 

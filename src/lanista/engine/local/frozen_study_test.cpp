@@ -4,20 +4,20 @@
 #include <algorithm>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/forecast/study_plan.h"
-#include "support/engine/core/test_support.h"
-#include "lanista/io/formats/safetensors.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
-#include "lanista/inference/predictor.h"
-#include "support/engine/local/study_process.h"
 #include "lanista/engine/local/trial_slot.h"
-#include "lanista/model/autodiff/training_step.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/frozen_prefix.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/inference/predictor.h"
+#include "lanista/io/formats/safetensors.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
 namespace {
@@ -127,7 +127,7 @@ TEST(FrozenStudy, TrainsTheHeadsOfWholeModels) {
     for (const Tensor& tensor : given.tensors) {
       EXPECT_EQ(std::ranges::count(package->members[0].weights, tensor), 1) << tensor.name;
     }
-    // The whole model says of the test part what the head said behind the frozen part.
+    // The whole model predicts the test part as the head did after the frozen part.
     auto predictor = Predictor::create(*package);
     ASSERT_TRUE(predictor) << predictor.error().text();
     const data::Dataset set = *data::open(view.config.data, ".", real_file_system());
@@ -203,21 +203,21 @@ TEST(FrozenStudy, IsPlannedAsItRuns) {
       << engine::plan_text(*plan, false);
 }
 
-void expect_refused(const std::string& frozen, const std::string& where, const std::string& says) {
+void expect_refused(const std::string& frozen, const std::string& where, const std::string& message) {
   MemoryFileSystem disk;
   put_inputs(disk);
   const testing::StudyProcess of = process(disk, study(frozen));
   const auto models = engine::make_model_space(of.config(), of.data(), ".", disk);
   ASSERT_FALSE(models) << frozen;
   EXPECT_EQ(models.error().where, where) << models.error().text();
-  EXPECT_NE(models.error().message.find(says), std::string::npos) << models.error().text();
+  EXPECT_NE(models.error().message.find(message), std::string::npos) << models.error().text();
 }
 
 TEST(FrozenStudy, RejectsInconsistentFields) {
   expect_refused("{through: ent, weights: /in/weights.safetensors}", "model.frozen.through", "did you mean 'end'?");
   expect_refused("{through: '%7', weights: /in/weights.safetensors}", "model.frozen.through", "nothing to train");
   expect_refused("{through: '%4', weights: /in/weights.safetensors}", "model.frozen.weights", "lacks n4.weight");
-  expect_refused("{through: end, weights: base}", "model.frozen.weights", "brings no weights");
+  expect_refused("{through: end, weights: base}", "model.frozen.weights", "has no weights");
   expect_refused("{through: end, weights: /in/none}", "model.frozen.weights", "/in/none");
 }
 

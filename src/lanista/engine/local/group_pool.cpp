@@ -13,12 +13,12 @@ Result<train::LaneGroup> GroupPool::take(const Digest& key, const train::Trainer
 std::optional<train::LaneGroup> GroupPool::take_waiting(const Digest& key, std::span<train::TrialRun* const> runs) {
   const std::lock_guard lock(mutex_);
   auto best = waiting_.end();
-  std::int64_t max_waiting = -1;
+  std::int64_t most_held = -1;
   for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
     if (it->first != key) continue;
     const auto num_in_lanes = std::ranges::count_if(runs, [&](const auto* run) { return it->second.holds(*run); });
-    if (num_in_lanes > max_waiting) {
-      max_waiting = num_in_lanes;
+    if (num_in_lanes > most_held) {
+      most_held = num_in_lanes;
       best = it;
     }
   }

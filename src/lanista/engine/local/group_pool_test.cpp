@@ -1,5 +1,5 @@
-// Groups that wait with those who sit in them, and the workers that take them: a state is attached once for all epochs
-// of a company, and no two threads ever meet in one machine.
+// Waiting groups with states in their lanes, and workers that take them. A state is attached once while the same trials
+// train together, and no two threads use one program at a time.
 #include "lanista/engine/local/group_pool.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "support/exec/program/counting_backend.h"
 #include "support/engine/local/worker_test_support.h"
+#include "support/exec/program/counting_backend.h"
 
 namespace lanista::runtime {
 namespace {
@@ -30,7 +30,7 @@ class GroupPoolTest : public WorkerExecutorTest {
   }
   train::LaneGroup take(const std::vector<train::TrialRun*>& runs) { return *pool_.take(key_, counted(1), runs); }
 
-  /// Whoever is in `groups` may be trained together, until `epoch`.
+  /// The trials of each of `groups` may train together, through `epoch`.
   static engine::UpdateGroups arranged(const std::vector<std::vector<std::uint32_t>>& groups, std::int64_t epoch) {
     engine::UpdateGroups arrange;
     for (const auto& ids : groups) {
@@ -57,7 +57,7 @@ TEST_F(GroupPoolTest, GivesTheGroupThatHoldsMostStates) {
   step(first, {&a, &b});
   step(second, {&c, &d});
   pool_.give_back(key_, std::move(first));
-  pool_.give_back(key_, std::move(second));  // the latest, which is nobody's merit
+  pool_.give_back(key_, std::move(second));  // the latest one, by chance
 
   train::LaneGroup taken = take({&a, &b, &c});
 
@@ -67,7 +67,7 @@ TEST_F(GroupPoolTest, GivesTheGroupThatHoldsMostStates) {
   EXPECT_EQ(backend_.counts().detached, (Counted{{3, 1}})) << "d waits in the other group";
 
   const train::LaneGroup other = take({});
-  EXPECT_FALSE(other.holds(d)) << "a stranger to its taker";
+  EXPECT_FALSE(other.holds(d)) << "a run of another worker";
   EXPECT_EQ(backend_.counts().detached, (Counted{{3, 1}, {4, 1}}));
   EXPECT_NE(pool_.take(Hasher().text("another key").finish(), counted(1), {})->describe(), "") << "a new one";
 }
@@ -109,8 +109,8 @@ TEST_F(GroupPoolTest, HasEveryStateAttachedOnceForAllEpochsOfItsTrial) {
   EXPECT_EQ(backend_.counts().concurrent_calls, 0);
 }
 
-// Workers take each other's trials in changing companies, with checkpoints, with memory for a few states only, and with
-// trials that are given up and come back: each ends as it would alone.
+// Workers take each other's trials in changing groups, with checkpoints, with memory for few states, and with trials
+// that are abandoned and return. Each trial ends as it would alone.
 TEST_F(GroupPoolTest, GivesAProgramToOneThreadAtATime) {
   constexpr std::uint32_t kTrials = 9;
   std::map<TrialId, Digest> wanted;

@@ -1,19 +1,19 @@
-// Studies whose trials stand for their best epoch, really trained: what lies in best/ and in kept weights is what was
-// measured at that epoch, and nothing that happens on the way changes it.
+// Studies that select the best epoch, with real training. best/ and kept weights have the metrics of that epoch, and no
+// interruption changes them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_process.h"
-#include "lanista/model/autodiff/training_step.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/measure_weights.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
 namespace {
@@ -74,7 +74,7 @@ void expect_measured(const std::map<std::string, double>& seen, const study::Mea
   for (const auto& [name, value] : seen) EXPECT_EQ(value, wanted.metrics.at(name)) << name;
 }
 
-TEST(KeepStudy, ExportsWhatWasMeasuredBest) {
+TEST(KeepStudy, ExportsTheSelectedEpoch) {
   for (const char* precision : {"float32", "float64"}) {
     MemoryFileSystem disk;
     ASSERT_TRUE(keeping_process(disk, study_text("precision: " + std::string(precision)), 2).run());
@@ -162,8 +162,8 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
   EXPECT_GT(resumed, 20);
 }
 
-// Whatever is asked of a rule comes from the job, so that constraints see what the log sees. The goal strives against
-// them: what is kept is the largest loss that they admit.
+// All inputs of a selection rule come from the job, so that constraints see the logged values. The goal opposes the
+// constraints: the selected epoch has the largest loss that they allow.
 TEST(KeepStudy, SatisfiesConstraintsFirst) {
   for (const char* constraint : {"val_loss * params <= 100", "val_loss * flops <= 300", "val_loss <= lr"}) {
     SCOPED_TRACE(constraint);
@@ -200,10 +200,10 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const 
     for (const char* name : {"config", "text"}) {
       if (record.type != RecordType::kHeader) continue;
       std::string text = body.at(name);
-      for (const std::string& said : unknown) {
-        const std::size_t line = text.find(said);
-        ASSERT_NE(line, std::string::npos) << said;
-        text.erase(line, said.size());
+      for (const std::string& setting : unknown) {
+        const std::size_t line = text.find(setting);
+        ASSERT_NE(line, std::string::npos) << setting;
+        text.erase(line, setting.size());
       }
       body[name] = text;
     }
@@ -211,8 +211,9 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const 
   }
 }
 
-/// A study of `text`, begun by a build that did not know those lines, ends as `text` says wherever this build took over.
-void expect_goes_on_as_begun(const std::string& text, const std::vector<std::string>& unknown, Rng rng) {
+/// A study of `text` that an older build without those settings began ends as `text` defines, wherever this build
+/// resumed it.
+void expect_resumes_as_begun(const std::string& text, const std::vector<std::string>& unknown, Rng rng) {
   MemoryFileSystem whole;
   ASSERT_TRUE(keeping_process(whole, text, 1).run());
   const Fingerprint wanted = *fingerprint(whole);
@@ -224,8 +225,8 @@ void expect_goes_on_as_begun(const std::string& text, const std::vector<std::str
     const auto end = keeping_process(disk, text, 2).resume();
     ASSERT_TRUE(end) << end.error().text();
     const Fingerprint seen = *fingerprint(disk);
-    const auto behind = [](const std::string& canonical) { return canonical.substr(canonical.find('\n')); };
-    EXPECT_EQ(behind(seen.canonical), behind(wanted.canonical));
+    const auto without_header = [](const std::string& canonical) { return canonical.substr(canonical.find('\n')); };
+    EXPECT_EQ(without_header(seen.canonical), without_header(wanted.canonical));
     EXPECT_EQ(seen.weights, wanted.weights);
     const study::TrainConfig& train = logged_view(disk).config.train;
     EXPECT_EQ(train.keep, logged_view(whole).config.train.keep);
@@ -237,7 +238,7 @@ const std::string kTies = "  ties: \"earlier\"\n", kLast = "  keep: \"last\"\n";
 
 TEST(KeepStudy, OfABuildWithoutSelectionUsesItsLastEpochs) {
   const std::string text = study_text("keep: last, ties: earlier");
-  expect_goes_on_as_begun(text, {kLast, kTies}, Rng(5));
+  expect_resumes_as_begun(text, {kLast, kTies}, Rng(5));
 
   MemoryFileSystem whole;
   ASSERT_TRUE(keeping_process(whole, text, 1).run());
@@ -248,10 +249,10 @@ TEST(KeepStudy, OfABuildWithoutSelectionUsesItsLastEpochs) {
 }
 
 TEST(KeepStudy, OfABuildWithoutTiesSelectsTheEarlierOfEquals) {
-  expect_goes_on_as_begun(study_text("ties: earlier", kAccuracy), {kTies}, Rng(6));
+  expect_resumes_as_begun(study_text("ties: earlier", kAccuracy), {kTies}, Rng(6));
 }
 
-// The same trials are trained either way; which epoch each stands for, and who wins, is what the loss decides.
+// The same trials train either way. The loss decides the selected epochs and the winner.
 TEST(KeepStudy, TiesOfAccuracyAreDecidedByTheLoss) {
   std::map<std::string, study::StudyView> views;
   for (const char* ties : {"loss", "earlier"}) {

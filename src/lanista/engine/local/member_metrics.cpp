@@ -29,8 +29,8 @@ Result<std::vector<Tensor>> MemberMetrics::weights(const std::string& address) c
 }
 
 Result<std::map<std::string, double>> MemberMetrics::measure(std::span<const engine::EvaluatedMember> members,
-                                                              data::Part part) {
-  LANISTA_CHECK(!members.empty(), "nobody is measured");
+                                                             data::Part part) {
+  LANISTA_CHECK(!members.empty(), "there is a member to measure");
   LANISTA_ASSIGN(const train::TrainerInput first, input_of_(members.front().job));
   if (members.size() == 1) {
     LANISTA_ASSIGN(const auto tensors, weights(members.front().weights));
@@ -51,11 +51,13 @@ Result<std::map<std::string, double>> MemberMetrics::measure(std::span<const eng
 Result<std::vector<double>> MemberMetrics::predictions(const engine::EvaluatedMember& member, data::Part part) {
   if (part != part_) clear();
   part_ = part;
-  if (const auto found = cached_predictions_.find(member.weights); found != cached_predictions_.end()) return found->second;
+  if (const auto found = cached_predictions_.find(member.weights); found != cached_predictions_.end())
+    return found->second;
   LANISTA_ASSIGN(const train::TrainerInput input, input_of_(member.job));
   LANISTA_ASSIGN(const auto tensors, weights(member.weights));
   LANISTA_ASSIGN(auto values, train::predict_part(input, tensors, part));
-  if ((cached_predictions_.size() + 1) * values.size() * sizeof(double) <= kMaxBytes) cached_predictions_.emplace(member.weights, values);
+  if ((cached_predictions_.size() + 1) * values.size() * sizeof(double) <= kMaxBytes)
+    cached_predictions_.emplace(member.weights, values);
   return values;
 }
 

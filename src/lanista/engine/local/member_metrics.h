@@ -8,8 +8,8 @@
 
 #include "lanista/base/result.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/io/store/checkpoints.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/io/store/checkpoints.h"
 
 namespace lanista::runtime {
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/exec/program/backend.h"
+#include "lanista/model/mutate/model_space.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::runtime {

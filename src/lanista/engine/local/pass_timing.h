@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/exec/program/program.h"
 #include "lanista/exec/pipeline_parallel/pipeline_stages.h"
+#include "lanista/exec/program/program.h"
 
 namespace lanista::runtime {
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/exec/program/test_models.h"
 #include "lanista/engine/local/plan_timing.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::runtime {
 namespace {

@@ -1,5 +1,5 @@
-// Studies of population based training, really trained: their trials go on from each other's states, and stopped and
-// taken up anywhere, on any workers and lanes, they come to the same end.
+// Studies of population based training with real training. Trials fork from each other's states. Interrupted and
+// resumed anywhere, on any workers and lanes, the studies end equally.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -7,12 +7,12 @@
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
@@ -45,9 +45,9 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
       : config(*studyfile::read_study(GetParam(), "pbt")), data(*data::open(config.data, ".", real_file_system())) {
     LANISTA_CHECK(engine::resolve_from_data(config, data.spec()).ok(), "the test's own study file");
   }
-  /// One life of a process. A pause is asked for behind so many events, 0: never.
+  /// One process. It requests a pause after so many events; 0: never.
   Result<engine::RunResult> run_process(MemoryFileSystem& disk, std::int64_t workers, std::int64_t lanes, int events,
-                               const std::function<void()>& on_event = {}) {
+                                        const std::function<void()>& on_event = {}) {
     return testing::run_process(disk, testing::as_configured(config), data, clock, {workers, lanes, events, on_event});
   }
 
@@ -72,7 +72,8 @@ TEST_P(PbtStudy, GivesTheSameResultAfterKillsOnAnyWorkersAndLanes) {
   Rng rng(3);
   MemoryFileSystem paused;
   for (bool done = false; !done;) {
-    const auto summary = run_process(paused, rng.between(1, 4), rng.between(0, 4), static_cast<int>(rng.between(1, 15)));
+    const auto summary =
+        run_process(paused, rng.between(1, 4), rng.between(0, 4), static_cast<int>(rng.between(1, 15)));
     ASSERT_TRUE(summary) << summary.error().text();
     done = summary->end != engine::RunEnd::kPaused;
   }
@@ -101,12 +102,12 @@ TEST_P(PbtStudy, HasTrialsThatRepeatToTheBitAlongTheirLineage) {
     const auto line =
         *engine::lineage_jobs(view, data.spec(), trial, epochs, *models->rebuild(trial.proposal.base, {}));
     longest = std::max(longest, line.size());
-    std::vector<study::Measurement> told;
-    const auto again = repeat_lineage(line, {}, data, [&](const study::Measurement& m) { told.push_back(m); });
+    std::vector<study::Measurement> reported;
+    const auto again = repeat_lineage(line, {}, data, [&](const study::Measurement& m) { reported.push_back(m); });
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(again->hash, *trial.outcome->weights_hash) << trial.id.value;
-    ASSERT_EQ(std::ssize(told), epochs);
-    for (const study::Measurement& each : told) {
+    ASSERT_EQ(std::ssize(reported), epochs);
+    for (const study::Measurement& each : reported) {
       const auto& logged = view.trials[each.trial.value - 1].measurements[static_cast<std::size_t>(each.epoch - 1)];
       EXPECT_EQ(study::measurement_json(each).dump(), study::measurement_json(logged).dump());
     }

@@ -31,8 +31,7 @@ TEST(PlanRun, MatchesThePrintedPlan) {
     testing::StudyProcess process(disk, {.folder = kFolder, .trials = 14, .workers = workers, .study = kSomePrograms});
     const auto models = engine::make_model_space(process.config(), process.data(), ".", disk);
     ASSERT_TRUE(models) << models.error().text();
-    const auto printed =
-        engine::plan_study(process.config(), process.data(), *models, {.machine = process.machine()});
+    const auto printed = engine::plan_study(process.config(), process.data(), *models, {.machine = process.machine()});
     ASSERT_TRUE(printed) << printed.error().text();
     const auto summary = process.run();
     ASSERT_TRUE(summary) << summary.error().text();

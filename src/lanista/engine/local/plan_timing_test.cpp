@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::runtime {

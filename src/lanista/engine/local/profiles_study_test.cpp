@@ -7,11 +7,11 @@
 
 #include "lanista/base/log_sink.h"
 #include "lanista/engine/core/resolve_from_data.h"
-#include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/forecast/study_plan.h"
+#include "lanista/engine/forecast/timing_history.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "support/engine/local/study_runs.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
@@ -42,7 +42,7 @@ struct ProcessResult {
 /// One process of a study that saves step times in `times`, a folder of the same disk or none. It pauses after so many
 /// events.
 ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Dataset& data, const std::string& times,
-           int events = 0) {
+                          int events = 0) {
   engine::WorkerConfig worker_config;
   worker_config.study_folder = kFolder;
   worker_config.workers = 2;
@@ -56,14 +56,14 @@ ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Da
   NullSink sink;
   const auto summary = as_configured(small_study(data))
                            .run_study({.fs = &fs,
-                                   .clock = &clock,
-                                   .sink = &sink,
-                                   .executor = executor.get(),
-                                   .data = &data.spec(),
-                                   .pause = &pause,
-                                   .observer = observer,
-                                   .machine = executor->machine(),
-                                   .profiles = {times, "a CPU"}});
+                                       .clock = &clock,
+                                       .sink = &sink,
+                                       .executor = executor.get(),
+                                       .data = &data.spec(),
+                                       .pause = &pause,
+                                       .observer = observer,
+                                       .machine = executor->machine(),
+                                       .profiles = {times, "a CPU"}});
   EXPECT_TRUE(summary.ok()) << summary.error().text();
   ProcessResult out;
   if (summary.ok()) out.end = summary->end;

@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "lanista/exec/program/program.h"
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/io/formats/onnx/onnx_import.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/spaces/published.h"
-#include "lanista/exec/program/program.h"
-#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::runtime {
 namespace {
@@ -60,10 +60,10 @@ TEST(PublishedSpaces, GiveModelsThatLearn) {
     ASSERT_TRUE(types.ok()) << types.error().text();
     const auto& input = types->outputs(model.nodes_of("input").front()).front();
     std::vector<float> x(static_cast<std::size_t>(input.shape.elements(kBatch)));
-    Rng draws(3);
+    Rng samples(3);
     for (float& value : x) {
-      value = static_cast<float>(input.dtype == graph::DType::kIndex ? static_cast<double>(draws.below(kOutputs))
-                                                                     : draws.normal());
+      value = static_cast<float>(input.dtype == graph::DType::kIndex ? static_cast<double>(samples.below(kOutputs))
+                                                                     : samples.normal());
     }
     const std::vector<float> targets(static_cast<std::size_t>(kBatch * kOutputs), 0.5F);
     const nn::Batch batch{.size = kBatch, .features = x, .labels = {}, .targets = targets, .sample_index = kRows};
@@ -94,8 +94,8 @@ TEST(PublishedSpaces, SurviveAnOnnxRoundTripAtPublishedSizes) {
     for (const mutate::Preset& preset : published.presets) {
       SCOPED_TRACE(published.name + " " + preset.name);
       const bool small = preset.name.find("cifar10") != std::string::npos;
-      const auto ends =
-          small ? mutate::model_interface(graph::Shape{{3, 32, 32}}, 10) : mutate::model_interface(graph::Shape{{3, 224, 224}}, 1000);
+      const auto ends = small ? mutate::model_interface(graph::Shape{{3, 32, 32}}, 10)
+                              : mutate::model_interface(graph::Shape{{3, 224, 224}}, 1000);
       const graph::Graph model = first_model(published, ends, {{"preset", preset.name}});
       if (trained_numbers(model) > kMost) continue;
       const auto params = graph::parameters(model, graph::builtin_ops());

@@ -9,8 +9,8 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_runs.h"
 #include "lanista/search/study/start_race.h"
+#include "support/engine/local/study_runs.h"
 #include "support/io/zoo/test_store.h"
 
 namespace lanista::runtime {

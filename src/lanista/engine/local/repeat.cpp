@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "lanista/base/check.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/engine/local/frozen_parts.h"
 #include "lanista/engine/local/trial_slot.h"
-#include "lanista/model/autodiff/training_step.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/fork.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::runtime {
 namespace {

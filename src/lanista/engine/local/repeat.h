@@ -3,10 +3,10 @@
 #include <functional>
 
 #include "lanista/base/result.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/io/store/checkpoints.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/io/store/checkpoints.h"
 
 namespace lanista::runtime {
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/io/data/selection_comparison.h"
 #include "lanista/engine/local/repeat.h"
+#include "lanista/io/data/selection_comparison.h"
 #include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {

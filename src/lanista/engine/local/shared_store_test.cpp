@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/remote/messages.h"
-#include "lanista/engine/remote/process_executor.h"
 #include "lanista/engine/local/spilled_state.h"
 #include "lanista/engine/local/worker_process.h"
+#include "lanista/engine/remote/messages.h"
+#include "lanista/engine/remote/process_executor.h"
 #include "support/engine/local/worker_test_support.h"
 
 namespace lanista::runtime {
@@ -30,7 +30,7 @@ class SharedStore : public WorkerExecutorTest {
     return worker_config;
   }
 
-  /// A worker process that knows nothing but a brief; of each number one.
+  /// A worker process with a configuration only; one for each number.
   std::unique_ptr<engine::ProcessExecutor> in_a_process(int number) {
     engine::ProcessOptions how;
     how.socket = folder_ + "/workers-" + std::to_string(number);
@@ -40,7 +40,7 @@ class SharedStore : public WorkerExecutorTest {
     return *engine::ProcessExecutor::create(worker_config(), real_file_system(), clock_, how);
   }
 
-  /// Trains every trial on each of them, and gives the files they told of.
+  /// Trains every trial on each executor, and returns the files that they reported.
   std::set<std::string> train_on_all(const std::vector<engine::Executor*>& executors) {
     const auto step_ops = step::training_ops(ops_.table());
     std::map<std::uint32_t, Digest> alone;
@@ -52,32 +52,32 @@ class SharedStore : public WorkerExecutorTest {
         executor->command(engine::Finish{TrialId{id}, true});
       }
     }
-    std::set<std::string> told;
+    std::set<std::string> reported;
     std::size_t ended = 0, silent = 0;
     while (ended < executors.size() * kTrials && silent < 6000) {
       for (engine::Executor* executor : executors) {
         const auto report = executor->next(0.01);
         silent = report ? 0 : silent + 1;
         if (!report) continue;
-        if (const auto* saved = std::get_if<engine::CheckpointReport>(&*report)) told.insert(saved->address);
+        if (const auto* saved = std::get_if<engine::CheckpointReport>(&*report)) reported.insert(saved->address);
         if (const auto* end = std::get_if<engine::FinishedReport>(&*report)) {
           EXPECT_EQ(end->state_hash, alone.at(end->trial.value));
-          told.insert(end->weights);
+          reported.insert(end->weights);
           ++ended;
         }
         const bool bad = std::holds_alternative<engine::FailureReport>(*report) ||
                          std::holds_alternative<engine::ExecutorErrorReport>(*report);
         if (!bad) continue;
         ADD_FAILURE() << engine::encode(*report);
-        return told;
+        return reported;
       }
     }
     EXPECT_LT(silent, 6000U) << "silence";
-    return told;
+    return reported;
   }
 
-  /// Every file of the folder is whole and was told of, and there is every file that was told of.
-  void expect_exactly(const std::set<std::string>& told) {
+  /// Every file of the folder is complete and was reported, and every reported file exists.
+  void expect_exactly(const std::set<std::string>& reported) {
     const store::CheckpointStore store(real_file_system(), folder_);
     std::set<std::string> there;
     const auto names = real_file_system().list(folder_ + "/ckpt");
@@ -87,9 +87,9 @@ class SharedStore : public WorkerExecutorTest {
       EXPECT_EQ(name, address + ".safetensors");
       there.insert(address);
     }
-    EXPECT_EQ(there, told);
-    EXPECT_GT(told.size(), 100U);  // of every step of every trial, the same for all
-    for (const std::string& address : told) {
+    EXPECT_EQ(there, reported);
+    EXPECT_GT(reported.size(), 100U);  // of every step of every trial, the same for all
+    for (const std::string& address : reported) {
       const auto state = store.get(address);
       ASSERT_TRUE(state) << state.error().text();
     }
@@ -122,11 +122,11 @@ TEST_F(SharedStore, KeepsSpilledTrialsOfEveryExecutor) {
   MemoryFileSystem disk;
   store::CheckpointStore mine(disk, "study"), theirs(disk, "study");
   const auto state = [] { return train::TrainerState{{}, {{"step", "3"}}}; };
-  const auto parked = SpilledState::put(mine, TrialId{1}, state());
-  ASSERT_TRUE(parked);
+  const auto spilled = SpilledState::put(mine, TrialId{1}, state());
+  ASSERT_TRUE(spilled);
   { ASSERT_TRUE(SpilledState::put(theirs, TrialId{1}, state())); }
 
-  const auto back = parked->get();
+  const auto back = spilled->get();
 
   ASSERT_TRUE(back) << back.error().text();
   EXPECT_EQ(back->facts, state().facts);

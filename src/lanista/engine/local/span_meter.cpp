@@ -5,7 +5,7 @@
 namespace lanista::runtime {
 
 void add_chunk_costs(double seconds, std::int64_t steps, std::span<study::SpanCosts* const> lanes,
-               std::span<const std::uint8_t> ended) {
+                     std::span<const std::uint8_t> ended) {
   const auto ends = std::ranges::count_if(ended, [](std::uint8_t each) { return each != 0; });
   const auto count = static_cast<double>(lanes.size());
   const auto done = static_cast<double>(steps);

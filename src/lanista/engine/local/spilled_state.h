@@ -5,8 +5,8 @@
 
 #include "lanista/base/id.h"
 #include "lanista/base/result.h"
-#include "lanista/io/store/checkpoints.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/io/store/checkpoints.h"
 
 namespace lanista::runtime {
 

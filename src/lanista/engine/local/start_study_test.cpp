@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/random_clones.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/engine/local/worker_executor.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "support/engine/core/random_clones.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
@@ -41,9 +41,7 @@ budget: {trials: 12}
 
 class StartStudy : public testing::BlobStudy {
  protected:
-  CustomStudy study(std::uint64_t seed) {
-    return engine::testing::random_clone_study(configured(kStudy, seed), seed);
-  }
+  CustomStudy study(std::uint64_t seed) { return engine::testing::random_clone_study(configured(kStudy, seed), seed); }
   /// Mutations begin with what the engine finds for them.
   CustomStudy warm(std::uint64_t seed) const { return testing::as_configured(configured(kWarmStudy, seed)); }
   /// One life of a process. A pause is asked for behind so many events, 0: never.
@@ -239,8 +237,8 @@ TEST_F(StartStudy, HasChildrenThatCanBeRepeatedWhileTheirStartIsKept) {
         EXPECT_NE(start.error().message.find("to start from, is lost"), std::string::npos) << start.error().message;
         continue;
       }
-      const auto alone = repeat_trial(job, trial.measurements.back().epoch, {}, data,
-                                      [](const study::Measurement&) {}, {}, &files);
+      const auto alone = repeat_trial(
+          job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {}, &files);
       ASSERT_TRUE(alone) << alone.error().text();
       EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << seed << " " << trial.id.value;
       ++repeated;

@@ -1,17 +1,17 @@
-// Studies whose epochs are so many steps, really trained: nothing but the places where they are measured, judged,
-// paused and stored is another.
+// Studies with a fixed number of steps in an epoch, and real training. Only the positions of measurements, verdicts,
+// pauses and checkpoints differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/frozen_part.h"
-#include "support/engine/core/test_support.h"
-#include "lanista/io/formats/safetensors.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/engine/local/repeat.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/io/formats/safetensors.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -90,12 +90,12 @@ TEST(GrowingStudy, MatchesThePlainStudyWhenItReadsAllRowsAtOnce) {
             "");
 }
 
-struct Drawn {
+struct SampledStudy {
   std::string text;
   std::int64_t length = 0, steps = 0;
   std::int64_t all_rows_at = 1;
 
-  /// Steps behind so many epochs, in batches of 16 of so many rows.
+  /// Steps after so many epochs, in batches of 16 of so many rows.
   std::int64_t through(std::int64_t epochs, std::int64_t rows) const {
     if (all_rows_at == 1) return std::min(epochs * length, steps);
     std::int64_t count = 0;
@@ -109,8 +109,8 @@ struct Drawn {
 };
 
 /// Trials that read a growing share of the rows.
-Drawn growing(Rng& rng) {
-  Drawn out;
+SampledStudy growing(Rng& rng) {
+  SampledStudy out;
   const std::int64_t epochs = rng.between(3, 6);
   out.all_rows_at = rng.between(2, epochs);
   out.text = study("epochs: " + std::to_string(epochs) + ", all_rows_at: " + std::to_string(out.all_rows_at) +
@@ -119,8 +119,8 @@ Drawn growing(Rng& rng) {
   return out;
 }
 
-Drawn drawn(Rng& rng) {
-  Drawn out;
+SampledStudy sample_study(Rng& rng) {
+  SampledStudy out;
   out.length = rng.between(1, 12);
   out.steps = rng.between(2 * out.length + 1, 4 * out.length);
   const std::string train = "steps_per_epoch: " + std::to_string(out.length) + ", steps: " + std::to_string(out.steps) +
@@ -131,7 +131,7 @@ Drawn drawn(Rng& rng) {
 }
 
 // Every trial again, alone.
-void expect_trained_alone(MemoryFileSystem& disk, const Drawn& of) {
+void expect_trained_alone(MemoryFileSystem& disk, const SampledStudy& of) {
   const kernels::FlushToZero as_workers;
   const study::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
@@ -160,12 +160,12 @@ void expect_trained_alone(MemoryFileSystem& disk, const Drawn& of) {
 }
 
 // Frozen or not, in parts, augmented, promoted; killed and taken up anywhere, with any number of workers.
-void expect_resumes_from_every_change(Drawn (*draw)(Rng&), std::uint64_t seeds, int least) {
+void expect_resumes_from_every_change(SampledStudy (*sample)(Rng&), std::uint64_t seeds, int least) {
   int resumed = 0;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
-    const Drawn of = draw(rng);
+    const SampledStudy of = sample(rng);
     MemoryFileSystem undisturbed;
     put_inputs(undisturbed);
     const auto ran = run(undisturbed, of.text, 1);
@@ -194,7 +194,7 @@ void expect_resumes_from_every_change(Drawn (*draw)(Rng&), std::uint64_t seeds, 
   EXPECT_GT(resumed, least);
 }
 
-TEST(StepsStudy, ResumesExactlyAfterKills) { expect_resumes_from_every_change(drawn, 10, 20); }
+TEST(StepsStudy, ResumesExactlyAfterKills) { expect_resumes_from_every_change(sample_study, 10, 20); }
 TEST(GrowingStudy, ResumesExactlyAfterKills) { expect_resumes_from_every_change(growing, 6, 12); }
 
 }  // namespace

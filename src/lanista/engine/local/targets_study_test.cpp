@@ -1,4 +1,4 @@
-// Studies over targets that are numbers, really trained: in whatever unit they are, and what becomes of the winner.
+// Studies on numeric targets in any unit, with real training, and their winners.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/data/raw_input.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/inference/predictor.h"
+#include "lanista/io/data/raw_input.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/cpp_program.h"
-#include "lanista/inference/predictor.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -56,14 +56,14 @@ std::string study_over(const std::string& path, const std::string& targets, std:
 
 study::StudyView view_of(FileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
-// What was the complaint: in a unit of its own such a study trained next to nothing.
+// Regression: with targets in a large unit such a study trained almost nothing.
 TEST(TargetsStudy, IsInvariantToTheTargetUnit) {
-  const TemporaryFolder place;
-  testing::write(place.path() / "plain.csv", friedman(400, 1, 0));
-  testing::write(place.path() / "large.csv", friedman(400, 50'000, 10'000));
+  const TemporaryFolder temporary;
+  testing::write(temporary.path() / "plain.csv", friedman(400, 1, 0));
+  testing::write(temporary.path() / "large.csv", friedman(400, 50'000, 10'000));
   const auto run = [&](const char* name) {
     MemoryFileSystem disk;
-    const std::string text = study_over((place.path() / name).string(), "auto", 12);
+    const std::string text = study_over((temporary.path() / name).string(), "auto", 12);
     const auto end = StudyProcess(disk, {.folder = kFolder, .trials = 10, .study = text}).run();
     EXPECT_TRUE(end) << (end ? "" : end.error().text());
     return view_of(disk);
@@ -149,7 +149,7 @@ TEST_F(FlatsPackage, PredictsInTheTargetsOwnUnit) {
   ASSERT_EQ(seen.size(), 150U);
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], mean + scale * standard[i], 1e-6);
 
-  // What the study measured of the test part is what the package says of these rows, to the bit.
+  // The package predicts the test rows with the bits that the study measured.
   study::DataConfig config = view_.config.data;
   const data::Dataset set = *data::open(config, "", real_file_system());
   const auto& rows = set.rows(data::Part::kTest);
@@ -163,7 +163,7 @@ TEST_F(FlatsPackage, PredictsInTheTargetsOwnUnit) {
     ASSERT_TRUE(name.starts_with("test_"));
     EXPECT_EQ(assessed.metrics.at(name.substr(5)), value) << name;
   }
-  // And what anybody computes of predictions and targets.
+  // The metrics also equal an independent computation from predictions and targets.
   double sum = 0, relative = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double error = std::abs(predictions[i] - double{targets[i]});
@@ -219,7 +219,7 @@ TEST_F(FlatsPackage, IsExportedWithTheTargetsOwnUnit) {
 }
 
 // Builds that know no unit must not take standard numbers for prices; packages of theirs have none.
-TEST_F(FlatsPackage, OfBeforeThereWereUnitsIsReadAsRaw) {
+TEST_F(FlatsPackage, OfAnOlderBuildIsReadAsRaw) {
   EXPECT_EQ(package_.facts.at("schema"), 2);
   const std::string path = kFolder + "/best/package.json";
   auto facts = nlohmann::json::parse(*disk_.read(path));
@@ -237,7 +237,7 @@ TEST_F(FlatsPackage, OfBeforeThereWereUnitsIsReadAsRaw) {
   EXPECT_EQ(*elsewhere.read("/again/model.onnx"), *engine::package_onnx(old));
 }
 
-/// One life of a process that works on a study of before: what it says of its targets is nothing.
+/// One process that works on an old study, which has no form of targets.
 class OldStudy {
  public:
   explicit OldStudy(const std::string& text) : config_(*studyfile::read_study(text, "old")) {
@@ -246,7 +246,7 @@ class OldStudy {
     LANISTA_CHECK(engine::resolve_from_data(config_, data.spec()).ok(), "the test's own study file");
     config_.budget.trials = 6;
   }
-  /// Ends by itself, or behind so many events if that is not 0.
+  /// Ends by itself, or after so many events if that is not 0.
   Result<engine::RunResult> begin(MemoryFileSystem& disk, const std::string& text, int events) {
     return run_process(disk, config_.data, events, [&](engine::Services services) {
       return engine::Engine::create(kFolder, config_, text, numerics(kernels::best_isa()), std::move(services));
@@ -271,7 +271,8 @@ class OldStudy {
 
  private:
   template <class Make>
-  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const study::DataConfig& of, int events, const Make& make) {
+  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const study::DataConfig& of, int events,
+                                        const Make& make) {
     const data::Dataset data = *data::open(of, "", real_file_system());
     engine::WorkerConfig worker_config;
     worker_config.study_folder = kFolder;
@@ -302,9 +303,9 @@ class OldStudy {
 std::string behind_the_first(const std::string& canonical) { return canonical.substr(canonical.find('\n')); }
 
 TEST(TargetsStudy, OfAnOlderVersionResumesToTheSameBits) {
-  const TemporaryFolder place;
-  testing::write(place.path() / "rows.csv", friedman(120, 1, 0));
-  OldStudy study(study_over((place.path() / "rows.csv").string(), "raw", 4));
+  const TemporaryFolder temporary;
+  testing::write(temporary.path() / "rows.csv", friedman(120, 1, 0));
+  OldStudy study(study_over((temporary.path() / "rows.csv").string(), "raw", 4));
   MemoryFileSystem whole;
   ASSERT_TRUE(study.begin(whole, study.text(), 0));
   const auto wanted = *engine::testing::fingerprint(whole);

@@ -6,12 +6,12 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/data/raw_input.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
-#include "support/engine/local/cpp_program.h"
 #include "lanista/inference/model_assessment.h"
 #include "lanista/inference/predictor.h"
+#include "lanista/io/data/raw_input.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/local/cpp_program.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -24,7 +24,7 @@ using testing::StudyProcess;
 using testing::TemporaryFolder;
 
 /// Words of a small language, so that there is something to learn.
-std::string drawn_text(std::size_t length) {
+std::string sampled_text(std::size_t length) {
   static const std::vector<std::string> kWords{"net ", "trident ", "sand ", "the ", "and ", "crowd "};
   Rng rng = Rng(8).split("text");
   std::string out;
@@ -34,7 +34,7 @@ std::string drawn_text(std::size_t length) {
 
 class TextStudy : public ::testing::Test {
  protected:
-  void SetUp() override { testing::write(place_.path() / "text.txt", drawn_text(1500)); }
+  void SetUp() override { testing::write(place_.path() / "text.txt", sampled_text(1500)); }
 
   std::string study(const std::string& rest = "", const std::string& keep = "top: 3") const {
     return "model: {space: \"builtin:transformer?width=8&depth=2\"}\n"
@@ -83,8 +83,8 @@ TEST_F(TextStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
   EXPECT_GT(resumed, 5);
 }
 
-// Of one model and of a blend: what the package says of the raw text is what the study measured, and its ONNX file and
-// its source say the same.
+// For one model and for a blend, the package predicts raw text as the study measured it. Its ONNX file and its source
+// predict the same.
 TEST_F(TextStudy, LeavesAPackageThatPredictsAtEveryPosition) {
   for (const char* keep : {"top: 1", "top: 6, ensemble: 6"}) {
     SCOPED_TRACE(keep);
@@ -104,12 +104,12 @@ TEST_F(TextStudy, LeavesAPackageThatPredictsAtEveryPosition) {
     const auto raw = data::read_raw(package->data, (place_.path() / "text.txt").string(), real_file_system());
     ASSERT_TRUE(raw) << raw.error().text();
     const std::int64_t rows = raw->rows(), tested = package->data.split_rows[2];
-    const auto said = predictor->predict(raw->features);
+    const auto predicted = predictor->predict(raw->features);
     const auto width = static_cast<std::size_t>(predictor->outputs());
     ASSERT_EQ(width, 12U * 256U);
     const auto first = static_cast<std::size_t>(rows - tested);
     const auto assessed =
-        predictor->assess(std::span(said).subspan(first * width), std::span(raw->labels).subspan(first * 12), {});
+        predictor->assess(std::span(predicted).subspan(first * width), std::span(raw->labels).subspan(first * 12), {});
     const auto& test = view.ensemble ? view.ensemble->test : view.test;
     EXPECT_EQ(assessed.rows, tested * 12);
     for (const char* metric : {"loss", "accuracy", "perplexity"}) {
@@ -117,12 +117,12 @@ TEST_F(TextStudy, LeavesAPackageThatPredictsAtEveryPosition) {
     }
     EXPECT_FALSE(assessed.metrics.contains("roc_auc"));
 
-    // The token behind a prefix does not depend on what follows it.
+    // The token after a prefix does not depend on later tokens.
     std::vector<float> other(raw->features.begin(), raw->features.begin() + 12);
     other[9] = 'x';
     const auto changed = predictor->predict(other);
-    EXPECT_TRUE(std::equal(changed.begin(), changed.begin() + 9 * 256, said.begin()));
-    EXPECT_FALSE(std::equal(changed.begin() + 9 * 256, changed.end(), said.begin() + 9 * 256));
+    EXPECT_TRUE(std::equal(changed.begin(), changed.begin() + 9 * 256, predicted.begin()));
+    EXPECT_FALSE(std::equal(changed.begin() + 9 * 256, changed.end(), predicted.begin() + 9 * 256));
 
     const auto difference = onnx_difference(*package, *disk.read(kFolder + "/best/model.onnx", 0), 5);
     ASSERT_TRUE(difference) << difference.error().text();
@@ -134,7 +134,7 @@ TEST_F(TextStudy, LeavesAPackageThatPredictsAtEveryPosition) {
     const std::vector<float> seen = testing::predictions(folder.path(), {*source}, bytes);
     ASSERT_EQ(seen.size(), 3 * width);
     for (std::size_t i = 0; i < seen.size(); ++i) {
-      ASSERT_NEAR(static_cast<double>(seen[i]), said[i], 1e-4 * (1 + std::fabs(said[i]))) << i;
+      ASSERT_NEAR(static_cast<double>(seen[i]), predicted[i], 1e-4 * (1 + std::fabs(predicted[i]))) << i;
     }
   }
 }

@@ -9,9 +9,10 @@
 
 namespace lanista::runtime {
 
-// The engine's side.
+// For the engine.
 
-void TrialDispatcher::add_trial(std::unique_ptr<TrialSlot> slot, bool runs_alone, const std::vector<study::Measurement>& repeats) {
+void TrialDispatcher::add_trial(std::unique_ptr<TrialSlot> slot, bool runs_alone,
+                                const std::vector<study::Measurement>& repeats) {
   const TrialId trial = slot->job.trial;
   std::unique_lock lock(mutex_);
   helper_should_leave_ = true;
@@ -44,8 +45,8 @@ void TrialDispatcher::command(const engine::Command& command) {
     update_groups(*arranged);
   } else if (const auto* allowed = std::get_if<engine::Allow>(&command)) {
     allow(*allowed);
-  } else if (const auto* park = std::get_if<engine::PauseTrial>(&command)) {
-    if (const auto it = entries_.find(park->trial); it != entries_.end()) it->second.pause_requested = true;
+  } else if (const auto* pause = std::get_if<engine::PauseTrial>(&command)) {
+    if (const auto it = entries_.find(pause->trial); it != entries_.end()) it->second.pause_requested = true;
   } else if (const auto* asked = std::get_if<engine::Finish>(&command)) {
     finish(*asked);
   } else if (const auto* widen = std::get_if<engine::AcceptHelpers>(&command)) {
@@ -83,7 +84,8 @@ void TrialDispatcher::finish(const engine::Finish& finish) {
 
 std::optional<engine::Report> TrialDispatcher::next(double seconds) {
   std::unique_lock lock(mutex_);
-  report_arrived_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !reports_.empty() || failure_code_; });
+  report_arrived_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [&] { return !reports_.empty() || failure_code_; });
   if (failure_code_) return engine::ExecutorErrorReport{Error{*failure_code_, failure_text_.data(), ""}};
   if (reports_.empty()) return std::nullopt;
   engine::Report report = std::move(reports_.front());
@@ -106,7 +108,7 @@ void TrialDispatcher::drop_reports(TrialId trial) {
   });
 }
 
-// The workers' side.
+// For workers.
 
 void TrialDispatcher::open(std::int64_t workers) {
   const std::lock_guard lock(mutex_);
@@ -125,7 +127,8 @@ void TrialDispatcher::close() {
 std::optional<TrialDispatcher::WorkItem> TrialDispatcher::take() {
   std::unique_lock lock(mutex_);
   while (!closed_) {
-    const DispatchCapacity capacity{.workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_, .machines = machines_};
+    const DispatchCapacity capacity{
+        .workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_, .max_executables = max_executables_};
     Work work = is_dispatch_paused_ ? Work{} : next_work(entries_, capacity);
     if (!work.trials.empty()) {
       WorkItem item{std::move(work), {}};
@@ -190,7 +193,7 @@ void TrialDispatcher::fail_all(Code code, const char* reason) {
   worker_freed_.notify_all();
 }
 
-// Memory is short.
+// For a lack of memory.
 
 TrialDispatcher::Slots TrialDispatcher::take_idle_slots() {
   const std::lock_guard lock(mutex_);
@@ -232,7 +235,7 @@ std::unique_ptr<TrialSlot> TrialDispatcher::take_slot(TrialId trial) {
   return std::move(slots_.at(trial));
 }
 
-// Takes no memory: who gives back may have none.
+// Allocates no memory, because the caller may have run out of it.
 void TrialDispatcher::put_slot(std::unique_ptr<TrialSlot> slot) {
   const TrialId trial = slot->job.trial;
   DispatchEntry& entry = entries_.at(trial);

@@ -23,66 +23,74 @@
 
 namespace lanista::runtime {
 
-/// Where the engine and the workers meet: what is asked of trials, who has which of them in hand, and what they told.
+/// The object between engine and workers: commands for trials, the worker of each trial, and reports.
 ///
-/// One mutex guards all of it, and none of it is reached without. Slots of trials that nobody works on lie here; taking
-/// one makes the taker its only owner until it is given back. Thread-safe.
+/// One mutex guards everything. The dispatcher owns the slots of idle trials. A worker that takes a slot owns it alone
+/// until it returns it. Thread-safe.
 class TrialDispatcher {
  public:
+  /// Slots of trials.
   using Slots = std::vector<std::unique_ptr<TrialSlot>>;
-  /// Work with the slots of its trials, in their order; or, without any, help for another executor's trial.
+  /// Work with the slots of its trials, in order; or, without slots, help for another worker's trial.
   struct WorkItem {
-    Work work;
-    Slots slots;
-    std::string session = {};  ///< where helpers may share the steps of its one trial
-    std::optional<engine::HelpTrial> help = {};
-    bool cannot_help = false;  ///< the helper's word: it cannot
+    Work work;                                   ///< What to do.
+    Slots slots;                                 ///< Slots of work.trials.
+    std::string session = {};                    ///< Session in which helpers share the steps of its one trial.
+    std::optional<engine::HelpTrial> help = {};  ///< The trial to help.
+    bool cannot_help = false;                    ///< Set by the helper: it cannot help this trial.
   };
 
-  /// Programs have so many lanes, and each so many machines (DispatchCapacity). Nothing is handed out before open(). `on_evict` is
-  /// called, under the board's mutex, with every slot that goes before the board does, and so is `on_ready`, if there is
-  /// one, where next() has something.
+  /// Programs have `lanes` lanes, and at most `max_executables` copies (DispatchCapacity). No work is given before
+  /// open(). `on_evict` is called, under the mutex, for every slot that is removed before the dispatcher is.
+  /// `on_ready`, if set, is called when next() has a report.
   explicit TrialDispatcher(std::int64_t lanes, std::function<void(TrialSlot&)> on_evict = {},
-                      std::function<void()> on_ready = {}, std::int64_t machines = 0)
-      : lanes_(lanes), machines_(machines), on_evict_(std::move(on_evict)), on_ready_(std::move(on_ready)) {}
+                           std::function<void()> on_ready = {}, std::int64_t max_executables = 0)
+      : lanes_(lanes),
+        max_executables_(max_executables),
+        on_evict_(std::move(on_evict)),
+        on_ready_(std::move(on_ready)) {}
 
-  // The engine's side.
+  // For the engine.
 
-  /// A trial comes, or comes back: what was not heard of it is forgotten, and it tells first what it `repeats`. It may
-  /// be here before the worker that parked or abandoned it has let go of it, which is waited for. Nothing happens where
-  /// the board is broken: next() tells why.
+  /// Adds a trial, or one that returns. Its unread reports of before are dropped, and it reports `repeats` first. If a
+  /// worker still has an earlier slot of the trial, the call waits for it. A failed dispatcher ignores the call; next()
+  /// returns the error.
   void add_trial(std::unique_ptr<TrialSlot> slot, bool runs_alone, const std::vector<study::Measurement>& repeats);
+  /// Applies a command.
   void command(const engine::Command& command);
-  /// The next report, waiting at most `seconds`; of a broken board that it is.
+  /// The next report; waits at most `seconds`. A failed dispatcher returns its error.
   std::optional<engine::Report> next(double seconds);
 
-  // The workers' side.
+  // For workers.
 
-  /// So many workers are there.
+  /// Sets the number of workers and begins to give out work.
   void open(std::int64_t workers);
-  /// Nobody is waited for any more: take() gives nothing, and who trains is told to leave off.
+  /// Ends all work: take() returns nothing, and running trials are abandoned.
   void close();
-  /// What a free worker does next; waits for it. None: the board was closed.
+  /// Waits for the next work item of a free worker. nullopt: the dispatcher is closed.
   std::optional<WorkItem> take();
+  /// Returns a work item with its slots.
   void return_item(WorkItem item);
-  /// A report that is lost would be waited for, so without memory for one there are no more at all.
+  /// Adds a report. If there is no memory for it, the dispatcher fails, because the engine would wait for the report.
   void post(engine::Report report);
-  /// For good.
+  /// Fails the dispatcher permanently; next() returns this error.
   void fail_all(Code code, const char* reason);
-  /// Who helps leaves at the end of an epoch: there is something else to do, or may be.
+  /// Whether a helper must stop at the end of its epoch, because there may be other work.
   const std::atomic<bool>& helper_should_leave() const { return helper_should_leave_; }
-  /// Or at once.
+  /// Whether a helper must stop at once.
   const std::atomic<bool>& helper_must_stop() const { return helper_must_stop_; }
-  /// Everything is to be saved, nothing trained.
+  /// Whether states are saved and nothing trains.
   const std::atomic<bool>& pausing() const { return pausing_; }
 
-  // Memory is short.
+  // For a lack of memory.
 
-  /// The slots that nobody works on and that have a state in memory; to be given back.
+  /// The slots of idle trials with a state in memory. The caller returns them.
   Slots take_idle_slots();
+  /// Returns the slots of take_idle_slots().
   void return_idle_slots(Slots slots);
-  /// Nothing is handed out until wake(); what was, is waited for.
+  /// Gives out no work until resume_dispatch(), and waits for all work items that are out.
   void pause_dispatch();
+  /// Gives out work again.
   void resume_dispatch();
 
  private:
@@ -97,25 +105,25 @@ class TrialDispatcher {
   void drop_reports(TrialId trial);
   void notify_report_ready();
 
-  const std::int64_t lanes_, machines_;
+  const std::int64_t lanes_, max_executables_;
   const std::function<void(TrialSlot&)> on_evict_;
   const std::function<void()> on_ready_;
   std::atomic<bool> pausing_ = false;
   std::atomic<bool> helper_should_leave_ = false, helper_must_stop_ = false;
 
-  std::mutex mutex_;  // guards all that follows
+  std::mutex mutex_;  // Guards all that follows.
   std::condition_variable work_changed_, report_arrived_, worker_freed_;
   DispatchEntries entries_;
-  std::map<TrialId, std::unique_ptr<TrialSlot>> slots_;  // of every ticket; null while a worker has it in hand
+  std::map<TrialId, std::unique_ptr<TrialSlot>> slots_;  // Slot of every entry; null while a worker has it.
   std::deque<engine::Report> reports_;
   std::int64_t workers_ = 0, busy_ = 0, num_items_ = 0;
-  std::optional<engine::HelpTrial> help_;  // to be given
-  bool is_helping_ = false;                // somebody does
-  bool is_dispatch_paused_ = true;  // nothing is handed out
+  std::optional<engine::HelpTrial> help_;  // Command for a free worker.
+  bool is_helping_ = false;                // A worker helps.
+  bool is_dispatch_paused_ = true;         // No work is given out.
   bool closed_ = false;
   bool is_pause_reported_ = false;
   std::optional<Code> failure_code_;
-  std::array<char, 200> failure_text_{};  // an array, since it may be told that there is no memory
+  std::array<char, 200> failure_text_{};  // An array, because the cause may be a lack of memory.
 };
 
 }  // namespace lanista::runtime

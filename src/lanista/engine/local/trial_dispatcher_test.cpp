@@ -60,13 +60,13 @@ TEST(TrialDispatcher, DropsUnreadReportsOfATrialThatReturns) {
 
   dispatcher.add_trial(slot_of(1, 1), false, {measured(1, 1)});
 
-  std::vector<std::pair<std::uint32_t, std::int64_t>> told;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> reported;
   while (const auto report = dispatcher.next(0)) {
     const auto* epoch = std::get_if<engine::EpochReport>(&*report);
     ASSERT_NE(epoch, nullptr);
-    told.emplace_back(epoch->measurement.trial.value, epoch->measurement.epoch);
+    reported.emplace_back(epoch->measurement.trial.value, epoch->measurement.epoch);
   }
-  EXPECT_EQ(told, (std::vector<std::pair<std::uint32_t, std::int64_t>>{{2, 7}, {1, 1}}));
+  EXPECT_EQ(reported, (std::vector<std::pair<std::uint32_t, std::int64_t>>{{2, 7}, {1, 1}}));
 }
 
 TEST(TrialDispatcher, KeepsItsFirstFailure) {
@@ -83,21 +83,21 @@ TEST(TrialDispatcher, KeepsItsFirstFailure) {
   }
 }
 
-// Workers that train nothing, and an engine that asks for anything at any moment: nobody ever holds a trial that
-// another holds, and every trial tells its epochs once, in order, and one end.
+// Workers that train nothing, and an engine with random commands at random times. No two workers ever hold one trial,
+// and every trial reports its epochs once, in order, and one end.
 TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
   constexpr std::uint32_t kTrials = 60;
   constexpr std::int64_t kEpochs = 5;
-  // Of all seeds: how often depends on whether both workers have a core.
+  // Summed over all seeds, because the number depends on the cores of both workers.
   std::atomic<int> together = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Rng rng = Rng(seed).split("board");
     TrialDispatcher dispatcher(3);
-    std::array<std::atomic<bool>, kTrials + 1> in_hand{};
+    std::array<std::atomic<bool>, kTrials + 1> is_held{};
     std::atomic<int> held_twice = 0;
     const auto worker = [&] {
       while (auto item = dispatcher.take()) {
-        for (const auto& slot : item->slots) held_twice += in_hand[slot->job.trial.value].exchange(true) ? 1 : 0;
+        for (const auto& slot : item->slots) held_twice += is_held[slot->job.trial.value].exchange(true) ? 1 : 0;
         together += item->slots.size() > 1 ? 1 : 0;
         for (const auto& slot : item->slots) {
           const TrialId trial = slot->job.trial;
@@ -114,7 +114,7 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
             }
           }
         }
-        for (const auto& slot : item->slots) in_hand[slot->job.trial.value] = false;
+        for (const auto& slot : item->slots) is_held[slot->job.trial.value] = false;
         dispatcher.return_item(*std::move(item));
       }
     };
@@ -122,8 +122,8 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
     for (int i = 0; i < 2; ++i) workers.emplace_back(worker);
     dispatcher.open(2);
 
-    std::map<TrialId, std::int64_t> allowed, told;  // of the open ones
-    std::set<TrialId> parking, ending;
+    std::map<TrialId, std::int64_t> allowed, reported;  // of the open ones
+    std::set<TrialId> pausing, ending;
     std::uint32_t next = 0, ended = 0, rested = 0;
     while (ended < kTrials) {
       if (next < kTrials && allowed.size() < 8) {
@@ -136,23 +136,23 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
           auto& parts = arrange.changes.parts;
           if (parts.empty() || rng.bernoulli(0.1)) parts.push_back({std::ssize(parts), {}});
           parts.back().trials.push_back(id);
-          const bool goes_on = epochs < kEpochs && !parking.contains(id) && !ending.contains(id);
-          if (goes_on) arrange.allow.push_back({id, ++epochs});
+          const bool continues = epochs < kEpochs && !pausing.contains(id) && !ending.contains(id);
+          if (continues) arrange.allow.push_back({id, ++epochs});
         }
         dispatcher.command(arrange);
       }
       std::vector<TrialId> gone;
       for (auto& [id, epochs] : allowed) {
-        if (parking.contains(id) || ending.contains(id) || !rng.bernoulli(0.3)) continue;
+        if (pausing.contains(id) || ending.contains(id) || !rng.bernoulli(0.3)) continue;
         if (epochs < kEpochs) {
           dispatcher.command(engine::Allow{id, ++epochs});
-        } else if (told[id] == kEpochs) {
+        } else if (reported[id] == kEpochs) {
           dispatcher.command(engine::Finish{id, false, false});
           ending.insert(id);
         }
         if (epochs > 0 && epochs < kEpochs && rng.bernoulli(0.1)) {
           dispatcher.command(engine::PauseTrial{id});
-          parking.insert(id);
+          pausing.insert(id);
         } else if (rng.bernoulli(0.03)) {
           dispatcher.command(engine::Finish{id, false, true});
           gone.push_back(id);
@@ -160,7 +160,7 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
       }
       for (const TrialId id : gone) {
         allowed.erase(id);
-        parking.erase(id);
+        pausing.erase(id);
         ending.erase(id);
         ++ended;
       }
@@ -168,19 +168,19 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
         if (const auto* epoch = std::get_if<engine::EpochReport>(&*report)) {
           const study::Measurement& m = epoch->measurement;
           if (!allowed.contains(m.trial)) continue;
-          ASSERT_EQ(m.epoch, ++told[m.trial]) << "of trial " << m.trial.value;
+          ASSERT_EQ(m.epoch, ++reported[m.trial]) << "of trial " << m.trial.value;
           ASSERT_LE(m.epoch, allowed.at(m.trial));
         } else if (const auto* end = std::get_if<engine::FinishedReport>(&*report)) {
           if (!allowed.contains(end->trial)) continue;
           ASSERT_TRUE(ending.erase(end->trial) == 1);
-          ASSERT_EQ(told[end->trial], kEpochs);
+          ASSERT_EQ(reported[end->trial], kEpochs);
           allowed.erase(end->trial);
           ++ended;
         } else if (const auto* rest = std::get_if<engine::TrialPausedReport>(&*report)) {
           if (!allowed.contains(rest->trial)) continue;
-          ASSERT_TRUE(parking.erase(rest->trial) == 1);
+          ASSERT_TRUE(pausing.erase(rest->trial) == 1);
           ASSERT_EQ(rest->epoch, allowed.at(rest->trial));
-          ASSERT_EQ(rest->epoch, told[rest->trial]);
+          ASSERT_EQ(rest->epoch, reported[rest->trial]);
           dispatcher.add_trial(slot_of(rest->trial.value, rest->epoch), false, {});
           dispatcher.command(engine::Allow{rest->trial, rest->epoch});
           ++rested;

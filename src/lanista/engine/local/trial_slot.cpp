@@ -12,26 +12,27 @@ namespace {
 
 using Weights = std::shared_ptr<const train::StartWeights>;
 
-/// A start as its job tells it.
-struct Told {
+/// One start of a job: the start itself or a start candidate.
+struct StartSource {
   const study::Start& start;
   const std::optional<zoo::TransferPlan>& transfer;
   const std::optional<graph::Graph>& parent;
 };
 
-/// The plan with the units that the loss would miss most.
-Result<zoo::TransferPlan> plan_by_loss(const engine::Job& job, const Told& told, const train::TrainerState& state,
-                                       const graph::OpTable& ops, const ScoreUnits& score) {
-  if (!score) return Error{Code::kInvalidArgument, "nobody says which units the loss would miss", ""};
-  const auto scores = score(*told.parent, state.tensors);
-  if (scores) return engine::plan_by_scores(job, told.start, *told.parent, *scores, ops);
+/// The transfer plan that keeps the units with the most influence on the loss.
+Result<zoo::TransferPlan> plan_by_loss(const engine::Job& job, const StartSource& source,
+                                       const train::TrainerState& state, const graph::OpTable& ops,
+                                       const ScoreUnits& score) {
+  if (!score) return Error{Code::kInvalidArgument, "no function scores the units of the parent", ""};
+  const auto scores = score(*source.parent, state.tensors);
+  if (scores) return engine::plan_by_scores(job, source.start, *source.parent, *scores, ops);
   if (scores.error().code == Code::kResourceExhausted) return scores.error();
-  return *told.transfer;
+  return *source.transfer;
 }
 
-Result<Weights> read_weights(const store::CheckpointStore& files, const engine::Job& job, const Told& told,
+Result<Weights> read_weights(const store::CheckpointStore& files, const engine::Job& job, const StartSource& source,
                              const graph::OpTable& ops, const ScoreUnits& score) {
-  const auto& [start, transfer, parent] = told;
+  const auto& [start, transfer, parent] = source;
   auto stored = files.get(start.address);
   if (!stored) {
     return Error{stored.error().code,
@@ -40,7 +41,7 @@ Result<Weights> read_weights(const store::CheckpointStore& files, const engine::
   }
   train::TrainerState state{std::move(stored->tensors), std::move(stored->facts), {}};
   if (transfer && parent) {
-    LANISTA_ASSIGN(const zoo::TransferPlan plan, plan_by_loss(job, told, state, ops, score));
+    LANISTA_ASSIGN(const zoo::TransferPlan plan, plan_by_loss(job, source, state, ops, score));
     return train::transfer_weights(std::move(state), plan, job.model, ops, job.trial_seed);
   }
   const bool carried = start.optimizer == study::kOptimizerCarried;
@@ -59,7 +60,7 @@ Result<std::shared_ptr<const train::StartWeights>> read_start(const store::Check
 ScoreUnits unit_scorer_of(train::TrainerInput input) {
   return [input = std::move(input)](const graph::Graph& parent,
                                     std::span<const Tensor> weights) -> Result<engine::UnitScores> {
-    const kernels::FlushToZero as_workers;  // part of the numerics
+    const kernels::FlushToZero as_workers;  // part of the numeric class
     train::TrainerInput of_parent = input;
     of_parent.model = parent;
     try {
@@ -70,8 +71,9 @@ ScoreUnits unit_scorer_of(train::TrainerInput input) {
   };
 }
 
-Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files, const engine::Job& job,
-                                                   const graph::OpTable& ops, const ScoreUnits& score) {
+Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files,
+                                                                      const engine::Job& job, const graph::OpTable& ops,
+                                                                      const ScoreUnits& score) {
   std::vector<train::AlternativeStartWeights> out = alternatives_of(job);
   for (std::size_t i = 0; i < job.race.alternatives.size(); ++i) {
     const engine::StartRaceSetup::Alternative& rival = job.race.alternatives[i];

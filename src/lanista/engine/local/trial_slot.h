@@ -13,11 +13,11 @@
 #include "lanista/base/result.h"
 #include "lanista/engine/core/executor.h"
 #include "lanista/engine/core/warm_start.h"
-#include "lanista/engine/local/spilled_state.h"
 #include "lanista/engine/local/dispatch.h"
-#include "lanista/search/study/trial.h"
-#include "lanista/exec/train/trial_run.h"
+#include "lanista/engine/local/spilled_state.h"
 #include "lanista/exec/train/data_parallel_session.h"
+#include "lanista/exec/train/trial_run.h"
+#include "lanista/search/study/trial.h"
 
 namespace lanista::runtime {
 

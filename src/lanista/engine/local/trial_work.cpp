@@ -1,19 +1,19 @@
 #include "lanista/engine/local/trial_work.h"
 
 #include <algorithm>
-#include <new>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
 
-#include "lanista/io/formats/safetensors.h"
-#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
 #include "lanista/engine/local/span_meter.h"
 #include "lanista/engine/local/tune_searcher.h"
+#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
 #include "lanista/exec/train/select_check.h"
 #include "lanista/exec/train/start_race.h"
 #include "lanista/exec/train/tuning.h"
+#include "lanista/io/formats/safetensors.h"
 
 namespace lanista::runtime {
 namespace {
@@ -289,7 +289,7 @@ PreEpochSearch pre_epoch_search_of(const train::TrialRun& run) {
 
 // A search is completed or dropped: an interrupted one leaves the trial unchanged.
 std::vector<TrialSlot*> TrialWork::run_pre_epoch_searches(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
-                                              const std::atomic<bool>& pausing) {
+                                                          const std::atomic<bool>& pausing) {
   std::erase_if(lanes, [&](TrialSlot* slot) {
     const PreEpochSearch branches = pre_epoch_search_of(*slot->run);
     if (branches == nullptr) return false;

@@ -9,15 +9,15 @@
 #include "lanista/base/clock.h"
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/exec/program/backend.h"
-#include "lanista/exec/program/opaque.h"
 #include "lanista/engine/local/frozen_parts.h"
 #include "lanista/engine/local/group_pool.h"
 #include "lanista/engine/local/shared_epochs.h"
 #include "lanista/engine/local/trial_dispatcher.h"
 #include "lanista/engine/local/trial_slot.h"
+#include "lanista/exec/program/backend.h"
+#include "lanista/exec/program/opaque.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/io/store/checkpoints.h"
 
 namespace lanista::runtime {

@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
+#include "lanista/io/studyfile/tuning_space.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/sampler/strategy.h"
-#include "lanista/io/studyfile/tuning_space.h"
 
 namespace lanista::runtime {
 namespace {
 
-/// Samplers propose trials: here each is a try of one epoch, of a model that nobody trains, whose metric is its speed.
+/// The metric of a try. Samplers propose trials; here each trial is a try of one epoch, and no model is trained.
 constexpr const char* kSpeed = "speed";
 
 Result<std::shared_ptr<const mutate::ModelSpace>> no_models() {
@@ -24,10 +24,11 @@ Result<std::shared_ptr<const mutate::ModelSpace>> no_models() {
   return std::make_shared<const mutate::ModelSpace>(std::move(models));
 }
 
-/// A sampler that has heard of these tries, in their order, those that run as under way.
-Result<std::unique_ptr<strategy::Sampler>> told(const strategy::StrategyPlugin& plugin, const Options& options,
-                                                const strategy::Context& context, study::Proposal proposal,
-                                                std::span<const study::Try> tries) {
+/// A sampler that has observed these tries in order; running ones count as active.
+Result<std::unique_ptr<strategy::Sampler>> observed_sampler(const strategy::StrategyPlugin& plugin,
+                                                            const Options& options, const strategy::Context& context,
+                                                            study::Proposal proposal,
+                                                            std::span<const study::Try> tries) {
   LANISTA_ASSIGN(auto sampler, plugin.make(context, options));
   std::uint32_t id = 0;
   for (const study::Try& tried : tries) {
@@ -44,7 +45,7 @@ Result<std::unique_ptr<strategy::Sampler>> told(const strategy::StrategyPlugin& 
   return sampler;
 }
 
-/// The space's parameters as the run has them now.
+/// The current values of the space's parameters.
 space::Sample setting_now(const study::Recipe& recipe, const space::SearchSpace& space) {
   const nlohmann::json values = study::recipe_json(recipe);
   space::Sample now;
@@ -54,9 +55,9 @@ space::Sample setting_now(const study::Recipe& recipe, const space::SearchSpace&
   return now;
 }
 
-/// A setting, and the same in every other batch: where noise is what is left, that is worth trying before the rate goes
-/// down (Smith et al., arXiv 1711.00489).
-std::vector<space::Sample> settings_at_hand(const space::Sample& now, const space::Domain* batches) {
+/// The current setting, and the same with every other batch size: with small gradients against their noise, a larger
+/// batch is an alternative to a lower rate (Smith et al., arXiv 1711.00489).
+std::vector<space::Sample> first_settings(const space::Sample& now, const space::Domain* batches) {
   std::vector<space::Sample> out{now};
   if (batches == nullptr) return out;
   const std::int64_t count = space::domain_size(*batches).value_or(0);
@@ -69,25 +70,25 @@ std::vector<space::Sample> settings_at_hand(const space::Sample& now, const spac
   return out;
 }
 
-/// What the rules' searcher proposes.
+/// The searcher that the rules name.
 Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::SearchSpace space, space::Sample now,
                                           const Rng& rng) {
   if (rules.searcher == "marginal") return study::propose_one_parameter(std::move(space), std::move(now), rng);
   const auto plugins = strategy::builtin_strategies();
   const auto plugin = std::ranges::find(plugins, rules.searcher, &strategy::StrategyPlugin::name);
   if (plugin == plugins.end()) {
-    return Error{Code::kInvalidArgument, "'" + rules.searcher + "' proposes no settings",
+    return Error{Code::kInvalidArgument, "'" + rules.searcher + "' cannot propose settings",
                  "train.tune.mltuner.searcher"};
   }
   LANISTA_ASSIGN(const Options options, resolve_options(Options::object(), plugin->options));
   LANISTA_ASSIGN(auto models, no_models());
   const strategy::Context context{std::move(models), std::move(space), {{true, kSpeed}}, 1, rng};
-  LANISTA_ASSIGN(const auto fresh, plugin->make(context, options));  // what it refuses is refused now
+  LANISTA_ASSIGN(const auto fresh, plugin->make(context, options));  // reports invalid options now
   LANISTA_ASSIGN(const strategy::Suggestion first, fresh->sample_proposals(1));
   if (first.proposals().empty()) return study::ProposeSetting([](auto) { return std::nullopt; });
   return study::ProposeSetting([plugin = *plugin, options, context, like = first.proposals().front()](
                                    std::span<const study::Try> tries) -> std::optional<space::Sample> {
-    const auto sampler = told(plugin, options, context, like, tries);
+    const auto sampler = observed_sampler(plugin, options, context, like, tries);
     if (!sampler) return std::nullopt;
     const auto next = (*sampler)->sample_proposals(1);
     if (!next) return std::nullopt;
@@ -112,7 +113,7 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(searches));
   const auto& params = space.parameters();
   const auto batch = std::ranges::find(params, "batch", &space::Parameter::name);
-  const std::vector<space::Sample> first = settings_at_hand(now, batch == params.end() ? nullptr : &batch->domain);
+  const std::vector<space::Sample> first = first_settings(now, batch == params.end() ? nullptr : &batch->domain);
   LANISTA_ASSIGN(auto searcher, searcher_of(rules, std::move(space), now, rng));
   if (rules.halving == 0 || searches == 0) return searcher;
   return study::ProposeSetting(

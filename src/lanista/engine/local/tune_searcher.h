@@ -1,8 +1,8 @@
 #pragma once
 
 #include "lanista/base/result.h"
-#include "lanista/search/tuning/tuner.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/search/tuning/tuner.h"
 
 namespace lanista::runtime {
 

@@ -1,5 +1,5 @@
-// Studies whose trials tune themselves, really trained: the same with any workers and lanes, killed or not, and a
-// trial's schedule played back is the trial.
+// Studies with tune searches and real training. They are equal with any workers and lanes, killed or not. Replaying a
+// trial's schedule gives the trial.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
+#include "lanista/engine/local/repeat.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/search/tuning/tuner.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
-#include "lanista/engine/local/repeat.h"
 #include "support/engine/local/study_process.h"
-#include "lanista/search/tuning/tuner.h"
 
 namespace lanista::runtime {
 namespace {
@@ -41,14 +41,14 @@ std::string batches() {
   return text.replace(text.find(before), before.size(), "batch: [8, 16, 32]");
 }
 
-/// Trials whose batch follows their gradient noise, which are told so early that a kill meets what they measured.
+/// Trials with an adaptive batch, measured so early that a kill falls between measurements.
 const std::string kAdaptive =
     "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], lr: \"log(0.005, 0.05)\"}}\n"
     "train: {epochs: 12, schedule: cosine}\n"
     "data: {source: \"synthetic:blobs?rows=180&classes=3&features=4&seed=1\", batch: \"adaptive(4, 32)\"}\n"
     "strategy: {name: random, slots: 2}\nkeep: {top: 8, checkpoint_every: 0s}\n";
 
-/// A search whose best two trials are tuned behind it; with rests, which it ends.
+/// A search with refinements of its best two trials, and with paused trials that it ends.
 const std::string kStaged =
     "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], lr: \"log(0.01, 0.3)\", "
     "label_smoothing: \"range(0, 0.1)\"}}\n"
@@ -67,7 +67,7 @@ const std::string kAgain =
 constexpr std::int64_t kTrials = 4, kStagedTrials = 6;
 
 Result<engine::RunResult> run(FileSystem& fs, const std::string& text, std::int64_t workers,
-                            std::int64_t trials = kTrials) {
+                              std::int64_t trials = kTrials) {
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
 }
 
@@ -117,8 +117,8 @@ TEST(TuneStudy, OfEverySearcherIsTheSameWithAnyWorkers) {
   }
 }
 
-// A race at the beginning leaves the batch alone; later ones begin with the setting at hand in every batch, and look no
-// further than twenty times its rate.
+// The first search keeps the batch size. Later ones begin with the current setting in every batch size, and search up
+// to twenty times its rate.
 TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
   MemoryFileSystem one, three;
   const auto ran = run(one, batches(), 1);
@@ -162,7 +162,7 @@ TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
   expect_played_back(one);
 }
 
-// What a trial did it does again, by what it is told or by measuring once more.
+// A trial repeats its schedule, from its records or by measuring again.
 TEST(TuneStudy, WithAdaptiveBatchesIsTheSameWithAnyWorkersAndOnReplay) {
   MemoryFileSystem one, three;
   const auto ran = run(one, kAdaptive, 1);
@@ -203,7 +203,7 @@ TEST(TuneStudy, OfASecondStageIsTheSameWithAnyWorkers) {
     ASSERT_FALSE(trial.measurements.empty());
     const auto& branches = trial.measurements.front().branches;
     EXPECT_EQ(trial.proposal.is_refinement, trial.id.value > 4);
-    EXPECT_EQ(branches.empty(), !trial.proposal.is_refinement) << "who tunes itself tells what it tried";
+    EXPECT_EQ(branches.empty(), !trial.proposal.is_refinement) << "a refinement reports its tries";
   }
   EXPECT_EQ(*fingerprint(three), *fingerprint(one));
 }
@@ -233,11 +233,11 @@ TEST(TuneStudy, OfTheStrategyIsTheSameWithAnyWorkers) {
 }
 
 TEST(TuneStudy, ReplaysAFoundScheduleAsTheTrial) {
-  MemoryFileSystem all, finals;
+  MemoryFileSystem all, refined;
   ASSERT_TRUE(run(all, study("random", ", halving: 0, second_look: 2, sequential: 3"), 2));
   expect_played_back(all);
-  ASSERT_TRUE(run(finals, kStaged, 2, kStagedTrials));
-  expect_played_back(finals);
+  ASSERT_TRUE(run(refined, kStaged, 2, kStagedTrials));
+  expect_played_back(refined);
 }
 
 void expect_resumes_from_every_change(const std::string& text, std::int64_t trials) {

@@ -25,10 +25,10 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/remote/process_executor.h"
-#include "support/engine/local/data_parallel_trials_support.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/local/worker_process.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "support/engine/local/data_parallel_trials_support.h"
 
 namespace lanista::runtime {
 namespace {
@@ -36,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uid_t kVictim = 54321, kAttacker = 54322;
-constexpr std::int64_t kPlantedBytes = 1 << 20;
+constexpr std::int64_t kAttackBytes = 1 << 20;
 
 void become(uid_t user) {
   if (::setgroups(0, nullptr) != 0 || ::setgid(user) != 0 || ::setuid(user) != 0) ::_exit(9);
@@ -93,7 +93,7 @@ void put_line(int out, const std::string& text) {
   static_cast<void>(!::write(out, line.data(), line.size()));
 }
 
-/// What the attacker tried so far, in memory that it shares with the test.
+/// Number of attempts of the attacker, in memory shared with the test.
 struct Tries {
   std::atomic<int> folders, sockets, processes;
 };
@@ -111,16 +111,16 @@ class Attacker {
   }
 
   /// Files as a leader of earlier versions made them, with its lock, and folders as this version makes them.
-  static std::vector<std::string> planted(const std::string& prefix) {
+  static std::vector<std::string> attack_files(const std::string& prefix) {
     std::vector<std::string> paths;
     for (int i = 0; i < 8; ++i) paths.push_back(prefix + std::to_string(i));
     return paths;
   }
   void plant() const {
     ::umask(0);
-    for (const std::string& path : planted(prefix_)) {
+    for (const std::string& path : attack_files(prefix_)) {
       const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0666);
-      if (file < 0 || ::ftruncate(file, kPlantedBytes) != 0) continue;
+      if (file < 0 || ::ftruncate(file, kAttackBytes) != 0) continue;
       struct flock lock {};
       lock.l_type = F_WRLCK;
       lock.l_whence = SEEK_SET;
@@ -129,7 +129,7 @@ class Attacker {
     }
     const std::string folder = prefix_ + "0123456789abcdef";
     ::mkdir(folder.c_str(), 0777);
-    static_cast<void>(!::symlink(planted(prefix_)[0].c_str(), (folder + "/0").c_str()));
+    static_cast<void>(!::symlink(attack_files(prefix_)[0].c_str(), (folder + "/0").c_str()));
     static_cast<void>(!::symlink(folder.c_str(), (prefix_ + "fedcba9876543210").c_str()));
     ::mkfifo((prefix_ + "00000000ffffffff").c_str(), 0666);
   }
@@ -257,17 +257,17 @@ TEST(TwoUsers, NeitherChangeNorReadEachOthersStudies) {
     wanted = text_of(train_all(**WorkerExecutor::create(one, data, nn::Operators(), disk, clock), jobs_of_two_users()));
   }
   const std::string prefix = "/dev/shm/lanista-" + hash_text(folder + "/control/workers.sock").hex() + "-";
-  const std::vector<std::string> planted = Attacker::planted(prefix);
+  const std::vector<std::string> attack_files = Attacker::attack_files(prefix);
   Tries& tries = shared_tries();
   {
     Child attacker(kAttacker, [&](int out) {
       Attacker other(folder, tries, out);
       other.plant();
-      put_line(out, "planted");
+      put_line(out, "attacked");
       other.attack();
     });
-    ASSERT_EQ(attacker.line(), "planted");
-    for (const std::string& path : planted) ASSERT_EQ(fs::file_size(path), kPlantedBytes);
+    ASSERT_EQ(attacker.line(), "attacked");
+    for (const std::string& path : attack_files) ASSERT_EQ(fs::file_size(path), kAttackBytes);
     for (const std::int64_t width : {std::int64_t{2}, study::kAutoWidth}) {
       Child victim(kVictim, [&](int out) { run_study(folder, width, out); });
       EXPECT_EQ(victim.line(), wanted);
@@ -279,15 +279,15 @@ TEST(TwoUsers, NeitherChangeNorReadEachOthersStudies) {
     EXPECT_GT(tries.sockets, 0);
     EXPECT_GT(tries.processes, 0);
   }
-  for (const std::string& path : planted) {
-    EXPECT_TRUE(bytes_of_file(path) == std::string(kPlantedBytes, '\0')) << path << " has received data";
+  for (const std::string& path : attack_files) {
+    EXPECT_TRUE(bytes_of_file(path) == std::string(kAttackBytes, '\0')) << path << " has received data";
   }
-  // Nothing of the study is left in shared memory, and all that the other user planted is there.
+  // Nothing of the study is left in shared memory, and all files of the other user are there.
   std::set<std::string> left;
   for (const auto& entry : fs::directory_iterator("/dev/shm")) {
     if (entry.path().string().starts_with(prefix)) left.insert(entry.path().string());
   }
-  EXPECT_EQ(left.size(), planted.size() + 3);
+  EXPECT_EQ(left.size(), attack_files.size() + 3);
   for (const std::string& path : left) {
     struct stat facts {};
     EXPECT_TRUE(::lstat(path.c_str(), &facts) == 0 && facts.st_uid == kAttacker) << path;

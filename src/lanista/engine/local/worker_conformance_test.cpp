@@ -6,13 +6,13 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/executor_conformance.h"
-#include "lanista/engine/remote/process_executor.h"
-#include "support/engine/remote/wire_executor.h"
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/engine/local/device_pool.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/local/worker_process.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "lanista/model/mutate/model_space.h"
+#include "support/engine/core/executor_conformance.h"
+#include "support/engine/remote/wire_executor.h"
 
 namespace lanista::engine::testing {
 namespace {

@@ -12,30 +12,30 @@
 #include <vector>
 
 #include "lanista/base/memory_budget.h"
-#include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/engine/local/crash_marks.h"
 #include "lanista/engine/local/frozen_parts.h"
 #include "lanista/engine/local/group_pool.h"
 #include "lanista/engine/local/member_metrics.h"
-#include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 #include "lanista/engine/local/shared_epochs.h"
-#include "lanista/exec/pipeline_parallel/stage_process_pool.h"
 #include "lanista/engine/local/trial_dispatcher.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/engine/local/trial_work.h"
-#include "lanista/model/autodiff/training_step.h"
-#include "lanista/io/store/checkpoints.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/exec/pipeline_parallel/pipeline_backend.h"
+#include "lanista/exec/pipeline_parallel/stage_process_pool.h"
 #include "lanista/exec/train/fork.h"
+#include "lanista/io/store/checkpoints.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::runtime {
 namespace {
 
-// A trial that was running in this many crashes of the process is not tried again.
+// A trial that was active in this many crashes of the process is not tried again.
 constexpr int kMaxCrashes = 2;
 
 constexpr std::size_t kMaxIdleGroups = 64;
 
-constexpr std::int64_t kMaxDefaultWorkers = 64;  // that workers are begun for, unless somebody asks for more
+constexpr std::int64_t kMaxDefaultWorkers = 64;  // cores that get a worker by default
 
 std::int64_t default_workers() {
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
@@ -48,13 +48,14 @@ std::int64_t default_memory() {
   return pages > 0 && page > 0 ? pages / 4 * 3 * page : std::numeric_limits<std::int64_t>::max();
 }
 
-/// Lanes that programs are made with.
+/// Lanes of each program.
 std::int64_t lanes_per_program(const schedule::Machine& machine) {
   return machine.lanes > 0 ? machine.lanes : step::kDefaultLanes;
 }
 
-/// Of shared epochs: no more than a quarter of the memory.
-std::int64_t epoch_cache_bytes(const schedule::Machine& machine, const data::Dataset& data, const WorkerOptions& options) {
+/// Most bytes of shared epochs: a quarter of the memory.
+std::int64_t epoch_cache_bytes(const schedule::Machine& machine, const data::Dataset& data,
+                               const WorkerOptions& options) {
   return std::min(options.shared_epoch_bytes, machine.bytes / 4 / (std::ssize(data.spec().folds) + 1));
 }
 
@@ -66,18 +67,21 @@ Result<const nn::Backend*> backend_of(const engine::WorkerConfig& worker_config,
     if (kernels::isa_name(isa) == worker_config.isa) return &nn::cpu_backend(isa);
     here += (here.empty() ? "" : ", ") + std::string(kernels::isa_name(isa));
   }
-  return Error{Code::kFailedPrecondition, "the study is trained at level " + worker_config.isa + "; this CPU has " + here, ""};
+  return Error{Code::kFailedPrecondition,
+               "the study is trained at level " + worker_config.isa + "; this CPU has " + here, ""};
 }
 
-Result<void> check_brief(const engine::WorkerConfig& worker_config, const data::DataSpec& data, const nn::Backend& backend) {
+Result<void> check_brief(const engine::WorkerConfig& worker_config, const data::DataSpec& data,
+                         const nn::Backend& backend) {
   if (worker_config.data.hash && *worker_config.data.hash != data.hash) {
     return Error{Code::kFailedPrecondition,
-                 "the study's data hash to " + worker_config.data.hash->hex() + ", those here to " + data.hash.hex(),
+                 "the data of the study have the hash " + worker_config.data.hash->hex() + ", the data here have " +
+                     data.hash.hex(),
                  worker_config.data.source};
   }
   if (!worker_config.numeric_class.empty() && worker_config.numeric_class != backend.numeric_class()) {
     return Error{Code::kFailedPrecondition,
-                 "the study's numbers are of class " + worker_config.numeric_class + ", those here of " +
+                 "the study has numeric class " + worker_config.numeric_class + ", this process has " +
                      std::string(backend.numeric_class()),
                  ""};
   }
@@ -86,22 +90,26 @@ Result<void> check_brief(const engine::WorkerConfig& worker_config, const data::
   return programs.ok() ? Result<void>() : programs.error();
 }
 
-bool has_stage_processes(const engine::WorkerConfig& worker_config) { return worker_config.pipeline_processes || !worker_config.pipeline_hosts.empty(); }
-
-pipeline::Link link_of(const engine::WorkerConfig& worker_config) {
-  return worker_config.pipeline_hosts.empty() ? pipeline::Link{0, 0}
-                                      : pipeline::Link{1e-6 * worker_config.link_us, 1e9 * worker_config.link_gb_per_second};
+bool has_stage_processes(const engine::WorkerConfig& worker_config) {
+  return worker_config.pipeline_processes || !worker_config.pipeline_hosts.empty();
 }
 
-/// Precondition: the hosts and programs of the brief were checked (WorkerExecutor::create).
+pipeline::Link link_of(const engine::WorkerConfig& worker_config) {
+  return worker_config.pipeline_hosts.empty()
+             ? pipeline::Link{0, 0}
+             : pipeline::Link{1e-6 * worker_config.link_us, 1e9 * worker_config.link_gb_per_second};
+}
+
+/// Precondition: WorkerExecutor::create has checked hosts and programs of the configuration.
 StageHosts stage_hosts_of(const engine::WorkerConfig& worker_config) {
   if (worker_config.pipeline_hosts.empty()) return local_stage_hosts();
   const auto programs = engine::programs_of_hosts(worker_config.pipeline_hosts, worker_config.pipeline_programs);
-  LANISTA_CHECK(programs.ok(), "the hosts of the brief were checked");
+  LANISTA_CHECK(programs.ok(), "the configured hosts were checked");
   return remote_stage_hosts(engine::stage_launchers(worker_config.pipeline_hosts, *programs));
 }
 
-std::shared_ptr<StudyMarks> crash_marks_of(const engine::WorkerConfig& worker_config, const WorkerOptions& options, FileSystem& fs) {
+std::shared_ptr<StudyMarks> crash_marks_of(const engine::WorkerConfig& worker_config, const WorkerOptions& options,
+                                           FileSystem& fs) {
   if (!worker_config.crash_marks || options.marks) return options.marks;
   return std::make_shared<StudyMarks>(fs, worker_config.study_folder);
 }
@@ -112,7 +120,7 @@ struct WorkerExecutor::Impl {
   const schedule::Machine wanted;
   const data::Dataset& data;
   StageProcessPool stage_processes;
-  const PipelineBackend pipelines;  // where a trial may have several threads or processes
+  const PipelineBackend pipelines;  // used if a trial has several threads or processes
   const nn::Backend& backend;
   nn::Operators operators;
   graph::OpTable step_ops;
@@ -121,21 +129,23 @@ struct WorkerExecutor::Impl {
   SharedEpochs epochs;
   FrozenParts frozen;
   GroupPool groups;
-  const std::shared_ptr<StudyMarks> marks;  // null: there are none
+  const std::shared_ptr<StudyMarks> marks;  // null: no crash marks
   const std::size_t first_worker;
   const std::function<void(std::span<const TrialId>)> on_training;
-  std::string thread_failure;  // why the system gave none
+  std::string thread_failure;  // why the system gave no thread
   TrialDispatcher dispatcher;
   TrialWork trial_work;
   MemberMetrics measured_members;
-  std::vector<std::jthread> threads;  // last: joined before the rest goes
+  std::vector<std::jthread> threads;  // last member: joined before the others are destroyed
 
   Impl(const engine::WorkerConfig& worker_config, const data::Dataset& d, const nn::Backend& b, nn::Operators all,
        const WorkerOptions& options, FileSystem& f, const Clock& clock)
       : wanted(machine_of(worker_config)),
         data(d),
         stage_processes(stage_hosts_of(worker_config), [this](const LostRank& lost) { report_lost_rank(lost); }),
-        pipelines(b, {.ranks = worker_config.pipeline, .process_pool = has_stage_processes(worker_config) ? &stage_processes : nullptr, .link = link_of(worker_config)}),
+        pipelines(b, {.ranks = worker_config.pipeline,
+                      .process_pool = has_stage_processes(worker_config) ? &stage_processes : nullptr,
+                      .link = link_of(worker_config)}),
         backend(worker_config.pipeline == 1 && options.backend != nullptr ? b : pipelines),
         operators(std::move(all)),
         step_ops(step::training_ops(operators.table())),
@@ -177,18 +187,18 @@ struct WorkerExecutor::Impl {
             [this](engine::Report report) { dispatcher.post(std::move(report)); }, [this] { spill_idle_trials(); }),
         measured_members(checkpoints, [this](const engine::Job& job) { return trial_work.trainer_input(job); }) {}
 
-  /// Of a place of a trial's pipeline: what is lost is a step.
+  /// Reports a lost rank of a pipeline; one step is repeated.
   void report_lost_rank(const LostRank& lost) {
     dispatcher.post(engine::WorkerReport{0,
-                                    lost.process,
-                                    false,
-                                    "lost a place of a pipeline, which " + lost.reason + "; the step is done again",
-                                    {},
-                                    0,
-                                    lost.host});
+                                         lost.process,
+                                         false,
+                                         "lost a rank of a pipeline, which " + lost.reason + "; the step is repeated",
+                                         {},
+                                         0,
+                                         lost.host});
   }
 
-  /// As many as the system gives.
+  /// Starts as many workers as the system allows.
   void start_workers(const std::function<void()>& before_thread) {
     try {
       for (std::int64_t i = 0; i < wanted.workers; ++i) {
@@ -201,7 +211,7 @@ struct WorkerExecutor::Impl {
     dispatcher.open(std::ssize(threads));
   }
 
-  /// The wall around all that is not a trial's.
+  /// Runs a worker thread. An exception that is not a trial's fails the executor.
   void worker(std::size_t number) {
     try {
       work(number);
@@ -210,7 +220,7 @@ struct WorkerExecutor::Impl {
     } catch (const std::exception& e) {
       dispatcher.fail_all(Code::kInternal, e.what());
     } catch (...) {
-      dispatcher.fail_all(Code::kInternal, "a worker threw what is no exception");
+      dispatcher.fail_all(Code::kInternal, "a worker threw an object that is not a std::exception");
     }
   }
 
@@ -218,7 +228,8 @@ struct WorkerExecutor::Impl {
     kernels::set_flush_to_zero();
     while (auto item = dispatcher.take()) {
       if (item->help) {
-        item->cannot_help = !trial_work.help(*item->help, dispatcher.helper_should_leave(), dispatcher.helper_must_stop());
+        item->cannot_help =
+            !trial_work.help(*item->help, dispatcher.helper_should_leave(), dispatcher.helper_must_stop());
       } else {
         record_running(number, item->work.trials);
         trial_work.run(*item, number, dispatcher.pausing());
@@ -233,14 +244,14 @@ struct WorkerExecutor::Impl {
     if (on_training && !trials.empty()) on_training(trials);
   }
 
-  /// States of trials that nobody works on give their memory back.
+  /// Moves the states of idle trials to the checkpoint store.
   void spill_idle_trials() {
     auto idle = dispatcher.take_idle_slots();
     for (const auto& slot : idle) trial_work.spill(*slot);
     dispatcher.return_idle_slots(std::move(idle));
   }
 
-  /// On the present thread, with whatever it throws as an error.
+  /// Measures on the calling thread; exceptions become errors.
   Result<std::map<std::string, double>> try_measure(std::span<const engine::EvaluatedMember> members, data::Part part) {
     try {
       return measured_members.measure(members, part);
@@ -251,8 +262,8 @@ struct WorkerExecutor::Impl {
     }
   }
 
-  /// Short of memory, it is tried once more where nothing else holds any, so that its end does not depend on who works
-  /// beside it.
+  /// If memory is short, it measures again while nothing else holds memory, so that the result does not depend on other
+  /// trials.
   Result<std::map<std::string, double>> measure(std::span<const engine::EvaluatedMember> members, data::Part part) {
     auto result = try_measure(members, part);
     if (result || result.error().code != Code::kResourceExhausted) return result;
@@ -296,8 +307,9 @@ schedule::Machine WorkerExecutor::machine() const {
 }
 
 schedule::Machine machine_of(const engine::WorkerConfig& worker_config) {
-  const std::int64_t each = std::max<std::int64_t>(1, worker_config.pipeline);  // threads of a worker
-  return {.workers = worker_config.workers > 0 ? worker_config.workers : std::max<std::int64_t>(1, default_workers() / each),
+  const std::int64_t each = std::max<std::int64_t>(1, worker_config.pipeline);  // threads of one worker
+  return {.workers =
+              worker_config.workers > 0 ? worker_config.workers : std::max<std::int64_t>(1, default_workers() / each),
           .lanes = std::min(worker_config.lanes, static_cast<std::int64_t>(CrashMarks::kMaxLanes)),
           .bytes = worker_config.memory_bytes > 0 ? worker_config.memory_bytes : default_memory()};
 }
@@ -334,14 +346,14 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
     slot->state = train::TrainerState{std::move(stored.tensors), std::move(stored.facts), std::move(stored.kept)};
     if (job.fork) {
       LANISTA_ASSIGN(slot->state, train::own_or_forked_state(*std::move(slot->state), job.fork->from, job.trial_seed,
-                                                       job.fork->measurements));
+                                                             job.fork->measurements));
     }
     LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));
     slot->epochs_done = std::ssize(repeated);
   } else if (job.start) {
     LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, job, impl_->step_ops, score));
   }
-  // Behind its first step a trial has had its race.
+  // After its first step the start race of a trial is over.
   const auto began = [&] { return slot->state && slot->state->facts.contains("race"); };
   if (job.race.steps > 0 && repeated.empty() && !began()) {
     LANISTA_ASSIGN(slot->alternative_starts, read_alternatives(impl_->checkpoints, job, impl_->step_ops, score));
@@ -356,7 +368,7 @@ std::optional<engine::Report> WorkerExecutor::next(double seconds) { return impl
 
 Result<std::map<std::string, double>> WorkerExecutor::measure(std::span<const engine::EvaluatedMember> members,
                                                               data::Part part) {
-  const kernels::FlushToZero as_workers;  // part of the numerics
+  const kernels::FlushToZero as_workers;  // part of the numeric class
   return impl_->measure(members, part);
 }
 

@@ -13,11 +13,11 @@
 
 #include "lanista/base/clock.h"
 #include "lanista/base/file_system.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/executor.h"
 #include "lanista/engine/remote/worker_config.h"
 #include "lanista/exec/program/backend.h"
 #include "lanista/exec/program/opaque.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/plan/grouping/plan.h"
 #include "lanista/search/study/metric.h"
 

@@ -38,21 +38,23 @@ TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
 }
 
 // Ours and the caller's, of the validation part in training and of the test part in the end.
-/// The CPU's, as a device that wants many threads and few machines for a program.
+/// The CPU backend, as a device that needs many threads and few copies of a program.
 class FewExecutablesBackend final : public nn::Backend {
  public:
   std::string_view name() const override { return "few"; }
   std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
-  nn::Capability capability() const override { return {.workers = 12, .prefers_many_lanes = true, .max_executables = 2}; }
+  nn::Capability capability() const override {
+    return {.workers = 12, .prefers_many_lanes = true, .max_executables = 2};
+  }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     ++compiled;
     return nn::cpu_backend().compile(train, infer, options);
   }
   mutable std::atomic<int> compiled = 0;
 };
 
-TEST_F(WorkerExecutorTest, OfADeviceHasFewMachinesForAProgramAndTheSameBits) {
+TEST_F(WorkerExecutorTest, UsesFewExecutablesOnADeviceWithTheSameBits) {
   const FewExecutablesBackend device;
   WorkerOptions options;
   options.backend = &device;
@@ -74,7 +76,7 @@ TEST_F(WorkerExecutorTest, OfADeviceHasFewMachinesForAProgramAndTheSameBits) {
   EXPECT_LE(device.compiled, 2);
 }
 
-TEST_F(WorkerExecutorTest, MeasuresWhatTheBriefNames) {
+TEST_F(WorkerExecutorTest, MeasuresConfiguredMetrics) {
   WorkerOptions options;
   options.own_metrics = {{.name = "rows", .compute = [](const study::Scored& scored) {
                             return static_cast<double>(scored.labels.size());

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/engine/local/worker_test_support.h"
 
 namespace lanista::runtime {
@@ -44,7 +44,7 @@ TEST_F(WorkerMemory, SpillsIdleTrialsToTheStoreWhenMemoryIsShort) {
 
     expect_trained(*executor, 3);
 
-    // Nothing but parking writes here. Who goes on takes its file away.
+    // Only spilled states are written here. A trial that resumes removes its file.
     EXPECT_GT(counting.calls(), 0);
     EXPECT_EQ(*disk.list(folder_ + "/ckpt"), std::vector<std::string>());
   }
@@ -69,7 +69,7 @@ TEST_F(WorkerMemory, ReportsAStoreThatCannotHoldASpilledTrial) {
       return;
     }
   }
-  FAIL() << "nobody was told";
+  FAIL() << "no report arrived";
 }
 
 TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
@@ -86,7 +86,7 @@ TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
   ASSERT_TRUE(std::holds_alternative<engine::FailureReport>(*report));
 }
 
-// Programs that wait for trials, and trials that wait for verdicts, hold the memory that a test wants.
+// Programs that wait for trials, and trials that wait for verdicts, hold the memory that a test needs.
 TEST_F(WorkerMemory, TestsInTheMemoryOfWaitingTrials) {
   const auto step_ops = step::training_ops(ops_.table());
   const Sizes sizes = sizes_of(input(job(1), step_ops));
@@ -120,7 +120,7 @@ TEST_F(WorkerMemory, TestsInTheMemoryOfWaitingTrials) {
   EXPECT_EQ(tested.size(), 1U);
 }
 
-/// The identity, or out of memory if somebody says so.
+/// The identity, or out of memory if a flag is set.
 struct MemoryHungryOperator {
   std::shared_ptr<std::atomic<bool>> dry;
   template <class T>
@@ -134,7 +134,7 @@ struct MemoryHungryOperator {
   }
 };
 
-TEST_F(WorkerMemory, TurnsWhateverATestThrowsIntoAnError) {
+TEST_F(WorkerMemory, TurnsExceptionsOfATestIntoErrors) {
   const auto dry = std::make_shared<std::atomic<bool>>(false);
   graph::OpDef thirsty;
   thirsty.name = "thirsty";
@@ -182,9 +182,9 @@ class ClockThatThrows final : public Clock {
 /// The first end of a trial, or of the executor.
 std::optional<engine::Report> first_end(WorkerExecutor& executor) {
   while (auto report = executor.next(20)) {
-    const bool goes_on =
+    const bool continues =
         std::holds_alternative<engine::EpochReport>(*report) || std::holds_alternative<engine::SpanReport>(*report);
-    if (!goes_on) return report;
+    if (!continues) return report;
   }
   return std::nullopt;
 }
@@ -211,9 +211,8 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
   }
 }
 
-// The same where steps come in chunks: the clock is looked at around each, then for the checkpoints behind it, and for
-// spans of work at the end of the epoch. Four looks go before: two around the making of the program, two when the
-// trials are admitted.
+// The same with chunks of steps. The clock is read around each chunk, for the checkpoints after it, and for spans at
+// the end of the epoch. Four earlier reads are around the making of the program, and when trials are admitted.
 TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
   for (int looks = 4; looks < 36; ++looks) {
     const ClockThatThrows clock(looks);
@@ -222,7 +221,7 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
     auto executor = make(worker_config, real_file_system(), clock);
     for (std::uint32_t id = 1; id <= 2; ++id) ASSERT_TRUE(executor->start(job(id)));
     executor->command(engine::UpdateGroups{.changes = {{{1, {TrialId{1}, TrialId{2}}}}},
-                                      .allow = {{TrialId{1}, kEpochs}, {TrialId{2}, kEpochs}}});
+                                           .allow = {{TrialId{1}, kEpochs}, {TrialId{2}, kEpochs}}});
 
     const auto end = first_end(*executor);
 

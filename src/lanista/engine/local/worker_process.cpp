@@ -5,13 +5,13 @@
 
 #include "lanista/base/clock.h"
 #include "lanista/base/file_system.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/local/worker_executor.h"
+#include "lanista/io/data/dataset.h"
 
 namespace lanista::runtime {
 namespace {
 
-/// Everything behind an executor, in order of construction.
+/// Everything that an executor needs, in order of construction.
 struct WorkerProcessState {
   explicit WorkerProcessState(data::Dataset opened) : data(std::move(opened)) {}
   RealClock clock;
@@ -23,13 +23,15 @@ struct WorkerProcessState {
 
 engine::MakeWorkerExecutor make_process_worker(const nn::Operators& operators) {
   return [operators](const engine::WorkerConfig& worker_config,
-                     engine::ReportActiveTrials tell) -> Result<std::shared_ptr<engine::Executor>> {
+                     engine::ReportActiveTrials report) -> Result<std::shared_ptr<engine::Executor>> {
     FileSystem& fs = real_file_system();
-    LANISTA_ASSIGN(data::Dataset data, data::open(worker_config.data.config(), worker_config.data.folder, fs, worker_config.data.repetitions));
+    LANISTA_ASSIGN(data::Dataset data, data::open(worker_config.data.config(), worker_config.data.folder, fs,
+                                                  worker_config.data.repetitions));
     auto state = std::make_shared<WorkerProcessState>(std::move(data));
     WorkerOptions options;
-    options.on_training = std::move(tell);
-    LANISTA_ASSIGN(state->executor, WorkerExecutor::create(worker_config, state->data, operators, fs, state->clock, options));
+    options.on_training = std::move(report);
+    LANISTA_ASSIGN(state->executor,
+                   WorkerExecutor::create(worker_config, state->data, operators, fs, state->clock, options));
     return std::shared_ptr<engine::Executor>(state, state->executor.get());
   };
 }

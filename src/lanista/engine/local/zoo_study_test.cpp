@@ -4,10 +4,10 @@
 #include <filesystem>
 
 #include "lanista/engine/core/warm_start.h"
-#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/trial_slot.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "support/engine/local/study_runs.h"
 #include "support/io/zoo/test_store.h"
 
 namespace lanista::runtime {

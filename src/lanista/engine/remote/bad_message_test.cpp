@@ -11,10 +11,10 @@
 
 #include "lanista/base/frame.h"
 #include "lanista/engine/remote/messages.h"
-#include "support/engine/remote/crashing_executor.h"
 #include "lanista/engine/remote/worker_fleet.h"
 #include "lanista/engine/remote/worker_protocol.h"
 #include "lanista/ipc/worker_socket.h"
+#include "support/engine/remote/crashing_executor.h"
 
 namespace lanista::engine::testing {
 namespace {
@@ -60,7 +60,8 @@ LaunchWorker launch_speaking(std::function<void(Channel&)> work, std::string bui
   };
 }
 
-FleetOptions fleet_options(double seconds, double ready_leases = 60, std::size_t max_unread_bytes = std::size_t{256} << 20) {
+FleetOptions fleet_options(double seconds, double ready_leases = 60,
+                           std::size_t max_unread_bytes = std::size_t{256} << 20) {
   FleetOptions how;
   how.lease_seconds = seconds;
   how.ready_leases = ready_leases;
@@ -68,17 +69,17 @@ FleetOptions fleet_options(double seconds, double ready_leases = 60, std::size_t
   return how;
 }
 
-/// Why the first worker of a fleet is lost. `meanwhile` is called with every look at the fleet.
+/// Why the first worker of a fleet is lost. `on_poll` is called with every poll of the fleet.
 std::string loss_reason_of(const std::function<void(Channel&)>& work, const Clock& clock, const std::string& folder,
-                    FleetOptions how = fleet_options(2), const std::function<void(WorkerFleet&)>& meanwhile = {}) {
+                           FleetOptions how = fleet_options(2), const std::function<void(WorkerFleet&)>& on_poll = {}) {
   how.socket = folder + "/workers.sock";
   how.remote_launchers = {{"bad", launch_speaking(work)}};
   const auto fleet = *WorkerFleet::begin(how, clock);
   const double until = clock.now() + 120;
   while (clock.now() < until) {
-    const auto news = fleet->next(0.1);
-    if (meanwhile) meanwhile(*fleet);
-    if (news && std::holds_alternative<Fleet::Lost>(*news)) return std::get<Fleet::Lost>(*news).reason;
+    const auto event = fleet->next(0.1);
+    if (on_poll) on_poll(*fleet);
+    if (event && std::holds_alternative<Fleet::Lost>(*event)) return std::get<Fleet::Lost>(*event).reason;
   }
   return "nothing";
 }
@@ -133,15 +134,15 @@ TEST_F(BadMessageTest, DoesNotBlockTrialsIfNeverReady) {
 TEST_F(BadMessageTest, IsAcceptedAsLastMessage) {
   const Error full{Code::kResourceExhausted, "No space left on device", "/study/ckpt"};
   auto executor = executor_with({{"full", launch_speaking([&](Channel& channel) {
-                               send_all(channel, WireKind::kReady, "1\n");
-                               while (true) {
-                                 const auto message = channel.receive(60);
-                                 const bool starts =
-                                     message && static_cast<WireKind>(message->kind) == WireKind::kStart;
-                                 if (!message || starts) break;
-                               }
-                               send_all(channel, WireKind::kBroken, with_token(2, encode(full)));
-                             })}});
+                                    send_all(channel, WireKind::kReady, "1\n");
+                                    while (true) {
+                                      const auto message = channel.receive(60);
+                                      const bool starts =
+                                          message && static_cast<WireKind>(message->kind) == WireKind::kStart;
+                                      if (!message || starts) break;
+                                    }
+                                    send_all(channel, WireKind::kBroken, with_token(2, encode(full)));
+                                  })}});
   ASSERT_TRUE(executor->start(short_job(1)));
   const auto ready = executor->next(60);
   ASSERT_TRUE(ready);
@@ -176,20 +177,20 @@ TEST_F(BadMessageTest, IsDroppedForMessagesOutOfOrder) {
             }),
             "(bad) was dropped: it sent a message of kind 2 twice");
   EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, ""); }),
-            "(bad) was dropped: it sent what is no message (it has no number)");
+            "(bad) was dropped: it sent an invalid message (its number is missing)");
   EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, "1\n{}"); }),
             "(bad) was dropped: it sent a message of kind 40 with a text");
   EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, std::string(100, '1')); }),
-            "(bad) was dropped: it sent what is no message (a message of 100 bytes; allowed: up to 64 for kind 40)");
+            "(bad) was dropped: it sent an invalid message (a message of 100 bytes; allowed: up to 64 for kind 40)");
 }
 
-TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutAQuestion) {
+TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutARequest) {
   auto executor = executor_with({{"bad", launch_speaking([](Channel& channel) {
-                               send_all(channel, WireKind::kReady, "1\n");
-                               const auto answer = encode_measured_metrics({{"test_accuracy", 1}});
-                               send_all(channel, WireKind::kAnswer, with_token(2, answer));
-                               while (!channel.closed()) static_cast<void>(channel.receive(1));
-                             })}});
+                                    send_all(channel, WireKind::kReady, "1\n");
+                                    const auto answer = encode_measured_metrics({{"test_accuracy", 1}});
+                                    send_all(channel, WireKind::kAnswer, with_token(2, answer));
+                                    while (!channel.closed()) static_cast<void>(channel.receive(1));
+                                  })}});
   ASSERT_TRUE(executor->start(short_job(1)));
   std::string reason;
   while (reason.empty()) {
@@ -197,7 +198,7 @@ TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutAQuestion) {
     ASSERT_TRUE(report);
     if (const auto* lost = std::get_if<WorkerReport>(&*report)) reason = lost->reason;
   }
-  EXPECT_EQ(reason, "(bad) was dropped: it answered a question that was not asked");
+  EXPECT_EQ(reason, "(bad) was dropped: it answered a measurement that was not requested");
 }
 
 TEST_F(BadMessageTest, IsDroppedForHeartbeatsWithoutEnd) {

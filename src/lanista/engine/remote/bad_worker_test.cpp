@@ -13,7 +13,7 @@
 namespace lanista::engine::testing {
 namespace {
 
-/// A fake whose behaviour a test changes.
+/// A fake executor with behaviour that a test changes.
 struct Misbehaviour {
   std::function<void(Report&)> report = {};
   bool ignores_pauses = false;
@@ -53,7 +53,8 @@ class BadWorkerTest : public ProcessExecutorTest {
     };
   }
   /// Two workers; every process of the second one behaves so.
-  std::unique_ptr<ProcessExecutor> executor_with_bad_worker(const Misbehaviour& misbehaviour, double lease_seconds = 20) {
+  std::unique_ptr<ProcessExecutor> executor_with_bad_worker(const Misbehaviour& misbehaviour,
+                                                            double lease_seconds = 20) {
     WorkerConfig worker_config;
     worker_config.study_folder = folder_;
     worker_config.workers = 2;
@@ -125,8 +126,8 @@ TEST_F(BadWorkerTest, IsDroppedForATrialThatItDoesNotHave) {
                  "reported trial 77");
 }
 
-TEST_F(BadWorkerTest, IsDroppedForAPauseThatWasNotAskedFor) {
-  expect_dropped({.report = [](Report& report) { report = AllPausedReport{}; }}, "a pause that was not asked for");
+TEST_F(BadWorkerTest, IsDroppedForAnUnrequestedPause) {
+  expect_dropped({.report = [](Report& report) { report = AllPausedReport{}; }}, "a pause that was not requested");
 }
 
 TEST_F(BadWorkerTest, LosesItsTrialsIfStopped) {
@@ -168,7 +169,7 @@ TEST_F(BadWorkerTest, IsLostIfItDoesNotAnswerAPause) {
   EXPECT_EQ(reason, "did not answer a pause within 2.0 s (run.lease_seconds)");
 }
 
-TEST_F(BadWorkerTest, DoesNotBlockPauseWithQuestion) {
+TEST_F(BadWorkerTest, DoesNotBlockPauseDuringMeasurement) {
   std::atomic<int> pause = 0;
   WorkerConfig worker_config;
   worker_config.study_folder = folder_;

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::int64_t kMaxWidth = 8;  ///< Largest run.width.
 constexpr const char* kSharedMemory = "/dev/shm";
-constexpr double kDefaultSerialFraction = 0.1;      ///< Share of a step, if it was not measured.
-constexpr double kJoinSeconds = 0.001;      ///< Seconds that a trial loses when its helpers change.
-constexpr double kMinRelativeChange = 0.1;    ///< Change of a step's seconds.
+constexpr double kDefaultSerialFraction = 0.1;  ///< Share of a step, if it was not measured.
+constexpr double kJoinSeconds = 0.001;          ///< Seconds that a trial loses when its helpers change.
+constexpr double kMinRelativeChange = 0.1;      ///< Change of a step's seconds.
 constexpr std::size_t kMaxWorkersForPolicy =
     32;  ///< Most workers for the policy that looks ahead, which needs 1 ms then.
 

@@ -11,8 +11,8 @@
 
 #include "lanista/base/private_folder.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/engine/remote/leases.h"
 #include "lanista/engine/forecast/timing_history.h"
+#include "lanista/engine/remote/leases.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/plan/elastic/helpers.h"
 #include "lanista/plan/elastic/width_tuner.h"

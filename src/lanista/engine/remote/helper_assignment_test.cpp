@@ -27,8 +27,8 @@ using Assigned = std::map<std::size_t, TrialId>;
 Job job_to_send(std::uint32_t id, std::int64_t shards = 4) {
   Job job;
   job.trial = TrialId{id};
-  job.model = *graph::parse(
-      "%0 = input(shape=[64])\n%1 = linear(%0, out=512)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
+  job.model =
+      *graph::parse("%0 = input(shape=[64])\n%1 = linear(%0, out=512)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
   job.recipe.epochs = 100;
   job.recipe.batch = 128;
   job.recipe.lr = 0.001 * id;
@@ -55,7 +55,7 @@ class HelperAssignmentTest : public ::testing::Test {
   std::vector<std::pair<std::size_t, Command>> sent_commands() {
     std::vector<std::pair<std::size_t, Command>> commands;
     assignment->send(*leases, ready, now,
-                  [&](std::size_t worker, const Command& command) { commands.emplace_back(worker, command); });
+                     [&](std::size_t worker, const Command& command) { commands.emplace_back(worker, command); });
     return commands;
   }
   /// An epoch of ten steps.

@@ -21,7 +21,7 @@ TEST(HostName, SanitizesForeignNames) {
   EXPECT_EQ(sanitize_host_name("a\x1b[2Jb\nc d\x7f\te"), "a?[2Jb?c?d??e");
   EXPECT_EQ(sanitize_host_name(std::string("n\0de", 4)), "n?de");
   EXPECT_EQ(sanitize_host_name("n\xc3\xb6"
-                       "de"),
+                               "de"),
             "n??de");
   EXPECT_EQ(sanitize_host_name(std::string(1000, 'n')), std::string(64, 'n'));
   EXPECT_EQ(sanitize_host_name(""), "");
@@ -32,11 +32,11 @@ TEST(HostName, SanitizesForeignNames) {
 }
 
 TEST(HostName, IsPartOfHello) {
-  const auto heard = decode_hello(encode(Hello{kWorkerProtocol, "b", 7, "node\x1b 2"}));
-  ASSERT_TRUE(heard);
-  EXPECT_EQ(heard->host, "node\x1b 2") << "whoever uses it makes it plain";
-  EXPECT_EQ(heard->process, 7);
-  // A build before says none, and is to be told that it is another one.
+  const auto received = decode_hello(encode(Hello{kWorkerProtocol, "b", 7, "node\x1b 2"}));
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->host, "node\x1b 2") << "its users sanitize it";
+  EXPECT_EQ(received->process, 7);
+  // An older build sends none, and must receive the error about its version.
   const auto before = decode_hello(R"({"protocol": 2, "build": "a", "process": 7})");
   ASSERT_TRUE(before);
   EXPECT_EQ(before->host, "");

@@ -7,11 +7,11 @@
 namespace lanista::engine {
 namespace {
 
-/// A file that a report tells of.
+/// The file that a report names, or empty.
 std::string file_of(const Report& report) {
   if (const auto* saved = std::get_if<CheckpointReport>(&report)) return saved->address;
   if (const auto* finished = std::get_if<FinishedReport>(&report)) return finished->weights;
-  if (const auto* parked = std::get_if<TrialPausedReport>(&report)) return parked->address;
+  if (const auto* paused = std::get_if<TrialPausedReport>(&report)) return paused->address;
   return {};
 }
 
@@ -45,7 +45,8 @@ Job Leases::job_to_send(const Lease& lease) {
   return job;
 }
 
-Result<std::optional<Report>> Leases::accept_report(std::size_t worker, std::uint64_t token, Report report, double now) {
+Result<std::optional<Report>> Leases::accept_report(std::size_t worker, std::uint64_t token, Report report,
+                                                    double now) {
   const auto trial = trial_of(report);
   if (!trial) return std::optional<Report>();
   const auto it = leases_.find(*trial);
@@ -61,8 +62,8 @@ Result<std::optional<Report>> Leases::accept_report(std::size_t worker, std::uin
     if (number <= lease.num_reported_epochs) return std::optional<Report>();
     if (number > lease.num_reported_epochs + 1) {
       return Error{Code::kInternal,
-                   "a worker tells epoch " + std::to_string(number) + " of trial " + std::to_string(trial->value) +
-                       " where epoch " + std::to_string(lease.num_reported_epochs + 1) + " was due",
+                   "a worker reported epoch " + std::to_string(number) + " of trial " + std::to_string(trial->value) +
+                       " when epoch " + std::to_string(lease.num_reported_epochs + 1) + " was due",
                    ""};
     }
     lease.num_reported_epochs = number;
@@ -75,7 +76,7 @@ Result<std::optional<Report>> Leases::accept_report(std::size_t worker, std::uin
   } else if (auto* span = std::get_if<SpanReport>(&report)) {
     span->worker = static_cast<std::int64_t>(worker);
   } else {
-    leases_.erase(it);  // it has failed, ended or was parked
+    leases_.erase(it);  // it failed, ended or paused
   }
   return std::optional<Report>(std::move(report));
 }
@@ -86,7 +87,7 @@ bool Leases::retry_from_older(TrialId trial, std::uint64_t token, const Error& e
   if (error.code != Code::kDataLoss && error.code != Code::kNotFound) return false;
   lease->checkpoint = lease->checkpoint == lease->job.checkpoint ? "" : lease->job.checkpoint;
   lease->saved_step = 0;
-  lease->session.clear();  // its worker will have heard of none
+  lease->session.clear();  // its next worker has no session
   lease->is_sent = false;
   return true;
 }
@@ -167,7 +168,8 @@ std::size_t Leases::least_loaded(const std::vector<bool>& excluded_workers) cons
   const std::vector<std::int64_t> trials = trials_per_worker();
   std::size_t best = trials.size();
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if ((excluded_workers.empty() || !excluded_workers[i]) && (best == trials.size() || trials[i] < trials[best])) best = i;
+    if ((excluded_workers.empty() || !excluded_workers[i]) && (best == trials.size() || trials[i] < trials[best]))
+      best = i;
   }
   if (best < trials.size()) return best;
   return static_cast<std::size_t>(std::ranges::min_element(trials) - trials.begin());

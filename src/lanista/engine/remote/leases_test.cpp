@@ -23,8 +23,8 @@ Report epoch(std::uint32_t id, std::int64_t number) { return EpochReport{{TrialI
 
 /// Whether it is passed on.
 bool accepts(Leases& leases, std::size_t worker, std::uint64_t token, const Report& report) {
-  const auto heard = leases.accept_report(worker, token, report, 0);
-  return heard && heard->has_value();
+  const auto accepted = leases.accept_report(worker, token, report, 0);
+  return accepted && accepted->has_value();
 }
 
 TEST(Leases, AreSpreadOverWorkersEvenly) {
@@ -42,14 +42,14 @@ TEST(Leases, IgnoresReportsWithOtherTokens) {
   const std::uint64_t lost = leases.send(lease, 0);
   ASSERT_TRUE(accepts(leases, 0, lost, epoch(1, 1)));
   leases.mark_lost(0, false, "was killed", 1);
-  EXPECT_FALSE(accepts(leases, 0, lost, epoch(1, 2))) << "nobody has it";
+  EXPECT_FALSE(accepts(leases, 0, lost, epoch(1, 2))) << "no worker has it";
   const std::uint64_t token = leases.send(*leases.find(TrialId{1}), 2);
 
   EXPECT_FALSE(accepts(leases, 0, lost, epoch(1, 2)));
   EXPECT_FALSE(accepts(leases, 0, lost, FailureReport{TrialId{1}, 2, "late"}));
   EXPECT_FALSE(accepts(leases, 0, lost, FinishedReport{TrialId{1}, {}, "abc"}));
   EXPECT_FALSE(accepts(leases, 1, token, epoch(1, 2))) << "of another worker";
-  EXPECT_FALSE(accepts(leases, 0, token, epoch(1, 1))) << "told before";
+  EXPECT_FALSE(accepts(leases, 0, token, epoch(1, 1))) << "reported before";
 
   EXPECT_TRUE(accepts(leases, 0, token, epoch(1, 2)));
   EXPECT_TRUE(accepts(leases, 0, token, FinishedReport{TrialId{1}, {}, "abc"}));
@@ -74,10 +74,10 @@ TEST(Leases, RefusesUnexpectedEpoch) {
   Leases leases(1);
   const std::uint64_t token = leases.send(leases.grant(job(1)), 0);
 
-  const auto heard = leases.accept_report(0, token, epoch(1, 2), 0);
+  const auto accepted = leases.accept_report(0, token, epoch(1, 2), 0);
 
-  ASSERT_FALSE(heard);
-  EXPECT_EQ(heard.error().code, Code::kInternal);
+  ASSERT_FALSE(accepted);
+  EXPECT_EQ(accepted.error().code, Code::kInternal);
 }
 
 TEST(Leases, ResumesFromLastThenOlderCheckpoints) {
@@ -117,11 +117,11 @@ TEST(Leases, ReportsLostSecondsPerTrial) {
 
   EXPECT_EQ(loss.restarted_trials.size(), 3U);
   EXPECT_EQ(loss.costs, (std::map<TrialId, double>{{TrialId{1}, 8.0}, {TrialId{2}, 10.0}}))
-      << "nobody had heard of trial 3, and the tests' reports come at 0";
+      << "no worker had received trial 3, and the reports arrive at time 0";
   EXPECT_EQ(loss.seconds, 10);
 }
 
-// The culprit is known when it crashes a process a second time, alone; whoever was with it the first time goes on.
+// The cause is known when a trial crashes a process a second time, alone; the other trials continue.
 TEST(Leases, FailsOnlyCrashingTrial) {
   Leases leases(1);
   for (const std::uint32_t id : {1U, 2U, 3U}) leases.send(leases.grant(job(id)), 0);
@@ -131,7 +131,7 @@ TEST(Leases, FailsOnlyCrashingTrial) {
   EXPECT_EQ(loss.restarted_trials.size(), 3U);
   EXPECT_TRUE(Leases::job_to_send(*leases.find(TrialId{1})).alone);
   EXPECT_TRUE(Leases::job_to_send(*leases.find(TrialId{2})).alone);
-  EXPECT_FALSE(Leases::job_to_send(*leases.find(TrialId{3})).alone) << "nobody had it in hand";
+  EXPECT_FALSE(Leases::job_to_send(*leases.find(TrialId{3})).alone) << "it was not active";
 
   for (const std::uint32_t id : {1U, 2U, 3U}) leases.send(*leases.find(TrialId{id}), 0);
   leases.on_active_trials(0, {TrialId{2}});
@@ -157,8 +157,8 @@ TEST(Leases, ToleratesSingleAndSharedCrashes) {
   EXPECT_TRUE(leases.mark_lost(0, true, "was killed", 0).failed.empty()) << "the other one may be to blame";
 }
 
-// Who kills processes from outside (a user, the system short of memory) says little of trials: only one that never
-// comes further, alone, is given up.
+// A kill from outside (by a user, or by the system for lack of memory) is weak evidence against a trial. Only a trial
+// without any progress, alone, fails.
 TEST(Leases, FailsTrialWithoutProgressBetweenKills) {
   Leases leases(1);
   leases.grant(job(1));
@@ -191,30 +191,30 @@ TEST(Leases, MovesToReadyWorkers) {
   EXPECT_EQ(leases.trials_per_worker(), (std::vector<std::int64_t>{0, 2, 4}));
   leases.mark_lost(2, false, "was killed", 0);
   leases.move_from(2, {true, true, true});
-  EXPECT_EQ(leases.trials_per_worker(), (std::vector<std::int64_t>{0, 2, 4})) << "nobody is there: they wait";
+  EXPECT_EQ(leases.trials_per_worker(), (std::vector<std::int64_t>{0, 2, 4})) << "no worker is ready, so they wait";
 }
 
-// Whatever workers say and whenever they go, of each trial the engine hears every epoch once and in order, and of its
-// end once: held against a plain list of what is true.
+// With random reports and losses of workers, the engine receives every epoch of a trial once and in order, and its end
+// once. A plain list is the oracle.
 TEST(Leases, ReportsEveryEpochOnce) {
   const Rng root(11);
   for (std::uint64_t number = 0; number < 300; ++number) {
     Rng rng = root.split(number);
     Leases leases(2);
-    std::map<std::uint32_t, std::int64_t> heard;  // epochs of each trial
+    std::map<std::uint32_t, std::int64_t> accepted;  // epochs of each trial
     std::set<std::uint32_t> ended;
     struct ReportCase {
       std::size_t worker;
       std::uint64_t token;
       std::uint32_t trial;
-      std::int64_t at;  // epochs it has told
+      std::int64_t at;  // epochs that it reported
     };
     std::vector<ReportCase> cases;  // of every lease that ever was
     const auto send_trial = [&](std::uint32_t id) {
       Lease& lease = *leases.find(TrialId{id});
       const std::uint64_t token = leases.send(lease, 0);
-      cases.push_back(
-          {lease.worker, token, id, static_cast<std::int64_t>(rng.below(1 + static_cast<std::uint64_t>(heard[id])))});
+      cases.push_back({lease.worker, token, id,
+                       static_cast<std::int64_t>(rng.below(1 + static_cast<std::uint64_t>(accepted[id])))});
     };
     for (std::uint32_t id = 1; id <= 4; ++id) leases.grant(job(id)), send_trial(id);
     for (int turn = 0; turn < 120; ++turn) {
@@ -227,15 +227,15 @@ TEST(Leases, ReportsEveryEpochOnce) {
       const bool is_valid = !ended.contains(report_case.trial) && leases.find(TrialId{report_case.trial}) != nullptr &&
                             leases.find(TrialId{report_case.trial})->token == report_case.token;
       const bool ends = rng.below(20) == 0;
-      const Report report =
-          ends ? Report(FinishedReport{TrialId{report_case.trial}, {}, ""}) : epoch(report_case.trial, ++report_case.at);
+      const Report report = ends ? Report(FinishedReport{TrialId{report_case.trial}, {}, ""})
+                                 : epoch(report_case.trial, ++report_case.at);
       const auto num_reported_epochs = leases.accept_report(report_case.worker, report_case.token, report, 0);
-      const bool is_new = is_valid && (ends || report_case.at == heard[report_case.trial] + 1);
+      const bool is_new = is_valid && (ends || report_case.at == accepted[report_case.trial] + 1);
       ASSERT_TRUE(num_reported_epochs) << num_reported_epochs.error().text();
       ASSERT_EQ(num_reported_epochs->has_value(), is_new) << number << " " << turn;
       if (!is_new) continue;
       if (ends) ended.insert(report_case.trial);
-      if (!ends) heard[report_case.trial] = report_case.at;
+      if (!ends) accepted[report_case.trial] = report_case.at;
     }
   }
 }

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "lanista/base/real_json.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/store/record_json.h"
+#include "lanista/model/graph/text.h"
 #include "lanista/search/study/record_fields.h"
 #include "lanista/search/study/timed_steps.h"
 
@@ -42,7 +42,7 @@ Code code_of(const std::string& name) {
   throw Malformed{"'" + name + "' is no kind of error"};
 }
 
-// Of orders.
+// Requests.
 
 json frozen_json(const FrozenPart& frozen) {
   json nodes = json::array();
@@ -54,7 +54,7 @@ FrozenPart read_frozen(const json& in) {
   FrozenPart frozen;
   for (const json& id : member(in, "nodes")) {
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
-      throw Malformed{"a frozen node is no number"};
+      throw Malformed{"a frozen node is not a number"};
     }
     frozen.nodes.insert(graph::NodeId{id.get<std::uint32_t>()});
   }
@@ -172,7 +172,7 @@ json to_json(const Finish& finish) {
           {"keep_weights", finish.keep_weights},
           {"abandon", finish.abandon}};
 }
-json to_json(const PauseTrial& park) { return {{"kind", "park"}, {"trial", park.trial.value}}; }
+json to_json(const PauseTrial& pause) { return {{"kind", "park"}, {"trial", pause.trial.value}}; }
 json to_json(const PauseAll&) { return {{"kind", "pause_all"}}; }
 json to_json(const UpdateGroups& arrange) {
   json allow = json::array();
@@ -183,7 +183,8 @@ json to_json(const AcceptHelpers& widen) {
   return {{"kind", "widen"}, {"trial", widen.trial.value}, {"session", widen.session}};
 }
 json to_json(const HelpTrial& help) {
-  return {{"kind", "help"}, {"session", help.session}, {"job", help.session.empty() ? json("none") : to_json(help.job)}};
+  return {
+      {"kind", "help"}, {"session", help.session}, {"job", help.session.empty() ? json("none") : to_json(help.job)}};
 }
 json to_json(const Command& command) {
   return std::visit([](const auto& each) { return to_json(each); }, command);
@@ -209,16 +210,13 @@ ExecutorRequest read_executor_request(const json& in) {
   return Command(std::move(arrange));
 }
 
-// Of reports.
+// Reports.
 
 json to_json(const EpochReport& epoch) {
   return {{"kind", "epoch"}, {"measurement", study::measurement_json(epoch.measurement)}};
 }
 json to_json(const FailureReport& failure) {
-  return {{"kind", "failure"},
-          {"trial", failure.trial.value},
-          {"epoch", failure.epoch},
-          {"reason", failure.reason}};
+  return {{"kind", "failure"}, {"trial", failure.trial.value}, {"epoch", failure.epoch}, {"reason", failure.reason}};
 }
 json to_json(const CheckpointReport& saved) {
   return {{"kind", "checkpoint"},
@@ -233,13 +231,9 @@ json to_json(const FinishedReport& finished) {
           {"state_hash", finished.state_hash.hex()},
           {"weights", finished.weights}};
 }
-json to_json(const TrialPausedReport& parked) {
-  return {{"kind", "parked"},
-          {"trial", parked.trial.value},
-          {"epoch", parked.epoch},
-          {"step", parked.step},
-          {"state_hash", parked.state_hash.hex()},
-          {"address", parked.address}};
+json to_json(const TrialPausedReport& paused) {
+  return {{"kind", "parked"},    {"trial", paused.trial.value},           {"epoch", paused.epoch},
+          {"step", paused.step}, {"state_hash", paused.state_hash.hex()}, {"address", paused.address}};
 }
 json to_json(const AllPausedReport&) { return {{"kind", "paused"}}; }
 json to_json(const SpanReport& span) {
@@ -265,7 +259,8 @@ json to_json(const WorkerReport& report) {
   json trials = json::array();
   for (const TrialId id : report.trials) trials.push_back({{"trial", id.value}});
   json costs = json::array();
-  for (const auto& [id, seconds] : report.costs) costs.push_back({{"trial", id.value}, {"seconds", real_json(seconds)}});
+  for (const auto& [id, seconds] : report.costs)
+    costs.push_back({{"trial", id.value}, {"seconds", real_json(seconds)}});
   return {{"kind", "worker"},
           {"worker", report.worker},
           {"process", report.process},
@@ -295,7 +290,7 @@ Report read_report(const json& in) {
   if (kind == "finished") return FinishedReport{trial(in, "trial"), digest(in, "state_hash"), text(in, "weights")};
   if (kind == "parked") {
     return TrialPausedReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "step"), digest(in, "state_hash"),
-                        text(in, "address")};
+                             text(in, "address")};
   }
   if (kind == "paused") return AllPausedReport{};
   if (kind == "span") {
@@ -305,7 +300,8 @@ Report read_report(const json& in) {
                       integer(in, "width"),  study::read_span_costs(member(in, "costs")),
                       text(in, "device"),    member(in, "timed").is_null() ? nullptr : study::read_timed(in)};
   }
-  if (kind == "broken") return ExecutorErrorReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
+  if (kind == "broken")
+    return ExecutorErrorReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);
   throw Malformed{"'" + kind + "' is no report"};
 }

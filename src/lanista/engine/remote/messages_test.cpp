@@ -11,7 +11,7 @@
 namespace lanista::engine {
 namespace {
 
-/// Draws whatever a message may hold, extremes among it.
+/// Samples values that a message may hold, extremes included.
 class RandomValues {
  public:
   explicit RandomValues(Rng rng) : rng_(rng) {}
@@ -178,8 +178,8 @@ class RandomValues {
 TEST(Messages, RoundTripRandomMessages) {
   const Rng root(7);
   for (std::uint64_t number = 0; number < 2000; ++number) {
-    RandomValues draw(root.split(number));
-    const ExecutorRequest order = draw.order();
+    RandomValues values(root.split(number));
+    const ExecutorRequest order = values.order();
     const std::string encoded = encode(order);
     const auto decoded = decode_executor_request(encoded);
     ASSERT_TRUE(decoded) << encoded << "\n" << decoded.error().text();
@@ -187,23 +187,23 @@ TEST(Messages, RoundTripRandomMessages) {
     ASSERT_EQ(encode(*decoded), encoded);
     ASSERT_EQ(encoded.find('\n'), std::string::npos) << "a message is one line";
 
-    const Report report = draw.report();
-    const std::string said = encode(report);
-    const auto taken = decode_report(said);
-    ASSERT_TRUE(taken) << said << "\n" << taken.error().text();
+    const Report report = values.report();
+    const std::string text = encode(report);
+    const auto taken = decode_report(text);
+    ASSERT_TRUE(taken) << text << "\n" << taken.error().text();
     ASSERT_EQ(taken->index(), report.index());
-    ASSERT_EQ(encode(*taken), said);
+    ASSERT_EQ(encode(*taken), text);
   }
 }
 
 TEST(Messages, KeepEveryFieldOfAJob) {
-  RandomValues draw(Rng(3));
-  Job job = draw.job();
-  job.start = draw.start();
+  RandomValues values(Rng(3));
+  Job job = values.job();
+  job.start = values.start();
   job.fork.reset();
   job.fold = 7;
   job.keep = {{{true, "val_accuracy"}, {false, "val_loss"}}, {*study::Constraint::parse("val_loss * lr <= params")}};
-  job.sample = {{"lr", draw.finite()}, {"batch", draw.integer()}};
+  job.sample = {{"lr", values.finite()}, {"batch", values.integer()}};
   job.device = "cuda:0";
 
   const auto decoded = decode_executor_request(encode(ExecutorRequest(job)));
@@ -251,8 +251,8 @@ TEST(Messages, ReplacesInvalidUtf8) {
 TEST(Messages, RefusesMissingOrMistypedFields) {
   const Rng root(11);
   for (std::uint64_t number = 0; number < 200; ++number) {
-    RandomValues draw(root.split(number));
-    const auto whole = nlohmann::json::parse(encode(draw.order()));
+    RandomValues values(root.split(number));
+    const auto whole = nlohmann::json::parse(encode(values.order()));
     for (const auto& [field, value] : whole.items()) {
       nlohmann::json without = whole;
       without.erase(field);
@@ -261,7 +261,7 @@ TEST(Messages, RefusesMissingOrMistypedFields) {
       other[field] = nlohmann::json{{"no", "such"}};
       ASSERT_FALSE(decode_executor_request(other.dump())) << field << " of " << whole;
     }
-    const auto report = nlohmann::json::parse(encode(draw.report()));
+    const auto report = nlohmann::json::parse(encode(values.report()));
     for (const auto& [field, value] : report.items()) {
       nlohmann::json without = report;
       without.erase(field);

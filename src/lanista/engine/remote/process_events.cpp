@@ -3,27 +3,28 @@
 #include <utility>
 #include <variant>
 
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/remote/messages.h"
 #include "lanista/engine/remote/process_executor_impl.h"
+#include "lanista/ipc/host_name.h"
 
-// What arrives from worker processes: everything is checked (ReportCheck) before it changes any state, and a worker
-// that sends what no honest worker sends is dropped.
+// Messages from worker processes. ReportCheck checks everything before it changes a state. A worker that sends an
+// invalid message is dropped.
 namespace lanista::engine {
 namespace {
 
 constexpr int kMaxMeasureAttempts = 3;
-constexpr double kWaitSeconds = 0.25;               ///< seconds
-constexpr std::size_t kMaxStageTextBytes = 400;  ///< bytes that a worker says about a process of its own
+constexpr double kWaitSeconds = 0.25;            ///< Seconds of one wait for an event.
+constexpr std::size_t kMaxStageTextBytes = 400;  ///< Bytes of a worker's text about its own process.
 
-/// One that says that there is no memory, of nothing in particular, speaks of its process.
+/// Whether the error reports a lack of memory of the worker's process, and not of one object.
 bool is_out_of_memory(const Error& error) { return error.code == Code::kResourceExhausted && error.where.empty(); }
 
 }  // namespace
 
 void ProcessExecutor::Impl::handle_event(const Fleet::FleetEvent& event) {
   if (const auto* ready = std::get_if<Fleet::Ready>(&event)) handle_ready(*ready);
-  if (const auto* accepted = std::get_if<Fleet::WorkerMessage>(&event)) handle_message(accepted->worker, accepted->message);
+  if (const auto* accepted = std::get_if<Fleet::WorkerMessage>(&event))
+    handle_message(accepted->worker, accepted->message);
   if (const auto* lost = std::get_if<Fleet::Lost>(&event)) mark_lost(*lost);
   if (const auto* all = std::get_if<Fleet::Broken>(&event)) fail_all(all->error);
   send_helpers();
@@ -34,7 +35,8 @@ void ProcessExecutor::Impl::fail_all(const Error& error) {
 }
 
 void ProcessExecutor::Impl::handle_ready(const Fleet::Ready& ready) {
-  last_start_reports[ready.worker] = {static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0, ready.host};
+  last_start_reports[ready.worker] = {
+      static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0, ready.host};
   reports.emplace_back(last_start_reports[ready.worker]);
   for (const Leases::Reassignment& moved : leases.rebalance_to(ready.worker, excluded_workers())) {
     if (moved.from) send_command(*moved.from, Finish{moved.trial, false, true});
@@ -47,11 +49,11 @@ void ProcessExecutor::Impl::handle_ready(const Fleet::Ready& ready) {
 }
 
 void ProcessExecutor::Impl::handle_message(std::size_t worker, const Message& message) {
-  if (dropped_workers.contains(worker)) return;  // it sent this behind what it is dropped for
+  if (dropped_workers.contains(worker)) return;  // sent after the message for which it is dropped
   const auto accepted = dispatch_message(worker, message);
   if (accepted) return;
   dropped_workers.insert(worker);
-  // A worker that is not ready has ended meanwhile: the news of that follow, and there may be another in its place.
+  // A worker that is not ready has ended. Its loss follows as an event, and another process may already replace it.
   if (is_ready(worker)) fleet->end_misbehaving(worker, accepted.error().message);
 }
 
@@ -83,7 +85,8 @@ Result<void> ProcessExecutor::Impl::handle_report(std::size_t worker, const std:
   const auto trial = trial_of(*decoded);
   const Lease* lease = trial ? leases.find(*trial) : nullptr;
   LANISTA_TRY(check.on_report(worker, tokened->token, *decoded, lease));
-  const std::int64_t num_reported_epochs = lease != nullptr ? lease->num_reported_epochs : 0, saved = lease != nullptr ? lease->saved_step : 0;
+  const std::int64_t num_reported_epochs = lease != nullptr ? lease->num_reported_epochs : 0,
+                     saved = lease != nullptr ? lease->saved_step : 0;
   LANISTA_ASSIGN(auto accepted, leases.accept_report(worker, tokened->token, *std::move(decoded), clock.now()));
   if (!accepted) return {};
   note_progress(worker, *accepted, num_reported_epochs, saved);
@@ -98,17 +101,18 @@ void ProcessExecutor::Impl::note_progress(std::size_t worker, const Report& repo
   const auto* saved = std::get_if<CheckpointReport>(&report);
   const bool is_new = (epoch != nullptr && epoch->measurement.epoch > reported_before) ||
                       (saved != nullptr && saved->step > saved_before) ||
-                      std::holds_alternative<FinishedReport>(report) || std::holds_alternative<TrialPausedReport>(report);
+                      std::holds_alternative<FinishedReport>(report) ||
+                      std::holds_alternative<TrialPausedReport>(report);
   if (is_new) fleet->note_progress(worker);
 }
 
 Result<void> ProcessExecutor::Impl::handle_paused(std::size_t worker) {
-  if (!pausing_workers.contains(worker)) return Error{Code::kDataLoss, "reported a pause that was not asked for", ""};
+  if (!pausing_workers.contains(worker)) return Error{Code::kDataLoss, "reported a pause that was not requested", ""};
   mark_worker_paused(worker);
   return {};
 }
 
-/// A worker lost one of its own processes, and is here as before.
+/// A worker lost one of its own processes and continues. This reports the loss and the worker as started again.
 Result<void> ProcessExecutor::Impl::handle_lost_stage(std::size_t worker, WorkerReport lost) {
   LANISTA_TRY(check.on_stage_loss(lost));
   const WorkerReport& back = last_start_reports[worker];
@@ -136,8 +140,9 @@ Result<void> ProcessExecutor::Impl::handle_refusal(std::size_t worker, const std
     send(*trials);
     return {};
   }
-  LANISTA_ASSIGN(auto accepted, leases.accept_report(worker, tokened->token,
-                                         FailureReport{trials->front(), 1, reason->error.text()}, clock.now()));
+  LANISTA_ASSIGN(auto accepted,
+                 leases.accept_report(worker, tokened->token, FailureReport{trials->front(), 1, reason->error.text()},
+                                      clock.now()));
   if (accepted) reports.push_back(*std::move(accepted));
   return {};
 }
@@ -151,7 +156,7 @@ Result<void> ProcessExecutor::Impl::handle_active_trials(std::size_t worker, con
 }
 
 Result<void> ProcessExecutor::Impl::handle_answer(std::size_t worker, const Message& message) {
-  if (measuring_worker != worker) return Error{Code::kDataLoss, "answered a question that was not asked", ""};
+  if (measuring_worker != worker) return Error{Code::kDataLoss, "answered a measurement that was not requested", ""};
   if (static_cast<WireKind>(message.kind) == WireKind::kAnswer) {
     auto metrics = decode_measured_metrics(message.text);
     if (!metrics) return unreadable_message(metrics.error());
@@ -187,17 +192,17 @@ void ProcessExecutor::Impl::mark_lost(const Fleet::Lost& lost) {
   Leases::Loss loss = leases.mark_lost(lost.worker, lost.own_fault, lost.reason, clock.now());
   last_loss_reasons[lost.worker] = lost.reason;
   reports.emplace_back(WorkerReport{static_cast<std::int64_t>(lost.worker), lost.process, false, lost.reason,
-                                    loss.restarted_trials, loss.seconds, lost.host, std::move(loss.costs), lost.is_dropped});
+                                    loss.restarted_trials, loss.seconds, lost.host, std::move(loss.costs),
+                                    lost.is_dropped});
   for (FailureReport& failure : loss.failed) reports.emplace_back(std::move(failure));
   mark_worker_paused(lost.worker);
-  if (fleet->is_expected(lost.worker)) return;  // who comes in its place takes its trials
+  if (fleet->is_expected(lost.worker)) return;  // the process that replaces it gets its trials
   std::vector<bool> excluded_workers = ready();
   excluded_workers.flip();
   leases.move_from(lost.worker, excluded_workers);
   send(loss.restarted_trials);
 }
 
-/// One that is ready, with the fewest trials.
 std::optional<std::size_t> ProcessExecutor::Impl::idle_worker() const {
   const std::vector<std::int64_t> loads = leases.trials_per_worker();
   std::optional<std::size_t> best;
@@ -235,7 +240,7 @@ Result<std::map<std::string, double>> ProcessExecutor::Impl::measure(const std::
       if (const auto event = fleet->next(kWaitSeconds)) handle_event(*event);
     }
     if (!broken && !last_loss_reasons.contains(*worker)) {
-      fleet->mark_lost(*worker, false, "did not answer a question before the study's pause");
+      fleet->mark_lost(*worker, false, "did not answer a measurement before the study's pause");
       break;
     }
     if (!broken && tried + 1 == kMaxMeasureAttempts) {
@@ -248,7 +253,7 @@ Result<std::map<std::string, double>> ProcessExecutor::Impl::measure(const std::
   if (!broken && has_waited_too_long()) {
     return Error{Code::kUnavailable, "interrupted by a pause while a worker process measured", ""};
   }
-  return broken ? *broken : Error{Code::kUnavailable, "there are no worker processes any more", ""};
+  return broken ? *broken : Error{Code::kUnavailable, "no worker process is left", ""};
 }
 
 }  // namespace lanista::engine

@@ -14,11 +14,11 @@
 namespace lanista::engine {
 namespace {
 
-constexpr double kPauseLeases = 2;   ///< in which a worker answers a pause
-constexpr double kRebalanceSeconds = 1;  ///< seconds between looks for trials that wait for a late worker
+constexpr double kPauseLeases = 2;       ///< Leases in which a worker must answer a pause.
+constexpr double kRebalanceSeconds = 1;  ///< Seconds between checks for trials that wait for a late worker.
 
-/// The measurements that the job's checkpoint carries, which its worker repeats. What the job resumes from, or begins
-/// with, must be there and whole. Errors: those of the store, of check_fork_state.
+/// Hashes of the measurements in the job's checkpoint, which its worker repeats. The checkpoint, or the state of the
+/// start, must be complete. Errors: those of the store and of check_fork_state.
 Result<std::vector<Digest>> carried_epochs_of(const store::CheckpointStore& files, const Job& job) {
   LANISTA_TRY(check_fork_state(job));
   const std::string& wanted = !job.checkpoint.empty() ? job.checkpoint : job.start ? job.start->address : "";
@@ -41,10 +41,9 @@ ProcessExecutor::Impl::Impl(FileSystem& f, const Clock& c, FleetOptions options,
       pause_signal(process.pause),
       helping(fleet_options.worker_config.width, fleet_options.workers, fleet_options.socket, process.known) {}
 
-// Workers end before `helping` clears their sessions away, so none makes a file after that.
+// Workers end before `helping` removes their sessions, so none makes a file afterwards.
 ProcessExecutor::Impl::~Impl() { fleet.reset(); }
 
-/// False: it cannot be, and the executor is broken.
 bool ProcessExecutor::Impl::start_workers() {
   if (fleet || broken) return fleet != nullptr;
   const auto folder = fs.make_folder(fleet_options.socket.substr(0, fleet_options.socket.rfind('/')));
@@ -60,7 +59,6 @@ std::vector<bool> ProcessExecutor::Impl::ready() const {
   return out;
 }
 
-/// Workers that are not there, and of whom nobody knows when they will be.
 std::vector<bool> ProcessExecutor::Impl::excluded_workers() const {
   std::vector<bool> excluded_workers(fleet_options.workers, false);
   for (std::size_t worker = 0; fleet && worker < excluded_workers.size(); ++worker) {
@@ -71,14 +69,13 @@ std::vector<bool> ProcessExecutor::Impl::excluded_workers() const {
 
 double ProcessExecutor::Impl::pause_seconds() const { return kPauseLeases * fleet_options.lease_seconds; }
 
-// To workers.
+// Messages to workers.
 
 void ProcessExecutor::Impl::send_command(std::size_t worker, const Command& command) {
   if (is_ready(worker)) fleet->send(worker, WireKind::kCommand, encode(ExecutorRequest(command)));
 }
 
-/// Lends trials to their workers, those that are there to hear of it. All are there before any of them may train, so
-/// that the lanes of a group begin together.
+// All trials are sent before any of them may train, so that the lanes of a group begin together.
 void ProcessExecutor::Impl::send(const std::vector<TrialId>& trials) {
   if (is_pausing) return;
   std::map<std::size_t, std::vector<Allow>> allowed;
@@ -89,7 +86,8 @@ void ProcessExecutor::Impl::send(const std::vector<TrialId>& trials) {
     if (lease == nullptr || lease->is_sent || !is_ready(lease->worker)) continue;
     const std::uint64_t token = leases.send(*lease, clock.now());
     check.on_lease_sent(*lease);
-    fleet->send(lease->worker, WireKind::kStart, with_token(token, encode(ExecutorRequest(Leases::job_to_send(*lease)))));
+    fleet->send(lease->worker, WireKind::kStart,
+                with_token(token, encode(ExecutorRequest(Leases::job_to_send(*lease)))));
     if (lease->allowed > 0) allowed[lease->worker].push_back({trial, lease->allowed});
     moved[lease->worker].push_back(trial);
     sent.push_back(lease);
@@ -104,7 +102,6 @@ void ProcessExecutor::Impl::send(const std::vector<TrialId>& trials) {
   }
 }
 
-/// Of one trial, to whoever has it.
 void ProcessExecutor::Impl::forward_command(TrialId trial, const Command& command) {
   const Lease* lease = leases.find(trial);
   if (lease != nullptr && lease->is_sent) send_command(lease->worker, command);
@@ -117,7 +114,7 @@ void ProcessExecutor::Impl::allow(const Allow& allowed) {
   forward_command(allowed.trial, allowed);
 }
 
-// Those of a group must be allowed at once, in whatever workers they are.
+// All members of a group are allowed at once, on all workers.
 void ProcessExecutor::Impl::arrange(const UpdateGroups& arranged) {
   plan.apply(arranged.changes);
   std::vector<UpdateGroups> parts(fleet_options.workers, {arranged.changes, {}});
@@ -138,7 +135,7 @@ void ProcessExecutor::Impl::finish(const Finish& request) {
   lease->finish = request;
 }
 
-void ProcessExecutor::Impl::park(const PauseTrial& request) {
+void ProcessExecutor::Impl::pause_trial(const PauseTrial& request) {
   if (Lease* lease = leases.find(request.trial)) lease->is_pausing_trial = true;
   forward_command(request.trial, request);
 }
@@ -170,7 +167,7 @@ void ProcessExecutor::Impl::reassign_waiting() {
   for (std::size_t worker = 0; worker < fleet_options.workers; ++worker) {
     if (fleet->is_ready(worker) || fleet->is_expected(worker)) continue;
     const std::vector<TrialId> waiting = leases.of(worker);
-    // A worker that has been sent trials is lost: the news of that are on their way.
+    // A worker that has received trials is lost, and that event will follow.
     const bool is_lost = std::ranges::any_of(waiting, [this](TrialId trial) { return leases.find(trial)->is_sent; });
     if (waiting.empty() || is_lost) continue;
     leases.move_from(worker, others);
@@ -182,11 +179,10 @@ void ProcessExecutor::Impl::check_pause_deadline() {
   if (!is_pausing || has_paused || clock.now() < pause_deadline_seconds) return;
   for (const std::size_t worker : std::set<std::size_t>(pausing_workers)) {
     fleet->mark_lost(worker, false,
-                "did not answer a pause within " + real_json(pause_seconds()).dump() + " s (run.lease_seconds)");
+                     "did not answer a pause within " + real_json(pause_seconds()).dump() + " s (run.lease_seconds)");
   }
 }
 
-/// Sends workers that have nothing to do to help others, and calls back those that have.
 void ProcessExecutor::Impl::send_helpers() {
   if (is_pausing || !fleet) return;
   helping.send(leases, ready(), clock.now(),
@@ -196,14 +192,14 @@ void ProcessExecutor::Impl::send_helpers() {
 Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerConfig& worker_config, FileSystem& fs,
                                                                  const Clock& clock, const ProcessOptions& options) {
   if (worker_config.workers < 1) {
-    return Error{Code::kInvalidArgument, std::to_string(worker_config.workers) + " worker processes; allowed: 1 or more",
-                 "run.workers"};
+    return Error{Code::kInvalidArgument,
+                 std::to_string(worker_config.workers) + " worker processes; allowed: 1 or more", "run.workers"};
   }
   FleetOptions fleet_options;
   fleet_options.worker_config = worker_config;
   fleet_options.worker_config.workers = 1;
   fleet_options.worker_config.memory_bytes = worker_config.memory_bytes / worker_config.workers;
-  fleet_options.worker_config.crash_marks = false;  // how a process ends is told by the system
+  fleet_options.worker_config.crash_marks = false;  // the system reports how a process ended
   fleet_options.worker_config.pipeline_processes = true;
   fleet_options.workers = static_cast<std::size_t>(worker_config.workers);
   fleet_options.lease_seconds = options.lease_seconds;
@@ -241,7 +237,7 @@ Result<void> ProcessExecutor::start(const Job& job) {
 void ProcessExecutor::command(const Command& command) {
   if (const auto* allowed = std::get_if<Allow>(&command)) impl_->allow(*allowed);
   if (const auto* request = std::get_if<Finish>(&command)) impl_->finish(*request);
-  if (const auto* request = std::get_if<PauseTrial>(&command)) impl_->park(*request);
+  if (const auto* request = std::get_if<PauseTrial>(&command)) impl_->pause_trial(*request);
   if (const auto* arranged = std::get_if<UpdateGroups>(&command)) impl_->arrange(*arranged);
   if (std::holds_alternative<PauseAll>(command)) impl_->pause();
   impl_->send_helpers();
@@ -254,7 +250,7 @@ std::optional<Report> ProcessExecutor::next(double seconds) {
   while (impl_->reports.empty()) {
     if (impl_->broken) return ExecutorErrorReport{*impl_->broken};
     const double left = std::max(until - impl_->clock.now(), 0.0);
-    if (!impl_->fleet) {  // nobody has been asked to do anything
+    if (!impl_->fleet) {  // no job was started yet
       std::this_thread::sleep_for(std::chrono::duration<double>(left));
       return std::nullopt;
     }
@@ -274,7 +270,8 @@ std::optional<Report> ProcessExecutor::next(double seconds) {
   return report;
 }
 
-Result<std::map<std::string, double>> ProcessExecutor::measure(std::span<const EvaluatedMember> members, data::Part part) {
+Result<std::map<std::string, double>> ProcessExecutor::measure(std::span<const EvaluatedMember> members,
+                                                               data::Part part) {
   return impl_->measure(encode(MeasureRequest{{members.begin(), members.end()}, part}), part);
 }
 

@@ -16,88 +16,122 @@
 #include "lanista/engine/remote/report_check.h"
 #include "lanista/engine/remote/worker_fleet.h"
 #include "lanista/engine/remote/worker_protocol.h"
-#include "lanista/plan/grouping/planner.h"
 #include "lanista/io/store/checkpoints.h"
+#include "lanista/plan/grouping/planner.h"
 
 namespace lanista::engine {
 
-/// The parts of a ProcessExecutor. What goes to workers is in process_executor.cpp; what arrives from them, and the
-/// questions that they answer, in process_arrivals.cpp.
+/// Parts of a ProcessExecutor. process_executor.cpp has the messages to workers. process_events.cpp has the messages
+/// from workers, and the requests that they answer.
 struct ProcessExecutor::Impl {
-  const Clock& clock;
-  FileSystem& fs;
-  store::CheckpointStore files;
-  const FleetOptions fleet_options;
-  std::unique_ptr<Fleet> fleet;  // from the first job on: a refused study leaves nothing behind
-  Leases leases;
-  ReportCheck check;
-  schedule::Grouping plan;
-  std::deque<Report> reports;
-  std::optional<Error> broken;
-  bool is_pausing = false, has_paused = false;
-  double pause_deadline_seconds = 0;                  // clock seconds: a worker that has not answered a pause by then is lost
-  std::set<std::size_t> pausing_workers;            // workers that were told to pause and have not said that they did
-  std::set<std::size_t> dropped_workers;         // workers that are dropped, until the news of that arrive
-  std::optional<std::size_t> measuring_worker;  // the worker that has a question to answer
-  data::Part measured_part = data::Part::kTest;
-  std::map<std::size_t, Result<std::map<std::string, double>>> answers;
-  std::map<std::size_t, std::string> last_loss_reasons;
-  std::map<std::size_t, WorkerReport> last_start_reports;  // of each worker the last time
-  const MakeFleet make_fleet;
-  const std::atomic<int>* const pause_signal;  // of the study; may be null
-  HelperAssignment helping;
+  const Clock& clock;                            ///< Clock of deadlines.
+  FileSystem& fs;                                ///< The real disk.
+  store::CheckpointStore files;                  ///< Checkpoints of the study.
+  const FleetOptions fleet_options;              ///< How workers are started.
+  std::unique_ptr<Fleet> fleet;                  ///< Made with the first job, so that a refused study leaves no files.
+  Leases leases;                                 ///< Trials by worker.
+  ReportCheck check;                             ///< Checks every report.
+  schedule::Grouping plan;                       ///< Current lane groups.
+  std::deque<Report> reports;                    ///< Reports for next().
+  std::optional<Error> broken;                   ///< Error after which no worker can run.
+  bool is_pausing = false, has_paused = false;   ///< PauseAll was received; AllPausedReport was queued.
+  double pause_deadline_seconds = 0;             ///< Clock seconds; later a worker without an answer is lost.
+  std::set<std::size_t> pausing_workers;         ///< Workers that have not answered the pause.
+  std::set<std::size_t> dropped_workers;         ///< Dropped workers, until their loss is handled.
+  std::optional<std::size_t> measuring_worker;   ///< Worker that computes the current measurement.
+  data::Part measured_part = data::Part::kTest;  ///< Part of that measurement.
+  std::map<std::size_t, Result<std::map<std::string, double>>> answers;  ///< By worker.
+  std::map<std::size_t, std::string> last_loss_reasons;                  ///< By worker.
+  std::map<std::size_t, WorkerReport> last_start_reports;                ///< Last start of each worker.
+  const MakeFleet make_fleet;                                            ///< Starts the workers.
+  const std::atomic<int>* const pause_signal;                            ///< Pause flag of the study; may be null.
+  HelperAssignment helping;                                              ///< Which workers help.
 
+  /// Takes the options of ProcessExecutor::create.
   Impl(FileSystem& f, const Clock& c, FleetOptions options, MakeFleet make, const ProcessOptions& process);
   ~Impl();
 
+  /// Starts the workers at the first job. Returns false if they cannot run.
   bool start_workers();
+  /// Whether a worker can receive jobs.
   bool is_ready(std::size_t worker) const { return fleet && fleet->is_ready(worker); }
+  /// is_ready() of each worker.
   std::vector<bool> ready() const;
+  /// Workers to which no trial is granted now.
   std::vector<bool> excluded_workers() const;
   /// Seconds that a worker has for its answer to a pause.
   double pause_seconds() const;
 
-  // To workers.
+  // Messages to workers.
+
+  /// Sends a command to a worker.
   void send_command(std::size_t worker, const Command& command);
+  /// Sends these leases to their workers if those are ready.
   void send(const std::vector<TrialId>& trials);
+  /// Sends a command to the worker that has the trial.
   void forward_command(TrialId trial, const Command& command);
+  /// Allows epochs of a trial.
   void allow(const Allow& allowed);
+  /// Applies changed groups and sends each worker its part.
   void arrange(const UpdateGroups& arranged);
+  /// Ends a trial, or removes its lease if it is abandoned.
   void finish(const Finish& request);
-  void park(const PauseTrial& request);
+  /// Pauses a trial.
+  void pause_trial(const PauseTrial& request);
+  /// Sends a pause to all workers.
   void pause();
+  /// Notes that a worker has paused, and reports the pause of all.
   void mark_worker_paused(std::size_t worker);
-  /// Trials that wait for a worker which is not due any more go to those that are ready.
+  /// Moves trials that wait for a worker without a ready process to workers that are ready.
   void reassign_waiting();
-  /// Workers that do not answer a pause are lost, as silent ones are.
+  /// Treats workers that do not answer a pause as lost.
   void check_pause_deadline();
+  /// Sends changed helper assignments.
   void send_helpers();
 
-  // From workers.
+  // Messages from workers.
+
+  /// Handles an event of the fleet.
   void handle_event(const Fleet::FleetEvent& event);
+  /// Ends all work with an error.
   void fail_all(const Error& error);
+  /// Sends leases to a worker that became ready.
   void handle_ready(const Fleet::Ready& ready);
+  /// Handles a message; drops a worker that sent an invalid one.
   void handle_message(std::size_t worker, const Message& message);
-  /// Errors of the following: kDataLoss, what the worker did that no honest worker does.
+  /// Calls the handler for the kind of a message. Errors of all handlers: kDataLoss, with what was invalid.
   Result<void> dispatch_message(std::size_t worker, const Message& message);
+  /// Handles a report of a trial.
   Result<void> handle_report(std::size_t worker, const std::string& text);
+  /// Handles the answer to a pause.
   Result<void> handle_paused(std::size_t worker);
+  /// Handles the loss of a pipeline stage process.
   Result<void> handle_lost_stage(std::size_t worker, WorkerReport lost);
+  /// Handles a trial that the worker cannot start.
   Result<void> handle_refusal(std::size_t worker, const std::string& text);
+  /// Handles a list of active trials.
   Result<void> handle_active_trials(std::size_t worker, const std::string& text);
+  /// Handles the answer to a measurement request.
   Result<void> handle_answer(std::size_t worker, const Message& message);
+  /// Handles an error of the worker itself.
   Result<void> handle_worker_error(std::size_t worker, const std::string& text);
+  /// Notes in the fleet that a worker has made progress.
   void note_progress(std::size_t worker, const Report& report, std::int64_t reported_before, std::int64_t saved_before);
+  /// Handles the loss of a worker.
   void mark_lost(const Fleet::Lost& lost);
 
-  // Questions.
+  // Measurements.
+
+  /// The ready worker with the fewest trials; nullopt: no worker is ready.
   std::optional<std::size_t> idle_worker() const;
+  /// Waits for a ready worker; nullopt: there will be none in time.
   std::optional<std::size_t> wait_for_worker();
-  /// True once the study was asked to pause so long ago that nothing is waited for.
+  /// Whether a pause was requested so long ago that measure() gives up.
   bool has_waited_too_long();
+  /// Sends a measurement request to a worker and waits for its answer.
   Result<std::map<std::string, double>> measure(const std::string& question, data::Part part);
-  double next_reassign_seconds = 0;  // clock seconds
-  std::optional<double> wait_deadline_seconds;  // clock seconds
+  double next_reassign_seconds = 0;             ///< Clock seconds.
+  std::optional<double> wait_deadline_seconds;  ///< Clock seconds.
 };
 
 }  // namespace lanista::engine

@@ -1,4 +1,4 @@
-// That worker processes may die, hang and babble, and the trials go on.
+// Worker processes die, hang or send random bytes, and the trials continue.
 #include "lanista/engine/remote/process_executor.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "support/engine/remote/crashing_executor.h"
 #include "lanista/engine/remote/worker_fleet.h"
+#include "support/engine/remote/crashing_executor.h"
 
 namespace lanista::engine::testing {
 namespace {
@@ -66,7 +66,7 @@ TEST_F(ProcessExecutorTest, TakesTrialsFromAWorkerThatIsStopped) {
   EXPECT_FALSE(send_signal(stopped, 0)) << "it is still there";
 }
 
-// The lease of who has not said a word yet is no lease: a program may take long to load, on a busy machine.
+// The lease does not apply before the first message, because a program may load slowly on a busy machine.
 TEST_F(ProcessExecutorTest, WaitsLongerThanLeaseForHello) {
   const auto expected = expected_hashes(2);
   WorkerConfig worker_config;
@@ -154,8 +154,8 @@ TEST_F(ProcessExecutorTest, ReportsWhyWorkersFail) {
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->text(), "here: other data");
 
-  auto dies =
-      make(2, 20, [](const WorkerConfig&, const ReportActiveTrials&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
+  auto dies = make(
+      2, 20, [](const WorkerConfig&, const ReportActiveTrials&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
   ends = train(*dies, 1);
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->code, Code::kUnavailable);
@@ -180,7 +180,7 @@ TEST_F(ProcessExecutorTest, LeavesNoProcessAndNoSocketBehind) {
   for (const pid_t process : all) EXPECT_FALSE(send_signal(process, 0)) << process;
 }
 
-/// A guest's first words, and what it is told.
+/// The first message of an unverified peer, and the answer to it.
 std::optional<Error> shown_out(WorkerFleet& fleet, const std::string& socket, const std::string& hello) {
   auto channel = connect_to_engine(socket);
   if (!channel) return channel.error();
@@ -206,15 +206,15 @@ TEST_F(ProcessExecutorTest, RefusesOtherBuildsAndForeignWorkers) {
 
   const auto other = shown_out(*fleet, fleet_options.socket, encode(Hello{kWorkerProtocol, "0.1.0 build abc", 7}));
   const auto older = shown_out(*fleet, fleet_options.socket, encode(Hello{0, build_fingerprint(), 7}));
-  const auto stranger = shown_out(*fleet, fleet_options.socket, encode(Hello{kWorkerProtocol, build_fingerprint(), 7}));
+  const auto peer = shown_out(*fleet, fleet_options.socket, encode(Hello{kWorkerProtocol, build_fingerprint(), 7}));
   const auto babbler = shown_out(*fleet, fleet_options.socket, "GET / HTTP/1.1");
 
-  ASSERT_TRUE(other && older && stranger && babbler);
+  ASSERT_TRUE(other && older && peer && babbler);
   EXPECT_EQ(other->code, Code::kFailedPrecondition);
   EXPECT_NE(other->message.find("lanista 0.1.0 build abc (protocol 3)"), std::string::npos) << other->message;
   EXPECT_NE(other->message.find("allowed: the engine's own build, lanista " + build_fingerprint()), std::string::npos);
   EXPECT_NE(older->message.find("(protocol 0)"), std::string::npos);
-  EXPECT_NE(stranger->message.find("begins its worker processes itself"), std::string::npos);
+  EXPECT_NE(peer->message.find("starts its worker processes itself"), std::string::npos);
   EXPECT_EQ(babbler->code, Code::kDataLoss);
 }
 

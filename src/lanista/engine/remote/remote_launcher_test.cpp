@@ -24,7 +24,7 @@ namespace {
 
 using study::ClusterConfig;
 
-/// A worker whose streams are two descriptors, as behind ssh, and that waits in a queue for a while.
+/// A worker with two descriptors as its streams, as with ssh, that waits in a queue for a while.
 LaunchWorker launch_late(double seconds, MakeWorkerExecutor make) {
   return [seconds, make = std::move(make)](const std::string&) -> Result<LaunchedWorker> {
     std::array<int, 2> ends{};
@@ -46,14 +46,14 @@ LaunchWorker launch_late(double seconds, MakeWorkerExecutor make) {
 
 class RemoteLauncher : public ProcessExecutorTest {
  protected:
-  std::unique_ptr<ProcessExecutor> make_remote(std::int64_t workers, std::vector<Launcher> places,
-                                            double lease_seconds = 20) {
+  std::unique_ptr<ProcessExecutor> make_remote(std::int64_t workers, std::vector<Launcher> launchers,
+                                               double lease_seconds = 20) {
     WorkerConfig worker_config;
     worker_config.study_folder = folder_;
     worker_config.workers = workers;
     ProcessOptions how;
     how.lease_seconds = lease_seconds;
-    how.remote_launchers = std::move(places);
+    how.remote_launchers = std::move(launchers);
     how.launch = launch_function(
         [worker = crashing_worker({})](const std::string& socket) { static_cast<void>(run_worker(socket, worker)); });
     return *ProcessExecutor::create(worker_config, real_file_system(), clock_, how);
@@ -67,7 +67,8 @@ TEST_F(RemoteLauncher, GivesSameResultWithKilledOrLateWorkers) {
     SCOPED_TRACE(number);
     Rng rng = root.split(number);
     const MakeWorkerExecutor worker = crashing_worker({.kills = {}, .seconds = 0.002});
-    auto executor = make_remote(3, {{"near", launch_late(0, worker)}, {"far", launch_late(rng.uniform() * 0.1, worker)}});
+    auto executor =
+        make_remote(3, {{"near", launch_late(0, worker)}, {"far", launch_late(rng.uniform() * 0.1, worker)}});
     int kills = 0;
     const TrialEnds ends = train(*executor, 6, [&](const Report& report) {
       if (!std::holds_alternative<EpochReport>(report) || kills == 6 || rng.below(3) > 0) return;
@@ -83,11 +84,11 @@ TEST_F(RemoteLauncher, GivesSameResultWithKilledOrLateWorkers) {
   }
 }
 
-// Whoever comes late gets what has not begun: otherwise the first one would train all of it alone.
+// A late worker gets trials that have not begun. Otherwise the first worker would train all of them.
 TEST_F(RemoteLauncher, GivesTrialsToLateWorkers) {
   const MakeWorkerExecutor worker = crashing_worker({.kills = {}, .seconds = 0.02});
   auto executor = make_remote(2, {{"near", launch_late(0, worker)}, {"far", launch_late(0.3, worker)}},
-                           600);  // a lease that does not end here
+                              600);  // a lease that does not end here
   for (std::uint32_t id = 1; id <= 4; ++id) ASSERT_TRUE(executor->start(short_job(id)));
   for (std::set<std::int64_t> came; came.size() < 2;) {
     const auto report = executor->next(30);
@@ -104,13 +105,13 @@ TEST_F(RemoteLauncher, GivesTrialsToLateWorkers) {
   std::set<TrialId> ended;
   while (ended.size() < 4) {
     const auto report = executor->next(10);
-    ASSERT_TRUE(report) << "silence behind " << ended.size() << " trials";
+    ASSERT_TRUE(report) << "no report after " << ended.size() << " trials";
     if (const auto* finished = std::get_if<FinishedReport>(&*report)) ended.insert(finished->trial);
     if (ended.size() == 2) ::kill(-near, SIGCONT);
   }
 }
 
-/// What is told of where workers run, by how they are: -1 for those that were lost before they came.
+/// Reported hosts of workers, by number; -1 for workers that were lost before they were ready.
 std::map<std::int64_t, std::string> reported_hosts(Executor& executor, std::size_t count) {
   std::map<std::int64_t, std::string> out;
   EXPECT_TRUE(executor.start(short_job(1)));
@@ -120,8 +121,8 @@ std::map<std::int64_t, std::string> reported_hosts(Executor& executor, std::size
       ADD_FAILURE() << "silence";
       break;
     }
-    if (const auto* told = std::get_if<WorkerReport>(&*report)) {
-      out.insert_or_assign(told->has_started ? told->worker : -1, told->host);
+    if (const auto* worker_report = std::get_if<WorkerReport>(&*report)) {
+      out.insert_or_assign(worker_report->has_started ? worker_report->worker : -1, worker_report->host);
     }
   }
   return out;
@@ -131,11 +132,11 @@ TEST_F(RemoteLauncher, ReportsHostOfWorkerOrLauncher) {
   const MakeWorkerExecutor worker = crashing_worker({});
   ASSERT_NE(local_host_name(), "");
   auto executor = make_remote(3, {{"ssh asked", launch_late(0, worker), "asked"},
-                               {"", {}},
-                               {"ssh down", launch_command({"sh", "-c", "exit 7"}), "down"}});
+                                  {"", {}},
+                                  {"ssh down", launch_command({"sh", "-c", "exit 7"}), "down"}});
   EXPECT_EQ(reported_hosts(*executor, 3),
             (std::map<std::int64_t, std::string>{{-1, "down"}, {0, local_host_name()}, {1, local_host_name()}}))
-      << "one here among others elsewhere is told, too";
+      << "a local worker among remote ones is reported too";
 }
 
 TEST_F(RemoteLauncher, ReportsNoHostForLocalLaunchers) {
@@ -148,7 +149,7 @@ TEST_F(ProcessExecutorTest, ReportsNoHostForLocalWorkers) {
   EXPECT_EQ(reported_hosts(*executor, 2), (std::map<std::int64_t, std::string>{{0, ""}, {1, ""}}));
 }
 
-/// Greets as told, is ready, and does nothing.
+/// Sends the given hello, becomes ready, and does nothing.
 LaunchWorker launch_with_hello(const std::string& host) {
   return [host](const std::string&) -> Result<LaunchedWorker> {
     std::array<int, 2> ends{};
@@ -170,15 +171,16 @@ LaunchWorker launch_with_hello(const std::string& host) {
 
 TEST_F(RemoteLauncher, SanitizesHostOfWorker) {
   auto executor = make_remote(3, {{"a", launch_with_hello("n\x1b[31m\nde " + std::string(500, 'x')), "asked"},
-                               {"b", launch_with_hello(""), "asked\t2"},
-                               {"c", launch_with_hello("")}});
+                                  {"b", launch_with_hello(""), "asked\t2"},
+                                  {"c", launch_with_hello("")}});
   EXPECT_EQ(reported_hosts(*executor, 3),
             (std::map<std::int64_t, std::string>{{0, "n?[31m?de?" + std::string(54, 'x')}, {1, "asked?2"}, {2, ""}}));
 }
 
 TEST_F(RemoteLauncher, ContinuesWithoutUnusableHost) {
   const MakeWorkerExecutor worker = crashing_worker({.kills = {}, .seconds = 0.02});
-  auto executor = make_remote(2, {{"there", launch_late(0, worker)}, {"nowhere", launch_command({"lanista-is-not-there"})}});
+  auto executor =
+      make_remote(2, {{"there", launch_late(0, worker)}, {"nowhere", launch_command({"lanista-is-not-there"})}});
   const TrialEnds ends = train(*executor, 6);
   EXPECT_FALSE(ends.broken);
   EXPECT_EQ(ends.hashes, expected_hashes(6));
@@ -206,35 +208,38 @@ TEST_F(RemoteLauncher, BlamesTrialForLauncherReportedCrash) {
 
 TEST(RemoteProcess, DecodesSignalsFromExitCodes) {
   for (int code = 0; code < 256; ++code) {
-    const ProcessEnd told = ProcessEnd{.code = code}.as_launcher_exit();
+    const ProcessEnd worker_report = ProcessEnd{.code = code}.as_launcher_exit();
     const bool is_signal = code > 128 && code < 160;
-    EXPECT_EQ(told.signal, is_signal ? code - 128 : 0) << code;
-    EXPECT_EQ(told.code, is_signal ? 0 : code) << code;
+    EXPECT_EQ(worker_report.signal, is_signal ? code - 128 : 0) << code;
+    EXPECT_EQ(worker_report.code, is_signal ? 0 : code) << code;
   }
 }
 
 TEST(RemoteLauncherCommand, BuildsRemoteCommandLines) {
-  const auto hosts = ssh_and_slurm_launchers({.ssh = {"here", "node1"}, .slurm = {}}, ProgramPaths{"/opt/my tools/lanista"});
+  const auto hosts =
+      ssh_and_slurm_launchers({.ssh = {"here", "node1"}, .slurm = {}}, ProgramPaths{"/opt/my tools/lanista"});
   ASSERT_EQ(hosts.size(), 2U);
   EXPECT_TRUE(hosts[0].arguments.empty());
   EXPECT_EQ(hosts[1].name, "ssh node1");
   EXPECT_EQ(hosts[1].host, "node1");
-  EXPECT_EQ(ssh_and_slurm_launchers({.ssh = {"me@node2.site"}, .slurm = {}}, ProgramPaths{"lanista"})[0].host, "node2.site");
+  EXPECT_EQ(ssh_and_slurm_launchers({.ssh = {"me@node2.site"}, .slurm = {}}, ProgramPaths{"lanista"})[0].host,
+            "node2.site");
   EXPECT_EQ(hosts[1].arguments, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "--", "node1",
-                                                      "'/opt/my tools/lanista'", "worker", "--stdio"}));
-  const auto jobs =
-      ssh_and_slurm_launchers({.ssh = {}, .slurm = {"partition=short", "--exact"}}, ProgramPaths{"/opt/my tools/lanista"});
+                                                          "'/opt/my tools/lanista'", "worker", "--stdio"}));
+  const auto jobs = ssh_and_slurm_launchers({.ssh = {}, .slurm = {"partition=short", "--exact"}},
+                                            ProgramPaths{"/opt/my tools/lanista"});
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].host, "") << "any node";
   EXPECT_EQ(jobs[0].arguments,
             (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1", "--partition=short", "--exact",
                                       "--", "/opt/my tools/lanista", "worker", "--stdio"}));
-  const auto places = stage_launchers({"here", "me@node1"}, ProgramPaths{"/opt/my tools/lanista"});
-  ASSERT_EQ(places.size(), 2U);
-  EXPECT_TRUE(places[0].arguments.empty());
-  EXPECT_EQ(places[1].host, "node1");
-  EXPECT_EQ(places[1].arguments, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20",
-                                                       "--", "me@node1", "'/opt/my tools/lanista'", "stage"}));
+  const auto launchers = stage_launchers({"here", "me@node1"}, ProgramPaths{"/opt/my tools/lanista"});
+  ASSERT_EQ(launchers.size(), 2U);
+  EXPECT_TRUE(launchers[0].arguments.empty());
+  EXPECT_EQ(launchers[1].host, "node1");
+  EXPECT_EQ(launchers[1].arguments,
+            (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "--", "me@node1",
+                                      "'/opt/my tools/lanista'", "stage"}));
   const auto own = command_launcher(" docker exec  -i box ", "lanista");
   ASSERT_TRUE(own);
   EXPECT_EQ(own->arguments, (std::vector<std::string>{"docker", "exec", "-i", "box", "lanista", "worker", "--stdio"}));

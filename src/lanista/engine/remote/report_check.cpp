@@ -14,14 +14,14 @@
 namespace lanista::engine {
 namespace {
 
-constexpr std::int64_t kMaxReportedSteps = std::int64_t{1} << 48;  ///< of one trial, where the rows are unknown
+constexpr std::int64_t kMaxReportedSteps = std::int64_t{1} << 48;  ///< Steps of one trial if the rows are unknown.
 constexpr std::size_t kMaxMetrics = 256;
 constexpr std::size_t kMaxBranches = 4096;
 constexpr std::int64_t kMaxReportedLanes = 65536, kMaxReportedWidth = 1024;
 constexpr double kMaxReportedSeconds = 1e10;
 constexpr std::size_t kMaxReportedReasonBytes = 16384;  ///< bytes of a failure's reason
-constexpr std::size_t kMaxKnownFiles = 100'000;        ///< addresses
-constexpr std::size_t kMaxNameBytes = 64;              ///< bytes of a name in a message
+constexpr std::size_t kMaxKnownFiles = 100'000;         ///< addresses
+constexpr std::size_t kMaxNameBytes = 64;               ///< bytes of a name in a message
 
 Error refused(const std::string& what) { return {Code::kDataLoss, what, ""}; }
 
@@ -29,10 +29,10 @@ std::string trial_text(TrialId trial) { return "trial " + std::to_string(trial.v
 
 std::string quoted_name(const std::string& name) { return "'" + visible_text(name, kMaxNameBytes) + "'"; }
 
-Result<void> check_range(const std::string& name, std::int64_t value, std::int64_t least, std::int64_t max_bytes) {
-  if (value >= least && value <= max_bytes) return {};
+Result<void> check_range(const std::string& name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return {};
   return refused("reported " + name + " " + std::to_string(value) + "; allowed: " + std::to_string(least) + " to " +
-                 std::to_string(max_bytes));
+                 std::to_string(most));
 }
 
 Result<void> check_seconds(const std::string& name, double value) {
@@ -65,7 +65,7 @@ Digest digest_of(const study::Measurement& measurement) {
   return hash_text(study::measurement_json(measurement).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-/// nullopt: the file carries none that can be read.
+/// The measurements in a checkpoint; nullopt: none that can be read.
 std::optional<std::vector<study::Measurement>> measurements_in(const store::Checkpoint& checkpoint) {
   const auto fact = checkpoint.facts.find("measurements");
   if (fact == checkpoint.facts.end()) return std::nullopt;
@@ -111,7 +111,7 @@ ReportRules report_rules(const std::vector<std::string>& metrics, const data::Da
 }
 
 Error unreadable_message(const Error& error) {
-  return {Code::kDataLoss, "sent what is no message (" + error.message + ")", error.where};
+  return {Code::kDataLoss, "sent an invalid message (" + error.message + ")", error.where};
 }
 
 std::string visible_text(std::string_view text, std::size_t max_bytes) {
@@ -124,9 +124,11 @@ std::string visible_text(std::string_view text, std::size_t max_bytes) {
 std::vector<Digest> stored_measurement_hashes(const store::Checkpoint& checkpoint, const Job& job) {
   const auto carried_epochs = measurements_in(checkpoint);
   if (!carried_epochs) return {};
-  const bool is_of_other_trial = job.fork && !carried_epochs->empty() && carried_epochs->front().trial == job.fork->from;
+  const bool is_of_other_trial =
+      job.fork && !carried_epochs->empty() && carried_epochs->front().trial == job.fork->from;
   std::vector<Digest> out;
-  for (const study::Measurement& each : is_of_other_trial ? job.fork->measurements : *carried_epochs) out.push_back(digest_of(each));
+  for (const study::Measurement& each : is_of_other_trial ? job.fork->measurements : *carried_epochs)
+    out.push_back(digest_of(each));
   return out;
 }
 
@@ -153,7 +155,7 @@ Result<void> ReportCheck::on_report(std::size_t worker, std::uint64_t token, con
   const auto trial = trial_of(report);
   if (!trial) return refused("sent a report of no trial");
   LANISTA_ASSIGN(LeaseProgress* const progress, this->find_progress(worker, token, *trial));
-  // A report under an earlier lease changes nothing, but for the file that it names.
+  // A report under an earlier lease has no effect, except for the file that it names.
   const bool is_present = lease != nullptr && lease->is_sent && lease->token == token && lease->worker == worker;
   const Lease* const present = is_present ? lease : nullptr;
   if (const auto* epoch = std::get_if<EpochReport>(&report)) return check_epoch(*progress, *epoch, present);
@@ -163,11 +165,12 @@ Result<void> ReportCheck::on_report(std::size_t worker, std::uint64_t token, con
   return check_end(*progress, report, present);
 }
 
-// A checkpoint of an earlier lease of the trial may arrive under the next one, so its epoch is not that of the reports.
+// A checkpoint of an earlier lease may arrive under the next one, so its epoch may differ from that of the reports.
 Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease* lease) {
-  const std::int64_t max_bytes = lease != nullptr && lease->job.recipe.epochs > 0 ? lease->job.recipe.epochs : kMaxReportedSteps;
-  LANISTA_TRY(check_range("a checkpoint's epoch", saved.epoch, 0, max_bytes));
-  const std::int64_t steps = lease != nullptr ? steps_through(lease->job, max_bytes) : 0;
+  const std::int64_t most_epochs =
+      lease != nullptr && lease->job.recipe.epochs > 0 ? lease->job.recipe.epochs : kMaxReportedSteps;
+  LANISTA_TRY(check_range("a checkpoint's epoch", saved.epoch, 0, most_epochs));
+  const std::int64_t steps = lease != nullptr ? steps_through(lease->job, most_epochs) : 0;
   LANISTA_TRY(check_range("a checkpoint's step", saved.step, 0, steps > 0 ? steps : kMaxReportedSteps));
   return check_file(saved.address, lease);
 }
@@ -175,7 +178,7 @@ Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease
 Result<void> ReportCheck::check_end(const LeaseProgress& progress, const Report& report, const Lease* lease) {
   const auto check_due = [&](bool is_asked, const std::string& what) -> Result<void> {
     if (lease == nullptr) return {};
-    if (!is_asked) return refused(what + " " + trial_text(progress.trial) + ", which was not asked for");
+    if (!is_asked) return refused(what + " " + trial_text(progress.trial) + ", which was not requested");
     if (progress.epochs >= lease->allowed) return {};
     return refused(what + " " + trial_text(progress.trial) + " after epoch " + std::to_string(progress.epochs) +
                    "; due is epoch " + std::to_string(lease->allowed));
@@ -185,17 +188,17 @@ Result<void> ReportCheck::check_end(const LeaseProgress& progress, const Report&
     if (failure->reason.size() <= kMaxReportedReasonBytes) return {};
     return refused("reported a failure with a reason of " + std::to_string(failure->reason.size()) + " bytes");
   }
-  if (const auto* parked = std::get_if<TrialPausedReport>(&report)) {
-    LANISTA_TRY(check_range("a parked epoch", parked->epoch, progress.epochs, progress.epochs));
-    LANISTA_TRY(check_range("a parked step", parked->step, progress.step, progress.step));
-    LANISTA_TRY(check_due(lease != nullptr && lease->is_pausing_trial, "parked"));
-    return check_weights_file(parked->address, progress, lease);
+  if (const auto* paused = std::get_if<TrialPausedReport>(&report)) {
+    LANISTA_TRY(check_range("a paused epoch", paused->epoch, progress.epochs, progress.epochs));
+    LANISTA_TRY(check_range("a paused step", paused->step, progress.step, progress.step));
+    LANISTA_TRY(check_due(lease != nullptr && lease->is_pausing_trial, "paused"));
+    return check_weights_file(paused->address, progress, lease);
   }
   const auto& finished = std::get<FinishedReport>(report);
   LANISTA_TRY(check_due(lease != nullptr && lease->finish, "finished"));
   const bool keeps = lease != nullptr && lease->finish->keep_weights;
   if (lease != nullptr && !keeps && !finished.weights.empty()) {
-    return refused("kept weights of " + trial_text(progress.trial) + ", which was not asked for");
+    return refused("kept weights of " + trial_text(progress.trial) + ", which was not requested");
   }
   return keeps || !finished.weights.empty() ? check_weights_file(finished.weights, progress, lease) : Result<void>();
 }
@@ -249,12 +252,12 @@ Result<void> ReportCheck::check_contents(const study::Measurement& measurement, 
   }
   const bool races = job.race.steps > 0 && measurement.epoch == 1;
   if (!measurement.race.empty() && (!races || measurement.race.size() != job.race.alternatives.size() + 2)) {
-    return refused("reported a race of starts that " + trial_text(job.trial) + " was not in");
+    return refused("reported a start race that " + trial_text(job.trial) + " did not have");
   }
   const std::int64_t all = steps_through(job, job.recipe.epochs);
-  const std::int64_t max_bytes = all > 0 ? all : kMaxReportedSteps;
+  const std::int64_t most_steps = all > 0 ? all : kMaxReportedSteps;
   for (const study::StartCandidate& start_candidate : measurement.race) {
-    LANISTA_TRY(check_range("a racer's steps", start_candidate.steps, 0, job.race.steps));
+    LANISTA_TRY(check_range("a start candidate's steps", start_candidate.steps, 0, job.race.steps));
   }
   if (!measurement.selecting.empty() && job.recipe.select.name != data::kSelectionAuto) {
     return refused("reported a check of train.select, which is not auto");
@@ -266,12 +269,12 @@ Result<void> ReportCheck::check_contents(const study::Measurement& measurement, 
     return refused("reported more than " + std::to_string(kMaxBranches) + " branches");
   }
   for (const study::SelectBranch& branch : measurement.selecting) {
-    LANISTA_TRY(check_range("a branch's step", branch.step, 0, max_bytes));
-    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, max_bytes));
+    LANISTA_TRY(check_range("a branch's step", branch.step, 0, most_steps));
+    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, most_steps));
   }
   for (const study::Branch& branch : measurement.branches) {
-    LANISTA_TRY(check_range("a branch's step", branch.step, 0, max_bytes));
-    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, max_bytes));
+    LANISTA_TRY(check_range("a branch's step", branch.step, 0, most_steps));
+    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, most_steps));
   }
   return {};
 }
@@ -281,8 +284,8 @@ void ReportCheck::add_known_file(const std::string& address) {
   if (const auto digest = Digest::from_hex(address)) known_files_.insert(*digest);
 }
 
-// Equal states have one file. So a file that a worker has just written may be one that the engine has just removed,
-// since an earlier report of it was needed no more.
+// Equal states have one file. So the engine may have just removed a file that a worker has just written, because an
+// earlier report of it was not needed any more.
 Result<void> ReportCheck::check_file(const std::string& address, const Lease* lease) {
   if (!is_address(address)) {
     return refused("reported the checkpoint address " + quoted_name(address) + "; allowed: 32 lower-case hex digits");
@@ -295,12 +298,13 @@ Result<void> ReportCheck::check_file(const std::string& address, const Lease* le
   return refused("reported the checkpoint " + address + ", which is no file of the study's ckpt folder");
 }
 
-Result<void> ReportCheck::check_weights_file(const std::string& address, const LeaseProgress& progress, const Lease* lease) {
+Result<void> ReportCheck::check_weights_file(const std::string& address, const LeaseProgress& progress,
+                                             const Lease* lease) {
   if (address.empty() && rules_.stores_no_weights) return {};
   LANISTA_TRY(check_file(address, lease));
   if (lease == nullptr) return {};
   const auto stored = files_->get(address);
-  if (!stored && stored.error().code == Code::kNotFound) return {};  // a known one, which check_file has accepted
+  if (!stored && stored.error().code == Code::kNotFound) return {};  // a known file, which check_file has accepted
   if (!stored) return refused("kept weights in " + address + ", which cannot be read: " + stored.error().message);
   const auto carried_epochs = measurements_in(*stored);
   const bool is_its = carried_epochs && (carried_epochs->empty() || carried_epochs->back().trial == progress.trial);

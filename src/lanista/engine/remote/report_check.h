@@ -13,9 +13,9 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/id.h"
 #include "lanista/base/result.h"
-#include "lanista/io/data/spec.h"
 #include "lanista/engine/core/executor.h"
 #include "lanista/engine/remote/leases.h"
+#include "lanista/io/data/spec.h"
 #include "lanista/io/store/checkpoints.h"
 
 namespace lanista::engine {

@@ -111,7 +111,7 @@ TEST_F(ReportCheckTest, RefusesWrongMeasurements) {
       {"without the metric 'train_loss'", [](M& m) { m.metrics.erase("train_loss"); }},
       {"the metric 'extra'", [](M& m) { m.metrics["extra"] = 1; }},
       {"with the name 'a?b'", [](M& m) { m.metrics["a\nb"] = 1; }},
-      {"a race of starts",
+      {"a start race",
        [](M& m) {
          m.race = {{1, 0.5, true}};
        }},
@@ -149,10 +149,11 @@ TEST_F(ReportCheckTest, RefusesWrongEnds) {
     ASSERT_TRUE(send(EpochReport{measurement(2)}));
   };
   trained();
-  EXPECT_EQ(error_of(TrialPausedReport{TrialId{1}, 2, 20, {}, stored_weights(2)}), "parked trial 1, which was not asked for");
+  EXPECT_EQ(error_of(TrialPausedReport{TrialId{1}, 2, 20, {}, stored_weights(2)}),
+            "paused trial 1, which was not requested");
   lease_.finish = Finish{TrialId{1}, false};
   trained();
-  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "weights that were not asked for";
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "weights that were not requested";
   lease_.finish = Finish{TrialId{1}, true};
   check_.on_lease_sent(lease_);
   EXPECT_EQ(error_of(FinishedReport{TrialId{1}, {}, saved_}), "finished trial 1 after epoch 0; due is epoch 2");
@@ -161,7 +162,8 @@ TEST_F(ReportCheckTest, RefusesWrongEnds) {
   trained();
   EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(1)}), "") << "the state of another epoch";
   trained();
-  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2, TrialId{2})}), "") << "the state of another trial";
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2, TrialId{2})}), "")
+      << "the state of another trial";
   trained();
   EXPECT_EQ(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "");
   EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "twice";

@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "support/engine/core/random_clones.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/fake_executor.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/random_clones.h"
 
 namespace lanista::engine::testing {
 namespace {

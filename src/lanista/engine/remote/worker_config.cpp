@@ -42,14 +42,14 @@ DataSource read_data(const json& in) {
   if (split.size() != data.split.size()) throw Malformed{"'split' has " + std::to_string(split.size()) + " parts"};
   for (std::size_t i = 0; i < data.split.size(); ++i) {
     const auto part = parse_real_json(split[i]);
-    if (!part) throw Malformed{"'split' holds what is no number"};
+    if (!part) throw Malformed{"'split' has a value that is not a number"};
     data.split[i] = *part;
   }
   data.normalize = text(in, "normalize");
   data.targets = text(in, "targets");
-  const json& said = member(in, "class_weights");
-  auto weights = study::read_class_weights(said);
-  if (!weights || said.is_null()) throw Malformed{"'class_weights' is neither none nor weights of classes"};
+  const json& class_weights = member(in, "class_weights");
+  auto weights = study::read_class_weights(class_weights);
+  if (!weights || class_weights.is_null()) throw Malformed{"'class_weights' is neither none nor weights of classes"};
   data.class_weights = *std::move(weights);
   if (member(in, "folds") != "none") data.folds = integer(in, "folds");
   data.repetitions = integer(in, "repetitions");
@@ -81,14 +81,14 @@ json to_json(const WorkerConfig& worker_config) {
 std::vector<std::string> texts(const json& in, const char* name) {
   std::vector<std::string> all;
   for (const json& each : array(in, name)) {
-    if (!each.is_string()) throw Malformed{"'" + std::string(name) + "' holds what is no text"};
+    if (!each.is_string()) throw Malformed{"'" + std::string(name) + "' has a value that is not text"};
     all.push_back(each.get<std::string>());
   }
   return all;
 }
 
 WorkerConfig read_brief(const json& in) {
-  if (text(in, "kind") != "brief") throw Malformed{"'" + text(in, "kind") + "' is no brief"};
+  if (text(in, "kind") != "brief") throw Malformed{"'" + text(in, "kind") + "' is not a worker configuration"};
   WorkerConfig worker_config;
   worker_config.study_folder = text(in, "study_folder");
   worker_config.data = read_data(member(in, "data"));

@@ -15,7 +15,7 @@ namespace lanista::engine {
 
 /// Source of a study's data, and the hash by which a worker checks that it has the same data.
 struct DataSource {
-  std::string source = "builtin:digits";  ///< As in the study file.
+  std::string source = "builtin:digits";             ///< As in the study file.
   std::string folder = ".";                          ///< Start of relative paths.
   std::array<double, 3> split{0.7, 0.15, 0.15};      ///< Shares of training, validation and test rows.
   std::string normalize = "auto", targets = "auto";  ///< As in the study file.

@@ -22,12 +22,15 @@ class RandomValues {
     worker_config.study_folder = text();
     worker_config.data = {text(), text(), {real(), real(), real()}, text(), text(), {}, {}, integer(), {}};
     if (rng_.bernoulli(0.3)) worker_config.data.class_weights.balanced = true;
-    if (!worker_config.data.class_weights && rng_.bernoulli(0.5)) worker_config.data.class_weights.of = {{text() + "a", rng_.uniform()}};
+    if (!worker_config.data.class_weights && rng_.bernoulli(0.5))
+      worker_config.data.class_weights.of = {{text() + "a", rng_.uniform()}};
     if (rng_.bernoulli(0.5)) worker_config.data.folds = integer();
     if (rng_.bernoulli(0.5)) worker_config.data.hash = Digest{rng_.next(), rng_.next()};
     worker_config.isa = text();
     worker_config.numeric_class = text();
-    for (auto* field : {&worker_config.workers, &worker_config.lanes, &worker_config.width, &worker_config.pipeline, &worker_config.memory_bytes}) *field = integer();
+    for (auto* field : {&worker_config.workers, &worker_config.lanes, &worker_config.width, &worker_config.pipeline,
+                        &worker_config.memory_bytes})
+      *field = integer();
     for (std::uint64_t i = rng_.below(4); i > 0; --i) worker_config.metrics.push_back(text());
     worker_config.checkpoint_every = real();
     worker_config.crash_marks = rng_.bernoulli(0.5);
@@ -82,13 +85,13 @@ TEST(WorkerConfig, RefusesMissingOrMistypedField) {
       EXPECT_EQ(decoded.error().code, Code::kDataLoss);
     };
     for (const char* at : {"", "/data"}) {
-      const nlohmann::json::json_pointer place(at);
-      for (const auto& [field, value] : whole[place].items()) {
+      const nlohmann::json::json_pointer pointer(at);
+      for (const auto& [field, value] : whole[pointer].items()) {
         nlohmann::json without = whole;
-        without[place].erase(field);
+        without[pointer].erase(field);
         expect_refused(without);
         nlohmann::json other = whole;
-        other[place][field] = nlohmann::json{{"no", "such"}};
+        other[pointer][field] = nlohmann::json{{"no", "such"}};
         expect_refused(other);
       }
     }

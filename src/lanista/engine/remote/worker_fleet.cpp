@@ -8,26 +8,26 @@
 #include <utility>
 
 #include "lanista/base/real_json.h"
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/remote/report_check.h"
+#include "lanista/ipc/host_name.h"
 
 namespace lanista::engine {
 namespace {
 
-constexpr double kHelloTimeoutSeconds = 60;    ///< seconds: from its begin to its hello
-constexpr double kPeerTimeoutSeconds = 5;   ///< seconds for a stranger's hello
-constexpr double kExitTimeoutSeconds = 0.5;  ///< seconds from the end of a connection to that of the process
-constexpr double kShutdownTimeoutSeconds = 5;       ///< seconds to end by itself
-constexpr double kMinDelaySeconds = 0.05, kMaxDelaySeconds = 5;  ///< seconds before a process is begun again
-constexpr double kMaxRemoteDelaySeconds = 30;                         ///< longest, of one elsewhere that others do without
+constexpr double kHelloTimeoutSeconds = 60;    ///< Seconds from a worker's start to its hello.
+constexpr double kPeerTimeoutSeconds = 5;      ///< Seconds for an unverified peer's hello.
+constexpr double kExitTimeoutSeconds = 0.5;    ///< Seconds from the end of a connection to that of its process.
+constexpr double kShutdownTimeoutSeconds = 5;  ///< Seconds to end by itself.
+constexpr double kMinDelaySeconds = 0.05, kMaxDelaySeconds = 5;  ///< Seconds before a process is started again.
+constexpr double kMaxRemoteDelaySeconds = 30;  ///< Longest delay of a remote process while others work.
 
-constexpr int kMaxRefusals = 2;              ///< processes in a row that cannot work here, where no other can
-constexpr std::size_t kMaxUnverifiedPeers = 64;    ///< connections that no worker of the engine made
-constexpr std::size_t kMaxMessagesPerPoll = 1000;  ///< of one worker
+constexpr int kMaxRefusals = 2;                    ///< Consecutive refusals, if no other worker works.
+constexpr std::size_t kMaxUnverifiedPeers = 64;    ///< Connections that no worker of the engine made.
+constexpr std::size_t kMaxMessagesPerPoll = 1000;  ///< Messages of one worker.
 constexpr std::size_t kMaxBytesPerPoll = std::size_t{16} << 20;
-constexpr std::int64_t kMaxMessagesWithoutProgress = 100'000;      ///< messages in a row without progress
-constexpr double kHeartbeatBurst = 1000, kHeartbeatFactor = 20;  ///< heartbeats that may be more than are due
-constexpr std::size_t kMaxDropReasonBytes = 400;             ///< bytes of what a worker did
+constexpr std::int64_t kMaxMessagesWithoutProgress = 100'000;    ///< Consecutive messages without progress.
+constexpr double kHeartbeatBurst = 1000, kHeartbeatFactor = 20;  ///< Limits of heartbeats beyond those due.
+constexpr std::size_t kMaxDropReasonBytes = 400;                 ///< Bytes of the text about a worker's fault.
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
 
@@ -54,7 +54,7 @@ WorkerFleet::WorkerFleet(FleetOptions options, const Clock& clock, WorkerSocket 
 
 WorkerFleet::~WorkerFleet() {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    workers_[i].channel.reset();  // which they hear, but in a queue
+    workers_[i].channel.reset();  // workers notice this, except in a queue
     if (workers_[i].process != 0 && is_remote(i) && !workers_[i].has_sent_hello) ::kill(workers_[i].process, SIGTERM);
   }
   const double until = clock_->now() + kShutdownTimeoutSeconds;
@@ -68,16 +68,19 @@ WorkerFleet::~WorkerFleet() {
 
 const std::string& WorkerFleet::remote_name(std::size_t worker) const {
   static const std::string kLocal;
-  return options_.remote_launchers.empty() ? kLocal : options_.remote_launchers[worker % options_.remote_launchers.size()].name;
+  return options_.remote_launchers.empty() ? kLocal
+                                           : options_.remote_launchers[worker % options_.remote_launchers.size()].name;
 }
 
 bool WorkerFleet::reports_hosts() const {
-  return std::ranges::any_of(options_.remote_launchers, [](const Launcher& launcher) { return !launcher.name.empty(); });
+  return std::ranges::any_of(options_.remote_launchers,
+                             [](const Launcher& launcher) { return !launcher.name.empty(); });
 }
 
 bool WorkerFleet::have_all_failed(int tries) const {
-  return std::ranges::none_of(
-      workers_, [&](const Worker& entry) { return (entry.is_ready && entry.misbehaviours == 0) || entry.failures < tries; });
+  return std::ranges::none_of(workers_, [&](const Worker& entry) {
+    return (entry.is_ready && entry.misbehaviours == 0) || entry.failures < tries;
+  });
 }
 
 double WorkerFleet::heartbeat_seconds() const { return std::min(options_.lease_seconds / 4, 1.0); }
@@ -115,11 +118,11 @@ void WorkerFleet::send_message(std::size_t worker, WireKind kind, std::string_vi
   const std::size_t unread = entry.channel->unsent_bytes();
   if (unread > options_.max_unread_bytes) {
     end_misbehaving(worker, "does not read: " + std::to_string(unread) + " bytes wait for it; allowed: up to " +
-                      std::to_string(options_.max_unread_bytes));
+                                std::to_string(options_.max_unread_bytes));
   }
 }
 
-// One look at everything. Who was heard is heard before silence is judged: the engine may have been away itself.
+// Polls everything once. Messages are read before silence is checked, because the engine itself may have been stopped.
 void WorkerFleet::poll_workers() {
   const double now = clock_->now();
   reaper_.collect();
@@ -172,7 +175,8 @@ void WorkerFleet::launch_due(double now) {
     }
     entry.launched_at_seconds = now;
     entry.silent_seconds = 0;
-    if (reports_hosts()) entry.host = sanitize_host_name(options_.remote_launchers[i % options_.remote_launchers.size()].host);
+    if (reports_hosts())
+      entry.host = sanitize_host_name(options_.remote_launchers[i % options_.remote_launchers.size()].host);
   }
 }
 
@@ -195,7 +199,7 @@ void WorkerFleet::accept_connections(double now) {
   });
 }
 
-// Whoever was not begun by this engine is told why it cannot stay.
+// A peer that this engine did not start receives the reason for its rejection.
 void WorkerFleet::reject_peer(UnverifiedPeer& peer) {
   Channel& channel = peer.connection.channel;
   const auto message = channel.receive(0);
@@ -203,9 +207,9 @@ void WorkerFleet::reject_peer(UnverifiedPeer& peer) {
   auto hello = decode_hello(message->text);
   Result<void> fits = hello ? check_hello(*hello, build_) : Result<void>(hello.error());
   if (fits) {
-    fits =
-        Error{Code::kFailedPrecondition, "this engine begins its worker processes itself (run.workers says how many)",
-              "process " + std::to_string(peer.connection.process)};
+    fits = Error{Code::kFailedPrecondition,
+                 "this engine starts its worker processes itself (run.workers sets their number)",
+                 "process " + std::to_string(peer.connection.process)};
   }
   channel.send(static_cast<std::uint16_t>(WireKind::kRejected), encode(fits.error()));
 }
@@ -218,27 +222,29 @@ void WorkerFleet::receive_from(std::size_t worker) {
     return;
   }
   std::size_t bytes = 0;
-  // A worker that never stops sending must not keep the engine from the others.
+  // A worker that sends without a break must not keep the engine from reading the others.
   for (std::size_t taken = 0; entry.channel && taken < kMaxMessagesPerPoll && bytes < kMaxBytesPerPoll; ++taken) {
     auto message = entry.channel->receive(0);
     if (!message) break;
     bytes += message->text.size();
-    if (const auto handled = handle_message(worker, *std::move(message)); !handled) return end_misbehaving(worker, handled.error().message);
+    if (const auto handled = handle_message(worker, *std::move(message)); !handled)
+      return end_misbehaving(worker, handled.error().message);
   }
   if (entry.channel && entry.channel->closed()) handle_disconnect(worker);
 }
 
 Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
   Worker& entry = workers_[worker];
-  if (entry.refusal) return {};  // it is to end
+  if (entry.refusal) return {};  // it will end
   const auto kind = static_cast<WireKind>(message.kind);
   const auto not_now = [&](const char* when) {
     return Error{Code::kDataLoss, "sent a message of kind " + std::to_string(message.kind) + " " + when, ""};
   };
   entry.silent_seconds = 0;
-  if (!entry.has_sent_hello) return kind == WireKind::kHello ? handle_hello(worker, message.text) : not_now("before its hello");
+  if (!entry.has_sent_hello)
+    return kind == WireKind::kHello ? handle_hello(worker, message.text) : not_now("before its hello");
   auto numbered = split_token(message.text);
-  if (!numbered) return unreadable_message(Error{Code::kDataLoss, "it has no number", ""});
+  if (!numbered) return unreadable_message(Error{Code::kDataLoss, "its number is missing", ""});
   if (numbered->token != entry.received + 1) {
     return Error{
         Code::kDataLoss,
@@ -259,7 +265,7 @@ Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
   } else if (kind == WireKind::kReady) {
     entry.is_ready = true;
     events_.push_back(Ready{worker, entry.process, entry.host});
-  } else if (kind == WireKind::kBroken) {  // its data are others, say
+  } else if (kind == WireKind::kBroken) {  // for example, it has other data
     auto broken = read_error(message.text);
     if (!broken) return unreadable_message(broken.error());
     entry.refusal = std::move(broken->error);
@@ -271,14 +277,15 @@ Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
 
 Result<void> WorkerFleet::check_message_counts(const Worker& entry) const {
   if (entry.messages_without_progress > kMaxMessagesWithoutProgress) {
-    return Error{Code::kDataLoss, "sent " + std::to_string(kMaxMessagesWithoutProgress) + " messages without any progress", ""};
+    return Error{Code::kDataLoss,
+                 "sent " + std::to_string(kMaxMessagesWithoutProgress) + " messages without any progress", ""};
   }
   const double due = (clock_->now() - entry.launched_at_seconds) / heartbeat_seconds();
   if (static_cast<double>(entry.heartbeats) <= kHeartbeatBurst + kHeartbeatFactor * due) return {};
-  return Error{
-      Code::kDataLoss,
-      "sent " + std::to_string(entry.heartbeats) + " heartbeats where " + std::to_string(std::llround(due)) + " were due",
-      ""};
+  return Error{Code::kDataLoss,
+               "sent " + std::to_string(entry.heartbeats) + " heartbeats when " + std::to_string(std::llround(due)) +
+                   " were due",
+               ""};
 }
 
 Result<void> WorkerFleet::handle_hello(std::size_t worker, const std::string& text) {
@@ -292,22 +299,23 @@ Result<void> WorkerFleet::handle_hello(std::size_t worker, const std::string& te
     return {};
   }
   entry.channel->set_limit(max_message_bytes);
-  // What it says itself is nearer than what the launcher was asked for: on Slurm the latter is any node.
+  // The worker's own host name is more exact than the launcher's: Slurm may choose any node.
   const std::string host = reports_hosts() ? sanitize_host_name(hello->host) : std::string();
   if (!host.empty()) entry.host = host;
   send_message(worker, WireKind::kWelcome, encode(Welcome{options_.lease_seconds, options_.worker_config}));
   return {};
 }
 
-// The other end of its connection is closed.
+// The worker closed its connection.
 void WorkerFleet::handle_disconnect(std::size_t worker) {
   Worker& entry = workers_[worker];
   const auto fault = entry.channel->fault();
   const auto end = fault ? std::nullopt : wait_for_exit(entry.process, kExitTimeoutSeconds);
   if (end && is_remote(worker)) {
     const ProcessEnd located_reason = end->as_launcher_exit();
-    // A program that ended there is to blame; a host or a connection that went says nothing of trials.
-    return drop(worker, true, !entry.is_ready || (located_reason.signal != 0 && located_reason.is_own_fault()), located_reason.text());
+    // A crashed program counts against its trials. A lost host or connection does not.
+    return drop(worker, true, !entry.is_ready || (located_reason.signal != 0 && located_reason.is_own_fault()),
+                located_reason.text());
   }
   if (end) return drop(worker, true, end->is_own_fault(), end->text());
   if (fault) return end_misbehaving(worker, unreadable_message(*fault).message);
@@ -315,14 +323,14 @@ void WorkerFleet::handle_disconnect(std::size_t worker) {
 }
 
 void WorkerFleet::check_heartbeats(double now) {
-  // A long step between two looks is the engine's own absence (it was stopped, the machine slept).
+  // A long time between two polls means that the engine itself was stopped, for example by a suspended machine.
   const double passed = std::min(now - last_poll_seconds_.value_or(now), 2 * heartbeat_seconds());
   last_poll_seconds_ = now;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     Worker& entry = workers_[i];
     if (entry.process == 0) continue;
     const bool is_sending = entry.channel && entry.channel->has_unread();
-    if (is_remote(i) && !entry.has_sent_hello && !is_sending) continue;  // it may wait for a place
+    if (is_remote(i) && !entry.has_sent_hello && !is_sending) continue;  // it may wait in a queue
     entry.silent_seconds += passed;
     if (entry.has_sent_hello && !entry.is_ready) entry.preparing_seconds += passed;
     const double to_be_ready = options_.ready_leases * options_.lease_seconds;
@@ -330,11 +338,12 @@ void WorkerFleet::check_heartbeats(double now) {
       mark_lost(i, true, "was not ready to work within " + seconds_text(to_be_ready));
       continue;
     }
-    // Its heart beats from the welcome on, which follows its hello.
-    const double most = entry.has_sent_hello ? options_.lease_seconds : std::max(options_.lease_seconds, kHelloTimeoutSeconds);
+    // It sends heartbeats from the welcome on, which follows its hello.
+    const double most =
+        entry.has_sent_hello ? options_.lease_seconds : std::max(options_.lease_seconds, kHelloTimeoutSeconds);
     if (entry.silent_seconds <= most) continue;
     mark_lost(i, false,
-         "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");
+              "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");
   }
 }
 
@@ -354,32 +363,35 @@ void WorkerFleet::note_progress(std::size_t worker) {
   entry.messages_without_progress = 0;
 }
 
-void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason, bool is_misbehaviour) {
+void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason,
+                       bool is_misbehaviour) {
   Worker& entry = workers_[worker];
-  if (!has_ended) {  // stopped, it wakes up to its end
+  if (!has_ended) {  // a stopped process must continue before it can end
     ::kill(entry.process, SIGKILL);
     reaper_.add(entry.process);
   }
   const Worker before = std::exchange(entry, Worker{});
   entry.failures = before.failures + 1;
   entry.misbehaviours = before.misbehaviours;
-  entry.launch_at_seconds = clock_->now() + delay_after(entry.failures, is_remote(worker) ? kMaxRemoteDelaySeconds : kMaxDelaySeconds);
+  entry.launch_at_seconds =
+      clock_->now() + delay_after(entry.failures, is_remote(worker) ? kMaxRemoteDelaySeconds : kMaxDelaySeconds);
   const std::string located_reason = is_remote(worker) ? "(" + remote_name(worker) + ") " + reason : reason;
-  events_.push_back(Lost{worker, before.process, own_fault && !is_misbehaviour, located_reason, before.host, is_misbehaviour});
+  events_.push_back(
+      Lost{worker, before.process, own_fault && !is_misbehaviour, located_reason, before.host, is_misbehaviour});
   check_any_usable(worker, before.is_ready, own_fault, before.refusal, located_reason);
 }
 
-void WorkerFleet::check_any_usable(std::size_t worker, bool was_ready, bool own_fault, const std::optional<Error>& refusal,
-                             const std::string& reason) {
+void WorkerFleet::check_any_usable(std::size_t worker, bool was_ready, bool own_fault,
+                                   const std::optional<Error>& refusal, const std::string& reason) {
   const bool is_misbehaving = workers_[worker].misbehaviours >= kMaxFailures;
   if (!may_launch_ || (was_ready && !is_misbehaving)) return;
   if (!have_all_failed(refusal ? kMaxRefusals : own_fault ? kMaxFailures : kMaxKilled)) return;
   may_launch_ = false;
   if (refusal) return events_.push_back(Broken{*refusal});
   const std::string what =
-      is_misbehaving ? "worker processes send wrong messages" : "worker processes end before they can work";
+      is_misbehaving ? "worker processes send wrong messages" : "worker processes end before they are ready";
   const std::string help =
-      is_remote(worker) ? "; with --ssh here a study goes on here" : "; run.isolation: thread does without them";
+      is_remote(worker) ? "; with --ssh here a study continues on this host" : "; run.isolation: thread needs none";
   events_.push_back(Broken{Error{Code::kUnavailable, what + ": the last one " + reason + help, ""}});
 }
 

@@ -11,8 +11,8 @@
 
 #include "lanista/base/clock.h"
 #include "lanista/base/result.h"
-#include "lanista/ipc/worker_process.h"
 #include "lanista/engine/remote/worker_protocol.h"
+#include "lanista/ipc/worker_process.h"
 #include "lanista/ipc/worker_socket.h"
 
 namespace lanista::engine {

@@ -15,21 +15,21 @@
 #include <variant>
 #include <vector>
 
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/remote/messages.h"
-#include "lanista/ipc/worker_process.h"
 #include "lanista/engine/remote/worker_protocol.h"
+#include "lanista/ipc/host_name.h"
+#include "lanista/ipc/worker_process.h"
 #include "lanista/ipc/worker_socket.h"
 
 namespace lanista::engine {
 namespace {
 
-constexpr double kWelcomeTimeoutSeconds = 60;                            ///< seconds for the engine's welcome
-constexpr double kMaxSilentLeases = 30;                    ///< with a silent engine
-constexpr double kFlushTimeoutSeconds = 5;                               ///< seconds for the last words
-constexpr int kMaxWaitMilliseconds = 8;                             ///< milliseconds between looks for reports
-constexpr std::size_t kMaxUnsentBytes = std::size_t{64} << 20;  ///< bytes that wait for the engine to read them
-constexpr std::size_t kMaxFailureReasonBytes = 16384;               ///< bytes of a failure's reason
+constexpr double kWelcomeTimeoutSeconds = 60;                   ///< Seconds for the engine's welcome.
+constexpr double kMaxSilentLeases = 30;                         ///< Leases with a silent engine.
+constexpr double kFlushTimeoutSeconds = 5;                      ///< Seconds for the last messages.
+constexpr int kMaxWaitMilliseconds = 8;                         ///< Milliseconds between polls for reports.
+constexpr std::size_t kMaxUnsentBytes = std::size_t{64} << 20;  ///< Bytes that wait for the engine to read them.
+constexpr std::size_t kMaxFailureReasonBytes = 16384;           ///< Bytes of a failure's reason.
 
 /// A channel for several threads.
 class WorkerLink {
@@ -45,12 +45,12 @@ class WorkerLink {
     const std::lock_guard lock(mutex_);
     return channel_.unsent_bytes();
   }
-  /// What is there.
+  /// The next message, if one has arrived.
   std::optional<Message> receive() {
     const std::lock_guard lock(mutex_);
     return channel_.receive(0);
   }
-  /// Until something may be heard; others may send meanwhile.
+  /// Waits for a message; other threads may send in the meantime.
   void wait(int milliseconds) const {
     pollfd poll{socket_, POLLIN, 0};
     ::poll(&poll, 1, milliseconds);
@@ -76,7 +76,7 @@ class WorkerLink {
   const int socket_;
 };
 
-/// Says from a thread of its own that this process lives, whatever the others are busy with.
+/// Sends heartbeats from its own thread, while other threads compute.
 class HeartbeatThread {
  public:
   HeartbeatThread(WorkerLink& link, double lease_seconds)
@@ -95,14 +95,15 @@ class HeartbeatThread {
   std::jthread thread_;
 };
 
-/// What is said to the engine, in the words of messages.h, and back.
+/// Executes the engine's requests and sends the reports back.
 class CommandLoop {
  public:
-  CommandLoop(WorkerLink& link, Executor& executor, double max_silent_seconds) : link_(link), executor_(executor), max_silent_seconds_(max_silent_seconds) {}
+  CommandLoop(WorkerLink& link, Executor& executor, double max_silent_seconds)
+      : link_(link), executor_(executor), max_silent_seconds_(max_silent_seconds) {}
 
   Result<void> run() {
     last_receive_time_ = std::chrono::steady_clock::now();
-    int wait = 0;  // milliseconds; who has just said something will say more
+    int wait = 0;  // milliseconds; short after a message, because more may follow
     while (true) {
       bool busy = false;
       while (const auto message = link_.receive()) {
@@ -112,7 +113,7 @@ class CommandLoop {
         LANISTA_TRY(execute(*message));
       }
       if (link_.closed()) return {};
-      // Reports wait in the executor while the engine does not read.
+      // While the engine does not read, reports wait in the executor.
       while (link_.unsent_bytes() < kMaxUnsentBytes) {
         const auto report = executor_.next(0);
         if (!report) break;
@@ -168,14 +169,16 @@ class CommandLoop {
     return {};
   }
 
-  /// False: the executor is broken, and so is this process.
+  /// Sends a report. Returns false if the executor, and so this process, is broken.
   bool send_report(const Report& report) {
     if (const auto* broken = std::get_if<ExecutorErrorReport>(&report)) {
       link_.send_last_error(WireKind::kBroken, broken->error);
       return false;
     }
-    if (const auto* failure = std::get_if<FailureReport>(&report); failure && failure->reason.size() > kMaxFailureReasonBytes) {
-      return send_report(FailureReport{failure->trial, failure->epoch, failure->reason.substr(0, kMaxFailureReasonBytes)});
+    if (const auto* failure = std::get_if<FailureReport>(&report);
+        failure && failure->reason.size() > kMaxFailureReasonBytes) {
+      return send_report(
+          FailureReport{failure->trial, failure->epoch, failure->reason.substr(0, kMaxFailureReasonBytes)});
     }
     const auto trial = trial_of(report);
     const auto token = trial ? tokens_.find(*trial) : tokens_.end();
@@ -197,7 +200,7 @@ Result<Welcome> exchange_hello(Channel& channel) {
     const auto kind = static_cast<WireKind>(message->kind);
     if (kind == WireKind::kWelcome) return decode_welcome(message->text);
     if (kind == WireKind::kRejected) return decode_error(message->text);
-    if (kind != WireKind::kHeartbeat) return Error{Code::kDataLoss, "the engine's first word is no welcome", ""};
+    if (kind != WireKind::kHeartbeat) return Error{Code::kDataLoss, "the engine's first message is not a welcome", ""};
   }
   return Error{Code::kUnavailable, "the engine does not answer", ""};
 }
@@ -213,7 +216,7 @@ Result<void> run_worker(Channel channel, const MakeWorkerExecutor& make_executor
   channel.set_limit(max_message_bytes);
   LANISTA_ASSIGN(const Welcome welcome, exchange_hello(channel));
   WorkerLink link(std::move(channel));
-  const HeartbeatThread heartbeats(link, welcome.lease_seconds);  // data may take long to read
+  const HeartbeatThread heartbeats(link, welcome.lease_seconds);  // reading data may need long
   auto executor = make_executor(welcome.worker_config, [&link](std::span<const TrialId> trials) {
     link.send(WireKind::kActiveTrials, encode(std::vector<TrialId>(trials.begin(), trials.end())));
   });

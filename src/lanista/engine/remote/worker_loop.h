@@ -6,9 +6,9 @@
 #include <string>
 
 #include "lanista/base/result.h"
-#include "lanista/ipc/channel.h"
 #include "lanista/engine/core/executor.h"
 #include "lanista/engine/remote/worker_config.h"
+#include "lanista/ipc/channel.h"
 
 namespace lanista::engine {
 

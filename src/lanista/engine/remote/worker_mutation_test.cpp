@@ -8,11 +8,11 @@
 #include <map>
 #include <string>
 
-#include "support/base/sanitizer.h"
-#include "support/engine/remote/mutating_proxy.h"
 #include "lanista/engine/remote/process_executor.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/io/store/log.h"
+#include "support/base/sanitizer.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/remote/mutating_proxy.h"
 
 namespace lanista::engine::testing {
 namespace {

@@ -64,7 +64,8 @@ Result<Hello> decode_hello(std::string_view text) {
   LANISTA_ASSIGN(const json in, store::parse_record_json(text));
   return read_record<Hello>("hello", [&] {
     Hello hello{integer(in, "protocol"), study::fields::text(in, "build"), integer(in, "process")};
-    if (in.contains("host")) hello.host = study::fields::text(in, "host");  // other builds are to hear that they are
+    if (in.contains("host"))
+      hello.host = study::fields::text(in, "host");  // absent in older builds, which must receive the error
     return hello;
   });
 }
@@ -84,7 +85,7 @@ std::string encode(const Welcome& welcome) {
 
 Result<Welcome> decode_welcome(std::string_view text) {
   const auto end = text.find('\n');
-  if (end == std::string_view::npos) return Error{Code::kDataLoss, "broken welcome: no brief", ""};
+  if (end == std::string_view::npos) return Error{Code::kDataLoss, "broken welcome: no worker configuration", ""};
   LANISTA_ASSIGN(const json in, store::parse_record_json(text.substr(0, end)));
   LANISTA_ASSIGN(WorkerConfig worker_config, decode_worker_config(text.substr(end + 1)));
   return read_record<Welcome>("welcome", [&] {
@@ -109,7 +110,7 @@ Result<std::vector<TrialId>> decode_trials(std::string_view text) {
   });
 }
 
-// A line with part, weights and shares, and a line for each job.
+// One line with part, weights and shares, and a line for each job.
 std::string encode(const MeasureRequest& question) {
   json head{{"part", static_cast<int>(question.part)}, {"members", json::array()}};
   std::string jobs;
@@ -133,11 +134,11 @@ Result<MeasureRequest> decode_measure_request(const std::string& text) {
       if (!std::getline(lines, line)) throw Malformed{"a member without a job"};
       ExecutorRequest order = good(decode_executor_request(line));
       auto* job = std::get_if<Job>(&order);
-      if (job == nullptr) throw Malformed{"a member whose job is a command"};
+      if (job == nullptr) throw Malformed{"a member has a command in the place of a job"};
       out.members.push_back(
           {std::move(*job), study::fields::text(member, "weights"), study::fields::real(member, "share")});
     }
-    if (out.members.empty()) throw Malformed{"nobody is asked about"};
+    if (out.members.empty()) throw Malformed{"the request has no member"};
     return out;
   });
 }

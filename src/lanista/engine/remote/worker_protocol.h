@@ -9,9 +9,9 @@
 
 #include "lanista/base/result.h"
 #include "lanista/engine/core/executor.h"
+#include "lanista/engine/remote/worker_config.h"
 #include "lanista/ipc/frame_reader.h"
 #include "lanista/ipc/numbered_text.h"
-#include "lanista/engine/remote/worker_config.h"
 
 // Messages between engine and worker process over a Channel: their kinds, and the texts that messages.h does not have.
 // All functions are thread-safe. Errors of readers: kDataLoss.

@@ -1,8 +1,8 @@
 // Records of spans, and of worker processes that started or ended.
 #include "lanista/base/json_object.h"
 #include "lanista/base/real_json.h"
-#include "lanista/ipc/host_name.h"
 #include "lanista/engine/core/record_bodies.h"
+#include "lanista/ipc/host_name.h"
 #include "lanista/search/study/record_fields.h"
 #include "lanista/search/study/timed_steps.h"
 

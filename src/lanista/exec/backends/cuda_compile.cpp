@@ -1,4 +1,4 @@
-// Texts compiled for a device by NVRTC, which is opened when it is wanted, and kept.
+// Compiles CUDA text with NVRTC, which is opened at run time, and caches the result.
 #include "lanista/exec/backends/cuda_compile.h"
 
 #include <cstdlib>
@@ -41,14 +41,14 @@ struct Compiler {
   }
 };
 
-std::vector<std::string> options_of(const CudaSource& text, int architecture, bool tells = false) {
+std::vector<std::string> options_of(const CudaSource& text, int architecture, bool prints_registers = false) {
   std::vector<std::string> options = text.options;
-  if (tells) options.emplace_back("--ptxas-options=-v");
+  if (prints_registers) options.emplace_back("--ptxas-options=-v");
   options.emplace_back("--gpu-architecture=sm_").append(std::to_string(architecture));
   return options;
 }
 
-// Compiled once for a text, its options and an architecture: LANISTA_BLOCK_CACHE, else the user's cache.
+// Folder of compiled texts: $LANISTA_BLOCK_CACHE, else the user's cache folder; empty if there is neither.
 std::filesystem::path cache_folder() {
   if (const char* const asked = std::getenv("LANISTA_BLOCK_CACHE"); asked != nullptr && *asked != '\0') return asked;
   if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
@@ -78,7 +78,7 @@ Result<std::string> compiled(const CudaSource& text, int architecture, const std
                              std::string* log) {
   Compiler nvrtc;
   if (auto opened = nvrtc.open(libraries); !opened) {
-    return unavailable("the run-time compiler of CUDA (libnvrtc.so.12 or .13) cannot be opened: " +
+    return unavailable("the CUDA run-time compiler (libnvrtc.so.12 or .13) cannot be opened: " +
                        opened.error().message);
   }
   std::vector<std::string> options = options_of(text, architecture, log != nullptr);
@@ -92,7 +92,7 @@ Result<std::string> compiled(const CudaSource& text, int architecture, const std
   const auto create = [&] { return nvrtc.create(&program, text.source.c_str(), file.c_str(), 0, nullptr, nullptr); };
   if (const int code = create(); code != 0)
     return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
-  // By several threads, where the compiler can.
+  // With several threads, if the compiler supports the option.
   constexpr int kInvalidOption = 5;
   options.emplace_back(kSplit);
   auto texts = entry_of();
@@ -105,12 +105,12 @@ Result<std::string> compiled(const CudaSource& text, int architecture, const std
     code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
   }
   std::size_t size = 0;
-  std::string said;
+  std::string output;
   if (nvrtc.log_size(program, &size) == 0) {
-    said.resize(size);
-    nvrtc.log(program, said.data());
+    output.resize(size);
+    nvrtc.log(program, output.data());
   }
-  if (log != nullptr) *log = said;
+  if (log != nullptr) *log = output;
   std::string cubin;
   if (code == 0 && nvrtc.cubin_size(program, &size) == 0) {
     cubin.resize(size);
@@ -118,8 +118,8 @@ Result<std::string> compiled(const CudaSource& text, int architecture, const std
   }
   nvrtc.destroy(&program);
   if (!cubin.empty()) return cubin;
-  return unavailable("the text of " + text.name + " does not compile for sm_" + std::to_string(architecture) + " (" +
-                     std::to_string(code) + "): " + said);
+  return unavailable("the CUDA text '" + text.name + "' does not compile for sm_" + std::to_string(architecture) +
+                     " (NVRTC error " + std::to_string(code) + "): " + output);
 }
 
 }  // namespace
@@ -132,7 +132,8 @@ Result<std::string> compile_cuda(const CudaSource& text, int architecture, const
     // A file of another user is not loaded, nor is a link followed.
     const auto files = real_file_system().confined_to(file.parent_path().string());
     const bool is_own = files->kind(file.string()) == FileKind::kFile;
-    if (auto cubin = is_own ? files->read(file.string()) : Result<std::string>(std::string()); cubin && !cubin->empty()) {
+    if (auto cubin = is_own ? files->read(file.string()) : Result<std::string>(std::string());
+        cubin && !cubin->empty()) {
       return *std::move(cubin);
     }
   }

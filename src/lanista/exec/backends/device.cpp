@@ -1,4 +1,5 @@
-// Libraries of devices are opened when a study wants one, so the program starts without them. Torch-free.
+// Opens device libraries when a study needs one, so that the program starts without them. This file does not use
+// LibTorch.
 #include "lanista/exec/backends/device.h"
 
 #include <dlfcn.h>
@@ -26,19 +27,20 @@ std::string loader_error() {
   return text == nullptr ? "no reason given" : text;
 }
 
-// Opened once; a library that carries code of live objects is never closed.
+// Opens a device library. It is never closed, because live objects use its code.
 Result<const Library*> load(const std::string& file) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  // One thread in the BLAS: it would ask for others as it is opened, and end the program where it gets none.
+  // One BLAS thread: when it is opened, the BLAS would start more threads and end the program if that fails.
   ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return unavailable(loader_error());
   const auto stamp = reinterpret_cast<const char* (*)()>(::dlsym(handle, kStampSymbol));
   const auto library = reinterpret_cast<const Library* (*)()>(::dlsym(handle, kLibrarySymbol));
-  if (stamp == nullptr || library == nullptr) return unavailable(file + " is no device library");
+  if (stamp == nullptr || library == nullptr) return unavailable(file + " is not a device library");
   if (const std::string_view there = stamp(); there != kStamp) {
-    return unavailable(file + " is of another build: " + std::string(there) + " there, " + kStamp + " here");
+    return unavailable(file + " belongs to another build: its stamp is " + std::string(there) +
+                       ", that of this program is " + kStamp);
   }
   return library();
 }
@@ -51,7 +53,8 @@ bool find(void* library, const char* name, F& to) {
   return to != nullptr;
 }
 
-// What the driver tells of the first device: "NVIDIA H200, sm_90, driver 13.0, 1 of them"; empty: it tells nothing.
+// Description of the first device by the driver: "NVIDIA H200, sm_90, driver for CUDA 13.0, 1 of it". Empty if there is
+// none.
 std::string describe_driver() {
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {};
@@ -65,7 +68,7 @@ std::string describe_driver() {
       !find(library, "cuDeviceGetAttribute", attribute)) {
     return {};
   }
-  constexpr int kMajor = 75, kMinor = 76;  // of cuDeviceGetAttribute
+  constexpr int kMajor = 75, kMinor = 76;  // attributes of cuDeviceGetAttribute
   int devices = 0, driver = 0, major = 0, minor = 0;
   std::array<char, 128> text{};
   if (init(0) != 0 || count(&devices) != 0 || devices == 0 || version(&driver) != 0 ||
@@ -80,9 +83,11 @@ std::string describe_driver() {
 
 DeviceCheck gpu() {
   if (::access("/dev/nvidia0", F_OK) != 0) return {"gpu", "none", ""};
-  const std::string told = describe_driver();
-  if (told.empty()) return {"gpu", "present", "its driver's library, libcuda.so.1, is missing or tells of no device"};
-  return {"gpu", told + " (run.devices: block:cuda:0, or cuda:0)", ""};
+  const std::string description = describe_driver();
+  if (description.empty()) {
+    return {"gpu", "present", "its driver's library, libcuda.so.1, is missing or reports no device"};
+  }
+  return {"gpu", description + " (run.devices: block:cuda:0, or cuda:0)", ""};
 }
 
 }  // namespace
@@ -92,39 +97,39 @@ std::string library_file() {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   constexpr const char* kName = "liblanista_torch.so";
-  if (failed) return kName;  // as the system's loader finds it: never the file of the current folder
+  if (failed) return kName;  // searched by the system's loader, which ignores the current folder
   return (self.parent_path() / kName).string();
 }
 
 Result<const nn::Backend*> open(std::string_view name, const std::string& file) {
-  const std::string way_out = "; or run on the CPU (run.devices: [cpu])";
+  const std::string advice = "; or run on the CPU (run.devices: [cpu])";
   if (name.starts_with(kBlock)) {
     auto backend = block_backend(name.substr(kBlock.size()));
-    if (!backend) return unavailable(backend.error().message + way_out);
+    if (!backend) return unavailable(backend.error().message + advice);
     return backend;
   }
-  // What a study calls a GPU; other kinds say what they are.
+  // "cuda:N" is short for "torch:cuda:N".
   if (name.starts_with(kCuda)) return open(std::string(kKind) + std::string(name), file);
   if (!name.starts_with(kKind)) {
     return unavailable("device '" + std::string(name) +
-                       "' is not known: there are torch:cpu, cuda:N, block:cuda:N and block:host" + way_out);
+                       "' is not known; known: torch:cpu, cuda:N, block:cuda:N, block:host" + advice);
   }
   const auto library = load(library_file_or(file));
   if (!library) {
-    return unavailable("device '" + std::string(name) + "' wants the library of LibTorch, which cannot be opened: " +
-                       library.error().message + " (a build with -DLANISTA_TORCH=ON makes it)" + way_out);
+    return unavailable("device '" + std::string(name) + "' needs the LibTorch library, which cannot be opened: " +
+                       library.error().message + " (a build with -DLANISTA_TORCH=ON makes it)" + advice);
   }
   auto backend = (*library)->open(name.substr(kKind.size()));
-  if (!backend) return unavailable(backend.error().message + way_out);
+  if (!backend) return unavailable(backend.error().message + advice);
   return backend;
 }
 
 std::vector<DeviceCheck> check_devices() {
   const std::string file = library_file();
   DeviceCheck torch{"torch", "none", ""};
-  // It is looked at, not opened: LibTorch is large, and who asks what is here may have little.
+  // The library is not opened, because LibTorch needs much memory.
   if (::access(file.c_str(), R_OK) == 0)
-    torch.value = "LibTorch's library is here (run.devices: torch:cpu, or cuda:0 where it has CUDA)";
+    torch.value = "the LibTorch library is present (run.devices: torch:cpu, or cuda:0 if it has CUDA)";
   return {gpu(), std::move(torch)};
 }
 

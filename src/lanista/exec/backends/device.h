@@ -9,18 +9,21 @@
 
 namespace lanista::device {
 
-/// The backend of a device that a study names: "torch:cpu", "block:host", "block:cuda:0". Opens the library of its
-/// kind, `file` (empty: the one that library_file tells), and keeps it to the end of the process. Errors: kUnavailable,
-/// naming what is missing and the way out. Thread-safe.
+/// Returns the backend of a device by its name in a study: "torch:cpu", "cuda:0", "block:host", "block:cuda:0".
+///
+/// A name of LibTorch opens the device library `file`, or `library_file()` if `file` is empty. The library stays open
+/// until the process ends. Thread-safe.
+/// Errors: kUnavailable; the message names what is missing and an alternative.
 Result<const nn::Backend*> open(std::string_view name, const std::string& file = {});
 
-/// Where the library of LibTorch is looked for: LANISTA_DEVICE_LIBRARY, else beside the program.
+/// Path of the LibTorch device library: $LANISTA_DEVICE_LIBRARY, else liblanista_torch.so in the folder of the program.
 std::string library_file();
 
-/// A line for `lanista doctor`.
+/// One line of `lanista doctor`.
 struct DeviceCheck {
-  std::string name, value;
-  std::string advice;  ///< empty: nothing is missing
+  std::string name;    ///< "gpu" or "torch"
+  std::string value;   ///< what was found, or "none"
+  std::string advice;  ///< what is missing; empty if nothing is
 };
 /// Returns two lines for `lanista doctor`: "gpu" (the first NVIDIA GPU, its driver, the number of GPUs, and advice if
 /// the driver's library is missing) and "torch" (whether the file of LibTorch's library is there; it is not opened).

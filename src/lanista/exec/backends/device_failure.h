@@ -7,11 +7,12 @@
 
 namespace lanista::device {
 
-/// For a device that answers nothing any more, and never will in this process: what it held of states is gone, and
-/// nobody may take an older one for it. The process says so and ends; its trials are in their checkpoints, and a new
-/// process goes on from there.
+/// Ends the process after a device failure that the process cannot recover from.
+///
+/// The states on the device are lost, and an older copy must not replace them. The function prints the device `name`
+/// and aborts. A new process resumes the trials from their checkpoints.
 [[noreturn]] inline void abort_on_lost_device(std::string_view name) {
-  std::fprintf(stderr, "lanista: device %s failed and cannot be used by this process any more; resume the study\n",
+  std::fprintf(stderr, "lanista: device %s failed, and this process cannot use it any more; resume the study\n",
                std::string(name).c_str());
   std::abort();
 }

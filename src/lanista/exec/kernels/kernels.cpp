@@ -13,11 +13,11 @@ namespace {
 struct Level {
   Isa isa;
   std::string_view name;
-  std::string_view needs;  // of the CPU
+  std::string_view needs;  // CPU features that the level requires
   const Kernels<float>& of_float;
   const Kernels<double>& of_double;
 };
-/// From the slowest to the fastest.
+/// All levels, from the slowest to the fastest.
 constexpr Level kLevels[] = {
     {Isa::kPortable, "portable", "", portable::kFloatKernels, portable::kDoubleKernels},
     {Isa::kAvx2, "avx2", "AVX2 and FMA", avx2::kFloatKernels, avx2::kDoubleKernels},
@@ -45,7 +45,7 @@ std::string_view requested_isa() {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-/// "portable, avx2"
+/// Names of the available levels: "portable, avx2".
 const std::string& allowed_names() {
   static const std::string names = [] {
     std::string text;
@@ -76,15 +76,16 @@ Isa best_isa() {
 }
 
 std::string isa_override_error() {
-  const std::string_view wanted = requested_isa();
-  if (wanted.empty() || wanted == isa_name(best_isa())) return {};
+  const std::string_view requested = requested_isa();
+  if (requested.empty() || requested == isa_name(best_isa())) return {};
   for (const Level& entry : kLevels) {
-    if (wanted == entry.name) {
-      return "LANISTA_ISA is " + std::string(wanted) + ", but this CPU lacks " + std::string(entry.needs) +
+    if (requested == entry.name) {
+      return "LANISTA_ISA is " + std::string(requested) + ", but this CPU lacks " + std::string(entry.needs) +
              "; allowed: " + allowed_names();
     }
   }
-  return "LANISTA_ISA is '" + std::string(wanted) + "', which is no instruction set level; allowed: " + allowed_names();
+  return "LANISTA_ISA is '" + std::string(requested) +
+         "', which is not an instruction set level; allowed: " + allowed_names();
 }
 
 void set_flush_to_zero() {

@@ -10,250 +10,362 @@
 namespace lanista::kernels {
 
 // Memory layouts. Images are [n][h][w][c] ("NHWC"); everything else is row-major as written. Linear weights are
-// [in][out], convolution weights [kh][kw][ci / groups][co] with the groups side by side in co. No padding anywhere;
-// no alignment is required. Every kernel accepts any size including odd ones, allocates nothing and cannot fail.
+// [in][out]. Convolution weights are [kh][kw][ci / groups][co], where the output channels of the groups follow one
+// another in co. No padding and no alignment are required. Every kernel accepts any size, including odd ones.
+// A kernel allocates nothing and cannot fail. All kernels are thread-safe.
 //
-// Numbers. A product sum starts at zero, takes one fused multiply-add per term in the stated ascending order, and
-// adds the bias last. A reduction's order may depend on shapes, never on pointers, lanes or threads. Results are
-// the same bytes at every vector width with FMA; the portable level (no FMA) is a numeric class of its own.
+// Numbers. A sum of products starts at zero, adds one fused multiply-add per term in the stated ascending order, and
+// adds the bias last. The order of a sum may depend on shapes, never on pointers, lanes or threads. Results are the
+// same bytes at every vector width with FMA. The portable level has no FMA and is a numeric class of its own.
 
-/// How fast instructions get: one translation unit of the family per level.
-enum class Isa { kPortable, kAvx2, kAvx512 };
+/// Instruction set level of the kernels. Each level is one translation unit.
+enum class Isa {
+  kPortable,  ///< SSE2 without fused multiply-add
+  kAvx2,      ///< AVX2 and FMA
+  kAvx512,    ///< AVX-512 F, VL, DQ and BW
+};
+
+/// Name of a level: "portable", "avx2" or "avx512".
 std::string_view isa_name(Isa isa);
-/// The best level this CPU has; LANISTA_ISA=portable|avx2|avx512 forces one (an unknown or unavailable one is ignored
-/// by this function and reported by `isa_override_error`).
-Isa best_isa();
-std::vector<Isa> available_isas();
-std::string isa_override_error();  ///< empty, or why LANISTA_ISA was not followed
 
-/// Sets flush-to-zero and denormals-are-zero for the calling thread; part of the numerics of every worker.
+/// Fastest level that this CPU supports, or the one that the environment variable LANISTA_ISA names.
+///
+/// An unknown or unavailable name is ignored here; `isa_override_error` reports it.
+Isa best_isa();
+
+/// All levels that this CPU supports, from the slowest to the fastest.
+std::vector<Isa> available_isas();
+
+/// Reason why LANISTA_ISA was ignored; empty if it is unset or followed.
+std::string isa_override_error();
+
+/// Sets flush-to-zero and denormals-are-zero for the calling thread.
+///
+/// Every worker thread calls it once, because the mode changes results.
 void set_flush_to_zero();
 
+/// Sizes of a two-dimensional convolution.
 struct ConvShape {
   std::int64_t n, h, w, ci;  ///< input [n][h][w][ci]
   std::int64_t oh, ow, co;   ///< output [n][oh][ow][co]
-  std::int64_t kh, kw, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
+
+  std::int64_t kh, kw;                  ///< rows and columns of the window
+  std::int64_t stride_h, stride_w;      ///< input cells between two neighbouring windows
+  std::int64_t pad_h, pad_w;            ///< cells of padding above and on the left
+  std::int64_t dilation_h, dilation_w;  ///< input cells between two neighbouring taps of a window
+  std::int64_t groups;                  ///< channel groups; each divides ci and co
 };
+
+/// Sizes of a two-dimensional pool.
 struct PoolShape {
-  std::int64_t n, h, w, c;
-  std::int64_t oh, ow;
-  std::int64_t kh, kw, stride_h, stride_w, pad_h, pad_w;  ///< pad_h above, pad_w on the left
-  std::int64_t pad_bottom, pad_right;                     ///< average pooling alone asks for these
-  bool count_include_pad;  ///< average pooling: divide by kh*kw (true) or by the valid cells (false)
+  std::int64_t n, h, w, c;  ///< input [n][h][w][c]
+  std::int64_t oh, ow;      ///< output [n][oh][ow][c]
+
+  std::int64_t kh, kw;              ///< rows and columns of the window
+  std::int64_t stride_h, stride_w;  ///< input cells between two neighbouring windows
+
+  std::int64_t pad_h, pad_w;           ///< cells of padding above and on the left
+  std::int64_t pad_bottom, pad_right;  ///< cells of padding below and on the right; read by average pooling only
+  bool count_include_pad;  ///< average pooling: divide by kh * kw (true) or by the number of valid cells (false)
 };
+
+/// Sizes of an image resize.
 struct ResizeShape {
   std::int64_t n, h, w, c;  ///< input [n][h][w][c]
   std::int64_t oh, ow;      ///< output [n][oh][ow][c]
 };
-/// Normalisation over neighbouring channels: x (bias + alpha / size sum of squares) ^ -beta over the `size` channels
-/// from c - (size - 1) / 2 on that exist.
+
+/// Sizes and constants of local response normalisation (LRN) over neighbouring channels.
+///
+/// y_c = x_c (bias + alpha / size * sum of squares) ^ -beta. The sum covers the `size` channels from
+/// c - (size - 1) / 2 on; channels outside [0, c) count as zero.
 struct LrnShape {
-  std::int64_t rows, c, size;
-  double alpha, beta, bias;
+  std::int64_t rows;         ///< positions, n * h * w for images
+  std::int64_t c;            ///< channels
+  std::int64_t size;         ///< channels of a window
+  double alpha, beta, bias;  ///< constants of the formula
 };
-/// A tensor seen along one axis: [outer][len][inner].
+
+/// A tensor viewed along one axis: [outer][len][inner].
 struct AxisShape {
-  std::int64_t outer, len, inner;
+  std::int64_t outer;  ///< product of the sizes before the axis
+  std::int64_t len;    ///< size of the axis
+  std::int64_t inner;  ///< product of the sizes behind the axis
 };
-/// Matrix product per batch: c[m][n] = op(a) op(b), reduction in ascending k. a is [m][k] or, transposed, [k][m]; b is
-/// [k][n] or [n][k].
+
+/// Sizes of a batched matrix product c[m][n] = op(a) op(b).
 struct MatmulShape {
-  std::int64_t batch, m, n, k;
-  bool transpose_a, transpose_b;
+  std::int64_t batch;    ///< number of independent products
+  std::int64_t m, n, k;  ///< a is [m][k], b is [k][n]; sums run over ascending k
+  bool transpose_a;      ///< a is stored as [k][m]
+  bool transpose_b;      ///< b is stored as [n][k]
 };
 
-/// Keys of the counter-based mask: element e of sample s keeps its value iff the hash of all of this is below 1 - p.
+/// Key of a dropout mask. The mask bit of an element is a function of the key, the sample and the element only.
 struct DropoutKey {
-  std::uint64_t trial_seed;
-  std::uint64_t step;
-  std::uint64_t node;
+  std::uint64_t trial_seed;  ///< seed of the trial
+  std::uint64_t step;        ///< number of the training step
+  std::uint64_t node;        ///< id of the dropout node in the graph
 };
 
-/// An activation without numbers of its own, and its gradient, over `count` elements; every element alone, so results
-/// may take the place of x, and of dy.
+/// An activation without parameters, and its gradient.
+///
+/// Both functions work element by element over `count` elements. y may equal x; dx may equal `saved` or dy.
 template <class T>
 struct ActivationKernel {
-  std::string_view op;       ///< its operator; the gradient's is op + "_grad"
-  bool from_output = false;  ///< `saved` of the gradient is y, not x
-  void (*forward)(std::int64_t count, const T* x, T* y) = nullptr;
+  std::string_view op;       ///< name of the operator; its gradient is named op + "_grad"
+  bool from_output = false;  ///< whether the gradient reads the output y (true) or the input x (false)
+  void (*forward)(std::int64_t count, const T* x, T* y) = nullptr;  ///< y = f(x)
+  /// dx = dy f'(x), where `saved` is y or x as `from_output` states.
   void (*gradient)(std::int64_t count, const T* saved, const T* dy, T* dx) = nullptr;
 };
 
-/// A loss of each sample, and the gradient of the mean loss over `total` samples, of which these are `rows`. One of the
-/// two pairs is set, by the kind of its target.
+/// A loss per sample, and the gradient of the mean loss of a batch.
+///
+/// A gradient call covers `rows` samples of a batch of `total` samples. A loss has either the functions for class
+/// labels or those for real targets; the other two pointers are null.
 template <class T>
 struct LossKernel {
-  std::string_view name;  ///< in recipes
-  /// Targets are class numbers. `saved` [rows, classes] is for the gradient.
+  std::string_view name;  ///< name of the loss in recipes
+  /// Loss [rows] of class labels `target` [rows] and `logits` [rows, classes].
+  ///
+  /// `saved` [rows, classes] is an output that the gradient reads. `smoothing` is the label smoothing in [0, 1).
   void (*of_classes)(std::int64_t rows, std::int64_t classes, double smoothing, const T* logits,
                      const std::int32_t* target, T* loss, T* saved) = nullptr;
+  /// Gradient `dlogits` [rows, classes] of the mean loss over `total` samples.
   void (*grad_of_classes)(std::int64_t rows, std::int64_t total, std::int64_t classes, double smoothing, const T* saved,
                           const std::int32_t* target, T* dlogits) = nullptr;
-  /// Targets are `len` numbers a sample.
+  /// Loss [rows] of real targets: the mean over the `len` values of a sample; both inputs are [rows, len].
   void (*of_values)(std::int64_t rows, std::int64_t len, const T* prediction, const T* target, T* loss) = nullptr;
+  /// Gradient `dprediction` [rows, len] of the mean loss over `total` samples.
   void (*grad_of_values)(std::int64_t rows, std::int64_t total, std::int64_t len, const T* prediction, const T* target,
                          T* dprediction) = nullptr;
 };
 
-/// The numbers of an update; doubles, converted once. A rule reads those that are its own.
+/// Hyper-parameters of one optimiser update. A rule reads only those that it has.
 struct UpdateHyper {
-  double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0;
-  double grad_scale = 1;  ///< multiplies the gradient first (clipping)
-  bool nesterov = false;
-  std::int64_t step = 1;  ///< that it makes, from 1
+  double lr = 0;            ///< learning rate
+  double momentum = 0;      ///< factor of the momentum buffer; 0 turns momentum off
+  double weight_decay = 0;  ///< factor of the weight decay
+
+  double beta1 = 0;       ///< decay of the first moment
+  double beta2 = 0;       ///< decay of the second moment
+  double eps = 0;         ///< constant added to the denominator
+  double grad_scale = 1;  ///< factor applied to the gradient first; used for gradient clipping
+  bool nesterov = false;  ///< Nesterov momentum
+  std::int64_t step = 1;  ///< number of the step that this update makes, from 1
 };
 
-/// The rule of an optimiser: one pass over flat arrays of `count` elements, in place, every element alone.
+/// Update rule of an optimiser.
 template <class T>
 struct UpdateKernel {
-  std::string_view optimizer;  ///< its name in recipes
-  std::size_t slots = 0;       ///< arrays that it keeps beside the parameters; zeros before the first step
+  std::string_view optimizer;  ///< name of the optimiser in recipes
+  std::size_t slots = 0;       ///< number of state arrays per parameter array; all zeros before the first step
+  /// Updates `param` and `slots` in place from `grad`. All arrays have `count` elements, and elements are independent.
   void (*run)(std::int64_t count, const UpdateHyper&, const T* grad, T* param, T* const* slots) = nullptr;
 };
 
+/// Number of independent multiply-add chains of `Kernels::fma_chain`.
 inline constexpr int kProbeChains = 12;
 
-/// The family at one ISA level for one element type. Pointers may not overlap unless a comment says so.
+/// All kernels of one instruction set level for one element type T (float or double).
+///
+/// Arrays may not overlap unless a comment allows it. A gradient kernel overwrites its outputs; it does not add to
+/// them. In a name, `_grad` is the gradient with respect to x, `_grad_x` to the input, `_grad_w` to the weights.
 template <class T>
 struct Kernels {
-  // Dense and convolution. `bias` may be null. Scratch sizes are in elements.
+  /// Linear layer: y[rows][out] = x[rows][in] w[in][out] + bias[out]. `bias` may be null.
   void (*linear)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, const T* bias, T* y);
+  /// Linear layer and ReLU in one pass, with the bits of `linear` then relu.
   void (*linear_relu)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, const T* bias,
-                      T* y);  ///< fused epilogue, same bits as linear then relu
+                      T* y);
+  /// Input gradient of a linear layer: dx[rows][in] = dy[rows][out] w^T.
   void (*linear_grad_x)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* dy, const T* w, T* dx);
+  /// Weight gradient of a linear layer: dw[in][out] = x^T dy, summed over ascending rows.
   void (*linear_grad_w)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* dy, T* dw);
+  /// Convolution. `bias` may be null; `scratch` has `conv2d_scratch` elements.
   void (*conv2d)(const ConvShape&, const T* x, const T* w, const T* bias, T* y, T* scratch);
+  /// Convolution and ReLU in one pass, with the bits of `conv2d` then relu.
   void (*conv2d_relu)(const ConvShape&, const T* x, const T* w, const T* bias, T* y, T* scratch);
+  /// Input gradient of a convolution.
   void (*conv2d_grad_x)(const ConvShape&, const T* dy, const T* w, T* dx, T* scratch);
+  /// Weight gradient of a convolution.
   void (*conv2d_grad_w)(const ConvShape&, const T* x, const T* dy, T* dw, T* scratch);
-  std::int64_t (*conv2d_scratch)(const ConvShape&);  ///< enough for any of the four
+  /// Scratch size in elements; it serves all four convolution kernels.
+  std::int64_t (*conv2d_scratch)(const ConvShape&);
+  /// Batched matrix product.
   void (*matmul)(const MatmulShape&, const T* a, const T* b, T* c);
-  void (*column_sum)(std::int64_t rows, std::int64_t columns, const T* x,
-                     T* sum);  ///< bias gradient: plain sum over rows in ascending order
+  /// Bias gradient: sum[columns] of x[rows][columns], a plain sum over ascending rows.
+  void (*column_sum)(std::int64_t rows, std::int64_t columns, const T* x, T* sum);
 
-  /// Activations without numbers (family/activation.inc.h).
+  /// Activations without parameters; `activation` finds one by name.
   std::span<const ActivationKernel<T>> activations;
-  // Activations with numbers over `count` elements; gradients take the saved output y or input x as named. dx may equal
-  // dy.
+  /// y = x above zero, else alpha x.
   void (*leaky_relu)(std::int64_t count, T alpha, const T* x, T* y);
+  /// Gradient of `leaky_relu` from the saved input x. dx may equal dy.
   void (*leaky_relu_grad)(std::int64_t count, T alpha, const T* x, const T* dy, T* dx);
-  void (*elu)(std::int64_t count, T alpha, const T* x, T* y);  ///< alpha expm1(x) below zero
+  /// Exponential linear unit: y = x above zero, else alpha expm1(x).
+  void (*elu)(std::int64_t count, T alpha, const T* x, T* y);
+  /// Gradient of `elu` from the saved output y. dx may equal dy.
   void (*elu_grad)(std::int64_t count, T alpha, const T* y, const T* dy, T* dx);
+  /// y = x limited to [low, high].
   void (*clip)(std::int64_t count, T low, T high, const T* x, T* y);
-  void (*clip_grad)(std::int64_t count, T low, T high, const T* y, const T* dy, T* dx);  ///< zero at the ends too
-  void (*hard_sigmoid)(std::int64_t count, T alpha, T beta, const T* x, T* y);           ///< alpha x + beta in [0, 1]
+  /// Gradient of `clip` from the saved output y: zero at both limits too. dx may equal dy.
+  void (*clip_grad)(std::int64_t count, T low, T high, const T* y, const T* dy, T* dx);
+  /// y = alpha x + beta limited to [0, 1].
+  void (*hard_sigmoid)(std::int64_t count, T alpha, T beta, const T* x, T* y);
+  /// Gradient of `hard_sigmoid` from the saved output y. dx may equal dy.
   void (*hard_sigmoid_grad)(std::int64_t count, T alpha, const T* y, const T* dy, T* dx);
+  /// Softmax along the axis. Minus infinity gives exactly 0; a slice of nothing else gives NaN, as in PyTorch.
   void (*softmax)(const AxisShape&, const T* x, T* y);
+  /// Gradient of `softmax` from the saved output y.
   void (*softmax_grad)(const AxisShape&, const T* y, const T* dy, T* dx);
 
-  // Element-wise.
-  void (*add)(std::int64_t count, const T* a, const T* b, T* y);  ///< y may equal a or b
+  /// y = a + b. y may equal a or b.
+  void (*add)(std::int64_t count, const T* a, const T* b, T* y);
+  /// y = a - b.
   void (*sub)(std::int64_t count, const T* a, const T* b, T* y);
+  /// y = a b, element by element.
   void (*mul)(std::int64_t count, const T* a, const T* b, T* y);
+  /// y = a / b, element by element.
   void (*div)(std::int64_t count, const T* a, const T* b, T* y);
-  void (*scale)(std::int64_t count, T factor, const T* x, T* y);  ///< y may equal x
-  void (*row_add)(std::int64_t rows, std::int64_t columns, const T* x, const T* row,
-                  T* y);  ///< y[r][i] = x[r][i] + row[i]; y may equal x
-  void (*gate)(std::int64_t n, std::int64_t rows, std::int64_t c, const T* x, const T* g,
-               T* y);  ///< y[n][r][c] = x[n][r][c] g[n][c]
-  void (*gate_grad)(std::int64_t n, std::int64_t rows, std::int64_t c, const T* x, const T* dy,
-                    T* dg);  ///< dg[n][c]: sum over the rows
+  /// y = factor x. y may equal x.
+  void (*scale)(std::int64_t count, T factor, const T* x, T* y);
+  /// y[r][i] = x[r][i] + row[i]. y may equal x.
+  void (*row_add)(std::int64_t rows, std::int64_t columns, const T* x, const T* row, T* y);
+  /// Channel gate: y[n][r][c] = x[n][r][c] g[n][c].
+  void (*gate)(std::int64_t n, std::int64_t rows, std::int64_t c, const T* x, const T* g, T* y);
+  /// Gradient of `gate` with respect to g: dg[n][c] is the sum of x dy over the rows.
+  void (*gate_grad)(std::int64_t n, std::int64_t rows, std::int64_t c, const T* x, const T* dy, T* dg);
+  /// Dropout with probability p: kept elements are multiplied by 1 / (1 - p), the others are zero.
+  ///
+  /// `sample_index` [samples] holds the numbers of the samples in the data set. The kernel is its own gradient.
+  /// `dropout_keeps` defines the mask.
   void (*dropout)(std::int64_t samples, std::int64_t per_sample, const std::int64_t* sample_index, double p, DropoutKey,
-                  const T* x, T* y);  ///< also its own gradient; sample_index are global indices
+                  const T* x, T* y);
 
-  // Normalisation. Statistics in two passes (mean, then squared deviations). `rows` = n*h*w for images.
+  /// Batch normalisation of x[rows][c] in training; `rows` is n * h * w for images.
+  ///
+  /// `gamma` and `beta` may be null. `mean` and `inv_std` [c] are outputs that the gradient reads. The running variance
+  /// is the unbiased one. With one row there is no such variance, and the running one keeps its value.
   void (*batch_norm_train)(std::int64_t rows, std::int64_t c, double eps, double momentum, const T* x, const T* gamma,
                            const T* beta, const T* running_mean, const T* running_var, T* y, T* mean, T* inv_std,
-                           T* new_running_mean,
-                           T* new_running_var);  ///< gamma, beta may be null; running variance is the unbiased one,
-                                                 ///< and one row, which has none, leaves it as it was
+                           T* new_running_mean, T* new_running_var);
+  /// Batch normalisation in inference, with the running statistics.
   void (*batch_norm_eval)(std::int64_t rows, std::int64_t c, double eps, const T* x, const T* gamma, const T* beta,
                           const T* running_mean, const T* running_var, T* y);
+  /// Gradients of `batch_norm_train`. `dgamma` and `dbeta` [c] are always written, even if `gamma` is null.
   void (*batch_norm_grad)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* mean,
-                          const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);  ///< dgamma, dbeta always written
-  // Batch norm in halves, for a batch whose rows do not lie together: what the rows give, and what they get when the
-  // statistics of all are known.
-  void (*batch_norm_moments)(std::int64_t rows, std::int64_t c, const T* x, T* mean,
-                             T* squares);  ///< squares: sum of squared distances from the mean
+                          const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
+  /// First half of a batch norm over a batch in parts: the statistics of one part.
+  ///
+  /// `mean` [c] is the mean of the part, `squares` [c] the sum of squared distances from it. The caller combines parts.
+  void (*batch_norm_moments)(std::int64_t rows, std::int64_t c, const T* x, T* mean, T* squares);
+  /// Second half of a split batch norm: normalises one part with the statistics of the whole batch.
   void (*batch_norm_apply)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* beta, const T* mean,
                            const T* inv_std, T* y);
+  /// First half of the gradient of a split batch norm: the sums of one part for dgamma and dbeta.
   void (*batch_norm_grad_sums)(std::int64_t rows, std::int64_t c, const T* x, const T* mean, const T* inv_std,
                                const T* dy, T* dgamma, T* dbeta);
+  /// Second half of the gradient of a split batch norm: dx of one part.
+  ///
+  /// `mean_dgamma` and `mean_dbeta` [c] are the sums of all parts divided by the rows of the batch. dx may equal dy.
   void (*batch_norm_grad_apply)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* mean,
-                                const T* inv_std, const T* mean_dgamma, const T* mean_dbeta, const T* dy,
-                                T* dx);  ///< means over all rows; dx may equal dy
+                                const T* inv_std, const T* mean_dgamma, const T* mean_dbeta, const T* dy, T* dx);
+  /// Layer normalisation of each row of x[rows][len]. `gamma` and `beta` may be null; `mean` and `inv_std` are [rows].
   void (*layer_norm)(std::int64_t rows, std::int64_t len, double eps, const T* x, const T* gamma, const T* beta, T* y,
                      T* mean, T* inv_std);
+  /// Gradients of `layer_norm`; `dgamma` and `dbeta` [len] are always written.
   void (*layer_norm_grad)(std::int64_t rows, std::int64_t len, const T* x, const T* gamma, const T* mean,
                           const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
+  /// Group normalisation of x[n][hw][c]. `gamma` and `beta` may be null; `mean` and `inv_std` are [n][groups].
   void (*group_norm)(std::int64_t n, std::int64_t hw, std::int64_t c, std::int64_t groups, double eps, const T* x,
-                     const T* gamma, const T* beta, T* y, T* mean, T* inv_std);  ///< mean, inv_std [n][groups]
+                     const T* gamma, const T* beta, T* y, T* mean, T* inv_std);
+  /// Gradients of `group_norm`; `dgamma` and `dbeta` [c] are always written.
   void (*group_norm_grad)(std::int64_t n, std::int64_t hw, std::int64_t c, std::int64_t groups, const T* x,
                           const T* gamma, const T* mean, const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
 
-  // Normalisation over neighbouring channels, with a scratch of 2 (c + size) elements.
+  /// Local response normalisation over neighbouring channels; `scratch` has 2 (c + size) elements.
   void (*lrn)(const LrnShape&, const T* x, T* y, T* scratch);
+  /// Gradient of `lrn`; `scratch` has 2 (c + size) elements.
   void (*lrn_grad)(const LrnShape&, const T* x, const T* dy, T* dx, T* scratch);
 
-  // Pooling. Max pooling keeps the flat window index (first maximum wins; NaN wins as in PyTorch), so kh*kw <= 255.
-  void (*max_pool)(const PoolShape&, const T* x, T* y, std::uint8_t* index);  ///< index may be null
-  void (*relu_max_pool)(const PoolShape&, const T* x, T* y,
-                        std::uint8_t* index);  ///< same bits as relu then max_pool; index 255 where relu is closed
-  void (*max_pool_grad)(const PoolShape&, const std::uint8_t* index, const T* dy, T* dx);  ///< 255: no gradient flows
+  /// Max pooling. `index` receives the flat cell of each window's maximum and may be null.
+  ///
+  /// The first maximum wins, and NaN wins over every number, as in PyTorch. kh * kw must be at most 255.
+  void (*max_pool)(const PoolShape&, const T* x, T* y, std::uint8_t* index);
+  /// ReLU and max pooling in one pass, with the bits of relu then `max_pool`. `index` is 255 where relu gives zero.
+  void (*relu_max_pool)(const PoolShape&, const T* x, T* y, std::uint8_t* index);
+  /// Gradient of `max_pool` and `relu_max_pool`. Index 255 passes no gradient.
+  void (*max_pool_grad)(const PoolShape&, const std::uint8_t* index, const T* dy, T* dx);
+  /// Average pooling.
   void (*avg_pool)(const PoolShape&, const T* x, T* y);
-  void (*avg_pool_grad)(const PoolShape&, const T* dy, T* dx, T* scratch);  ///< scratch: oh ow c elements
-  void (*adaptive_avg_pool)(const PoolShape&, const T* x, T* y);  ///< uses n h w c oh ow only; windows as in PyTorch
+  /// Gradient of `avg_pool`; `scratch` has oh * ow * c elements.
+  void (*avg_pool_grad)(const PoolShape&, const T* dy, T* dx, T* scratch);
+  /// Adaptive average pooling with the windows of PyTorch. It reads n, h, w, c, oh and ow of the shape.
+  void (*adaptive_avg_pool)(const PoolShape&, const T* x, T* y);
+  /// Gradient of `adaptive_avg_pool`.
   void (*adaptive_avg_pool_grad)(const PoolShape&, const T* dy, T* dx);
+  /// Mean along the axis: [outer][len][inner] to [outer][inner].
   void (*mean_axis)(const AxisShape&, const T* x, T* y);
+  /// Gradient of `mean_axis`.
   void (*mean_axis_grad)(const AxisShape&, const T* dy, T* dx);
 
-  // Images of another size. Nearest: cell floor(o h / oh). Bilinear: around (o + 1/2) h / oh - 1/2 (half pixel), inside
-  // the image; ascending rows and columns of the four cells. Gradients in ascending order of the outputs.
+  /// Nearest-neighbour resize: output row o reads input row floor(o h / oh); columns likewise.
   void (*resize_nearest)(const ResizeShape&, const T* x, T* y);
+  /// Gradient of `resize_nearest`, summed in ascending order of the outputs.
   void (*resize_nearest_grad)(const ResizeShape&, const T* dy, T* dx);
+  /// Bilinear resize with half-pixel centres: output o lies at input (o + 1/2) h / oh - 1/2, limited to the image.
   void (*resize_bilinear)(const ResizeShape&, const T* x, T* y);
+  /// Gradient of `resize_bilinear`, summed in ascending order of the outputs.
   void (*resize_bilinear_grad)(const ResizeShape&, const T* dy, T* dx);
 
-  // Data movement: `rank` <= 8, y has shape `sizes` and is dense; x is read at the given strides (elements).
+  /// Strided copy: y is dense with shape `sizes`, x is read at `x_strides` (in elements). The rank is at most 8.
   void (*permute)(std::span<const std::int64_t> sizes, std::span<const std::int64_t> x_strides, const T* x, T* y);
-  void (*copy_slice)(const AxisShape& from, std::int64_t begin, std::int64_t len, const T* x,
-                     T* y);  ///< y = x[:, begin:begin+len, :]
-  void (*paste_slice)(const AxisShape& to, std::int64_t begin, std::int64_t len, const T* x,
-                      T* y);  ///< y[:, begin:begin+len, :] = x
+  /// y = x[:, begin : begin + len, :], where `from` is the shape of x.
+  void (*copy_slice)(const AxisShape& from, std::int64_t begin, std::int64_t len, const T* x, T* y);
+  /// y[:, begin : begin + len, :] = x, where `to` is the shape of y.
+  void (*paste_slice)(const AxisShape& to, std::int64_t begin, std::int64_t len, const T* x, T* y);
+  /// Pads images x[n][h][w][c] with rows and columns of zeros.
   void (*pad_image)(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t top,
                     std::int64_t bottom, std::int64_t left, std::int64_t right, const T* x, T* y);
+  /// Crops images x[n][h][w][c]: removes rows and columns at the four edges. h and w are those of x.
   void (*crop_image)(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t top,
-                     std::int64_t bottom, std::int64_t left, std::int64_t right, const T* x,
-                     T* y);  ///< h, w of the uncropped x
+                     std::int64_t bottom, std::int64_t left, std::int64_t right, const T* x, T* y);
 
-  /// Losses (family/loss.inc.h).
+  /// Losses; `loss` finds one by name.
   std::span<const LossKernel<T>> losses;
-  T (*mean)(std::int64_t count, const T* x);              ///< ascending order
-  double (*square_norm)(std::int64_t count, const T* x);  ///< sum of squares in double, ascending blocks of fixed size
+  /// Mean of `count` elements, summed in ascending order.
+  T (*mean)(std::int64_t count, const T* x);
+  /// Sum of squares in double, in ascending blocks of fixed size.
+  double (*square_norm)(std::int64_t count, const T* x);
 
-  /// Updates, one an optimiser (family/update.inc.h).
+  /// Update rules, one per optimiser; `update` finds one by name.
   std::span<const UpdateKernel<T>> updates;
 
-  // Probes of the machine; no step calls them.
-  std::int64_t (*fma_chain)(std::int64_t rounds, T* out);  ///< out[c], c < kProbeChains: c after `rounds` times
-                                                           ///< x / 2 + 1; gives the operations done (two a term)
-  T (*read_sum)(std::int64_t rounds, std::int64_t count, const T* x);  ///< reads x so often; any order of the sum
+  /// Measures arithmetic speed: runs `kProbeChains` chains of x / 2 + 1 and returns the number of operations.
+  ///
+  /// Chain c starts at c, makes `rounds` iterations, and leaves its value in out[c]. One iteration counts as two
+  /// operations per vector lane. Training steps do not call it.
+  std::int64_t (*fma_chain)(std::int64_t rounds, T* out);
+  /// Measures read bandwidth: reads x `rounds` times and returns its sum in no fixed order.
+  T (*read_sum)(std::int64_t rounds, std::int64_t count, const T* x);
 
-  /// The activation of an operator; null if there is none.
+  /// Activation of an operator by name; null if there is none.
   const ActivationKernel<T>* activation(std::string_view op) const {
     for (const ActivationKernel<T>& each : activations) {
       if (each.op == op) return &each;
     }
     return nullptr;
   }
-  /// A loss; null if there is none.
+  /// Loss by name; null if there is none.
   const LossKernel<T>* loss(std::string_view name) const {
     for (const LossKernel<T>& each : losses) {
       if (each.name == name) return &each;
     }
     return nullptr;
   }
-  /// The update of an optimiser; null if there is none.
+  /// Update rule of an optimiser by name; null if there is none.
   const UpdateKernel<T>* update(std::string_view optimizer) const {
     for (const UpdateKernel<T>& each : updates) {
       if (each.optimizer == optimizer) return &each;
@@ -262,11 +374,13 @@ struct Kernels {
   }
 };
 
-/// The table of a level; T is float or double. `isa` must be available on this CPU.
+/// Kernels of one level; T is float or double. The CPU must support `isa`.
 template <class T>
 const Kernels<T>& kernels(Isa isa);
 
-/// True for the (sample, element) pairs that dropout keeps; the scalar definition every form must follow.
+/// Whether dropout with probability `p` keeps element `element` of sample `sample`.
+///
+/// This scalar function defines the mask. Every backend gives the same mask.
 bool dropout_keeps(DropoutKey key, std::int64_t sample, std::int64_t element, double p);
 
 }  // namespace lanista::kernels

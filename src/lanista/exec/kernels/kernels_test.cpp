@@ -10,7 +10,7 @@
 namespace lanista::kernels {
 namespace {
 
-/// LANISTA_ISA for the length of a test.
+/// Sets LANISTA_ISA for the duration of a test.
 class IsaVariable {
  public:
   explicit IsaVariable(const char* value) { setenv("LANISTA_ISA", value, 1); }
@@ -44,7 +44,7 @@ TEST(Isa, AnUnknownLevelIsIgnoredAndReported) {
   const Isa best = best_isa();
   const IsaVariable variable("sse9");
   EXPECT_EQ(best_isa(), best);
-  EXPECT_NE(isa_override_error().find("'sse9', which is no instruction set level; allowed: portable"),
+  EXPECT_NE(isa_override_error().find("'sse9', which is not an instruction set level; allowed: portable"),
             std::string::npos);
 }
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/exec/pipeline_parallel/stage_test_support.h"
 
 namespace lanista::nn {
@@ -24,7 +24,7 @@ ProgramOptions options_of(const Stages* stages, Precision precision, std::int64_
 }
 
 std::shared_ptr<ThreadRanks> make_thread_ranks(const Derived& derived, const Stages& stages, Precision precision,
-                                        const Operators* operators = nullptr) {
+                                               const Operators* operators = nullptr) {
   const auto make = [&derived, stages, precision, operators] {
     Stages theirs = stages;
     theirs.remote_ranks = std::make_shared<ThreadRanks>(0, ThreadRanks::Make());
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, DistributedStages, ::testing::ValuesIn(opera
 class RemoteRanksTest : public ::testing::TestWithParam<bool> {
  protected:
   static SeparateMemoryRun of(const Derived& derived, std::size_t count, std::size_t ranks = 2,
-                  const Operators* operators = nullptr) {
+                              const Operators* operators = nullptr) {
     return SeparateMemoryRun(derived, count, kParts, ranks, Precision::kFloat32, operators, GetParam());
   }
 };

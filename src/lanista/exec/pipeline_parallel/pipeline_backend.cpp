@@ -8,42 +8,42 @@
 #include <thread>
 #include <utility>
 
-#include "lanista/model/graph/text.h"
-#include "lanista/exec/program/executable.h"
-#include "lanista/exec/program/operator_tables.h"
-#include "lanista/plan/pipeline/simulate.h"
 #include "lanista/exec/pipeline_parallel/pipeline_executable.h"
 #include "lanista/exec/pipeline_parallel/pipeline_stages.h"
 #include "lanista/exec/pipeline_parallel/stage_process_pool.h"
+#include "lanista/exec/program/executable.h"
+#include "lanista/exec/program/operator_tables.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/plan/pipeline/simulate.h"
 
 namespace lanista::runtime {
 namespace {
 
-// From the end of a pass to the beginning of another thread's, in seconds, and what a plan must promise: where nobody
-// asked for threads. Who does gets them.
+// Seconds from the end of a pass to the begin of another thread's, and the gain that a plan must promise. They apply
+// only if the user leaves the number of ranks open.
 constexpr double kTransferSeconds = 20e-6, kMinGain = 1.2;
 constexpr double kRequestedTransferSeconds = 1e-7;
 
 constexpr double kUnlimitedBytes = 1e18;
-constexpr std::array kMemoryFractions{1.0, 0.75, 0.5};  // of a place's bytes
+constexpr std::array kMemoryFractions{1.0, 0.75, 0.5};  // of a rank's bytes
 
 Result<void> check_parts(const nn::ProgramOptions& options) {
   const std::int64_t parts = options.shards * options.accumulate;
   if (std::min(options.shards, options.accumulate) > 1) {
     return Error{Code::kInvalidArgument,
-                 "shards of several parts (train.shards " + std::to_string(options.shards) + ", train.accumulate " +
-                     std::to_string(options.accumulate) + ") have no pipeline; one of the two is 1",
+                 "train.shards is " + std::to_string(options.shards) + " and train.accumulate is " +
+                     std::to_string(options.accumulate) + "; a pipeline needs 1 for one of the two",
                  "run.pipeline"};
   }
   if (options.max_batch % parts == 0) return {};
   return Error{Code::kInvalidArgument,
-               "a batch of " + std::to_string(options.max_batch) + " does not come in " + std::to_string(parts) +
-                   " equal micro-batches (train.shards, train.accumulate); allowed are numbers that divide it",
+               "a batch of " + std::to_string(options.max_batch) + " cannot be divided into " + std::to_string(parts) +
+                   " equal micro-batches (train.shards, train.accumulate); allowed are divisors of the batch",
                "run.pipeline"};
 }
 
-// What a planner is asked: such a step, on that many places with that much memory.
+// The planner's input: a step and the size of its micro-batches.
 struct PlanRequest {
   PlannedModel planned;
   std::int64_t micro_batch = 0;
@@ -57,10 +57,10 @@ Result<PlanRequest> plan_request_of(const step::TrainingStep& train, const nn::P
   return all;
 }
 
-// Planned on some devices; what is expected of the plan is of others, which know what hand-overs take. None where the
-// plan promises too little.
-Result<std::optional<nn::Stages>> plan_stages(const PlanRequest& of, pipeline::Devices devices, pipeline::Devices expected,
-                                              bool is_asked) {
+// Plans stages for `devices`. Expected times are those of `expected`, which include transfers. Nothing if the plan
+// promises too little.
+Result<std::optional<nn::Stages>> plan_stages(const PlanRequest& of, pipeline::Devices devices,
+                                              pipeline::Devices expected, bool is_asked) {
   const pipeline::Problem problem{of.planned.model, std::move(devices)};
   LANISTA_ASSIGN(const ChosenPlan best, chosen_plan(problem, of.micro_batch));
   if (best.plan.stages.size() == 1) return std::optional<nn::Stages>();
@@ -73,7 +73,7 @@ Result<std::optional<nn::Stages>> plan_stages(const PlanRequest& of, pipeline::D
   return std::optional<nn::Stages>(std::move(stages));
 }
 
-// A step that processes can make anew: told by its model and operators that all have.
+// Whether other processes can compile the step: it has a model, with shipped operators only.
 bool can_be_sent(const nn::ProgramOptions& options) {
   if (options.model == nullptr) return false;
   const graph::OpTable& shipped = graph::builtin_ops();
@@ -96,7 +96,7 @@ StageTask task_of(const step::TrainingStep& train, const nn::ProgramOptions& opt
           .digest = {}};
 }
 
-// Of instructions, as the CPU's backends have it in their names.
+// Returns the level of instructions, which CPU backends have at the end of their names.
 std::string isa_level_of(const nn::Backend& backend) {
   const std::string_view name = backend.name();
   return std::string(name.substr(name.rfind(' ') + 1));
@@ -109,11 +109,11 @@ bool can_be_partitioned(const step::TrainingStep* train, const nn::ProgramOption
 }  // namespace
 
 Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile(const step::TrainingStep* train,
-                                                              const step::InferenceStep& infer,
-                                                              const nn::ProgramOptions& options) const {
+                                                                 const step::InferenceStep& infer,
+                                                                 const nn::ProgramOptions& options) const {
   auto made = try_compile(train, infer, options);
   if (made || made.error().code != Code::kResourceExhausted || !can_be_partitioned(train, options)) return made;
-  const std::int64_t bytes = options_.rank_bytes > 0        ? options_.rank_bytes
+  const std::int64_t bytes = options_.rank_bytes > 0     ? options_.rank_bytes
                              : options.budget != nullptr ? options.budget->limit()
                                                          : std::numeric_limits<std::int64_t>::max();
   Error error = made.error();
@@ -121,41 +121,44 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile(const step::Tra
   return error;
 }
 
-// Links that nobody knows cost nothing: who asks for places gets them.
+// Links of unknown speed cost almost nothing if the user sets the number of ranks.
 pipeline::Devices PipelineBackend::devices(std::int64_t ranks, double bytes) const {
-  return options_.ranks > 0 && !has_link_speed() ? single_devices(ranks, kRequestedTransferSeconds, bytes) : expected(ranks, bytes);
+  return options_.ranks > 0 && !has_link_speed() ? single_devices(ranks, kRequestedTransferSeconds, bytes)
+                                                 : expected(ranks, bytes);
 }
 
 pipeline::Devices PipelineBackend::expected(std::int64_t ranks, double bytes) const {
   return has_link_speed() ? star_devices(ranks, options_.link, bytes) : single_devices(ranks, kTransferSeconds, bytes);
 }
 
-// How many places would do, where one is too small for the step, by a plan.
+// Returns advice on how many ranks suffice, by a plan, if one has too little memory for the step.
 std::string PipelineBackend::memory_advice(const step::TrainingStep& train, const nn::ProgramOptions& options,
-                                    std::int64_t bytes) const {
+                                           std::int64_t bytes) const {
   if (!check_parts(options)) return "";
   const auto of = plan_request_of(train, options);
   if (!of) return "";
   for (std::int64_t ranks = 1; ranks <= std::int64_t{pipeline::kMaxDeviceClasses}; ++ranks) {
-    const auto room = static_cast<double>(bytes);
-    const auto stages = plan_stages(*of, devices(ranks, room), expected(ranks, room), true);
+    const auto capacity = static_cast<double>(bytes);
+    const auto stages = plan_stages(*of, devices(ranks, capacity), expected(ranks, capacity), true);
     if (!stages) continue;
-    if (ranks == 1) return "";  // others are in its way
-    return "; by the plan " + std::to_string(ranks) + " places would do (run.pipeline: " + std::to_string(ranks) +
-           ", run.isolation: process)";
+    if (ranks == 1) return "";  // other programs use the memory
+    return "; the planner finds that " + std::to_string(ranks) +
+           " ranks suffice (run.pipeline: " + std::to_string(ranks) + ", run.isolation: process)";
   }
-  return "; by the plan " + std::to_string(pipeline::kMaxDeviceClasses) +
-         " places of a pipeline would not do either; a smaller data.batch or train.accumulate might";
+  return "; the planner finds that " + std::to_string(pipeline::kMaxDeviceClasses) +
+         " ranks of a pipeline do not suffice either; try a smaller data.batch or train.accumulate";
 }
 
 Result<std::unique_ptr<nn::Executable>> PipelineBackend::try_compile(const step::TrainingStep* train,
-                                                                  const step::InferenceStep& infer,
-                                                                  const nn::ProgramOptions& options) const {
+                                                                     const step::InferenceStep& infer,
+                                                                     const nn::ProgramOptions& options) const {
   if (!can_be_partitioned(train, options) || options_.ranks == 1) return inner_.compile(train, infer, options);
   LANISTA_TRY(check_parts(options));
   const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-  const std::int64_t ranks = std::min<std::int64_t>(options_.ranks > 0 ? options_.ranks : cores, pipeline::kMaxDeviceClasses);
-  if (options_.process_pool == nullptr || !can_be_sent(options)) return compile_for_ranks(*train, infer, options, ranks);
+  const std::int64_t ranks =
+      std::min<std::int64_t>(options_.ranks > 0 ? options_.ranks : cores, pipeline::kMaxDeviceClasses);
+  if (options_.process_pool == nullptr || !can_be_sent(options))
+    return compile_for_ranks(*train, infer, options, ranks);
   struct Program {
     step::TrainingStep train;
     step::InferenceStep infer;
@@ -167,34 +170,38 @@ Result<std::unique_ptr<nn::Executable>> PipelineBackend::try_compile(const step:
   own->options.model = &own->model;
   own->options.operators = nullptr;
   own->options.step_ops = nullptr;
-  auto again = [this, own](std::int64_t fewer) { return compile_for_ranks(own->train, own->infer, own->options, fewer); };
-  return std::unique_ptr<nn::Executable>(std::make_unique<PipelineExecutable>(std::move(machine), ranks, std::move(again)));
+  auto again = [this, own](std::int64_t fewer) {
+    return compile_for_ranks(own->train, own->infer, own->options, fewer);
+  };
+  return std::unique_ptr<nn::Executable>(
+      std::make_unique<PipelineExecutable>(std::move(machine), ranks, std::move(again)));
 }
 
 Result<std::unique_ptr<nn::Executable>> PipelineBackend::compile_for_ranks(const step::TrainingStep& train,
-                                                                const step::InferenceStep& infer,
-                                                                const nn::ProgramOptions& options,
-                                                                std::int64_t ranks) const {
+                                                                           const step::InferenceStep& infer,
+                                                                           const nn::ProgramOptions& options,
+                                                                           std::int64_t ranks) const {
   if (ranks == 1) return inner_.compile(&train, infer, options);
   const bool apart = options_.process_pool != nullptr && can_be_sent(options);
-  const std::int64_t room =
+  const std::int64_t rank_bytes =
       options_.rank_bytes > 0 || !apart || options.budget == nullptr ? options_.rank_bytes : options.budget->limit();
   LANISTA_ASSIGN(const PlanRequest of, plan_request_of(train, options));
-  // What places take is known when they are laid out; a plan that was too hopeful is made with less.
+  // The bytes of a rank are exact only after layout. If they exceed the limit, the next plan assumes less memory.
   Result<std::unique_ptr<nn::Executable>> made = Error{};
   for (const double share : kMemoryFractions) {
-    const double bytes = room > 0 ? share * static_cast<double>(room) : kUnlimitedBytes;
+    const double bytes = rank_bytes > 0 ? share * static_cast<double>(rank_bytes) : kUnlimitedBytes;
     auto stages = plan_stages(of, devices(ranks, bytes), expected(ranks, bytes), options_.ranks > 0);
     if (!stages) return made.error().message.empty() ? stages.error() : made.error();
     nn::ProgramOptions own = options;
     if (*stages) {
-      (*stages)->rank_bytes = room;
+      (*stages)->rank_bytes = rank_bytes;
       (*stages)->has_separate_memory = apart && options_.process_pool->have_separate_memory();
-      if (apart) (*stages)->remote_ranks = options_.process_pool->ranks(task_of(train, options, **stages, isa_level_of(inner_)));
+      if (apart)
+        (*stages)->remote_ranks = options_.process_pool->ranks(task_of(train, options, **stages, isa_level_of(inner_)));
       own.stages = &**stages;
     }
     made = inner_.compile(&train, infer, own);
-    if (made || made.error().code != Code::kResourceExhausted || room == 0) return made;
+    if (made || made.error().code != Code::kResourceExhausted || rank_bytes == 0) return made;
   }
   return made;
 }

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "lanista/exec/program/backend.h"
 #include "lanista/exec/pipeline_parallel/stages.h"
+#include "lanista/exec/program/backend.h"
 #include "lanista/plan/pipeline/model.h"
 
 namespace lanista::runtime {
@@ -16,8 +16,8 @@ struct PipelineOptions {
   /// promises a gain.
   std::int64_t ranks = 1;
   StageProcessPool* process_pool = nullptr;  ///< Processes for all ranks but 0. Null: threads of this process.
-  pipeline::Link link = {0, 0};  ///< Link from this process to each other rank. No speed: unknown.
-  std::int64_t rank_bytes = 0;   ///< Most bytes of a rank. 0: no limit; with processes, the program's budget.
+  pipeline::Link link = {0, 0};              ///< Link from this process to each other rank. No speed: unknown.
+  std::int64_t rank_bytes = 0;  ///< Most bytes of a rank. 0: no limit; with processes, the program's budget.
 };
 
 /// A backend that cuts the training steps of another backend into stages for several threads or processes.
@@ -42,11 +42,11 @@ class PipelineBackend final : public nn::Backend {
   /// Errors: those of the inner backend; kInvalidArgument if the micro-batches have unequal sizes, or if both shards
   /// and accumulate exceed 1. kResourceExhausted names the number of ranks that would suffice, if a plan finds one.
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override;
+                                                  const nn::ProgramOptions& options) const override;
 
  private:
   Result<std::unique_ptr<nn::Executable>> try_compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                   const nn::ProgramOptions& options) const;
+                                                      const nn::ProgramOptions& options) const;
   std::string memory_advice(const step::TrainingStep& train, const nn::ProgramOptions& options,
                             std::int64_t bytes) const;
   bool has_link_speed() const { return options_.link.bytes_per_second > 0; }

@@ -1,5 +1,4 @@
-// Trials whose steps several threads share by operators: the bits of one thread, whatever their number, and after any
-// change of it.
+// Trials with steps in stages have the bits of one thread, for any number of threads and after any change of it.
 #include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 
 #include <gtest/gtest.h>
@@ -9,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
+#include "lanista/exec/train/trainer.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/program/test_models.h"
-#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
 #include "support/exec/train/test_support.h"
-#include "lanista/exec/train/trainer.h"
 
 namespace lanista::runtime {
 namespace {
@@ -46,8 +45,8 @@ struct Trained {
   bool operator==(const Trained&) const = default;
 };
 
-// Steps, every fourth with a batch that is short; after every so many steps what a checkpoint holds goes to a program of
-// the next of `backends`.
+// Steps, every fourth with a batch that is short; after every so many steps what a checkpoint holds goes to a program
+// of the next of `backends`.
 Trained trained(const nn::testing::Derived& of, const std::vector<const nn::Backend*>& backends,
                 std::int64_t accumulate, int steps = 12, int stop_every = 1000) {
   std::size_t turn = 0;
@@ -100,7 +99,7 @@ TEST(PipelineBackend, CutsAModelIntoStages) {
   EXPECT_EQ(plain->describe().find(" edge+"), std::string::npos);
 }
 
-// What is told of a step is what the plan's lists have, beside what was simulated of them.
+// The recorded times of a step match the plan's lists and the simulated times.
 TEST(PipelineBackend, ReportsAStepNextToItsSimulation) {
   const auto model = derived(kBranches);
   auto staged = compiled(model, PipelineBackend(nn::cpu_backend(), 2), kBatch, 4);
@@ -139,7 +138,7 @@ TEST(PipelineBackend, ReportsAStepNextToItsSimulation) {
   EXPECT_FALSE(timed_step_of(*times).has_value()) << "nothing was expected of it";
 }
 
-// Who says what links take gets the places that pay.
+// With a known link speed, only ranks that gain are used.
 TEST(PipelineBackend, CountsLinksThatAreKnown) {
   const auto model = derived(kBranches);
   const auto is_cut = [&](const pipeline::Link& link) {
@@ -162,7 +161,7 @@ TEST(PipelineBackend, RanksCommunicateThroughRankZero) {
   EXPECT_TRUE(pipeline::check(devices).ok());
 }
 
-// As studies do it: data in their order, short last batches, measurements; stopped at any step, gone on with any number.
+// As in studies: data order, short last batches, measurements; stopped at any step, and resumed with any number.
 TEST(PipelineBackend, ResumesTrialsWithAnyNumberOfThreads) {
   const nn::Backend& cpu = nn::cpu_backend();
   const PipelineBackend two(cpu, 2), four(cpu, 4);
@@ -223,13 +222,14 @@ TEST(PipelineBackend, RefusesMicroBatchesOfDifferentSizes) {
   const auto made = compiled(model, two, 30, 4);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::kInvalidArgument);
-  EXPECT_NE(made.error().message.find("a batch of 30 does not come in 4"), std::string::npos) << made.error().message;
+  EXPECT_NE(made.error().message.find("a batch of 30 cannot be divided into 4"), std::string::npos)
+      << made.error().message;
   const auto other = compiled(model, two, kBatch, 4, 2);
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, Code::kInvalidArgument);
 }
 
-// A chain whose values no place has room for, all of them; of some each has.
+// A chain with values that exceed the memory of one rank, but not that of several.
 TEST(PipelineBackend, TrainsOnRanksWhatDoesNotFitOnOne) {
   std::string text = "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=16, kernel=[3], padding=[1])\n";
   int last = 1;

@@ -10,7 +10,7 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr int kMaxLosses = 8;  // without a step in between
+constexpr int kMaxLosses = 8;  // without a finished step in between
 
 bool is_loss(const std::exception_ptr& failure) {
   if (!failure) return false;
@@ -41,7 +41,8 @@ PipelineExecutable::PipelineExecutable(std::unique_ptr<nn::Executable> machine, 
 
 void PipelineExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   bool is_empty = ranks_ < num_wanted_ranks_;
-  for (std::int64_t other = 0; is_empty && other < properties().lanes; ++other) is_empty = executable_->step_count(other) < 0;
+  for (std::int64_t other = 0; is_empty && other < properties().lanes; ++other)
+    is_empty = executable_->step_count(other) < 0;
   if (is_empty) {
     if (auto made = compile_(num_wanted_ranks_)) set_executable(*std::move(made), num_wanted_ranks_);
   }
@@ -55,24 +56,25 @@ void PipelineExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> r
   for (std::int64_t number = 0; number < chunk.steps; ++number) step(chunk, number, results);
 }
 
-// One step of all lanes; lanes that lost a place in it do it again.
+// Runs one step of all lanes. Lanes that lost a rank repeat it.
 void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::span<nn::LaneResult> results) {
   const nn::StepInput step_input = chunk.step_input(number);
-  for (std::size_t i = 0; i < results.size(); ++i) active_[i] = chunk.active[i] != 0 && results[i].steps == number ? 1 : 0;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    active_[i] = chunk.active[i] != 0 && results[i].steps == number ? 1 : 0;
   while (std::ranges::count(active_, 1) > 0) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       results_[i] = {.loss_sum = results[i].loss_sum, .failure = {}};
       hyper_[i] = in_executable_order(step_input.hyper[i], lane_attrs_[i]);
     }
     executable_->run({.steps = 1,
-                   .active = active_,
-                   .step_input =
-                       [&](std::int64_t) {
-                         return nn::StepInput{step_input.batches, hyper_};
-                       },
-                   .communicator = chunk.communicator,
-                   .wants_gradient_norm = chunk.wants_gradient_norm},
-                  results_);
+                      .active = active_,
+                      .step_input =
+                          [&](std::int64_t) {
+                            return nn::StepInput{step_input.batches, hyper_};
+                          },
+                      .communicator = chunk.communicator,
+                      .wants_gradient_norm = chunk.wants_gradient_norm},
+                     results_);
     executable_->wait();
     bool is_lost = false;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -94,10 +96,11 @@ void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::
 }
 
 double PipelineExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,
-                                  const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
+                                     const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
   while (true) {
     try {
-      const double loss = executable_->gradients(lane, batch, total, in_executable_order(hyper, lane_attrs_[0]), out, add);
+      const double loss =
+          executable_->gradients(lane, batch, total, in_executable_order(hyper, lane_attrs_[0]), out, add);
       num_losses_ = 0;
       return loss;
     } catch (const nn::RankLost&) {
@@ -106,7 +109,7 @@ double PipelineExecutable::gradients(std::int64_t lane, const nn::Batch& batch, 
   }
 }
 
-// False: it has been lost too often.
+// Compiles for the remaining ranks. Returns false after too many losses.
 bool PipelineExecutable::replan() {
   if (++num_losses_ > kMaxLosses) return false;
   for (std::int64_t ranks = ranks_ - 1; ranks >= 1; --ranks) {
@@ -127,19 +130,20 @@ void PipelineExecutable::set_executable(std::unique_ptr<nn::Executable> machine,
   match_lane_attrs();
 }
 
-// Stages number what they take from a lane in their own order.
+// Finds the order of this plan's lane attributes among those that callers use.
 void PipelineExecutable::match_lane_attrs() {
   order_.clear();
   const auto& known = properties().lane_attrs;
   for (const nn::LaneAttr& each : executable_->properties().lane_attrs) {
     const auto found = std::ranges::find_if(
         known, [&](const nn::LaneAttr& other) { return other.node == each.node && other.attr == each.attr; });
-    LANISTA_CHECK(found != known.end(), "another plan of a model takes other numbers of a lane");
+    LANISTA_CHECK(found != known.end(), "another plan of a model has other lane attributes");
     order_.push_back(static_cast<std::size_t>(found - known.begin()));
   }
 }
 
-nn::LaneHyper PipelineExecutable::in_executable_order(const nn::LaneHyper& hyper, std::vector<double>& lane_attrs) const {
+nn::LaneHyper PipelineExecutable::in_executable_order(const nn::LaneHyper& hyper,
+                                                      std::vector<double>& lane_attrs) const {
   if (hyper.lane_attrs.empty()) return hyper;
   lane_attrs.clear();
   for (const std::size_t at : order_) lane_attrs.push_back(hyper.lane_attrs[at]);

@@ -45,7 +45,7 @@ class PipelineExecutable final : public nn::Executable {
     executable_->renew_buffers(lane, from);
   }
   double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                         const nn::LaneHyper& hyper) const override {
+                               const nn::LaneHyper& hyper) const override {
     return executable_->squared_gradient_norm(lane, gradients, hyper);
   }
   void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override {

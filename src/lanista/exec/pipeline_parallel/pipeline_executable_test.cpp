@@ -1,4 +1,4 @@
-// Steps that lose their places: nobody sees it in a number. Processes that are killed are in tests/stage_kills.sh.
+// Steps that lose ranks give the same numbers. tests/stage_kills.sh kills processes.
 #include "lanista/exec/pipeline_parallel/pipeline_executable.h"
 
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 #include "lanista/exec/program/backend.h"
 #include "support/exec/pipeline_parallel/stage_test_support.h"
-#include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 
 namespace lanista::runtime {
 namespace {
@@ -20,7 +20,7 @@ using namespace nn::testing;
 constexpr std::int64_t kMost = 16, kParts = 4;
 const nn::LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7};
 
-/// A machine whose places are threads that can be lost, and what it asked for.
+/// An executable with threads as ranks that can be lost, and the numbers of ranks that it requested.
 struct RankLossCases {
   explicit RankLossCases(std::int64_t of_lanes) : derived(derive(kDropoutModel, "adam")), lanes(of_lanes) {}
 
@@ -35,8 +35,8 @@ struct RankLossCases {
       return Error{Code::kResourceExhausted, "no memory", ""};
     }
     if (ranks == 1) return nn::cpu_backend().compile(&derived.train, derived.infer, options(nullptr));
-    nn::Stages stages =
-        split_into_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts, static_cast<std::size_t>(ranks));
+    nn::Stages stages = split_into_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts,
+                                          static_cast<std::size_t>(ranks));
     last = std::make_shared<ThreadRanks>(static_cast<std::size_t>(ranks) - 1, [this, stages] {
       nn::Stages theirs = stages;
       theirs.remote_ranks = std::make_shared<ThreadRanks>(0, ThreadRanks::Make());
@@ -46,7 +46,8 @@ struct RankLossCases {
     return nn::cpu_backend().compile(&derived.train, derived.infer, options(&stages));
   }
   std::unique_ptr<PipelineExecutable> machine(std::int64_t ranks) {
-    return std::make_unique<PipelineExecutable>(*make(ranks), ranks, [this](std::int64_t fewer) { return make(fewer); });
+    return std::make_unique<PipelineExecutable>(*make(ranks), ranks,
+                                                [this](std::int64_t fewer) { return make(fewer); });
   }
 
   Derived derived;
@@ -99,7 +100,8 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
       if (active[lane] == 0) continue;
       EXPECT_FALSE(results[lane].failure);
       EXPECT_EQ(results[lane].steps, chunk.steps);
-      out.losses.insert(out.losses.end(), {results[lane].loss_sum, results[lane].loss, results[lane].squared_gradient_norm});
+      out.losses.insert(out.losses.end(),
+                        {results[lane].loss_sum, results[lane].loss, results[lane].squared_gradient_norm});
       out.bad.push_back(results[lane].first_nonfinite_step);
     }
   }
@@ -111,15 +113,15 @@ TEST(PipelineExecutable, ContinuesOnFewerRanksToTheSameBits) {
   for (const std::int64_t lanes : {1, 3}) {
     RankLossCases plain(lanes);
     const auto wanted = course(plain, **plain.make(1), [] {});
-    for (std::uint64_t draw = 0; draw < 20; ++draw) {
-      Rng rng = Rng(11).split(draw);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Rng rng = Rng(11).split(seed);
       RankLossCases shop(lanes);
       const auto machine = shop.machine(4);
       const auto seen = course(shop, *machine, [&] {
         if (shop.last && rng.bernoulli(0.3)) shop.last->begin_step_fails_at = static_cast<int>(rng.between(1, 4));
         if (shop.last && rng.bernoulli(0.3)) shop.last->check_alive_fails_at = static_cast<int>(rng.between(1, 3));
       });
-      EXPECT_TRUE(seen == wanted) << lanes << " lanes, draw " << draw;
+      EXPECT_TRUE(seen == wanted) << lanes << " lanes, seed " << seed;
       for (std::size_t i = 1; i < shop.asked.size(); ++i) EXPECT_EQ(shop.asked[i], shop.asked[i - 1] - 1);
     }
   }
@@ -159,16 +161,16 @@ TEST(PipelineExecutable, FailsWhenARankIsLostRepeatedly) {
   const std::uint8_t active = 1;
   nn::LaneResult end;
   struct Never final : nn::RemoteRanks {
-    std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("nobody comes"); }
+    std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("no rank comes"); }
     void check_alive() override {}
     void end_step() override {}
   };
   nn::Stages stages = split_into_stages(shop.derived.model, 3, kParts);
   stages.remote_ranks = std::make_shared<Never>();
-  PipelineExecutable lonely(*nn::cpu_backend().compile(&shop.derived.train, shop.derived.infer, shop.options(&stages)), 2,
-                         [&](std::int64_t) -> Result<std::unique_ptr<nn::Executable>> {
-                           return Error{Code::kResourceExhausted, "no memory", ""};
-                         });
+  PipelineExecutable lonely(*nn::cpu_backend().compile(&shop.derived.train, shop.derived.infer, shop.options(&stages)),
+                            2, [&](std::int64_t) -> Result<std::unique_ptr<nn::Executable>> {
+                              return Error{Code::kResourceExhausted, "no memory", ""};
+                            });
   lonely.attach(0, *lonely.make_state(1));
   const auto before = lonely.extract_state(0);
   lonely.run({.steps = 2,

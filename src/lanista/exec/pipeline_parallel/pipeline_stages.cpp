@@ -18,7 +18,7 @@ using graph::NodeId;
 
 double bytes_of(const graph::ValueType& type) { return 4.0 * static_cast<double>(type.shape.elements_per_sample()); }
 
-// What a node of the step costs a sample.
+// Returns the cost of a step node for one sample.
 graph::Cost cost_of(const graph::Node& node, const step::TrainingStep& train, const graph::OpTable& ops) {
   const graph::OpDef& def = *ops.find(node.op);
   const std::vector<graph::ValueType> inputs = train.types.inputs(node);
@@ -31,7 +31,7 @@ graph::Cost cost_of(const graph::Node& node, const step::TrainingStep& train, co
   return cost;
 }
 
-// Nodes of a step that lead to some of it.
+// Returns the step nodes on which `from` depends.
 std::set<NodeId> upstream(const step::TrainingStep& train, std::vector<NodeId> from) {
   std::set<NodeId> found;
   while (!from.empty()) {
@@ -43,7 +43,7 @@ std::set<NodeId> upstream(const step::TrainingStep& train, std::vector<NodeId> f
   return found;
 }
 
-// Nodes of the backward pass whose result ends as a gradient of a parameter are the part that nobody waits for.
+// Returns the backward nodes with no other use than a gradient of a parameter.
 std::set<NodeId> of_weights(const step::TrainingStep& train) {
   std::set<NodeId> ends;
   for (const auto& [parameter, gradient] : train.gradient) ends.insert(gradient.node);
@@ -90,7 +90,7 @@ Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::
     }
     if (n >= batch) break;
   }
-  std::map<NodeId, NodeId> result;  // the last forward node of an operator makes what others read
+  std::map<NodeId, NodeId> result;  // the last forward node of each operator, which other operators read
   for (const NodeId id : train.compute) {
     const auto origin = train.origin.find(id);
     if (origin == train.origin.end() || !forward.contains(id)) continue;
@@ -143,14 +143,14 @@ pipeline::Devices star_devices(std::int64_t count, const pipeline::Link& link, d
 
 namespace {
 
-// Each stage by the sets of other stages that its operators read, directly or not.
+// Divides each stage by the sets of other stages that its operators read, directly or indirectly.
 pipeline::PipelinePlan unfolded(const pipeline::PipelinePlan& plan, const pipeline::Model& model) {
   const pipeline::Neighbours near(model);
   std::vector<std::size_t> stage_of(model.operators.size());
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     for (const std::uint32_t op : plan.stages[s].operators) stage_of[op] = s;
   }
-  std::vector<std::set<std::size_t>> read(model.operators.size());  // with its own stage
+  std::vector<std::set<std::size_t>> read(model.operators.size());  // including its own stage
   pipeline::PipelinePlan finer{plan.model, plan.batch, {}};
   std::map<std::pair<std::size_t, std::set<std::size_t>>, std::size_t> known;
   for (const std::uint32_t op : pipeline::dependency_order(near)) {
@@ -192,7 +192,7 @@ Result<nn::StagePass> pass_of(const pipeline::Action& action) {
       return pass;
     default:
       return Error{Code::kUnimplemented,
-                   pipeline::text_of(action) + ": threads of one process take schedules of passes alone", ""};
+                   pipeline::text_of(action) + ": threads of one process run schedules of passes only", ""};
   }
 }
 
@@ -208,7 +208,7 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
     }
     return {};
   };
-  // Passes in a row, which costs memory, are faster where what they read is near then (Operator::again).
+  // Passes in a row need more memory, but are faster if their inputs are still in a cache.
   const auto consider = [&](pipeline::PipelinePlan plan) -> Result<void> {
     pipeline::PipelinePlan all = pipeline::with_whole_batch_in_flight(plan);
     pipeline::Schedule in_turns = pipeline::split_backward(plan, problem);
@@ -224,7 +224,7 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
 }
 
 Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
-                             const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {
+                                     const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {
   LANISTA_TRY(pipeline::check(plan, problem));
   LANISTA_TRY(pipeline::prove(schedule, plan));
   nn::Stages stages;
@@ -233,7 +233,7 @@ Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const p
     if (stage.devices.size() > 1) {
       return Error{Code::kUnimplemented,
                    "stage " + std::to_string(i) + " is on " + std::to_string(stage.devices.size()) +
-                       " devices; threads of one process take a stage each",
+                       " devices; with threads each stage must be on one",
                    ""};
     }
     nn::Stage own{.nodes = {},
@@ -248,7 +248,7 @@ Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const p
   for (const pipeline::RankSchedule& rank : schedule.ranks) {
     stages.ranks.emplace_back();
     for (const pipeline::Action& action : rank.actions) {
-      // One update follows when all places are done.
+      // One update follows after all ranks.
       if (action.kind == pipeline::ActionKind::kReduce || action.kind == pipeline::ActionKind::kStep) continue;
       LANISTA_ASSIGN(const nn::StagePass pass, pass_of(action));
       stages.ranks.back().push_back(pass);

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/plan/cost/cost_table.h"
+#include "lanista/exec/pipeline_parallel/stages.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/exec/pipeline_parallel/stages.h"
+#include "lanista/plan/cost/cost_table.h"
 #include "lanista/plan/pipeline/schedule.h"
 #include "lanista/plan/pipeline/timed_step.h"
-#include "lanista/model/autodiff/training_step.h"
 
 // Conversions from plans of plan/pipeline to the stages that programs run.
 namespace lanista::runtime {
@@ -57,7 +57,7 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
 /// The result holds the simulated times of all passes. The input is checked, and proved to end. Errors: those of
 /// pipeline::check and pipeline::prove; kUnimplemented if several devices share the micro-batches of a stage.
 Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
-                             const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes);
+                                     const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes);
 
 /// Returns the measured and expected times of a step as the study records them. Nothing if no times were expected, or
 /// if the record would be too large (pipeline::fits_record).

@@ -41,7 +41,8 @@ Result<void> check_file(int file, const std::string& path, std::int64_t bytes) {
                   std::to_string(::geteuid()));
   }
   const int seals = S_ISREG(facts.st_mode) ? ::fcntl(file, F_GET_SEALS) : -1;
-  if (seals < 0 || (seals & kSizeSeals) != kSizeSeals) return refuse("this is no sealed memory of a pipeline");
+  if (seals < 0 || (seals & kSizeSeals) != kSizeSeals)
+    return refuse("the memory is not sealed, so it is not that of a pipeline");
   if (bytes > 0 && facts.st_size == bytes) return {};
   return Error{Code::kDataLoss,
                "shared memory has " + std::to_string(facts.st_size) + " bytes; it must have " + std::to_string(bytes),
@@ -64,7 +65,7 @@ Result<SharedMemory> SharedMemory::map(int file, std::int64_t bytes) {
 Result<SharedMemory> SharedMemory::create(std::int64_t bytes) {
   const int file = ::memfd_create("lanista", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) return failed(Code::kResourceExhausted, "the system gives no shared memory", errno);
-  // Really there: a write to a page that the system cannot give would end the process.
+  // Allocates the pages: a write to a page that the system cannot give would end the process.
   if (const int error = ::posix_fallocate(file, 0, bytes); error != 0) {
     ::close(file);
     return failed(Code::kResourceExhausted, "no shared memory of " + std::to_string(bytes) + " bytes", error);
@@ -90,7 +91,8 @@ Result<SharedMemory> SharedMemory::create_private(std::int64_t bytes) {
 Result<SharedMemory> SharedMemory::open(const std::string& path, std::int64_t bytes, pid_t owner_process) {
   if (!is_descriptor_of(path, owner_process)) {
     return Error{Code::kInvalidArgument,
-                 "shared memory has the path '" + path + "'; it must be " + descriptors_of(owner_process) + "NUMBER", ""};
+                 "shared memory has the path '" + path + "'; it must be " + descriptors_of(owner_process) + "NUMBER",
+                 ""};
   }
   const int file = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return failed(Code::kNotFound, "shared memory cannot be opened", errno, path);

@@ -61,16 +61,16 @@ template <class T>
 StageStep<T> SharedStepMemory<T>::write(std::byte* at, const StageStep<T>& step) const {
   const RunContext<T>& run = step.run;
   StepHeader header{.batch = run.batch,
-              .total = run.total,
-              .seed = run.seed,
-              .step = run.step,
-              .grad_scale = run.grad_scale,
-              .hyper = *run.hyper,
-              .has_lane_attrs = as_byte(!run.hyper->lane_attrs.empty()),
-              .has_target = as_byte(base(step, MemorySpace::kTarget) != nullptr),
-              .has_index = as_byte(run.sample_index != nullptr),
-              .has_weights = as_byte(run.weights != nullptr),
-              .add = as_byte(step.add)};
+                    .total = run.total,
+                    .seed = run.seed,
+                    .step = run.step,
+                    .grad_scale = run.grad_scale,
+                    .hyper = *run.hyper,
+                    .has_lane_attrs = as_byte(!run.hyper->lane_attrs.empty()),
+                    .has_target = as_byte(base(step, MemorySpace::kTarget) != nullptr),
+                    .has_index = as_byte(run.sample_index != nullptr),
+                    .has_weights = as_byte(run.weights != nullptr),
+                    .add = as_byte(step.add)};
   header.hyper.lane_attrs = {};  // addresses of this process
   header.hyper.lr_ranges = {};
   copy_bytes(at, &header, static_cast<std::int64_t>(sizeof(header)));

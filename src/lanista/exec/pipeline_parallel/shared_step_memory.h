@@ -10,52 +10,61 @@
 
 namespace lanista::nn {
 
-/// One step of a pipeline: what its passes read, and where gradients go.
+/// One step of a pipeline: the inputs of its passes, and the destination of gradients.
 template <class T>
 struct StageStep {
   RunContext<T> run;
   T* gradients = nullptr;
-  T* scratch_gradients = nullptr;  ///< of one micro-batch
-  bool add = false;     ///< to what `gradients` holds
+  T* scratch_gradients = nullptr;  ///< gradients of one micro-batch
+  bool add = false;                ///< whether gradients are added to what `gradients` holds
 };
 
-/// A step in memory that processes share: what the leader has is copied there, and what comes of it is copied back. So
-/// states stay the leader's own, and a step that nobody ends has changed nothing. `bytes` of memory, aligned to 64.
+/// The layout of a step in memory that all ranks share.
+///
+/// The leader copies the inputs of a step into it (write), other ranks read them (read), and the leader copies
+/// gradients and new buffers out (collect_results). So states stay with the leader, and a step that does not end
+/// changes nothing. The memory has bytes() bytes, aligned to 64.
 template <class T>
 class SharedStepMemory {
  public:
+  /// The sizes that decide the layout.
   struct Sizes {
     const StateLayout& layout;
-    std::int64_t lane_attrs = 0;  ///< of a lane
-    std::int64_t samples = 0;  ///< of a batch, at most
-    std::int64_t input_stride = 0, target_stride = 0;
+    std::int64_t lane_attrs = 0;                       ///< lane attributes of a lane
+    std::int64_t samples = 0;                          ///< most samples of a batch
+    std::int64_t input_stride = 0, target_stride = 0;  ///< bytes of a sample
   };
   SharedStepMemory() = default;
   explicit SharedStepMemory(const Sizes& sizes);
 
   std::int64_t bytes() const { return bytes_; }
-  /// Of that what each batch brings.
+  /// The part of bytes() that each batch fills: inputs, targets, sample indices and weights.
   std::int64_t step_input_bytes() const { return bytes_ - input_offset_; }
 
-  /// The same step with tensors in that memory. Its numbers are those of `step`, whatever another process writes there.
+  /// Copies the inputs of `step` to memory `at`, and returns the same step with its tensors there. Its numbers stay
+  /// those of `step`, whatever another process writes there.
   StageStep<T> write(std::byte* at, const StageStep<T>& step) const;
-  /// What was put, as another process sees it; but for its hyper-parameters' spans, which are `lane_attrs`.
+  /// Returns the step that another process wrote. The spans of its hyper-parameters are not valid; use lane_attrs().
   StageStep<T> read(std::byte* at) const;
+  /// Returns the lane attributes of the written step; empty if it has none.
   std::span<const double> lane_attrs(const std::byte* at) const;
-  /// Of what was put, what a place that does not see this memory has to be told: bytes, from the beginning on.
+  /// The parts of a step that one rank reads.
   struct RankReads {
     std::vector<Range> parameters, gradients;
     bool input = false, target = false;
   };
+  /// A range of the memory, in bytes from its begin.
   struct ByteRange {
     std::int64_t begin = 0, count = 0;
   };
+  /// Returns the ranges of a written step that a rank with separate memory must receive.
   std::vector<ByteRange> bytes_to_send(const StageStep<T>& step, const RankReads& read) const;
-  /// Of what comes of a step: gradients, or new buffers.
+  /// Returns the bytes of a range of gradients.
   ByteRange gradient(const Range& range) const;
+  /// Returns the bytes of a range of new buffer values.
   ByteRange renewed(const Range& range) const;
 
-  /// Gradients and new buffers, to where the step that was put has them.
+  /// Copies gradients and new buffers to their destinations in `step`, the step that was written.
   void collect_results(const std::byte* at, const StageStep<T>& step) const;
 
  private:
@@ -71,9 +80,10 @@ class SharedStepMemory {
   std::vector<Range> trained_, renewed_;
   std::int64_t parameters_ = 0;  // elements
   std::int64_t lane_attrs_ = 0, input_stride_ = 0, target_stride_ = 0;
-  // Where things lie.
-  std::int64_t lane_attrs_offset_ = 0, parameters_offset_ = 0, gradients_offset_ = 0, scratch_gradients_offset_ = 0, new_buffers_offset_ = 0, input_offset_ = 0, target_offset_ = 0, sample_index_offset_ = 0,
-               weights_offset_ = 0, bytes_ = 0;
+  // Offsets in bytes.
+  std::int64_t lane_attrs_offset_ = 0, parameters_offset_ = 0, gradients_offset_ = 0, scratch_gradients_offset_ = 0;
+  std::int64_t new_buffers_offset_ = 0, input_offset_ = 0, target_offset_ = 0, sample_index_offset_ = 0;
+  std::int64_t weights_offset_ = 0, bytes_ = 0;
 };
 
 }  // namespace lanista::nn

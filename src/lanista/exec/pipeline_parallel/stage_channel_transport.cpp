@@ -21,8 +21,8 @@ std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::
 
 }  // namespace
 
-StageChannelTransport::StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own, std::vector<engine::Channel*> channels,
-                     double heartbeat_timeout_s)
+StageChannelTransport::StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own,
+                                             std::vector<engine::Channel*> channels, double heartbeat_timeout_s)
     : map_(std::move(map)),
       memory_(memory),
       own_rank_(own),
@@ -32,7 +32,8 @@ StageChannelTransport::StageChannelTransport(nn::StageMemoryMap map, std::byte* 
       wake_descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       last_received_(channels_.size(), now()),
       faults_(channels_.size()) {
-  if (wake_descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "no descriptor for a place's channels");
+  if (wake_descriptor_ < 0)
+    throw std::system_error(errno, std::generic_category(), "no descriptor for the channels of a rank");
   thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
 }
 
@@ -46,12 +47,12 @@ void StageChannelTransport::end() {
   thread_.request_stop();
   wake();
   thread_.join();
-  for (auto& fault : faults_) fault = "is not spoken with";
+  for (auto& fault : faults_) fault = "is not connected";
 }
 
 void StageChannelTransport::wake() const {
   const std::uint64_t one = 1;
-  static_cast<void>(!::write(wake_descriptor_, &one, sizeof(one)));  // if it is full, it can be read
+  static_cast<void>(!::write(wake_descriptor_, &one, sizeof(one)));  // if it is full, it is readable already
 }
 
 void StageChannelTransport::send(std::size_t end, StageWire kind, std::string_view text) {
@@ -67,7 +68,7 @@ void StageChannelTransport::send(std::size_t end, StageWire kind, std::string_vi
 }
 
 void StageChannelTransport::send(const nn::StageSignal& signal) {
-  if (own_rank_ == 0 && signal.kind == nn::StageSignal::Kind::kEnd) return;  // the first place's own affair
+  if (own_rank_ == 0 && signal.kind == nn::StageSignal::Kind::kEnd) return;  // only for rank 0 itself
   const std::string text = encode(SignalMessage{own_rank_, signal});
   for (std::size_t end = 0; end < channels_.size(); ++end) send(end, StageWire::kSignal, text);
 }
@@ -78,11 +79,12 @@ void StageChannelTransport::write(std::uint32_t rank, std::int64_t at, std::span
   for (std::size_t begin = 0; begin < all.size(); begin += StageBytes::kMaxBytes) {
     wait_for_send_buffer(end);
     send(end, StageWire::kBytes,
-         encode(StageBytes{own_rank_, rank, at + static_cast<std::int64_t>(begin), all.substr(begin, StageBytes::kMaxBytes)}));
+         encode(StageBytes{own_rank_, rank, at + static_cast<std::int64_t>(begin),
+                           all.substr(begin, StageBytes::kMaxBytes)}));
   }
 }
 
-// Whoever is at the other end listens whatever its place does, so this comes to an end.
+// The other end receives at any time, so this wait ends.
 void StageChannelTransport::wait_for_send_buffer(std::size_t end) {
   std::unique_lock lock(mutex_);
   bytes_sent_.wait(lock, [&] { return faults_[end] || unread_ || channels_[end]->unsent_bytes() <= kMaxUnsentBytes; });
@@ -110,16 +112,16 @@ void StageChannelTransport::listen(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     wait_for_io();
     for (std::size_t end = 0; end < channels_.size(); ++end) {
-      bool goes_on = false;
+      bool keeps_listening = false;
       try {
-        goes_on = receive_all(end);
-      } catch (const std::exception& error) {  // no memory, say
+        keeps_listening = receive_all(end);
+      } catch (const std::exception& error) {  // such as std::bad_alloc
         const std::lock_guard lock(mutex_);
-        faults_[end] = std::string("cannot be heard: ") + error.what();
+        faults_[end] = std::string("cannot be read: ") + error.what();
       }
       bytes_sent_.notify_all();
-      if (goes_on) continue;
-      futex_wake_all(*reinterpret_cast<SharedWord*>(memory_));  // who waits for the next step
+      if (keeps_listening) continue;
+      futex_wake_all(*reinterpret_cast<SharedWord*>(memory_));  // a rank that waits for the next step
       if (own_rank_ != 0) return;
     }
     if (now() < next_heartbeat) continue;
@@ -144,7 +146,7 @@ void StageChannelTransport::wait_for_io() {
   static_cast<void>(!::read(wake_descriptor_, &ignored, sizeof(ignored)));
 }
 
-// False: no more is to be heard from there.
+// Handles all received messages. Returns false if no more can arrive from there.
 bool StageChannelTransport::receive_all(std::size_t end) {
   while (true) {
     std::optional<engine::Message> message;
@@ -155,7 +157,7 @@ bool StageChannelTransport::receive_all(std::size_t end) {
       if (!message && !channels_[end]->closed()) return true;
       last_received_[end] = now();
       if (!message) {
-        faults_[end] = channels_[end]->fault() ? "says " + channels_[end]->fault()->message : "";
+        faults_[end] = channels_[end]->fault() ? "sent " + channels_[end]->fault()->message : "";
         return false;
       }
     }
@@ -178,8 +180,7 @@ Result<void> StageChannelTransport::handle_message(std::size_t end, engine::Mess
       break;
   }
   if (own_rank_ == 0) {
-    return Error{Code::kInvalidArgument,
-                 "said what nobody asked for: a message of kind " + std::to_string(message.kind), ""};
+    return Error{Code::kInvalidArgument, "sent an unexpected message of kind " + std::to_string(message.kind), ""};
   }
   const std::lock_guard lock(mutex_);
   unread_ = std::move(message);
@@ -191,7 +192,7 @@ namespace {
 Result<void> check_sender(std::uint32_t from, std::uint32_t sender) {
   if (from == sender) return {};
   return Error{Code::kInvalidArgument,
-               "speaks as place " + std::to_string(from) + "; it is place " + std::to_string(sender), ""};
+               "sends as rank " + std::to_string(from) + "; it is rank " + std::to_string(sender), ""};
 }
 
 }  // namespace
@@ -203,7 +204,7 @@ Result<void> StageChannelTransport::handle_bytes(std::size_t end, const engine::
   LANISTA_TRY(inbox_.check(piece.from, piece.to, piece.at, static_cast<std::int64_t>(piece.bytes.size())));
   if (own_rank_ != 0) {
     return Error{Code::kInvalidArgument,
-                 "bytes for place " + std::to_string(piece.to) + " came to place " + std::to_string(own_rank_), ""};
+                 "bytes for rank " + std::to_string(piece.to) + " arrived at rank " + std::to_string(own_rank_), ""};
   }
   send(piece.to - 1, StageWire::kBytes, message.text);
   return {};
@@ -220,13 +221,14 @@ Result<void> StageChannelTransport::handle_signal(std::size_t end, const engine:
   return {};
 }
 
-// Other places say now and then that they live; the first one looks whether they do.
+// Other ranks send a heartbeat regularly; rank 0 checks that they do.
 void StageChannelTransport::exchange_heartbeats() {
   if (own_rank_ != 0) return send(0, StageWire::kHeartbeat, "");
   const std::lock_guard lock(mutex_);
   for (std::size_t end = 0; end < channels_.size(); ++end) {
     if (faults_[end] || now() - last_received_[end] < heartbeat_timeout_) continue;
-    faults_[end] = "says nothing for " + std::to_string(static_cast<std::int64_t>(heartbeat_timeout_.count())) + " seconds";
+    faults_[end] =
+        "was silent for " + std::to_string(static_cast<std::int64_t>(heartbeat_timeout_.count())) + " seconds";
   }
   bytes_sent_.notify_all();
 }

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/ipc/channel.h"
 #include "lanista/exec/pipeline_parallel/stage_inbox.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
+#include "lanista/ipc/channel.h"
 
 namespace lanista::runtime {
 

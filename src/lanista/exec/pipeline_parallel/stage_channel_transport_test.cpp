@@ -1,5 +1,4 @@
-// What the first place of a pipeline makes of what others say: what belongs into its memory, what it hands on, and what
-// it refuses.
+// Rank 0 of a pipeline applies messages for its memory, forwards others, and refuses invalid ones.
 #include "lanista/exec/pipeline_parallel/stage_channel_transport.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +28,7 @@ using Kind = nn::StageSignal::Kind;
 
 constexpr std::int64_t kSize = 1 << 20;
 
-// Three places with a stage each; the first says the second bytes 1000 to 2000, and so on.
+// Three ranks with a stage each. Rank 0 sends bytes 1000 to 2000 to rank 1, and so on.
 nn::StageMemoryMap map() {
   return {.bytes = kSize,
           .program = {},
@@ -54,7 +53,7 @@ class StageChannelTransports : public ::testing::Test {
   }
 
   std::unique_ptr<StageChannelTransport> begin(std::uint32_t own, std::vector<engine::Channel*> ends,
-                                   double patience = StageChannelTransport::kHeartbeatTimeoutSeconds) {
+                                               double patience = StageChannelTransport::kHeartbeatTimeoutSeconds) {
     memories_[own] = nn::AlignedBytes(kSize);
     return std::make_unique<StageChannelTransport>(map(), memory(own), own, std::move(ends), patience);
   }
@@ -157,29 +156,28 @@ INSTANTIATE_TEST_SUITE_P(
     All, HostileStageMessages,
     ::testing::Values(
         Hostile{"before", StageWire::kBytes, bytes_of(1, 0, 2999, text_of(10)),
-                "place 1 says 10 bytes from 2999 on to place 0; allowed: within 3000 to 4000"},
+                "rank 1 sends 10 bytes at offset 2999 to rank 0; allowed: within 3000 to 4000"},
         Hostile{"behind", StageWire::kBytes, bytes_of(1, 0, 3995, text_of(6)), "allowed: within 3000 to 4000"},
         Hostile{"far", StageWire::kBytes, bytes_of(1, 0, std::int64_t{1} << 47, text_of(6)), "allowed: within 3000"},
-        Hostile{"further", StageWire::kBytes, bytes_of(1, 0, -1, text_of(6)),
-                "a piece of memory at 18446744073709551615"},
-        Hostile{"nobody", StageWire::kBytes, bytes_of(1, 7, 3000, text_of(6)), "to place 7; allowed: none"},
-        Hostile{"itself", StageWire::kBytes, bytes_of(1, 1, 3000, text_of(6)), "to place 1; allowed: none"},
+        Hostile{"further", StageWire::kBytes, bytes_of(1, 0, -1, text_of(6)), "a memory range at 18446744073709551615"},
+        Hostile{"missing_rank", StageWire::kBytes, bytes_of(1, 7, 3000, text_of(6)), "to rank 7; allowed: none"},
+        Hostile{"itself", StageWire::kBytes, bytes_of(1, 1, 3000, text_of(6)), "to rank 1; allowed: none"},
         Hostile{"other", StageWire::kBytes, bytes_of(1, 2, 3000, text_of(6)), "allowed: within 5000 to 900000"},
-        Hostile{"as_another", StageWire::kBytes, bytes_of(2, 1, 6000, text_of(6)), "speaks as place 2; it is place 1"},
-        Hostile{"short", StageWire::kBytes, text_of(15), "15 bytes for a piece of memory; allowed: 16 to 262160"},
+        Hostile{"as_another", StageWire::kBytes, bytes_of(2, 1, 6000, text_of(6)), "sends as rank 2; it is rank 1"},
+        Hostile{"short", StageWire::kBytes, text_of(15), "15 bytes for a memory range; allowed: 16 to 262160"},
         Hostile{"long", StageWire::kBytes, bytes_of(1, 2, 5000, text_of(262145)), "allowed: 16 to 262160"},
-        Hostile{"begins", StageWire::kSignal, word_of(1, {.kind = Kind::kBegin}), "begins a step; only place 0 does"},
+        Hostile{"begins", StageWire::kSignal, word_of(1, {.kind = Kind::kBegin}), "begins a step; only rank 0 may"},
         Hostile{"stage", StageWire::kSignal, word_of(1, {.stage = 2, .pieces = 1}),
-                "tells of stage 2, which is not its own of 3"},
-        Hostile{"no_stage", StageWire::kSignal, word_of(1, {.stage = 3, .pieces = 1}), "tells of stage 3"},
+                "sends progress of stage 2, which belongs to another rank; stages: 3"},
+        Hostile{"no_stage", StageWire::kSignal, word_of(1, {.stage = 3, .pieces = 1}), "sends progress of stage 3"},
         Hostile{"pieces", StageWire::kSignal, word_of(1, {.stage = 1, .pieces = 5}), "piece 5; allowed: 1 to 4"},
         Hostile{"no_pieces", StageWire::kSignal, word_of(1, {.stage = 1, .pieces = 0}), "piece 0; allowed: 1 to 4"},
-        Hostile{"word_of_another", StageWire::kSignal, word_of(0, {.stage = 0, .pieces = 1}), "speaks as place 0"},
-        Hostile{"no_word", StageWire::kSignal, "", "0 bytes for a word; allowed: 16 to 1040"},
+        Hostile{"word_of_another", StageWire::kSignal, word_of(0, {.stage = 0, .pieces = 1}), "sends as rank 0"},
+        Hostile{"no_word", StageWire::kSignal, "", "0 bytes for a signal; allowed: 16 to 1040"},
         Hostile{"unknown_word", StageWire::kSignal, std::string("\1\0\0\0\7", 5) + std::string(11, '\0'),
-                "a word of the kind 7; allowed: 0 to 3"},
-        Hostile{"task", StageWire::kTask, "{}", "said what nobody asked for: a message of kind 60"},
-        Hostile{"unknown", static_cast<StageWire>(77), "", "a message of kind 77"}),
+                "a signal of kind 7; allowed: 0 to 3"},
+        Hostile{"task", StageWire::kTask, "{}", "sent an unexpected message of kind 60"},
+        Hostile{"unknown", static_cast<StageWire>(77), "", "sent an unexpected message of kind 77"}),
     [](const auto& of) { return of.param.name; });
 
 TEST_F(StageChannelTransports, CountEndsOnce) {
@@ -187,7 +185,7 @@ TEST_F(StageChannelTransports, CountEndsOnce) {
   send(0, 1, {.kind = Kind::kEnd});
   const auto found = fault();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->why, "place 1 has ended a step twice");
+  EXPECT_EQ(found->why, "rank 1 has ended a step twice");
 }
 
 TEST_F(StageChannelTransports, RefuseFramesThatAreTooLongBeforeTheyAreThere) {
@@ -211,7 +209,7 @@ TEST_F(StageChannelTransports, RefuseFramesThatDoNotMatchTheirChecksum) {
   EXPECT_TRUE(all_of(0) == before);
 }
 
-// Half a frame, and nothing of it any more: the other one lives, and says so.
+// Half a frame and then silence, while the other end sends heartbeats.
 TEST_F(StageChannelTransports, DropASilentRank) {
   first_.reset();
   first_ = begin(0, {&ours_[0], &ours_[1]}, 2.5);
@@ -222,10 +220,10 @@ TEST_F(StageChannelTransports, DropASilentRank) {
   const auto found = fault();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->end, 1U);
-  EXPECT_EQ(found->why, "says nothing for 2 seconds");
+  EXPECT_EQ(found->why, "was silent for 2 seconds");
 }
 
-// What nobody takes is kept up to a limit; then who speaks waits.
+// Unsent bytes are kept up to a limit; then the sender waits.
 TEST_F(StageChannelTransports, WaitForRanksThatDoNotReadYet) {
   std::atomic<int> said = 0;
   const std::jthread speaker([&] {
@@ -277,11 +275,11 @@ TEST(StageWire, RoundTrips) {
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(*back, piece);
     const SignalMessage word{number(),
-                          {.kind = static_cast<Kind>(rng.below(4)),
-                           .is_forward = rng.bernoulli(0.5),
-                           .stage = number(),
-                           .pieces = number(),
-                           .reason = bytes}};
+                             {.kind = static_cast<Kind>(rng.below(4)),
+                              .is_forward = rng.bernoulli(0.5),
+                              .stage = number(),
+                              .pieces = number(),
+                              .reason = bytes}};
     const auto again = decode_stage_signal(encode(word));
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*again, word);

@@ -14,7 +14,9 @@ namespace {
 using graph::NodeId;
 using graph::Port;
 
-Error invalid_stages(std::string what) { return {.code = Code::kInvalidArgument, .message = std::move(what), .where = {}}; }
+Error invalid_stages(std::string what) {
+  return {.code = Code::kInvalidArgument, .message = std::move(what), .where = {}};
+}
 
 std::string named(std::size_t stage) { return "stage " + std::to_string(stage); }
 
@@ -26,21 +28,23 @@ std::string text_of(const StagePass& pass) {
 
 Result<void> check_stage(const Stages& stages, std::size_t at) {
   const Stage& stage = stages.stages[at];
-  if (stage.nodes.empty()) return invalid_stages(named(at) + " has no operators; at least one is");
+  if (stage.nodes.empty()) return invalid_stages(named(at) + " has no operators; it needs at least one");
   if (stage.micro_batches < 1 || stage.micro_batches > kMaxBatchParts) {
-    return invalid_stages(named(at) + " has " + std::to_string(stage.micro_batches) + " micro-batches; allowed are 1 to " +
-                 std::to_string(kMaxBatchParts));
+    return invalid_stages(named(at) + " has " + std::to_string(stage.micro_batches) +
+                          " micro-batches; allowed are 1 to " + std::to_string(kMaxBatchParts));
   }
-  if (stage.slots < 1) return invalid_stages(named(at) + " holds " + std::to_string(stage.slots) + " micro-batches; at least 1");
+  if (stage.slots < 1)
+    return invalid_stages(named(at) + " holds " + std::to_string(stage.slots) +
+                          " micro-batches; it must hold at least 1");
   for (const std::uint32_t next : stage.successors) {
     if (next > at && next < stages.stages.size()) continue;
-    return invalid_stages(named(at) + " is before " + named(next) + "; stages wait for those of smaller numbers, of " +
-                 std::to_string(stages.stages.size()));
+    return invalid_stages(named(at) + " is before " + named(next) +
+                          "; a stage waits for stages of smaller numbers, of " + std::to_string(stages.stages.size()));
   }
   return {};
 }
 
-// The passes of one stage as its place does them, one after the other.
+// The progress of one stage while its rank's list is checked.
 struct RankPasses {
   std::size_t rank = SIZE_MAX;
   std::int64_t forward = 0, input_grad = 0, weight_grad = 0;
@@ -49,7 +53,7 @@ struct RankPasses {
 Result<void> add_pass(const StagePass& pass, const Stage& stage, RankPasses& done) {
   const auto micro = static_cast<std::int64_t>(pass.micro);
   const auto next = [&](std::int64_t& count, bool may) -> Result<void> {
-    if (micro != count || !may) return invalid_stages(text_of(pass) + " stands where it cannot be done");
+    if (micro != count || !may) return invalid_stages(text_of(pass) + " is in a wrong position of its list");
     ++count;
     return {};
   };
@@ -57,7 +61,8 @@ Result<void> add_pass(const StagePass& pass, const Stage& stage, RankPasses& don
     case StagePass::Kind::kForward:
       LANISTA_TRY(next(done.forward, micro < stage.micro_batches));
       if (done.forward - done.weight_grad <= stage.slots) return {};
-      return invalid_stages(text_of(pass) + " would be held beside " + std::to_string(stage.slots) + " others, and no more fit");
+      return invalid_stages(text_of(pass) + " would be held in addition to " + std::to_string(stage.slots) +
+                            " others, which are all slots");
     case StagePass::Kind::kBackward:
       LANISTA_TRY(next(done.input_grad, micro < done.forward));
       return next(done.weight_grad, true);
@@ -73,12 +78,14 @@ Result<void> check_passes(const Stages& stages) {
   std::vector<RankPasses> progress(stages.stages.size());
   for (std::size_t rank = 0; rank < stages.ranks.size(); ++rank) {
     for (const StagePass& pass : stages.ranks[rank]) {
-      if (pass.stage >= progress.size()) return invalid_stages(text_of(pass) + " of " + std::to_string(progress.size()));
+      if (pass.stage >= progress.size())
+        return invalid_stages(text_of(pass) + " of " + std::to_string(progress.size()));
       RankPasses& done = progress[pass.stage];
       if (done.rank == SIZE_MAX) done.rank = rank;
       if (done.rank != rank) {
-        return invalid_stages(text_of(pass) + " is done at place " + std::to_string(rank) + ", others of its stage at place " +
-                     std::to_string(done.rank) + "; one place does all of them");
+        return invalid_stages(text_of(pass) + " is run by rank " + std::to_string(rank) +
+                              ", others of its stage by rank " + std::to_string(done.rank) +
+                              "; one rank must run all of them");
       }
       LANISTA_TRY(add_pass(pass, stages.stages[pass.stage], done));
     }
@@ -87,12 +94,12 @@ Result<void> check_passes(const Stages& stages) {
     const std::int64_t all = stages.stages[i].micro_batches;
     if (progress[i].weight_grad == all) continue;
     return invalid_stages(named(i) + " has " + std::to_string(progress[i].weight_grad) + " whole passes of " +
-                 std::to_string(all));
+                          std::to_string(all));
   }
   return {};
 }
 
-// Stages that wait for each stage, whoever stands between.
+// Returns, for each stage, the stages that wait for it directly or indirectly.
 std::vector<std::vector<bool>> reachable_stages(const Stages& stages) {
   const std::size_t n = stages.stages.size();
   std::vector<std::vector<bool>> later(n, std::vector<bool>(n, false));
@@ -105,7 +112,7 @@ std::vector<std::vector<bool>> reachable_stages(const Stages& stages) {
   return later;
 }
 
-// Step nodes and calls that lead to a value.
+// Returns the step nodes and calls on which a value depends.
 template <class Inputs>
 std::set<NodeId> ancestors(std::vector<NodeId> from, const Inputs& inputs) {
   std::set<NodeId> found;
@@ -153,17 +160,19 @@ StagePartition partition_of(const Stages& stages, const step::TrainingStep& trai
 }
 
 Result<void> check(const Stages& stages, const step::TrainingStep& train) {
-  if (stages.stages.empty()) return invalid_stages("a model in no stages; at least one is");
+  if (stages.stages.empty()) return invalid_stages("the model has no stages; it needs at least one");
   std::map<NodeId, std::size_t> stage_of;
   std::int64_t pieces = 1;
   for (std::size_t i = 0; i < stages.stages.size(); ++i) {
     LANISTA_TRY(check_stage(stages, i));
     pieces = std::lcm(pieces, stages.stages[i].micro_batches);
-    if (pieces > kMaxBatchParts) return invalid_stages("micro-batches of unlike sizes make more than " + std::to_string(kMaxBatchParts));
+    if (pieces > kMaxBatchParts)
+      return invalid_stages("micro-batches of unequal sizes give more pieces than " + std::to_string(kMaxBatchParts));
     for (const NodeId node : stages.stages[i].nodes) {
       const auto [known, added] = stage_of.emplace(node, i);
       if (added) continue;
-      return invalid_stages("node %" + std::to_string(node.value) + " is in " + named(known->second) + " and in " + named(i));
+      return invalid_stages("node %" + std::to_string(node.value) + " is in " + named(known->second) + " and in " +
+                            named(i));
     }
   }
   const auto later = reachable_stages(stages);
@@ -179,7 +188,7 @@ Result<void> check(const Stages& stages, const step::TrainingStep& train) {
     if (origin == train.origin.end()) continue;
     if (stage(id) == SIZE_MAX) {
       return invalid_stages("node %" + std::to_string(origin->second.value) + " (" + train.graph.node(id).op +
-                   ") is in no stage; every operator is in one");
+                            ") is in no stage; every operator must be in one");
     }
     if (!forward.contains(id)) continue;
     for (const Port& port : train.graph.node(id).inputs) {
@@ -187,16 +196,16 @@ Result<void> check(const Stages& stages, const step::TrainingStep& train) {
                                    ? stage(port.node)
                                    : stage(id);
       if (from == stage(id) || later[from][stage(id)]) continue;
-      return invalid_stages(named(stage(id)) + " reads " + named(from) + " (node %" + std::to_string(origin->second.value) +
-                   "), but does not wait for it");
+      return invalid_stages(named(stage(id)) + " reads " + named(from) + " (node %" +
+                            std::to_string(origin->second.value) + "), but does not wait for it");
     }
   }
   if (stage(train.prediction.node) == SIZE_MAX) return invalid_stages("a model without operators has no stages");
   return check_passes(stages);
 }
 
-Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartition& cut, const step::TrainingStep& train,
-                         std::size_t stages) {
+Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartition& cut,
+                                  const step::TrainingStep& train, std::size_t stages) {
   std::map<NodeId, const KernelCall*> calls;
   for (const KernelCall& call : lowered.calls) calls[call.id] = &call;
   const auto inputs = [&](NodeId id) {
@@ -209,7 +218,7 @@ Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartit
 
   StageProgram pieces;
   pieces.stages.resize(stages);
-  std::vector<std::vector<NodeId>> wanted(stages);  // of each stage's backward pass, by others
+  std::vector<std::vector<NodeId>> wanted(stages);  // of each stage's backward pass, read by other stages
   std::set<std::tuple<std::uint32_t, Port, std::uint32_t>> seen;
   for (const KernelCall& call : lowered.calls) {
     const std::uint32_t to = cut.stage.at(call.id);
@@ -223,7 +232,7 @@ Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartit
         return Error{.code = Code::kUnimplemented,
                      .message = "stage " + std::to_string(to) + " reads " + type.shape.text() + " of '" +
                                 producer->second->op + "' in stage " + std::to_string(from) +
-                                "; only values of samples go from stage to stage",
+                                "; only values with a batch axis may cross stages",
                      .where = {}};
       }
       const bool gradient = !forward.contains(port.node);
@@ -231,8 +240,7 @@ Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartit
       pieces.edges.push_back({port, from, to, gradient, type});
     }
   }
-  std::ranges::sort(pieces.edges, {},
-                    [](const StageEdge& each) { return std::tuple(each.from, each.value, each.to); });
+  std::ranges::sort(pieces.edges, {}, [](const StageEdge& each) { return std::tuple(each.from, each.value, each.to); });
   for (std::uint32_t i = 0; i < stages; ++i) {
     const std::set<NodeId> needed_by_others = ancestors(wanted[i], [&](NodeId id) {
       std::vector<Port> own;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/exec/program/lower.h"
 #include "lanista/exec/pipeline_parallel/stages.h"
+#include "lanista/exec/program/lower.h"
 #include "lanista/model/autodiff/training_step.h"
 
 // The assignment of a training step to stages. A step is one graph of forward and backward pass, so stages of a model

@@ -6,19 +6,19 @@
 #include <optional>
 #include <utility>
 
-#include "lanista/ipc/worker_process.h"
-#include "lanista/ipc/numbered_text.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/exec/pipeline_parallel/stage_worker.h"
 #include "lanista/exec/pipeline_parallel/shared_memory.h"
 #include "lanista/exec/pipeline_parallel/stage_channel_transport.h"
 #include "lanista/exec/pipeline_parallel/stage_task.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
+#include "lanista/exec/pipeline_parallel/stage_worker.h"
+#include "lanista/ipc/numbered_text.h"
+#include "lanista/ipc/worker_process.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::runtime {
 namespace {
 
-constexpr double kReceiveTimeoutSeconds = 600;  // seconds; who is called off hears it at once
+constexpr double kReceiveTimeoutSeconds = 600;  // seconds; a closed connection ends the wait at once
 
 Result<kernels::Isa> isa_named(const std::string& name) {
   for (const kernels::Isa isa : kernels::available_isas()) {
@@ -27,10 +27,10 @@ Result<kernels::Isa> isa_named(const std::string& name) {
   return Error{Code::kFailedPrecondition, "this CPU has no " + name, ""};
 }
 
-/// At a place that is another process's, its memory laid out as theirs.
+/// The remote ranks of a served program, which only give it the leader's memory layout.
 class RanksOfTheLeader final : public nn::RemoteRanks {
  public:
-  std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("this process begins no step"); }
+  std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("this process cannot begin a step"); }
   void check_alive() override {}
   void end_step() override {}
 };
@@ -40,14 +40,14 @@ struct ServedRank {
   SharedMemory memory;
 };
 
-/// The process that made this connection; 0: the system does not report it.
+/// Returns the process at the other end of the connection; 0: the system does not report it.
 pid_t peer_process_of(const engine::Channel& channel) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   return ::getsockopt(channel.socket(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
-/// Makes the program of a task; its memory is of process `maker`.
+/// Compiles the program of a task; its memory belongs to process `maker`.
 Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   if (task.build != engine::build_fingerprint()) {
     return Error{
@@ -57,7 +57,7 @@ Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   }
   if (task.rank == 0) {
     return Error{Code::kInvalidArgument,
-                 "place 0 is the worker's own; allowed: 1 to " + std::to_string(task.stages.ranks.size() - 1), ""};
+                 "rank 0 belongs to the worker; allowed: 1 to " + std::to_string(task.stages.ranks.size() - 1), ""};
   }
   LANISTA_ASSIGN(const kernels::Isa isa, isa_named(task.isa));
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(task.model));
@@ -77,22 +77,23 @@ Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   const nn::StageMemoryMap& map = rank.member->map();
   if (map.program != task.digest || map.bytes != task.bytes) {
     return Error{Code::kFailedPrecondition,
-                 "the program is another one when it is made here: " + map.program.hex() + " of " +
+                 "the program has another digest when it is compiled here: " + map.program.hex() + " of " +
                      std::to_string(map.bytes) + " bytes; allowed: " + task.digest.hex() + " of " +
                      std::to_string(task.bytes),
                  ""};
   }
-  LANISTA_ASSIGN(rank.memory,
-                 stages.has_separate_memory ? SharedMemory::create_private(task.bytes) : SharedMemory::open(task.memory, task.bytes, maker));
+  LANISTA_ASSIGN(rank.memory, stages.has_separate_memory ? SharedMemory::create_private(task.bytes)
+                                                         : SharedMemory::open(task.memory, task.bytes, maker));
   return rank;
 }
 
-// Steps, until something comes that is none of them.
-Result<std::optional<engine::Message>> serve_over_channel(engine::Channel& channel, const ServedRank& rank, std::uint64_t number) {
+// Runs steps until a message of another kind arrives, and returns it.
+Result<std::optional<engine::Message>> serve_over_channel(engine::Channel& channel, const ServedRank& rank,
+                                                          std::uint64_t number) {
   StageChannelTransport post(rank.member->map(), rank.memory.data(), static_cast<std::uint32_t>(number), {&channel});
   rank.member->serve(
       rank.memory.data(), number, [&post] { return post.has_unread() || post.fault(); }, &post);
-  if (auto heard = post.take_unread()) return heard;
+  if (auto message = post.take_unread()) return message;
   const auto fault = post.fault();
   if (fault && !fault->why.empty()) return Error{Code::kDataLoss, "the worker " + fault->why, ""};
   return std::optional<engine::Message>();
@@ -104,15 +105,15 @@ Result<void> serve_stages(engine::Channel channel) {
   const auto answer = [&channel](const StageTask& task, StageWire kind, std::string_view text) {
     channel.send(static_cast<std::uint16_t>(kind), engine::with_token(task.number, text));
   };
-  std::optional<engine::Message> heard;
+  std::optional<engine::Message> message;
   while (!channel.closed()) {
-    if (!heard) heard = channel.receive(kReceiveTimeoutSeconds);
-    if (!heard) continue;
-    if (static_cast<StageWire>(heard->kind) != StageWire::kTask) {
-      return Error{Code::kDataLoss, "a message of the unknown kind " + std::to_string(heard->kind), ""};
+    if (!message) message = channel.receive(kReceiveTimeoutSeconds);
+    if (!message) continue;
+    if (static_cast<StageWire>(message->kind) != StageWire::kTask) {
+      return Error{Code::kDataLoss, "a message of the unknown kind " + std::to_string(message->kind), ""};
     }
-    LANISTA_ASSIGN(const StageTask task, decode_stage_task(heard->text));
-    heard.reset();
+    LANISTA_ASSIGN(const StageTask task, decode_stage_task(message->text));
+    message.reset();
     auto rank = load_task(task, peer_process_of(channel));
     if (!rank) {
       answer(task, StageWire::kRefused, rank.error().text());
@@ -120,12 +121,12 @@ Result<void> serve_stages(engine::Channel channel) {
     }
     answer(task, StageWire::kAccepted, "");
     if (task.stages.has_separate_memory) {
-      LANISTA_ASSIGN(heard, serve_over_channel(channel, *rank, task.rank));
+      LANISTA_ASSIGN(message, serve_over_channel(channel, *rank, task.rank));
       continue;
     }
     rank->member->serve(rank->memory.data(), static_cast<std::size_t>(task.rank), [&] {
-      if (!heard) heard = channel.receive(0);
-      return heard.has_value() || channel.closed();
+      if (!message) message = channel.receive(0);
+      return message.has_value() || channel.closed();
     });
   }
   return {};

@@ -10,22 +10,22 @@
 #include <utility>
 
 #include "lanista/base/futex.h"
-#include "lanista/ipc/numbered_text.h"
 #include "lanista/exec/pipeline_parallel/stage_channel_transport.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
+#include "lanista/ipc/numbered_text.h"
 
 namespace lanista::runtime {
 namespace {
 
-constexpr double kCompileTimeoutSeconds = 120;                  // seconds
-constexpr double kKillTimeoutSeconds = 5;                             // seconds, of who was killed
-constexpr auto kStepTimeout = std::chrono::minutes(10);  // of who lives and says nothing
-constexpr auto kHostRetryDelay = std::chrono::minutes(10);      // a host whose process came to nothing by itself
-constexpr double kExitStatusWaitSeconds = 0.2;  // seconds between the end of a connection and that of a process
+constexpr double kCompileTimeoutSeconds = 120;              // seconds
+constexpr double kKillTimeoutSeconds = 5;                   // seconds until a killed process is gone
+constexpr auto kStepTimeout = std::chrono::minutes(10);     // for a process that lives and sends nothing
+constexpr auto kHostRetryDelay = std::chrono::minutes(10);  // for a host where a process failed to start
+constexpr double kExitStatusWaitSeconds = 0.2;              // from the end of a connection to that of its process
 
 }  // namespace
 
-/// One thread at a time: that of whoever has borrowed it.
+/// The processes of one step. One thread at a time: that of the borrower.
 class StageProcessPool::ProcessGroup {
  public:
   ProcessGroup(const StageHosts& hosts, const std::function<void(const LostRank&)>& on_loss)
@@ -35,7 +35,7 @@ class StageProcessPool::ProcessGroup {
     for (const StageProcess& stage_process : processes_) static_cast<void>(reap(stage_process));
   }
 
-  /// All that are wanted have made this program, and wait.
+  /// Returns the memory of a step after all its ranks have compiled this program.
   std::byte* begin(std::uint64_t program, const StageTask& task, const nn::StageMemoryMap& map) {
     if (program_ != program || num_used_ == 0) load_program(program, task, map);
     began_ = std::chrono::steady_clock::now();
@@ -43,13 +43,13 @@ class StageProcessPool::ProcessGroup {
     return memory_.data();
   }
   void check_alive() {
-    if (num_used_ == 0) throw nn::RankLost("a place of a pipeline is gone");
+    if (num_used_ == 0) throw nn::RankLost("a rank of a pipeline is gone");
     if (transport_) {
       if (const auto fault = transport_->fault()) fail_lost(fault->end, fault->why);
     } else {
       for (std::size_t i = 0; i < num_used_; ++i) {
         engine::Channel& channel = *processes_[i].launched.channel;
-        if (channel.receive(0)) fail_lost(i, "said what nobody asked for");
+        if (channel.receive(0)) fail_lost(i, "sent an unexpected message");
         if (channel.closed()) fail_lost(i, "");
       }
     }
@@ -58,29 +58,30 @@ class StageProcessPool::ProcessGroup {
   nn::StageTransport* transport() const { return transport_.get(); }
   std::uint64_t program() const { return program_; }
 
-  bool is_busy = false;  // under the crews' mutex
+  bool is_busy = false;  // protected by the mutex of the pool
 
  private:
   struct StageProcess {
     engine::LaunchedWorker launched;
     std::size_t host = 0;
-    bool has_accepted_task = false;  // it has taken a task
+    bool has_accepted_task = false;  // once
   };
   struct ProcessEnd {
     std::string text;
-    bool has_ended_by_itself = false;  // it has ended by itself, or spoke so that it was ended
+    bool has_ended_by_itself = false;  // or broke the protocol and was ended
   };
 
   void load_program(std::uint64_t program, StageTask task, const nn::StageMemoryMap& map) {
     const std::size_t wanted = task.stages.ranks.size() - 1;
     transport_.reset();
-    // Whoever was lost since is not told of this program: its place is another one's.
+    // A process that was lost since does not receive this program; its rank goes to another one.
     reap_exited();
     while (processes_.size() < wanted) start_process();
     program_ = 0;
     num_used_ = wanted;
     SharedMemory before = std::move(memory_);
-    auto made = hosts_.has_separate_memory ? SharedMemory::create_private(task.bytes) : SharedMemory::create(task.bytes);
+    auto made =
+        hosts_.has_separate_memory ? SharedMemory::create_private(task.bytes) : SharedMemory::create(task.bytes);
     if (!made) throw std::bad_alloc();
     memory_ = *std::move(made);
     if (!hosts_.has_separate_memory) task.memory = memory_.path();
@@ -90,18 +91,20 @@ class StageProcessPool::ProcessGroup {
       task.rank = i + 1;
       processes_[i].launched.channel->send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
     }
-    // They wait at what was before.
-    if (before.data() != nullptr && !hosts_.has_separate_memory) futex_wake_all(*reinterpret_cast<SharedWord*>(before.data()));
+    // They wait at the memory of the task before.
+    if (before.data() != nullptr && !hosts_.has_separate_memory)
+      futex_wake_all(*reinterpret_cast<SharedWord*>(before.data()));
     for (std::size_t i = 0; i < wanted; ++i) receive(i);
     if (hosts_.has_separate_memory) {
       std::vector<engine::Channel*> ends;
       for (std::size_t i = 0; i < wanted; ++i) ends.push_back(&*processes_[i].launched.channel);
-      transport_ = std::make_unique<StageChannelTransport>(map, memory_.data(), 0, std::move(ends), hosts_.heartbeat_timeout_s);
+      transport_ =
+          std::make_unique<StageChannelTransport>(map, memory_.data(), 0, std::move(ends), hosts_.heartbeat_timeout_s);
     }
     program_ = program;
   }
 
-  // Where the fewest are, of hosts that could be reached, or were not tried for long: that takes its time.
+  // Starts a process on the host with the fewest, except hosts that failed a short time ago.
   void start_process() {
     std::vector<std::size_t> count(hosts_.hosts.size());
     for (const StageProcess& stage_process : processes_) ++count[stage_process.host];
@@ -109,27 +112,28 @@ class StageProcessPool::ProcessGroup {
       if (host_retry_at_[i] > std::chrono::steady_clock::now()) count[i] = SIZE_MAX;
     }
     const auto fewest = std::ranges::min_element(count);
-    if (*fewest == SIZE_MAX) throw nn::RankLost("no host has a place for a pipeline; they are asked again later");
+    if (*fewest == SIZE_MAX)
+      throw nn::RankLost("no host can start a rank of a pipeline; the hosts are tried again later");
     const auto host = static_cast<std::size_t>(fewest - count.begin());
     auto begun = hosts_.hosts[host].launch("");
     if (!begun) throw nn::RankLost(begun.error().text());
     processes_.push_back({*std::move(begun), host});
   }
 
-  // Its answer to the last task; what it said of those before is of no use any more.
+  // Receives the answer to the last task; answers to earlier tasks are ignored.
   void receive(std::size_t i) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kCompileTimeoutSeconds);
     engine::Channel& channel = *processes_[i].launched.channel;
     while (true) {
       const std::chrono::duration<double> left = until - std::chrono::steady_clock::now();
       const auto answer = channel.receive(std::max(0.0, left.count()));
-      if (channel.closed()) fail_lost(i, channel.fault() ? "says " + channel.fault()->message : "");
-      if (!answer) fail_lost(i, "makes no program");
+      if (channel.closed()) fail_lost(i, channel.fault() ? "sent " + channel.fault()->message : "");
+      if (!answer) fail_lost(i, "did not compile the program in time");
       const auto kind = static_cast<StageWire>(answer->kind);
       if (kind == StageWire::kBytes || kind == StageWire::kSignal || kind == StageWire::kHeartbeat) continue;
       const auto answer_body = engine::split_token(answer->text);
       if (!answer_body || (kind != StageWire::kAccepted && kind != StageWire::kRefused)) {
-        fail_lost(i, "said what nobody asked for: a message of kind " + std::to_string(answer->kind));
+        fail_lost(i, "sent an unexpected message of kind " + std::to_string(answer->kind));
       }
       if (answer_body->token != tasks_) continue;
       if (kind == StageWire::kAccepted) {
@@ -153,7 +157,7 @@ class StageProcessPool::ProcessGroup {
   void report_loss(const StageProcess& stage_process, const std::string& reason) const {
     if (on_loss_) on_loss_({stage_process.launched.process, reason, hosts_.hosts[stage_process.host].host});
   }
-  /// How it ended, or was ended.
+  /// Ends a process if it still runs, and returns how it ended.
   static ProcessEnd reap(const StageProcess& stage_process) {
     const bool is_gone = stage_process.launched.channel->closed();
     const auto how = engine::wait_for_exit(stage_process.launched.process, is_gone ? kExitStatusWaitSeconds : 0);
@@ -164,8 +168,8 @@ class StageProcessPool::ProcessGroup {
   }
 
   [[noreturn]] void fail_lost(std::size_t i, const std::string& why) {
-    if (transport_) {  // whoever does the step has a pointer to it
-      transport_->send({.kind = nn::StageSignal::Kind::kStop, .reason = "a place is gone"});
+    if (transport_) {  // the thread of the step has a pointer to it
+      transport_->send({.kind = nn::StageSignal::Kind::kStop, .reason = "a rank is gone"});
       transport_->end();
     }
     const StageProcess lost_process = std::move(processes_[i]);
@@ -179,33 +183,34 @@ class StageProcessPool::ProcessGroup {
     const std::string& reason = why.empty() ? end.text : why;
     report_loss(lost_process, reason);
     const std::string& host = hosts_.hosts[lost_process.host].host;
-    throw nn::RankLost("process " + std::to_string(lost_process.launched.process) + (host.empty() ? "" : " on " + host) +
-                         " at place " + std::to_string(i + 1) + " of a pipeline " + reason);
+    throw nn::RankLost("process " + std::to_string(lost_process.launched.process) +
+                       (host.empty() ? "" : " on " + host) + " at rank " + std::to_string(i + 1) + " of a pipeline " +
+                       reason);
   }
 
   const StageHosts& hosts_;
   const std::function<void(const LostRank&)>& on_loss_;
   std::vector<StageProcess> processes_;
-  std::size_t num_used_ = 0;  // by the program at hand; 0: whatever comes is made anew
+  std::size_t num_used_ = 0;  // by the current program; 0: the next one compiles
   std::uint64_t program_ = 0;
-  std::uint64_t tasks_ = 0;  // that were told so far
+  std::uint64_t tasks_ = 0;                                           // sent so far
   std::vector<std::chrono::steady_clock::time_point> host_retry_at_;  // of each host
   SharedMemory memory_;
-  std::unique_ptr<StageChannelTransport> transport_;  // where places do not see the memory, of the program at hand
+  std::unique_ptr<StageChannelTransport> transport_;  // of the current program, with separate memory
   std::chrono::steady_clock::time_point began_;
 };
 
-/// The places of one program, at whatever crew is free.
+/// The remote ranks of one program, on any free group of processes.
 class StageProcessPool::BorrowedGroup final : public nn::RemoteRanks {
  public:
   BorrowedGroup(StageProcessPool& process_pool, std::uint64_t program, StageTask task)
-      : groups_(process_pool), program_(program), task_(std::move(task)) {}
+      : pool_(process_pool), program_(program), task_(std::move(task)) {}
   ~BorrowedGroup() override { end_step(); }
 
   std::byte* begin_step(const nn::StageMemoryMap& map) override {
     task_.bytes = map.bytes;
     task_.digest = map.program;
-    group_ = &groups_.borrow(program_);
+    group_ = &pool_.borrow(program_);
     try {
       return group_->begin(program_, task_, map);
     } catch (...) {
@@ -216,11 +221,11 @@ class StageProcessPool::BorrowedGroup final : public nn::RemoteRanks {
   void check_alive() override { group_->check_alive(); }
   nn::StageTransport* transport() override { return group_->transport(); }
   void end_step() override {
-    if (ProcessGroup* const group = std::exchange(group_, nullptr)) groups_.give_back(*group);
+    if (ProcessGroup* const group = std::exchange(group_, nullptr)) pool_.give_back(*group);
   }
 
  private:
-  StageProcessPool& groups_;
+  StageProcessPool& pool_;
   const std::uint64_t program_;
   StageTask task_;
   ProcessGroup* group_ = nullptr;  // during a step
@@ -236,7 +241,7 @@ std::shared_ptr<nn::RemoteRanks> StageProcessPool::ranks(StageTask task) {
   return std::make_shared<BorrowedGroup>(*this, ++programs_, std::move(task));
 }
 
-// The crew that has this program already, else one that has none, else any.
+// Prefers a group that has compiled this program, then one without program, then any.
 StageProcessPool::ProcessGroup& StageProcessPool::borrow(std::uint64_t program) {
   const std::lock_guard lock(mutex_);
   ProcessGroup* best = nullptr;

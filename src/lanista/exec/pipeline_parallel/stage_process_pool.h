@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "lanista/exec/pipeline_parallel/shared_memory.h"
+#include "lanista/exec/pipeline_parallel/stage_task.h"
+#include "lanista/exec/pipeline_parallel/stages.h"
 #include "lanista/ipc/channel.h"
 #include "lanista/ipc/remote_launcher.h"
 #include "lanista/ipc/worker_process.h"
-#include "lanista/exec/pipeline_parallel/stages.h"
-#include "lanista/exec/pipeline_parallel/shared_memory.h"
-#include "lanista/exec/pipeline_parallel/stage_task.h"
 
 namespace lanista::runtime {
 

@@ -1,4 +1,5 @@
-// Places that come to nothing before their first step. Those that work, and are killed, are in tests/pipeline_proof.cpp.
+// Places that come to nothing before their first step. Those that work, and are killed, are in
+// tests/pipeline_proof.cpp.
 #include "lanista/exec/pipeline_parallel/stage_process_pool.h"
 
 #include <gtest/gtest.h>
@@ -11,19 +12,21 @@
 namespace lanista::runtime {
 namespace {
 
-// What each host was asked for, and what was told.
+// The starts on each host, and the reported losses.
 struct Hosts {
   /// Each does these words in a shell.
   explicit Hosts(const std::vector<std::string>& words, bool apart = true) : launches(words.size()) {
     StageHosts hosts{.hosts = {}, .has_separate_memory = apart};
     for (std::size_t i = 0; i < words.size(); ++i) {
-      hosts.hosts.push_back({[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
-                               ++launches[i];
-                               return launch(socket);
-                             },
-                             "node" + std::to_string(i)});
+      hosts.hosts.push_back(
+          {[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
+             ++launches[i];
+             return launch(socket);
+           },
+           "node" + std::to_string(i)});
     }
-    process_pool = std::make_unique<StageProcessPool>(std::move(hosts), [this](const LostRank& lost) { losses.push_back(lost); });
+    process_pool =
+        std::make_unique<StageProcessPool>(std::move(hosts), [this](const LostRank& lost) { losses.push_back(lost); });
   }
 
   /// What a step of a program for so many places ends in.
@@ -47,9 +50,10 @@ struct Hosts {
 TEST(StageProcessPool, AvoidUnreachableHosts) {
   Hosts hosts({"exit 255", "exit 3"});
 
-  EXPECT_NE(hosts.step(2).find(" on node0 at place 1 of a pipeline ended with exit code 255"), std::string::npos);
-  EXPECT_NE(hosts.step(2).find(" on node1 at place 1 of a pipeline ended with exit code 3"), std::string::npos);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(hosts.step(2), "no host has a place for a pipeline; they are asked again later");
+  EXPECT_NE(hosts.step(2).find(" on node0 at rank 1 of a pipeline ended with exit code 255"), std::string::npos);
+  EXPECT_NE(hosts.step(2).find(" on node1 at rank 1 of a pipeline ended with exit code 3"), std::string::npos);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(hosts.step(2), "no host can start a rank of a pipeline; the hosts are tried again later");
 
   EXPECT_EQ(hosts.launches, (std::vector<int>{1, 1}));
   ASSERT_EQ(hosts.losses.size(), 2U);
@@ -57,7 +61,7 @@ TEST(StageProcessPool, AvoidUnreachableHosts) {
   EXPECT_EQ(hosts.losses[0].reason, "ended with exit code 255");
 }
 
-// Whoever was killed may be there again, and processes here are.
+// A host may be used again after a process was killed there; so may this host.
 TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
   Hosts killed({"kill -9 $$"}), told({"exit 137"}), here({"exit 1"}, false);
   for (int i = 1; i < 4; ++i) {
@@ -69,11 +73,12 @@ TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
 }
 
 TEST(StageProcessPool, KillProcessesThatViolateTheProtocol) {
-  EXPECT_NE(Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at place 1 of a pipeline says a message of "),
-            std::string::npos);
+  EXPECT_NE(
+      Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at rank 1 of a pipeline sent a message of "),
+      std::string::npos);
   // A frame with a checksum that is another one.
   Hosts odd({R"(printf '\0\0\0\0\102\0\0\0'; printf '\0\0\0\0'; cat > /dev/null)"});
-  EXPECT_NE(odd.step(2).find("at place 1 of a pipeline says a message whose bytes do not match"), std::string::npos);
+  EXPECT_NE(odd.step(2).find("at rank 1 of a pipeline sent a message with bytes that do not match"), std::string::npos);
   EXPECT_EQ(odd.losses.size(), 1U);
 }
 

@@ -15,13 +15,13 @@
 
 #include "lanista/base/futex.h"
 #include "lanista/base/rng.h"
-#include "lanista/ipc/worker_process.h"
-#include "lanista/ipc/numbered_text.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/exec/pipeline_parallel/stage_progress.h"
 #include "lanista/exec/pipeline_parallel/shared_memory.h"
+#include "lanista/exec/pipeline_parallel/stage_progress.h"
 #include "lanista/exec/pipeline_parallel/stage_task.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
+#include "lanista/ipc/numbered_text.h"
+#include "lanista/ipc/worker_process.h"
 
 namespace lanista::runtime {
 namespace {
@@ -37,7 +37,7 @@ StageTask good() {
   task.stages.stages = {{.nodes = {graph::NodeId{1}}, .micro_batches = 1, .slots = 1, .successors = {1}},
                         {.nodes = {graph::NodeId{2}}, .micro_batches = 1, .slots = 1, .successors = {}}};
   task.stages.ranks = {{{Kind::kForward, 0, 0}, {Kind::kBackward, 0, 0}},
-                        {{Kind::kForward, 1, 0}, {Kind::kBackward, 1, 0}}};
+                       {{Kind::kForward, 1, 0}, {Kind::kBackward, 1, 0}}};
   task.stages.has_separate_memory = true;
   task.number = 5;
   task.rank = 1;
@@ -86,7 +86,7 @@ TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   const std::string other = refusal([](StageTask& task) { task.build = "0.0 build 0123"; });
   EXPECT_TRUE(says(other, "allowed: the worker's own build, lanista 0.0 build 0123")) << other;
   const std::string first = refusal([](StageTask& task) { task.rank = 0; });
-  EXPECT_TRUE(says(first, "place 0 is the worker's own; allowed: 1 to 1")) << first;
+  EXPECT_TRUE(says(first, "rank 0 belongs to the worker; allowed: 1 to 1")) << first;
   const std::string level = refusal([](StageTask& task) { task.isa = "abacus"; });
   EXPECT_TRUE(says(level, "this CPU has no abacus")) << level;
   const std::string program = refusal([](StageTask& task) { task.bytes = 64; });
@@ -98,7 +98,7 @@ TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   EXPECT_TRUE(says(room, "allowed are 100")) << room;
 }
 
-// A task whose places share memory, with the size and the digest that its program has.
+// A task with shared memory, with the size and the digest of its program.
 StageTask sharing(StageProcessThread& rank, SharedMemory& memory) {
   StageTask task = good();
   task.stages.has_separate_memory = false;

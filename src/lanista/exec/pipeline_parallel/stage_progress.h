@@ -17,10 +17,10 @@ struct StageSignal {
   /// The event: progress of a stage, begin or end of a step, or stop after a failure.
   enum class Kind : std::uint8_t { kProgress, kBegin, kEnd, kStop };
   Kind kind = Kind::kProgress;
-  bool is_forward = true;    ///< kProgress: forward or backward
-  std::uint32_t stage = 0;   ///< kProgress: the stage
-  std::int64_t pieces = 0;   ///< kProgress: pieces of the batch that are done
-  std::string reason = {};   ///< kStop: the failure
+  bool is_forward = true;   ///< kProgress: forward or backward
+  std::uint32_t stage = 0;  ///< kProgress: the stage
+  std::int64_t pieces = 0;  ///< kProgress: pieces of the batch that are done
+  std::string reason = {};  ///< kStop: the failure
   bool operator==(const StageSignal&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Threads or processes go through their lists of passes. How stages are laid out in memory is in stage_plan.cpp.
+// Steps of a pipeline: threads or processes run their lists of passes. stage_runner_layout.cpp plans the memory.
 #include "lanista/exec/pipeline_parallel/stage_runner.h"
 
 #include <algorithm>
@@ -60,7 +60,8 @@ RunContext<T> StageRunner<T>::context(std::uint32_t stage, std::int64_t micro) c
   base(MemorySpace::kArena) = slot(stage, micro);
   base(MemorySpace::kEdge) = slot(stage, micro) + work.edge_offset;
   base(MemorySpace::kBuffer) = block_ + buffer_offset_;
-  base(MemorySpace::kGradient) = reinterpret_cast<std::byte*>(micro == 0 && !step_.add ? step_.gradients : step_.scratch_gradients);
+  base(MemorySpace::kGradient) =
+      reinterpret_cast<std::byte*>(micro == 0 && !step_.add ? step_.gradients : step_.scratch_gradients);
   base(MemorySpace::kInput) += own.begin * input_stride_;
   if (base(MemorySpace::kTarget) != nullptr) base(MemorySpace::kTarget) += own.begin * target_stride_;
   if (run.sample_index != nullptr) run.sample_index += own.begin;
@@ -75,12 +76,14 @@ const T* StageRunner<T>::losses() const {
   return context(loss_stage_, (num_used_pieces_ - 1) / pieces).at(loss_);
 }
 
-// A place's own view of the step under way.
+// A rank's own view of the current step.
 template <class T>
 void StageRunner<T>::load_step(const StageStep<T>& step, std::span<const double> lane_attrs) {
   step_ = step;
   num_used_pieces_ = 0;
-  batch_split_.for_each_part(step.run.batch, [&](const BatchPart& part) { bounds_[static_cast<std::size_t>(num_used_pieces_++)] = part.begin; });
+  batch_split_.for_each_part(step.run.batch, [&](const BatchPart& part) {
+    bounds_[static_cast<std::size_t>(num_used_pieces_++)] = part.begin;
+  });
   bounds_[static_cast<std::size_t>(num_used_pieces_)] = step.run.batch;
   failure_ = nullptr;
   for (StageState& work : stages_) {
@@ -133,21 +136,22 @@ double StageRunner<T>::sum_gradients(const RunContext<T>& run, T* out, T* scratc
 
 template <class T>
 void StageRunner<T>::start_step_timer() {
-  // Machines have clocks of their own: what they say of one step cannot be drawn together.
+  // Machines have clocks of their own, which cannot be compared.
   const bool one_clock = transport_ == nullptr;
-  timer_.begin(block_ + timer_offset_, one_clock && num_used_pieces_ == batch_split_.pieces && step_.run.batch == samples_);
+  timer_.begin(block_ + timer_offset_,
+               one_clock && num_used_pieces_ == batch_split_.pieces && step_.run.batch == samples_);
 }
 
 template <class T>
 void StageRunner<T>::run_local_ranks() {
   thread_pool_->parallel_for(static_cast<std::int64_t>(ranks_.size()),
-               [this](int, std::int64_t rank) { run_rank(static_cast<std::size_t>(rank), {}); });
+                             [this](int, std::int64_t rank) { run_rank(static_cast<std::size_t>(rank), {}); });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 template <class T>
 void StageRunner<T>::run_with_remote_ranks() {
-  bool is_rank_lost = false;  // who is gone ends nothing
+  bool is_rank_lost = false;  // a lost rank does not end the step by itself
   const std::function<void()> watch = [this, &is_rank_lost] {
     is_rank_lost = true;
     remote_ranks_->check_alive();
@@ -159,7 +163,7 @@ void StageRunner<T>::run_with_remote_ranks() {
   try {
     if (!is_rank_lost) progress_.wait_for_ranks(static_cast<std::uint32_t>(ranks_.size()), watch);
   } catch (...) {
-    progress_.stop("a place is gone");
+    progress_.stop("a rank is gone");
     throw;
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -167,7 +171,8 @@ void StageRunner<T>::run_with_remote_ranks() {
 }
 
 template <class T>
-void StageRunner<T>::serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop, StageTransport* transport) {
+void StageRunner<T>::serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop,
+                           StageTransport* transport) {
   bounds_.resize(static_cast<std::size_t>(batch_split_.pieces) + 1);
   block_ = memory;
   transport_ = transport;
@@ -180,7 +185,7 @@ void StageRunner<T>::serve(std::byte* memory, std::size_t rank, const std::funct
     const StageStep<T> step = shared_step_.read(block_ + shared_step_offset_);
     if (step.run.batch < 1 || step.run.batch > samples_) {
       progress_.stop("a batch of " + std::to_string(step.run.batch) + " samples; allowed: 1 to " +
-                  std::to_string(samples_));
+                     std::to_string(samples_));
       progress_.end_rank();
       continue;
     }
@@ -189,7 +194,7 @@ void StageRunner<T>::serve(std::byte* memory, std::size_t rank, const std::funct
   }
 }
 
-// A batch that is too small for all micro-batches has fewer: their passes are left out of the lists.
+// A batch that is too small for all micro-batches has fewer; their passes are skipped.
 template <class T>
 bool StageRunner<T>::exists(const StagePass& pass) const {
   return static_cast<std::int64_t>(pass.micro) * stages_[pass.stage].pieces < num_used_pieces_;
@@ -223,12 +228,12 @@ void StageRunner<T>::run_rank(std::size_t rank, const std::function<void()>& wat
   } catch (const std::exception& error) {
     fail(error.what());
   } catch (...) {
-    fail("a pass threw what is no exception");
+    fail("a pass threw an object that is not a std::exception");
   }
   progress_.end_rank();
 }
 
-// Values of all samples of a micro-batch, from every stage that this one reads; backwards likewise.
+// Waits for the values of all samples of a micro-batch from every stage that this one reads, or for their gradients.
 template <class T>
 void StageRunner<T>::wait_for_inputs(const StagePass& pass, const std::function<void()>& watch) {
   const StageState& work = stages_[pass.stage];
@@ -237,8 +242,9 @@ void StageRunner<T>::wait_for_inputs(const StagePass& pass, const std::function<
   progress_.wait_for(
       [&] {
         return pass.kind == StagePass::Kind::kWeightGrad ||
-               std::ranges::all_of(is_forward ? work.predecessors : work.successors,
-                                   [&](std::uint32_t other) { return progress_.has_reached(is_forward, other, wanted); });
+               std::ranges::all_of(is_forward ? work.predecessors : work.successors, [&](std::uint32_t other) {
+                 return progress_.has_reached(is_forward, other, wanted);
+               });
       },
       watch);
 }
@@ -272,7 +278,7 @@ void StageRunner<T>::run_pass(const StagePass& pass) {
 
 template <class T>
 void StageRunner<T>::compute(std::uint32_t stage, std::int64_t micro, std::size_t pass,
-                          const std::function<void()>& done) {
+                             const std::function<void()>& done) {
   const StageState& work = stages_[stage];
   const RunContext<T> run = context(stage, micro);
   for (const Run<T>& call : work.passes[pass]) {
@@ -298,10 +304,10 @@ void StageRunner<T>::compute(std::uint32_t stage, std::int64_t micro, std::size_
   }
 }
 
-// The samples that two micro-batches of different stages have in common.
+// Copies the samples that micro-batches of two stages have in common.
 template <class T>
 void StageRunner<T>::copy_edge(const EdgeCopy& transfer, bool gradient, std::uint32_t from, std::int64_t sender,
-                       std::uint32_t to, std::int64_t receiver) {
+                               std::uint32_t to, std::int64_t receiver) {
   const Samples theirs = samples(from, sender), ours = samples(to, receiver);
   const std::int64_t begin = std::max(theirs.begin, ours.begin), end = std::min(theirs.end, ours.end);
   if (begin >= end) return;
@@ -345,7 +351,7 @@ void StageRunner<T>::send_bytes(std::uint32_t rank, const void* from, std::int64
   transport_->write(rank, at - block_, {at, static_cast<std::size_t>(bytes)});
 }
 
-// What each place's passes read that no pass makes.
+// Sends the inputs of a step to ranks with separate memory.
 template <class T>
 void StageRunner<T>::send_step() {
   for (std::uint32_t rank = 1; rank < memory_map_.ranks; ++rank) {
@@ -366,7 +372,7 @@ void StageRunner<T>::send_values(std::uint32_t stage, std::int64_t micro) {
   }
 }
 
-// What the first place has to know of a place's part of a step.
+// Sends the results of a rank to rank 0.
 template <class T>
 void StageRunner<T>::send_results(std::size_t rank) {
   std::byte* const share = block_ + shared_step_offset_;
@@ -388,7 +394,7 @@ void StageRunner<T>::send_results(std::size_t rank) {
 
 template <class T>
 void StageRunner<T>::profile_step(const RunContext<T>& run, T* out, const std::function<void()>& done) {
-  // Alone, in memory that is never used again where places are processes.
+  // One process runs all stages here, in memory that processes never use again.
   if (memory_.data() == nullptr) memory_ = AlignedBytes(memory_map_.bytes);
   begin({run, out, out, false}, memory_.data(), nullptr);
   const auto count = static_cast<std::uint32_t>(stages_.size());

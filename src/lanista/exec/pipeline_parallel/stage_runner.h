@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/exec/pipeline_parallel/shared_step_memory.h"
+#include "lanista/exec/pipeline_parallel/stage_partition.h"
+#include "lanista/exec/pipeline_parallel/stage_progress.h"
+#include "lanista/exec/pipeline_parallel/step_timer.h"
 #include "lanista/exec/program/aligned_bytes.h"
 #include "lanista/exec/program/batch_split.h"
 #include "lanista/exec/program/section.h"
-#include "lanista/exec/pipeline_parallel/stage_progress.h"
-#include "lanista/exec/pipeline_parallel/step_timer.h"
-#include "lanista/exec/pipeline_parallel/stage_partition.h"
-#include "lanista/exec/pipeline_parallel/shared_step_memory.h"
 #include "lanista/exec/program/state_layout.h"
 #include "lanista/exec/program/thread_pool.h"
 
@@ -38,7 +38,7 @@ class StageRunner {
     const step::TrainingStep& train;
     const LoweredGraph& lowered;
     const StateLayout& layout;
-    SectionInputs<T> section;  ///< inputs for the whole program, with the program's max_batch
+    SectionInputs<T> section;                          ///< inputs for the whole program, with the program's max_batch
     std::int64_t input_stride = 0, target_stride = 0;  ///< bytes of a sample in the batch
   };
   /// Plans memory and calls of all stages. Errors: kUnimplemented (a value that cannot cross stages),

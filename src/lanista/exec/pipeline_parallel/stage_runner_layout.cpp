@@ -1,12 +1,12 @@
-// What a StageRunner is made of: a section of prepared calls for each stage, what it is sent, and where all of it lies.
+// The layout of a StageRunner: a section of prepared calls for each stage, its edges, and all offsets in memory.
 #include <algorithm>
 #include <cstring>
 
 #include "lanista/base/check.h"
+#include "lanista/exec/pipeline_parallel/stage_runner.h"
 #include "lanista/exec/program/layout.h"
 #include "lanista/exec/program/plan_lines.h"
 #include "lanista/exec/program/sections.h"
-#include "lanista/exec/pipeline_parallel/stage_runner.h"
 
 namespace lanista::nn {
 
@@ -53,7 +53,7 @@ class StageRunner<T>::Planner {
   }
 
  private:
-  // The section of a stage: what others make comes from its edge, what others read stays until they have.
+  // Builds the section of a stage. Values of other stages are in its edge memory; values for them stay until the end.
   Result<void> build(std::uint32_t i) {
     StageState& work = run_.stages_[i];
     const nn::Stage& stage = in_.stages.stages[i];
@@ -87,14 +87,15 @@ class StageRunner<T>::Planner {
     work.slot_bytes = work.edge_offset + edge;
     work.first_lane_attr = run_.properties_.lane_attrs.size();
     work.lane_attrs = section.lane_attrs.size();
-    run_.properties_.lane_attrs.insert(run_.properties_.lane_attrs.end(), section.lane_attrs.begin(), section.lane_attrs.end());
+    run_.properties_.lane_attrs.insert(run_.properties_.lane_attrs.end(), section.lane_attrs.begin(),
+                                       section.lane_attrs.end());
     run_.properties_.has_random_masks = run_.properties_.has_random_masks || section.has_random_masks;
     scratch_.push_back(section.scratch);
     return {};
   }
 
-  // Gradients and new buffers of the stage that no call reads are made where the commit wants them: that place is the
-  // micro-batch's of the pass alone. Others are copied there.
+  // Gradients and new buffers that no other call of the stage reads are computed at their destination, which belongs to
+  // the micro-batch of the pass. Others are copied there.
   std::vector<CommitInput> place_commit_input(std::uint32_t i, SectionInputs<T>& inputs) {
     std::vector<CommitInput> copies;
     for (const CommitInput& each : results_) {
@@ -117,7 +118,7 @@ class StageRunner<T>::Planner {
   std::size_t pass_of(std::uint32_t i, Port value) const {
     const StageCalls& own = pieces_.stages[i];
     const auto found = std::ranges::find(own.calls, value.node, &KernelCall::id);
-    LANISTA_CHECK(found != own.calls.end(), "a gradient that no call makes");
+    LANISTA_CHECK(found != own.calls.end(), "a gradient without a call");
     const auto at = static_cast<std::size_t>(found - own.calls.begin());
     return at < own.begin[1] ? 0 : at < own.begin[2] ? 1 : 2;
   }
@@ -134,7 +135,7 @@ class StageRunner<T>::Planner {
           if (pass == 0 || section.addresses.at(port).space != MemorySpace::kBuffer) continue;
           return Error{.code = Code::kUnimplemented,
                        .message = "the gradient of '" + own.calls[c].op +
-                                  "' reads a buffer, which other micro-batches of a pipeline have renewed by then",
+                                  "' reads a buffer, which other micro-batches of a pipeline have already renewed",
                        .where = {}};
         }
       }
@@ -142,7 +143,7 @@ class StageRunner<T>::Planner {
     return {};
   }
 
-  // What a place reads that is told with every step.
+  // Notes that a rank reads an input of the step.
   void note_read(std::uint32_t i, Address address) {
     auto& read = run_.rank_reads_[run_.stages_[i].rank];
     read.input = read.input || address.space == MemorySpace::kInput;
@@ -167,7 +168,7 @@ class StageRunner<T>::Planner {
   void link() {
     for (const StageEdge& each : pieces_.edges) {
       const Address from = addresses_.at({each.from, each.value}), to = edges_[each.to].at(each.value);
-      LANISTA_CHECK(from.space == MemorySpace::kArena, "a value for other stages lies in nobody's slot");
+      LANISTA_CHECK(from.space == MemorySpace::kArena, "a value for other stages is in no slot");
       if (each.gradient) {
         run_.stages_[each.from].outgoing.push_back({each.to, from, to, sample_bytes(each)});
         continue;
@@ -182,7 +183,7 @@ class StageRunner<T>::Planner {
     }
   }
 
-  // Crossings of one value stand side by side.
+  // Adds a value for other ranks; edges of one value are neighbours.
   void add_remote_value(const StageEdge& each, Address from) {
     StageState& maker = run_.stages_[each.from];
     const std::uint32_t rank = run_.stages_[each.to].rank;
@@ -206,22 +207,23 @@ class StageRunner<T>::Planner {
     }
   }
 
-  // How far everybody is, when passes were, what others are told of a step, slots and scratch place by place, then the
-  // buffers that passes renew.
+  // Plans the memory: progress, times, inputs of a step, slots and scratch rank by rank, then the buffers that passes
+  // renew.
   Result<void> plan_memory_layout() {
-    run_.shared_step_ = SharedStepMemory<T>({.layout = in_.layout,
-                                 .lane_attrs = static_cast<std::int64_t>(run_.properties_.lane_attrs.size()),
-                                 .samples = run_.samples_,
-                                 .input_stride = in_.input_stride,
-                                 .target_stride = in_.target_stride});
+    run_.shared_step_ =
+        SharedStepMemory<T>({.layout = in_.layout,
+                             .lane_attrs = static_cast<std::int64_t>(run_.properties_.lane_attrs.size()),
+                             .samples = run_.samples_,
+                             .input_stride = in_.input_stride,
+                             .target_stride = in_.target_stride});
     run_.loss_offset_ = StageProgress::bytes(run_.stages_.size());
     run_.timer_offset_ = run_.loss_offset_ + bytes_of<double>(1);
     run_.shared_step_offset_ = align_up(run_.timer_offset_ + run_.timer_.bytes());
-    const std::int64_t told = in_.stages.remote_ranks ? run_.shared_step_.step_input_bytes() : 0;
+    const std::int64_t input_bytes = in_.stages.remote_ranks ? run_.shared_step_.step_input_bytes() : 0;
     std::int64_t end = run_.shared_step_offset_ + (in_.stages.remote_ranks ? run_.shared_step_.bytes() : 0);
     run_.local_bytes_ = end;
     for (std::size_t p = 0; p < in_.stages.ranks.size(); ++p) {
-      std::int64_t scratch = 0, bytes = told;
+      std::int64_t scratch = 0, bytes = input_bytes;
       const std::int64_t begin = end;
       for (const std::uint32_t i : remote_stage_hosts(p)) {
         StageState& work = run_.stages_[i];
@@ -238,7 +240,7 @@ class StageRunner<T>::Planner {
       if (p == 0 || !in_.stages.remote_ranks) run_.local_bytes_ += end - begin + seen;
       if (in_.stages.rank_bytes == 0 || bytes <= in_.stages.rank_bytes) continue;
       return Error{.code = Code::kResourceExhausted,
-                   .message = "place " + std::to_string(p) + " of a pipeline wants " + std::to_string(bytes) +
+                   .message = "rank " + std::to_string(p) + " of a pipeline needs " + std::to_string(bytes) +
                               " bytes; allowed are " + std::to_string(in_.stages.rank_bytes),
                    .where = {}};
     }
@@ -248,7 +250,7 @@ class StageRunner<T>::Planner {
     return {};
   }
 
-  // Of others' slots, what they say of them to this place; and messages.
+  // Returns the bytes of other ranks' slots that this rank receives, and of messages.
   std::int64_t received_bytes(std::size_t rank) const {
     std::int64_t bytes = kMessages;
     for (std::uint32_t i = 0; i < run_.stages_.size(); ++i) {
@@ -309,7 +311,7 @@ class StageRunner<T>::Planner {
     }
   }
 
-  // Of all that places must agree on.
+  // Returns the digest of all that ranks must agree on.
   Digest digest() const {
     Hasher hasher;
     const auto number = [&](auto value) { hasher.number(static_cast<std::int64_t>(value)); };
@@ -354,8 +356,7 @@ class StageRunner<T>::Planner {
     return stages;
   }
 
-  // Parameters of the stage's operators, each with its gradient, the one of a micro-batch and the optimiser's slots;
-  // and buffers.
+  // Returns the bytes of a stage's state: parameters, each with gradient, micro-batch gradient and slots, and buffers.
   std::int64_t state_bytes(std::uint32_t i) const {
     std::int64_t elements = 0;
     const auto copies = 3 + static_cast<std::int64_t>(in_.layout.slots.size());
@@ -376,7 +377,7 @@ class StageRunner<T>::Planner {
   }
 
   static constexpr std::int64_t kPage = 4096;
-  static constexpr std::int64_t kMessages = std::int64_t{8} << 20;  // of a place: on their way, and being read
+  static constexpr std::int64_t kMessages = std::int64_t{8} << 20;  // bytes of a rank's messages in flight
 
   const Inputs& in_;
   StageProgram pieces_;
@@ -384,7 +385,7 @@ class StageRunner<T>::Planner {
   Port loss_;
   std::set<Port> read_;
   std::vector<CommitInput> results_;
-  std::vector<std::map<Port, Address>> edges_;  // of each stage, what comes from others
+  std::vector<std::map<Port, Address>> edges_;  // of each stage: values from others
   std::map<std::pair<std::uint32_t, Port>, Address> addresses_;
   std::vector<std::int64_t> scratch_;
   std::vector<std::array<std::vector<PlanLine>, 3>> lines_;
@@ -392,7 +393,8 @@ class StageRunner<T>::Planner {
 
 template <class T>
 Result<std::unique_ptr<StageRunner<T>>> StageRunner<T>::plan(const Inputs& inputs) {
-  LANISTA_ASSIGN(StageProgram pieces, assign_calls(inputs.lowered, inputs.cut, inputs.train, inputs.stages.stages.size()));
+  LANISTA_ASSIGN(StageProgram pieces,
+                 assign_calls(inputs.lowered, inputs.cut, inputs.train, inputs.stages.stages.size()));
   std::unique_ptr<StageRunner> run(new StageRunner());
   LANISTA_TRY(Planner(inputs, std::move(pieces), *run).run());
   return run;

@@ -22,7 +22,7 @@ json numbers_of(const std::vector<std::uint32_t>& numbers) { return json(numbers
 
 std::uint32_t number(const json& in) {
   if (!in.is_number_unsigned() || in.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
-    throw Malformed{"a number is none of 32 bits"};
+    throw Malformed{"a number does not fit in 32 bits"};
   }
   return in.get<std::uint32_t>();
 }
@@ -65,11 +65,10 @@ nn::Stages read_stages(const json& in) {
   stages.rank_bytes = within(in, "place_bytes", 0, kMostBytes);
   stages.has_separate_memory = flag(in, "apart");
   for (const json& each : array(in, "stages")) {
-    nn::Stage stage{
-        .nodes = {},
-        .micro_batches = within(each, "micro_batches", 1, nn::kMaxBatchParts),
-        .slots = within(each, "slots", 1, nn::kMaxBatchParts),
-        .successors = {}};
+    nn::Stage stage{.nodes = {},
+                    .micro_batches = within(each, "micro_batches", 1, nn::kMaxBatchParts),
+                    .slots = within(each, "slots", 1, nn::kMaxBatchParts),
+                    .successors = {}};
     for (const json& node : array(each, "nodes")) stage.nodes.push_back(graph::NodeId{number(node)});
     for (const json& next : array(each, "after")) stage.successors.push_back(number(next));
     stages.stages.push_back(std::move(stage));
@@ -77,7 +76,7 @@ nn::Stages read_stages(const json& in) {
   for (const json& rank : array(in, "places")) {
     stages.ranks.emplace_back();
     for (const json& pass : rank) {
-      if (!pass.is_array() || pass.size() != 3 || number(pass[0]) > 3) throw Malformed{"a pass is none"};
+      if (!pass.is_array() || pass.size() != 3 || number(pass[0]) > 3) throw Malformed{"a pass is malformed"};
       stages.ranks.back().push_back(
           {static_cast<nn::StagePass::Kind>(number(pass[0])), number(pass[1]), number(pass[2])});
     }
@@ -98,7 +97,7 @@ StageTask read_task(const json& in) {
   task.stages = read_stages(member(in, "stages"));
   task.number = static_cast<std::uint64_t>(within(in, "number", 0, std::numeric_limits<std::int64_t>::max()));
   task.rank = static_cast<std::uint64_t>(integer(in, "place"));
-  if (task.rank >= task.stages.ranks.size()) throw Malformed{"'place' is none of the places"};
+  if (task.rank >= task.stages.ranks.size()) throw Malformed{"'place' is not one of the ranks"};
   task.memory = text(in, "memory");
   task.bytes = within(in, "bytes", 0, kMostBytes);
   task.digest = study::fields::digest(in, "digest");
@@ -128,7 +127,7 @@ std::string encode(const StageTask& task) {
 
 Result<StageTask> decode_stage_task(std::string_view text) {
   const json in = json::parse(text, nullptr, false);
-  if (in.is_discarded()) return Error{Code::kDataLoss, "broken stage task: no JSON", ""};
+  if (in.is_discarded()) return Error{Code::kDataLoss, "broken stage task: not JSON", ""};
   return study::fields::read_record<StageTask>("stage task", [&] { return read_task(in); });
 }
 

@@ -31,8 +31,8 @@ StageTask random_task(Rng rng) {
     task.stages.ranks.emplace_back();
     for (std::uint64_t n = rng.below(6); n > 0; --n) {
       task.stages.ranks.back().push_back({static_cast<nn::StagePass::Kind>(rng.below(4)),
-                                           static_cast<std::uint32_t>(rng.below(9)),
-                                           static_cast<std::uint32_t>(rng.below(9))});
+                                          static_cast<std::uint32_t>(rng.below(9)),
+                                          static_cast<std::uint32_t>(rng.below(9))});
     }
   }
   task.number = rng.below(std::uint64_t{1} << 40);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lanista/model/graph/graph.h"
 #include "lanista/exec/pipeline_parallel/stage_inbox.h"
+#include "lanista/model/graph/graph.h"
 
 // A training step that several ranks share by operators instead of samples (plan/pipeline).
 namespace lanista::nn {
@@ -92,7 +92,7 @@ struct Stages {
   std::int64_t rank_bytes = 0;                ///< Most bytes of parameters, slots and values of a rank. 0: no limit.
   StageObserver* observer = nullptr;          ///< Lives as long as the program; may be null.
   std::shared_ptr<RemoteRanks> remote_ranks = {};  ///< All ranks but 0. Null: threads of this process.
-  bool has_separate_memory = false;  ///< Whether RemoteRanks::transport carries memory between ranks.
+  bool has_separate_memory = false;                ///< Whether RemoteRanks::transport carries memory between ranks.
   /// Expected times of the passes in `ranks`, by the maker of the lists; empty: unknown.
   std::vector<std::vector<PassTime>> expected = {};
 
@@ -102,7 +102,7 @@ struct Stages {
 
 /// Measured times of a step in stages, for a whole batch after the first steps.
 struct StepTimes {
-  Stages stages;  ///< the program's stages, without observer and remote ranks
+  Stages stages;                             ///< the program's stages, without observer and remote ranks
   std::int64_t batch = 0;                    ///< samples
   std::vector<std::vector<PassTime>> ranks;  ///< times of the passes in `stages.ranks`
 };

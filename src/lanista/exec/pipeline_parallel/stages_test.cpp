@@ -7,11 +7,11 @@
 #include <stdexcept>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/ops/op_rules.h"
-#include "lanista/model/graph/text.h"
-#include "support/exec/program/allocation_counter.h"
 #include "lanista/exec/pipeline_parallel/stage_partition.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/exec/pipeline_parallel/stage_test_support.h"
+#include "support/exec/program/allocation_counter.h"
 
 namespace lanista::nn {
 namespace {
@@ -73,7 +73,7 @@ TEST(Stages, ExchangeStatesWithOneThreadPrograms) {
     const OwnedBatch batch = random_batch(derived, kMost, i);
     step_once(ours, batch, kHyper);
     step_once(plain, batch, kHyper);
-    LaneState a = ours.detach(0), b = plain.detach(0);  // each goes on where the other was
+    LaneState a = ours.detach(0), b = plain.detach(0);  // each continues in the other program
     ours.attach(0, std::move(b));
     plain.attach(0, std::move(a));
   }
@@ -103,7 +103,8 @@ TEST(Stages, UseTheLaneAttributes) {
   const Derived derived = derive(kDropoutModel);
   const Stages stages = split_into_stages(derived.model, 5, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
-  const std::vector<double> of_ours = lane_attr_values(ours.lane_attrs()), of_plain = lane_attr_values(plain.lane_attrs());
+  const std::vector<double> of_ours = lane_attr_values(ours.lane_attrs()),
+                            of_plain = lane_attr_values(plain.lane_attrs());
   LaneHyper hyper = kHyper;
   const OwnedBatch batch = random_batch(derived, kMost, 1);
   hyper.lane_attrs = of_ours;
@@ -189,7 +190,7 @@ TEST(Stages, RejectStagesThatDoNotCoverTheModel) {
     EXPECT_EQ(made.error().code, Code::kInvalidArgument) << made.error().text();
     EXPECT_NE(made.error().message.find(why), std::string::npos) << made.error().message;
   };
-  refused("in no stages", [](Stages& s) { s.stages.clear(); });
+  refused("the model has no stages", [](Stages& s) { s.stages.clear(); });
   refused("is in no stage", [](Stages& s) { s.stages[0].nodes[0] = graph::NodeId{77}; });
   refused("is in stage 0 and in stage 1", [](Stages& s) { s.stages[1].nodes.push_back(s.stages[0].nodes[0]); });
   refused("has no operators", [](Stages& s) { s.stages[1].nodes.clear(); });
@@ -197,10 +198,10 @@ TEST(Stages, RejectStagesThatDoNotCoverTheModel) {
   refused("holds 0 micro-batches", [](Stages& s) { s.stages[1].slots = 0; });
   refused("does not wait for it", [](Stages& s) { s.stages[0].successors.clear(); });
   refused("is before stage 0", [](Stages& s) { s.stages[1].successors = {0}; });
-  refused("and no more fit", [](Stages& s) { s.stages[0].slots = 3; });
-  refused("stands where it cannot be done", [](Stages& s) { std::swap(s.ranks[0][0], s.ranks[0][1]); });
+  refused("which are all slots", [](Stages& s) { s.stages[0].slots = 3; });
+  refused("is in a wrong position of its list", [](Stages& s) { std::swap(s.ranks[0][0], s.ranks[0][1]); });
   refused("has 3 whole passes of 4", [](Stages& s) { s.ranks[1].pop_back(); });
-  refused("one place does all of them", [](Stages& s) {
+  refused("one rank must run all of them", [](Stages& s) {
     s.ranks[1].push_back(s.ranks[0].back());
     s.ranks[0].pop_back();
   });
@@ -246,7 +247,7 @@ TEST(Stages, FitWhereAWholeBatchDoesNot) {
   ASSERT_FALSE(small.ok());
   EXPECT_EQ(small.error().code, Code::kResourceExhausted);
   const std::string& message = small.error().message;
-  const std::string before = "place 0 of a pipeline wants ";
+  const std::string before = "rank 0 of a pipeline needs ";
   ASSERT_EQ(message.find(before), 0U) << message;
   stages.rank_bytes = std::stoll(message.substr(before.size()));
   EXPECT_GT(stages.rank_bytes, ours->state_format().bytes());

@@ -1,4 +1,4 @@
-// Steps in stages that are timed pass by pass: what is told of them, and that nothing else is another one.
+// Times of the passes of a step in stages: what is returned, and that results do not change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 #include <optional>
 #include <tuple>
 
-#include "support/exec/program/allocation_counter.h"
 #include "support/exec/pipeline_parallel/stage_test_support.h"
+#include "support/exec/program/allocation_counter.h"
 
 namespace lanista::nn {
 namespace {
@@ -20,7 +20,7 @@ const LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_
 
 ProgramOptions options_of(const Stages* stages) { return {.max_batch = kMost, .accumulate = kParts, .stages = stages}; }
 
-/// A program whose places are threads, or as processes would be.
+/// A program with threads as ranks, or with ranks like processes.
 struct Timed {
   Timed(const Derived& derived, bool has_separate_memory) : stages(split_into_stages(derived.model, 3, kParts, 2)) {
     if (has_separate_memory) {
@@ -38,7 +38,7 @@ struct Timed {
 
 class StepTimers : public ::testing::TestWithParam<bool> {};
 
-// Batches that are short are not timed; the others are after the first two, five times, and one of them is told.
+// Short batches are not timed. After two whole steps, five are timed, and one of them is returned.
 TEST_P(StepTimers, ReportOneStepAndChangeNoBit) {
   const Derived derived = derive(small_mlp(), "adam");
   Timed ours(derived, GetParam());
@@ -52,7 +52,7 @@ TEST_P(StepTimers, ReportOneStepAndChangeNoBit) {
     EXPECT_EQ(step_once(*ours.program, batch, kHyper), step_once(plain, batch, kHyper)) << i;
     auto times = ours.program->take_step_times();
     if (!times) continue;
-    EXPECT_FALSE(step_times.has_value()) << "told again at step " << i;
+    EXPECT_FALSE(step_times.has_value()) << "returned again at step " << i;
     EXPECT_EQ(whole, 7);
     step_times = std::move(times);
   }
@@ -126,7 +126,7 @@ TEST(StepTimer, AllocatesNothingDuringSteps) {
   EXPECT_EQ(steps(), timed);
 }
 
-// A step that ends in what a pass throws is not told of, and the next ones are.
+// A step that ends with an exception is not returned; the next ones are.
 TEST(StepTimer, IgnoresFailedSteps) {
   const Derived derived = derive(small_mlp());
   Stages stages = split_into_stages(derived.model, 3, kParts, 2);
@@ -145,7 +145,7 @@ TEST(StepTimer, IgnoresFailedSteps) {
     if (fails) {
       EXPECT_THROW(remote_ranks->lose_rank(), RankLost);
     }
-    remote_ranks->is_idle = fails;  // of who begins next
+    remote_ranks->is_idle = fails;  // in the next step
     remote_ranks->check_alive_fails_at = fails ? 1 : 0;
     if (fails) {
       EXPECT_THROW(step_once(program, batch, kHyper), RankLost);

@@ -5,8 +5,8 @@
 #include <functional>
 #include <ostream>
 
-#include "support/exec/program/aliasing_v1.h"
 #include "lanista/exec/program/program.h"
+#include "support/exec/program/aliasing_v1.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::nn {

@@ -26,7 +26,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-/// The name of the backend, which is part of a program's key.
+  /// The name of the backend, which is part of a program's key.
   ///
   /// Executables of backends with one name accept each other's states and continue with the same bits.
   virtual std::string_view name() const = 0;
@@ -39,7 +39,7 @@ class Backend {
   /// Compiles an executable. Without `train` (null) it only predicts. Errors: kInvalidArgument (the backend does not
   /// run here), kResourceExhausted (budget), kUnimplemented (an operator without a kernel, by name).
   virtual Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                   const ProgramOptions& options) const = 0;
+                                                      const ProgramOptions& options) const = 0;
 };
 
 /// The backend of the lanista kernels on the CPU, at one level of instructions. `compile` fails if the CPU lacks it.

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "lanista/base/rng.h"
-#include "support/exec/program/allocation_counter.h"
 #include "lanista/exec/program/batch_split.h"
-#include "support/exec/program/test_models.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/program/allocation_counter.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {

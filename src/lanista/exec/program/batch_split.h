@@ -8,8 +8,8 @@ namespace lanista::nn {
 /// Neighbouring samples of a batch that are computed together.
 struct BatchPart {
   std::int64_t begin = 0, size = 0;  ///< first sample, and number of samples
-  std::int64_t number = 0;  ///< index among the parts of the batch
-  std::int64_t shard = 0;   ///< index of its shard
+  std::int64_t number = 0;           ///< index among the parts of the batch
+  std::int64_t shard = 0;            ///< index of its shard
   bool begins_shard = true, ends_shard = true;
 };
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "lanista/model/graph/graph.h"
 #include "lanista/exec/program/shard_communicator.h"
+#include "lanista/model/graph/graph.h"
 
 // The work that an executable receives, and its results.
 namespace lanista::nn {
@@ -105,8 +105,8 @@ struct Chunk {
 struct LaneResult {
   double loss_sum = 0;  ///< Sum over steps of mean loss before the update x samples, added to the value it had.
   double loss = 0;      ///< Mean loss of the last step, before its update.
-  double squared_gradient_norm = 0;  ///< Nn::squared_gradient_norm of the last step, if the chunk requests it.
-  std::int64_t steps = 0;            ///< Steps done in this chunk; fewer than Chunk::steps if the lane failed.
+  double squared_gradient_norm = 0;        ///< Nn::squared_gradient_norm of the last step, if the chunk requests it.
+  std::int64_t steps = 0;                  ///< Steps done in this chunk; fewer than Chunk::steps if the lane failed.
   std::int64_t first_nonfinite_step = -1;  ///< First step of the chunk with a NaN or infinite loss; -1: none.
   std::exception_ptr failure;              ///< Exception of the lane, which keeps the state after its last step.
 };

@@ -10,7 +10,7 @@
 namespace lanista::nn {
 namespace {
 
-// The inputs of an update come in runs of equal length: parameters, their gradients, then slot by slot.
+// An update has its inputs in groups of one length: parameters, their gradients, then each slot.
 template <class T>
 std::vector<Address> update_addresses(const graph::Node& update, const StateFormat& state_format) {
   std::map<graph::NodeId, std::int64_t> begin;
@@ -18,15 +18,16 @@ std::vector<Address> update_addresses(const graph::Node& update, const StateForm
     if (item.tensor.trained) begin[item.tensor.node] = bytes_of<T>(item.range.begin);
   }
   const std::size_t runs = 2 + state_format.layout().slots.size();
-  LANISTA_CHECK(update.inputs.size() % runs == 0, update.op + " of other slots than the state's");
+  LANISTA_CHECK(update.inputs.size() % runs == 0, update.op + " has other slots than the state");
   const std::size_t n = update.inputs.size() / runs;
   std::vector<Address> addresses;
   for (std::size_t run = 0; run < runs; ++run) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t at = begin.at(update.inputs[i].node);
-      addresses.push_back(run == 0   ? Address{MemorySpace::kParameter, at}
-                       : run == 1 ? Address{MemorySpace::kGradient, at}
-                                  : Address{MemorySpace::kSlot, state_format.part_offset(run) - state_format.part_offset(2) + at});
+      addresses.push_back(
+          run == 0   ? Address{MemorySpace::kParameter, at}
+          : run == 1 ? Address{MemorySpace::kGradient, at}
+                     : Address{MemorySpace::kSlot, state_format.part_offset(run) - state_format.part_offset(2) + at});
     }
   }
   return addresses;
@@ -40,7 +41,7 @@ Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const S
   CommitSection<T> section;
   section.line = commit_line<T>(inputs.line, state_format.layout(), train.options.optimizer);
   std::vector<graph::NodeId> updates = train.commit;
-  // New buffers are copied in passes over the flat buffers.
+  // Updates of buffers are not calls: the new values are copied.
   std::erase_if(updates, [&](graph::NodeId id) { return train.renewed.contains(train.graph.node(id).inputs[0].node); });
   const std::vector<Fusion> none;
   const LoweredGraph lowered = lower(train.graph, train.types, updates, {}, {inputs.ops, none});
@@ -58,7 +59,8 @@ Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const S
                              .scratch = scratch,
                              .lane_attrs = lane_attrs};
     section.updates.push_back(inputs.table.find(call.kernel)->second.prepare(binding));
-    LANISTA_CHECK(scratch == 0 && lane_attrs.empty(), call.kernel + " wants what a commit has not");
+    LANISTA_CHECK(scratch == 0 && lane_attrs.empty(),
+                  call.kernel + " needs scratch memory or lane attributes, which a commit does not have");
   }
   return section;
 }
@@ -70,7 +72,7 @@ void commit(LaneState& state, const T* gradients, const T* new_buffers, const Co
   const StateLayout& layout = state.state_format().layout();
   RunContext<T> run;
   if (hyper.clip_norm > 0) {
-    // Parameters that no gradient reaches have zeros here. Not below one, and not-a-number too: scale.
+    // Parameters without gradient have zeros here. A norm that is not below the limit, NaN too, scales.
     const double norm = std::sqrt(k.square_norm(layout.parameters, gradients));
     const double wanted = hyper.clip_norm / (norm + 1e-6);
     if (!(wanted >= 1)) run.grad_scale = wanted;

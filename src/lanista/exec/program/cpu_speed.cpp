@@ -14,7 +14,7 @@
 namespace lanista::nn {
 namespace {
 
-constexpr double kRunSeconds = 0.002;  // long enough for the clock, short enough to find a moment without neighbours
+constexpr double kRunSeconds = 0.002;  // long enough for the clock, short enough to miss other load
 constexpr int kRuns = 8;
 constexpr std::int64_t kFlushedBytes = 16 << 20;
 constexpr int kFlushedRuns = 4;
@@ -28,12 +28,13 @@ double seconds(F body) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
-/// Most units a second over several short runs; `body(rounds)` does `rounds` times the work and gives its units.
+/// Returns the most units a second of several short runs. `body(rounds)` does `rounds` times the work and returns
+/// units.
 template <class F>
 double best_rate(F body) {
   double units = 0;
   std::int64_t rounds = 1;
-  // Doubling also wakes the core up.
+  // Doubling also raises the clock of the core.
   while (seconds([&] { units = body(rounds); }) < kRunSeconds) rounds *= 2;
   double best = 0;
   for (int run = 0; run < kRuns; ++run) {
@@ -56,7 +57,7 @@ class Probe {
            });
   }
 
-  /// Of a working set that stays in a cache.
+  /// Bytes a second of a block that stays in a cache.
   double cached(std::int64_t bytes) const {
     const nn::AlignedBytes memory(bytes);
     return 1e-9 * best_rate([&](std::int64_t rounds) {
@@ -65,7 +66,7 @@ class Probe {
            });
   }
 
-  /// Of lines that no cache holds: flushed first, because a cache may be larger than one would like to fill.
+  /// Bytes a second of lines that no cache holds. They are flushed first, because the last cache may be very large.
   double uncached(std::int64_t bytes) const {
     const nn::AlignedBytes memory(bytes);
     double best = 0;
@@ -83,7 +84,7 @@ class Probe {
     keep(family_.read_sum(rounds, bytes / kFloat, reinterpret_cast<const float*>(memory.data())));
   }
   static void keep(float value) {
-    [[maybe_unused]] volatile float sink = value;  // somebody wants it
+    [[maybe_unused]] volatile float sink = value;  // keeps the reads
   }
 
   static constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
@@ -95,7 +96,7 @@ std::int64_t cache_bytes(int name) { return std::max<std::int64_t>(0, ::sysconf(
 }  // namespace
 
 const CacheLevelSpeed& CpuSpeed::level_of(std::int64_t bytes) const {
-  LANISTA_CHECK(!memory.empty(), "the speed of a machine that nobody measured");
+  LANISTA_CHECK(!memory.empty(), "CpuSpeed without measured levels of memory");
   for (const auto& level : memory) {
     if (bytes <= level.bytes) return level;
   }
@@ -105,7 +106,7 @@ const CacheLevelSpeed& CpuSpeed::level_of(std::int64_t bytes) const {
 CpuSpeed measure_cpu_speed(kernels::Isa isa) {
   const Probe probe(isa);
   CpuSpeed speed{.isa = isa, .peak_gflops = probe.peak_gflops(), .memory = {}};
-  // Half a cache, so that what else lies there does not matter; the last cache is often shared, and then huge.
+  // Half a cache, so that other contents do not matter. The last cache is often shared and large.
   const std::int64_t l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE), l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE),
                      l3 = std::min(cache_bytes(_SC_LEVEL3_CACHE_SIZE), 8 * l2);
   std::int64_t nearer = 0;

@@ -22,8 +22,8 @@ TEST(CpuSpeed, MeasuresPeakAndEveryCacheLevel) {
 
 TEST(CpuSpeed, FindsTheNearestLevelThatHoldsAWorkingSet) {
   const CpuSpeed speed{.isa = kernels::Isa::kPortable,
-                           .peak_gflops = 1,
-                           .memory = {{"L1", 100, 8}, {"L2", 1000, 4}, {"memory", 500, 1}}};
+                       .peak_gflops = 1,
+                       .memory = {{"L1", 100, 8}, {"L2", 1000, 4}, {"memory", 500, 1}}};
 
   EXPECT_EQ(speed.level_of(0).level, "L1");
   EXPECT_EQ(speed.level_of(100).level, "L1");

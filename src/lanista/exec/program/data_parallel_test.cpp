@@ -1,4 +1,4 @@
-// A step whose shards several programs compute: the bits of one program alone.
+// Steps with shards on several programs have the bits of one program.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "support/exec/program/allocation_counter.h"
 #include "lanista/exec/program/batch_split.h"
-#include "support/exec/program/test_models.h"
-#include "support/exec/pipeline_parallel/thread_communicator.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/pipeline_parallel/thread_communicator.h"
+#include "support/exec/program/allocation_counter.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {
@@ -30,7 +30,8 @@ struct DataParallelResult {
 };
 
 // All steps of a fresh lane in one chunk, alone or as one of several.
-DataParallelResult train_rank(const Derived& derived, Program& program, std::int64_t lane, ShardCommunicator* communicator) {
+DataParallelResult train_rank(const Derived& derived, Program& program, std::int64_t lane,
+                              ShardCommunicator* communicator) {
   const kernels::FlushToZero as_workers;
   program.initialise(lane, 3);
   const auto lanes = static_cast<std::size_t>(program.lanes());
@@ -56,7 +57,8 @@ DataParallelResult train_rank(const Derived& derived, Program& program, std::int
   return {program.extract(lane), end.loss_sum, end.steps};
 }
 
-std::vector<DataParallelResult> train_all_ranks(const Derived& derived, const ProgramOptions& options, std::int64_t width) {
+std::vector<DataParallelResult> train_all_ranks(const Derived& derived, const ProgramOptions& options,
+                                                std::int64_t width) {
   std::vector<Program> programs;
   for (std::int64_t rank = 0; rank < width; ++rank) programs.push_back(compile(derived, options));
   const BatchSplit cut{options.shards, options.accumulate};
@@ -131,7 +133,7 @@ class LostCommunicator final : public ShardCommunicator {
  public:
   explicit LostCommunicator(std::int64_t bytes) : ShardCommunicator(0, 2), workspace_(bytes) {}
   std::byte* send_buffer() override { return workspace_.data(); }
-  void all_gather() override { throw PeerLost("nobody is here"); }
+  void all_gather() override { throw PeerLost("no rank is here"); }
   const std::byte* received_from(std::int64_t) const override { return workspace_.data(); }
 
  private:
@@ -152,7 +154,10 @@ TEST(DataParallelSteps, KeepTheLaneStateWhenAPeerIsLost) {
     LostCommunicator gone(program.shard_bytes());
     program.run({.steps = 2,
                  .active = {&active, 1},
-                 .step_input = [&](std::int64_t) { return StepInput{{&batch, 1}, {&kHyper, 1}}; },
+                 .step_input =
+                     [&](std::int64_t) {
+                       return StepInput{{&batch, 1}, {&kHyper, 1}};
+                     },
                  .communicator = &gone},
                 {&end, 1});
     EXPECT_TRUE(end.failure);

@@ -12,12 +12,12 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/exec/pipeline_parallel/stages.h"
+#include "lanista/exec/program/chunk.h"
 #include "lanista/exec/program/lane_gradients.h"
 #include "lanista/exec/program/lane_state.h"
 #include "lanista/exec/program/metrics.h"
 #include "lanista/exec/program/plan.h"
-#include "lanista/exec/pipeline_parallel/stages.h"
-#include "lanista/exec/program/chunk.h"
 
 namespace lanista::nn {
 

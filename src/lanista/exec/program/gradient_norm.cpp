@@ -21,7 +21,7 @@ double moment_correction(double beta2, std::int64_t steps) {
 
 template <class T>
 double squared_gradient_norm(const LaneState& state, const T* gradients, const LaneHyper& hyper,
-                       const kernels::Kernels<T>& k) {
+                             const kernels::Kernels<T>& k) {
   const StateLayout& layout = state.state_format().layout();
   const std::int64_t slot = second_moment_slot(layout);
   if (slot < 0 || state.step_count() < kSecondMomentWarmupSteps) return k.square_norm(layout.parameters, gradients);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/exec/program/lane_state.h"
 #include "lanista/exec/program/chunk.h"
+#include "lanista/exec/program/lane_state.h"
 
 // The size of a gradient relative to the optimiser's second moment.
 namespace lanista::nn {
@@ -17,7 +17,7 @@ inline constexpr std::int64_t kSecondMomentWarmupSteps = 5;
 /// They are taken without clipping and weight decay. The state is unchanged.
 template <class T>
 double squared_gradient_norm(const LaneState& state, const T* gradients, const LaneHyper& hyper,
-                       const kernels::Kernels<T>& k);
+                             const kernels::Kernels<T>& k);
 
 /// The index of the slot with the second moment; -1 if the optimiser has none.
 std::int64_t second_moment_slot(const StateLayout& layout);

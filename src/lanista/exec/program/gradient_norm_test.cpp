@@ -7,8 +7,8 @@
 #include <map>
 
 #include "lanista/exec/program/program.h"
-#include "support/exec/program/test_models.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {

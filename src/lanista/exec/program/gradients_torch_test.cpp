@@ -1,8 +1,8 @@
 // Derived gradients and predictions of every operator against LibTorch's autograd in float64.
 #include <gtest/gtest.h>
 
-#include "support/exec/program/torch_oracle.h"
 #include "lanista/model/autodiff/loss.h"
+#include "support/exec/program/torch_oracle.h"
 
 namespace lanista::nn {
 namespace {
@@ -87,8 +87,7 @@ TEST(WeightedGradients, EqualAutogradForAnyBatchSplit) {
       }
       const LaneHyper hyper{.lr = 1, .label_smoothing = rng.bernoulli(0.5) ? 0.2 : 0.0};
       TorchModel oracle(derived, program.extract(0), at::kDouble);
-      const double wanted_loss =
-          TorchModel(derived, program.extract(0), at::kDouble).loss(batch, hyper).item<double>();
+      const double wanted_loss = TorchModel(derived, program.extract(0), at::kDouble).loss(batch, hyper).item<double>();
       const Tensors wanted = oracle.gradients(batch, hyper);
 
       auto halves = program.make_gradients();

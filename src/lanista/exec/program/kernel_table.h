@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/model/graph/op.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/program/layout.h"
 #include "lanista/exec/program/lower.h"
 #include "lanista/exec/program/opaque.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::nn {
 
@@ -50,10 +50,10 @@ struct Address {
 /// The arguments of a prepared call at run time.
 template <class T>
 struct RunContext {
-  std::int64_t batch = 0;  ///< samples of this call: a part of the step's batch
-  std::int64_t total = 0;  ///< samples of the step; its loss is the mean over them
+  std::int64_t batch = 0;                           ///< samples of this call: a part of the step's batch
+  std::int64_t total = 0;                           ///< samples of the step; its loss is the mean over them
   std::array<std::byte*, kNumMemorySpaces> base{};  ///< base pointer of each memory space
-  T* scratch = nullptr;                            ///< scratch memory of the thread
+  T* scratch = nullptr;                             ///< scratch memory of the thread
   const LaneHyper* hyper = nullptr;
   std::uint64_t seed = 0;  ///< seed of the lane's trial
   std::uint64_t step = 0;

@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "support/exec/program/test_models.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "lanista/base/check.h"
-#include "lanista/model/ops/window.h"
 #include "lanista/exec/program/kernel_table.h"
+#include "lanista/model/ops/window.h"
 
 namespace lanista::nn {
 namespace {

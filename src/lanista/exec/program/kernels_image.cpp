@@ -1,6 +1,6 @@
 // Gates, shuffles and local normalisation of channels, and resizing of images.
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/exec/program/kernel_table.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::nn {
 namespace {

@@ -113,9 +113,9 @@ BatchReduction<T> batch_norm_train_parts(const Binding<T>& b) {
     give_pairs(rows, size.c, run.at(out[1]), run.at(out[2]), value);
   };
   reduction.apply_result = [f = b.k.batch_norm_apply, size, eps = static_cast<T>(b.args().real("eps")),
-                 momentum = b.lane_attr("momentum"), x = b.in[0], gamma = input(b, 1, affine),
-                 beta = input(b, 2, affine), old_mean = b.in[next], old_var = b.in[next + 1],
-                 out = b.out](const RunContext<T>& run, const double* value) {
+                            momentum = b.lane_attr("momentum"), x = b.in[0], gamma = input(b, 1, affine),
+                            beta = input(b, 2, affine), old_mean = b.in[next], old_var = b.in[next + 1],
+                            out = b.out](const RunContext<T>& run, const double* value) {
     const double rows = value[0], taken = momentum.of(run);
     T* mean = run.at(out[1]);
     T* inv_std = run.at(out[2]);

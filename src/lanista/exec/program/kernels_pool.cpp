@@ -1,6 +1,6 @@
 // Pooling.
-#include "lanista/model/ops/window.h"
 #include "lanista/exec/program/kernel_table.h"
+#include "lanista/model/ops/window.h"
 
 namespace lanista::nn {
 namespace {

@@ -1,9 +1,9 @@
 // Operators that move values: reshape, transpose, concat, slice, pad; and means over axes.
 #include <cstring>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/exec/program/mean_plan.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::nn {
 namespace {

@@ -243,9 +243,9 @@ void LaneProgram<T>::sum_parts_in_lockstep(const RunContext<T>& run, const Shard
   });
 }
 
-#define LANISTA_PARTS(T)                                                                                 \
+#define LANISTA_PARTS(T)                                                                                           \
   template RunContext<T> LaneProgram<T>::part_context(const RunContext<T>&, const BatchPart&, std::int64_t) const; \
-  template double LaneProgram<T>::sum_gradients(const RunContext<T>&, T*, bool);                             \
+  template double LaneProgram<T>::sum_gradients(const RunContext<T>&, T*, bool);                                   \
   template double LaneProgram<T>::sum_gradients_across_ranks(ShardCommunicator&, const RunContext<T>&, T*);
 LANISTA_PARTS(float)
 LANISTA_PARTS(double)

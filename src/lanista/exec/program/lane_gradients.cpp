@@ -42,7 +42,7 @@ Result<LaneGradients> LaneGradients::make(std::shared_ptr<const StateFormat> sta
 
 std::vector<Tensor> LaneGradients::extract() const {
   return state_format_->is_double() ? extract_as(state_format_->layout(), gradients<double>())
-                            : extract_as(state_format_->layout(), gradients<float>());
+                                    : extract_as(state_format_->layout(), gradients<float>());
 }
 
 }  // namespace lanista::nn

@@ -9,8 +9,8 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/program.h"
-#include "support/exec/program/test_models.h"
 #include "lanista/model/autodiff/loss.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/program.h"
-#include "support/exec/program/test_models.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {
@@ -95,7 +95,7 @@ TEST_P(LaneMigration, KeepResultsBitIdentical) {
       }
       const auto count = static_cast<std::size_t>(1 + rng.below(16));
       std::vector<Trial> moved = fresh_trials(single, count, schedule);
-      // Whoever is not done is drawn into some program's lanes, in any order, and may be replaced by its clone.
+      // Unfinished trials are put into lanes of any program, in any order, and may be replaced by a clone.
       while (true) {
         std::vector<Trial*> left;
         for (Trial& trial : moved) {
@@ -104,14 +104,14 @@ TEST_P(LaneMigration, KeepResultsBitIdentical) {
         if (left.empty()) break;
         Program& program = programs[rng.below(programs.size())];
         const auto most = std::min(left.size(), static_cast<std::size_t>(program.lanes()));
-        std::vector<Trial*> drawn;
+        std::vector<Trial*> chosen;
         for (const std::int64_t i : random_order(static_cast<std::int64_t>(left.size()), rng)) {
-          if (drawn.size() < most && (drawn.empty() || rng.bernoulli(0.8))) {
-            drawn.push_back(left[static_cast<std::size_t>(i)]);
+          if (chosen.size() < most && (chosen.empty() || rng.bernoulli(0.8))) {
+            chosen.push_back(left[static_cast<std::size_t>(i)]);
           }
         }
-        if (rng.bernoulli(0.2)) drawn[0]->state = *drawn[0]->state.clone();
-        step_together(program, derived, drawn, random_order(program.lanes(), rng));
+        if (rng.bernoulli(0.2)) chosen[0]->state = *chosen[0]->state.clone();
+        step_together(program, derived, chosen, random_order(program.lanes(), rng));
       }
 
       std::vector<Trial> alone = fresh_trials(single, count, schedule);
@@ -144,7 +144,7 @@ TEST(LaneState, IsRejectedByAProgramWithAnotherFormat) {
   EXPECT_FALSE(mlp.detach(0));
 }
 
-// A copy in a lane is what a copy of the value is, and both go on from there.
+// A clone in a lane equals a clone of the value, and both continue from there.
 TEST(LaneClone, EqualsACopyOfTheState) {
   for (const TestModel& model : {small_mlp(), model_named("dropout"), model_named("batch_norm")}) {
     SCOPED_TRACE(model.name);

@@ -1,4 +1,4 @@
-// The forward pass in inference form, and what is measured of it. Predictions lie on the host here.
+// The forward pass in inference form and its metrics. Predictions are in host memory here.
 #include <algorithm>
 #include <numeric>
 #include <variant>
@@ -15,11 +15,11 @@ void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, PredictionBu
   RunContext<T> run = context(lane, 0);
   run.hyper = &hyper;
   load_features(run, workspace(0), batch);
-  const auto room = static_cast<std::int64_t>(std::visit([](auto span) { return span.size(); }, out));
-  LANISTA_CHECK(room == prediction_count_.at(batch.size), "room for " + std::to_string(room) +
-                                                              " predictions instead of " +
-                                                              std::to_string(prediction_count_.at(batch.size)));
-  // A sample's prediction does not depend on the others: so the arena of a part serves for any batch.
+  const auto capacity = static_cast<std::int64_t>(std::visit([](auto span) { return span.size(); }, out));
+  LANISTA_CHECK(capacity == prediction_count_.at(batch.size), "an output of " + std::to_string(capacity) +
+                                                                  " predictions; it must have " +
+                                                                  std::to_string(prediction_count_.at(batch.size)));
+  // A prediction does not depend on other samples, so the arena of a part serves for any batch.
   const std::int64_t most = batch_split_.largest_part(options_.max_batch);
   for (std::int64_t begin = 0; begin < batch.size; begin += most) {
     const RunContext<T> part = part_context(run, {.begin = begin, .size = std::min(most, batch.size - begin)}, 0);
@@ -36,11 +36,11 @@ void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, PredictionBu
 template <class T>
 void LaneProgram<T>::evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) {
   const std::int64_t width = properties().prediction_size;
-  std::vector<double> room(static_cast<std::size_t>(options_.max_batch * width));
+  std::vector<double> buffer(static_cast<std::size_t>(options_.max_batch * width));
   std::vector<HostMetrics> metrics;
   for (const LaneMetrics& each : lanes) metrics.emplace_back(*each.requested, values_per_target(*each.requested), isa_);
   while (const Batch* batch = batches()) {
-    const auto used = std::span(room).first(static_cast<std::size_t>(batch->size * width));
+    const auto used = std::span(buffer).first(static_cast<std::size_t>(batch->size * width));
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       predict(lanes[i].lane, *batch, used);
       lanes[i].requested->unit.to_original(used);
@@ -74,9 +74,9 @@ std::int64_t LaneProgram<T>::values_per_target(const Metrics& requested) const {
   return step::find_loss(requested.loss)->of_classes() ? row_size_ : properties().prediction_size;
 }
 
-#define LANISTA_PREDICTIONS(T)                                                        \
-  template void LaneProgram<T>::predict(std::int64_t, const Batch&, PredictionBuffer);  \
-  template void LaneProgram<T>::evaluate(const BatchSource&, std::span<LaneMetrics>); \
+#define LANISTA_PREDICTIONS(T)                                                                 \
+  template void LaneProgram<T>::predict(std::int64_t, const Batch&, PredictionBuffer);         \
+  template void LaneProgram<T>::evaluate(const BatchSource&, std::span<LaneMetrics>);          \
   template void LaneProgram<T>::losses(std::int64_t, const Batch&, double, std::span<double>); \
   template std::int64_t LaneProgram<T>::values_per_target(const Metrics&) const;
 LANISTA_PREDICTIONS(float)

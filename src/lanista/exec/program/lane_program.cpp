@@ -1,5 +1,5 @@
-// How programs on the CPU are made: options, memory, sections. What they do is in lane_steps.cpp, lane_parts.cpp and
-// lane_predictions.cpp.
+// Compilation of programs on the CPU: options, memory and sections. lane_steps.cpp, lane_batch_parts.cpp and
+// lane_predictions.cpp run them.
 #include "lanista/exec/program/lane_program.h"
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include <type_traits>
 
 #include "lanista/base/check.h"
-#include "lanista/exec/program/commit.h"
-#include "lanista/exec/program/plan_lines.h"
-#include "lanista/exec/program/operator_tables.h"
-#include "lanista/exec/program/sections.h"
 #include "lanista/exec/pipeline_parallel/stage_partition.h"
+#include "lanista/exec/program/commit.h"
+#include "lanista/exec/program/operator_tables.h"
+#include "lanista/exec/program/plan_lines.h"
+#include "lanista/exec/program/sections.h"
 
 namespace lanista::nn {
 namespace {
@@ -22,12 +22,12 @@ Error bad_options(std::string message) {
 }
 
 Result<void> check_options(kernels::Isa isa, const ProgramOptions& options) {
-  if (options.lanes < 1) return bad_options("lanes is " + std::to_string(options.lanes) + ", but must be at least 1");
+  if (options.lanes < 1) return bad_options("lanes is " + std::to_string(options.lanes) + "; it must be at least 1");
   if (options.max_batch < 1) {
-    return bad_options("max_batch is " + std::to_string(options.max_batch) + ", but must be at least 1");
+    return bad_options("max_batch is " + std::to_string(options.max_batch) + "; it must be at least 1");
   }
   if (options.threads < 1) {
-    return bad_options("threads is " + std::to_string(options.threads) + ", but must be at least 1");
+    return bad_options("threads is " + std::to_string(options.threads) + "; it must be at least 1");
   }
   const auto isas = kernels::available_isas();
   if (std::find(isas.begin(), isas.end(), isa) == isas.end()) {
@@ -35,26 +35,26 @@ Result<void> check_options(kernels::Isa isa, const ProgramOptions& options) {
   }
   for (const auto& [name, count] : {std::pair("shards", options.shards), std::pair("accumulate", options.accumulate)}) {
     if (count >= 1 && count <= kMaxBatchParts) continue;
-    return bad_options(std::string(name) + " is " + std::to_string(count) + ", but must be from 1 to " +
+    return bad_options(std::string(name) + " is " + std::to_string(count) + "; it must be from 1 to " +
                        std::to_string(kMaxBatchParts));
   }
   return {};
 }
 
-// Stages have threads and parts of their own.
+// Stages have their own threads and parts.
 Result<void> check_stages(const step::TrainingStep& train, const ProgramOptions& options) {
   LANISTA_TRY(check(*options.stages, train));
   const std::int64_t pieces = options.stages->pieces();
   if (options.threads != 1) {
-    return bad_options("threads is " + std::to_string(options.threads) + ", but must be 1 where a model is in stages");
+    return bad_options("threads is " + std::to_string(options.threads) + "; it must be 1 for a model in stages");
   }
   if (options.shards * options.accumulate == pieces && std::min(options.shards, options.accumulate) == 1) return {};
   return bad_options("shards is " + std::to_string(options.shards) + " and accumulate " +
-                     std::to_string(options.accumulate) + ", but one must be 1 and the other " +
-                     std::to_string(pieces) + ", as many as the stages' micro-batches");
+                     std::to_string(options.accumulate) + "; one must be 1 and the other " + std::to_string(pieces) +
+                     ", the number of the stages' micro-batches");
 }
 
-// A buffer takes one value a step: only where the parts of a batch agree on it can there be parts.
+// A buffer has one new value a step. So a batch in parts needs kernels that merge the parts' values.
 template <class T>
 Result<void> check_buffers(const step::TrainingStep& train, const LoweredGraph& lowered, const KernelTable<T>& table) {
   for (const auto& [buffer, value] : train.renewed) {
@@ -62,7 +62,8 @@ Result<void> check_buffers(const step::TrainingStep& train, const LoweredGraph& 
     for (const KernelCall& call : lowered.calls) {
       if (call.id != source || table.find(call.kernel)->second.batch_reduction) continue;
       return Error{.code = Code::kUnimplemented,
-                   .message = "operator '" + call.op + "' renews a buffer, and its kernel knows no batch in parts " +
+                   .message = "operator '" + call.op +
+                              "' renews a buffer, and its kernel does not support a batch in parts " +
                               "(train.shards, train.accumulate)",
                    .where = {}};
     }
@@ -86,7 +87,7 @@ void LaneProgram<T>::BatchInput::plan(const graph::ValueType& type, std::int64_t
   bytes = as_is ? 0 : max_batch * stride;
 }
 
-// Everything that is known before memory is asked for.
+// The plan of a program, before memory is allocated.
 template <class T>
 struct LaneProgram<T>::Plan {
   std::shared_ptr<const StateFormat> state_format;
@@ -111,15 +112,16 @@ struct LaneProgram<T>::Plan {
   std::int64_t workspace_bytes = 0;
   std::int64_t shard_bytes = 0;
 
-  // Parts that wait for each other's values keep an arena and gradients each. Others come one after the other, and
-  // their gradients are added to those of the shard, and these to those of the step.
+  // With batch reductions each part has an arena and gradients of its own. Without them parts run one after the other,
+  // and gradients are added to those of the shard, then to those of the step.
   void plan_memory_layout(std::int64_t max_batch) {
     const bool waiting = !train.batch_reductions.empty();
     const std::int64_t parts = waiting ? cut.num_parts(max_batch) : 1;
     gradient_count = waiting ? parts : 1 + (cut.shards > 1 ? 1 : 0) + (cut.pieces > 1 ? 1 : 0);
     arena_stride = align_up(std::max(train.arena_bytes, infer.arena_bytes));
     std::int64_t num_values = 0;
-    for (const BatchReductionCall<T>& each : train.batch_reductions) num_values = std::max(num_values, each.batch_reduction.num_values);
+    for (const BatchReductionCall<T>& each : train.batch_reductions)
+      num_values = std::max(num_values, each.batch_reduction.num_values);
 
     scratch_offset = parts * arena_stride;
     input.offset = scratch_offset + align_up(bytes_of<T>(std::max(train.scratch, infer.scratch)));
@@ -140,7 +142,8 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
   LANISTA_TRY(check_options(isa, options));
   const Stages* const stages = train != nullptr ? options.stages : nullptr;
   if (stages != nullptr) LANISTA_TRY(check_stages(*train, options));
-  const BatchSplit cut = stages != nullptr ? BatchSplit{1, stages->pieces()} : BatchSplit{options.shards, options.accumulate};
+  const BatchSplit cut =
+      stages != nullptr ? BatchSplit{1, stages->pieces()} : BatchSplit{options.shards, options.accumulate};
   const OperatorTables all(options);
   const Operators& operators = all.operators();
   const graph::OpTable& ops = all.step_ops();
@@ -172,9 +175,10 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
 
   Plan plan;
   plan.cut = cut;
-  LANISTA_ASSIGN(StateLayout layout,
-                 plan_state_layout(train, train_calls, infer, infer_calls,
-                               [&](const KernelCall& call, std::size_t input) { return required_layout(table, call, input); }));
+  LANISTA_ASSIGN(StateLayout layout, plan_state_layout(train, train_calls, infer, infer_calls,
+                                                       [&](const KernelCall& call, std::size_t input) {
+                                                         return required_layout(table, call, input);
+                                                       }));
   const graph::Shape& prediction = infer.types.at(infer.prediction).shape;
   plan.input.plan(infer.types.at(infer.input), options.max_batch);
   if (train != nullptr) {
@@ -192,7 +196,7 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
       SectionInputs<T> whole = inputs;
       whole.max_batch = options.max_batch;
       LANISTA_ASSIGN(plan.stages, StageRunner<T>::plan({*stages, stage_cut, *train, train_calls, layout, whole,
-                                                     plan.input.stride, plan.target.stride}));
+                                                        plan.input.stride, plan.target.stride}));
       plan.train = plan.stages->properties();
     } else {
       plan.loss = plan.train.addresses.at(train_calls.source(train->loss));
@@ -216,9 +220,10 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
 }
 
 template <class T>
-Result<std::unique_ptr<StageRunner<T>>> LaneProgram<T>::compile_stage_runner(kernels::Isa isa, const step::TrainingStep& train,
-                                                                    const step::InferenceStep& infer,
-                                                                    const ProgramOptions& options) {
+Result<std::unique_ptr<StageRunner<T>>> LaneProgram<T>::compile_stage_runner(kernels::Isa isa,
+                                                                             const step::TrainingStep& train,
+                                                                             const step::InferenceStep& infer,
+                                                                             const ProgramOptions& options) {
   LANISTA_ASSIGN(Plan made, plan(isa, &train, infer, options));
   return std::move(made.stages);
 }
@@ -235,19 +240,19 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
   }
   try {
     ExecutableProperties properties{.lanes = options.lanes,
-                       .prediction_size = plan.prediction_count.per_sample,
-                       .trains = train != nullptr,
-                       .state_format = plan.state_format,
-                       .lane_attrs = plan.train.lane_attrs,
-                       .plan = std::move(plan.lines),
-                       .shards = plan.stages ? 1 : plan.cut.shards,
-                       .shard_bytes = plan.shard_bytes};
+                                    .prediction_size = plan.prediction_count.per_sample,
+                                    .trains = train != nullptr,
+                                    .state_format = plan.state_format,
+                                    .lane_attrs = plan.train.lane_attrs,
+                                    .plan = std::move(plan.lines),
+                                    .shards = plan.stages ? 1 : plan.cut.shards,
+                                    .shard_bytes = plan.shard_bytes};
     if (plan.stages) plan.stages->start();
     return std::unique_ptr<LaneProgram>(
         new LaneProgram(std::move(properties), isa, std::move(plan), options, std::move(reservation)));
   } catch (const std::system_error& error) {
     return Error{.code = Code::kResourceExhausted,
-                 .message = std::string("the system has no thread for every place: ") + error.what(),
+                 .message = std::string("the system cannot start a thread for every rank: ") + error.what(),
                  .where = {}};
   } catch (const std::bad_alloc&) {
     return Error{.code = Code::kResourceExhausted,
@@ -291,7 +296,7 @@ LaneProgram<T>::LaneProgram(ExecutableProperties properties, kernels::Isa isa, P
       memory_(options.threads * plan.workspace_bytes),
       stages_(std::move(plan.stages)),
       thread_pool_(options.threads) {
-  options_.stages = nullptr;  // the caller's
+  options_.stages = nullptr;  // only valid while compiling
   options_.model = nullptr;
 }
 
@@ -306,7 +311,9 @@ std::string LaneProgram<T>::describe() const {
   std::string text =
       std::string(sizeof(T) == 4 ? "float32" : "float64") + " " + std::string(kernels::isa_name(isa_)) + ", " +
       std::to_string(options_.lanes) + " lanes, up to " + std::to_string(options_.max_batch) + " samples, " +
-      (batch_split_.is_whole() ? "" : std::to_string(batch_split_.shards) + " shards of " + std::to_string(batch_split_.pieces) + " parts, ") +
+      (batch_split_.is_whole()
+           ? ""
+           : std::to_string(batch_split_.shards) + " shards of " + std::to_string(batch_split_.pieces) + " parts, ") +
       std::to_string(bytes()) + " bytes (arena " + std::to_string(std::max(train_.arena_bytes, infer_.arena_bytes)) +
       ")\n";
   for (const StateTensorLayout& item : state_format_->layout().items) {

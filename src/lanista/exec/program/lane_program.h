@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "lanista/base/memory_budget.h"
+#include "lanista/exec/pipeline_parallel/stage_runner.h"
 #include "lanista/exec/program/aligned_bytes.h"
-#include "lanista/exec/program/commit.h"
 #include "lanista/exec/program/batch_split.h"
+#include "lanista/exec/program/commit.h"
+#include "lanista/exec/program/executable.h"
 #include "lanista/exec/program/lane_gradients.h"
 #include "lanista/exec/program/lane_state.h"
-#include "lanista/exec/program/executable.h"
 #include "lanista/exec/program/metrics.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/exec/program/section.h"
-#include "lanista/exec/pipeline_parallel/stage_runner.h"
 #include "lanista/exec/program/thread_pool.h"
 
 namespace lanista::nn {
@@ -33,8 +33,8 @@ class LaneProgram final : public Executable {
                                                       const step::InferenceStep& infer, const ProgramOptions& options);
   /// Compiles only the stages of such a program, for a process that serves a rank of another process's steps.
   static Result<std::unique_ptr<StageRunner<T>>> compile_stage_runner(kernels::Isa isa, const step::TrainingStep& train,
-                                                             const step::InferenceStep& infer,
-                                                             const ProgramOptions& options);
+                                                                      const step::InferenceStep& infer,
+                                                                      const ProgramOptions& options);
 
   std::int64_t bytes() const override;
   std::string describe() const override;
@@ -147,8 +147,8 @@ class LaneProgram final : public Executable {
   std::int64_t workspace_bytes_ = 0;
   MemoryBudget::Reservation reservation_;
   std::shared_ptr<const StateFormat> state_format_;
-  std::vector<LaneState> states_;  // of each lane; empty if the lane is
-  AlignedBytes memory_;            // workspaces of the threads
+  std::vector<LaneState> states_;           // of each lane; empty if the lane is
+  AlignedBytes memory_;                     // workspaces of the threads
   std::unique_ptr<StageRunner<T>> stages_;  // null if steps are not cut into stages
   ThreadPool thread_pool_;
 };

@@ -28,7 +28,7 @@ Error bad_state(std::string message) {
   return {.code = Code::kInvalidArgument, .message = "state of a lane: " + std::move(message), .where = {}};
 }
 
-/// What goes from a tensor into its place in a state, once everything has been found good.
+/// The copy of a tensor into a state, made after all tensors were checked.
 template <class T>
 struct TensorCopy {
   const StateTensorLayout* item;
@@ -43,7 +43,7 @@ void copy_tensors(const std::vector<TensorCopy<T>>& copies) {
   }
 }
 
-// The state that somebody hands in, by name; every tensor must be asked for exactly once.
+// The given tensors by name; each must be used exactly once.
 class InputTensors {
  public:
   Result<void> read(std::span<const Tensor> state) {
@@ -74,28 +74,28 @@ class InputTensors {
 
   Result<void> check_empty() const {
     if (tensors_.empty()) return {};
-    return bad_state("tensor '" + tensors_.begin()->first + "' belongs to nothing here");
+    return bad_state("tensor '" + tensors_.begin()->first + "' is unknown to this program");
   }
 
  private:
   std::map<std::string, const Tensor*> tensors_;
 };
 
-// Number `e` of a stream, in [0, 1): 53 bits of one Philox block.
+// Element `e` of a stream, in [0, 1): 53 bits of one Philox block.
 double unit(const Rng& stream, std::int64_t e) {
   const auto words = philox(stream.key(), 0, static_cast<std::uint64_t>(e));
   const std::uint64_t bits = (std::uint64_t{words[1]} << 32 | words[0]) >> 11;
   return static_cast<double>(bits) * 0x1p-53;
 }
 
-// Sines of the position at even features, cosines at odd ones; the wave lengths grow from 2 pi to 10000 * 2 pi.
+// Sines of the position at even features, cosines at odd ones. Wave lengths grow from 2 pi to 10000 * 2 pi.
 double sinusoid(std::int64_t position, std::int64_t feature, std::int64_t features) {
   const double exponent = static_cast<double>(feature / 2 * 2) / static_cast<double>(features);
   const double angle = static_cast<double>(position) / portable_pow(10000, exponent);
   return portable_cos(feature % 2 == 0 ? angle - std::numbers::pi / 2 : angle);
 }
 
-// Element `e` of a tensor, from its stream alone.
+// The initial value of element `e` of a tensor, from its stream only.
 double initial_value(const step::StateTensor& tensor, const Rng& stream, std::int64_t e) {
   switch (tensor.init) {
     case graph::Init::kZeros:
@@ -242,7 +242,7 @@ std::vector<Tensor> LaneState::extract_as() const {
   return state;
 }
 
-// Calls with the item, the name and the flat place of every tensor, until one of the calls fails.
+// Calls `call` with the item, name and flat elements of every tensor, until one call fails.
 template <class T, class Call>
 Result<void> LaneState::each_tensor(const Call& call) const {
   const StateLayout& layout = state_format_->layout();
@@ -269,7 +269,7 @@ Result<void> LaneState::insert_as(std::span<const Tensor> state) {
   LANISTA_ASSIGN(const Tensor* trial_seed, given.take("seed", ElementType::kI64, {}));
   LANISTA_TRY(given.check_empty());
   const std::int64_t count = elements_of<std::int64_t>(*steps)[0];
-  if (count < 0) return bad_state("tensor 'step' is " + std::to_string(count) + ", but it counts from 0");
+  if (count < 0) return bad_state("tensor 'step' is " + std::to_string(count) + "; it must be at least 0");
 
   copy_tensors(copies);
   step_ = count;

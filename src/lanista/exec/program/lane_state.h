@@ -22,7 +22,7 @@ class StateFormat {
 
   const StateLayout& layout() const { return layout_; }
   bool is_double() const { return element_size_ == sizeof(double); }
-  std::int64_t bytes() const { return part_offset_.back(); }  ///< bytes of one state
+  std::int64_t bytes() const { return part_offset_.back(); }     ///< bytes of one state
   std::int64_t weight_bytes() const { return part_offset_[2]; }  ///< bytes of its parameters and buffers
   /// Offset in bytes of a part: 0 parameters, 1 buffers, 2 and up the optimiser slots.
   std::int64_t part_offset(std::size_t part) const { return part_offset_[part]; }

@@ -56,10 +56,10 @@ TEST(LaneStateAssign, KeepsTheStateWhenATensorDoesNotFit) {
   };
   std::vector<Tensor> first(donor.begin(), donor.begin() + 2);
   expect_refused({first[0], first[0]}, "'" + first[0].name + "' stands twice");
-  expect_refused(donor, "belongs to nothing here");  // steps and seeds are not assigned
+  expect_refused(donor, "is unknown to this program");  // steps and seeds are not assigned
   Tensor other = first[1];
   other.name = "n99.weight";
-  expect_refused({first[0], other}, "'n99.weight' belongs to nothing here");
+  expect_refused({first[0], other}, "'n99.weight' is unknown to this program");
   other = first[1];
   other.shape.push_back(1);
   expect_refused({first[0], other}, "'" + other.name + "' has shape");

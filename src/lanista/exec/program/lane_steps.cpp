@@ -1,4 +1,4 @@
-// Steps of lanes: a batch goes to a desk, through the compute section, and the commit.
+// Steps of lanes: load the batch into a workspace, run the compute section, commit.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -11,7 +11,7 @@
 namespace lanista::nn {
 namespace {
 
-// What is no token number is a token that no vocabulary holds.
+// The token number, or -1 for a value that is no token of any vocabulary.
 std::int32_t token_of(float number) { return number >= 0 && number < 0x1p31F ? static_cast<std::int32_t>(number) : -1; }
 
 }  // namespace
@@ -36,13 +36,13 @@ RunContext<T> LaneProgram<T>::context(std::int64_t lane, int thread) const {
   return run;
 }
 
-// Sources are never written, so the batch's own memory may serve as one.
+// Returns the batch's own memory if no copy is necessary; inputs are never written.
 template <class T>
 std::byte* LaneProgram<T>::load_input(const BatchInput& load_input, std::byte* workspace, std::int64_t n,
-                                std::span<const float> values) const {
+                                      std::span<const float> values) const {
   LANISTA_CHECK(static_cast<std::int64_t>(values.size()) == load_input.reorder.elements(n),
                 "a batch of " + std::to_string(n) + " samples brings " + std::to_string(values.size()) +
-                    " values instead of " + std::to_string(load_input.reorder.elements(n)));
+                    " values; it must bring " + std::to_string(load_input.reorder.elements(n)));
   if (load_input.bytes == 0) return reinterpret_cast<std::byte*>(const_cast<float*>(values.data()));
   std::byte* memory = workspace + load_input.offset;
   if (load_input.tokens) {
@@ -88,7 +88,7 @@ void LaneProgram<T>::load_batch(RunContext<T>& run, std::byte* workspace, const 
     target = reinterpret_cast<std::byte*>(const_cast<std::int32_t*>(batch.labels.data()));
   }
   LANISTA_CHECK(!train_.has_random_masks || static_cast<std::int64_t>(batch.sample_index.size()) == batch.size,
-                "dropout wants the index of every sample of a batch");
+                "dropout needs the index of every sample of a batch");
   run.sample_index = batch.sample_index.data();
   LANISTA_CHECK(batch.weights.empty() || static_cast<std::int64_t>(batch.weights.size()) == batch.size,
                 std::to_string(batch.weights.size()) + " weights for " + std::to_string(batch.size) + " samples");
@@ -97,9 +97,9 @@ void LaneProgram<T>::load_batch(RunContext<T>& run, std::byte* workspace, const 
 
 template <class T>
 void LaneProgram<T>::check_hyper(const LaneHyper& hyper) const {
-  LANISTA_CHECK(
-      hyper.lane_attrs.empty() || hyper.lane_attrs.size() == train_.lane_attrs.size(),
-      std::to_string(hyper.lane_attrs.size()) + " numbers of a lane instead of " + std::to_string(train_.lane_attrs.size()));
+  LANISTA_CHECK(hyper.lane_attrs.empty() || hyper.lane_attrs.size() == train_.lane_attrs.size(),
+                std::to_string(hyper.lane_attrs.size()) + " lane attributes; there must be " +
+                    std::to_string(train_.lane_attrs.size()));
 }
 
 template <class T>
@@ -120,8 +120,9 @@ template <class T>
 void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span<LaneResult> results) {
   const StepInput step_input = chunk.step_input(step);
   const auto lanes = static_cast<std::size_t>(options_.lanes);
-  LANISTA_CHECK(step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
-                "a step wants hyper-parameters for every lane, and one batch or one a lane");
+  LANISTA_CHECK(
+      step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
+      "a step needs hyper-parameters for every lane, and one batch or one a lane");
   for (const LaneHyper& each : step_input.hyper) check_hyper(each);
   RunContext<T> shared;
   const bool is_shared = step_input.batches.size() == 1;
@@ -145,7 +146,8 @@ void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span
         load_batch(run, workspace(thread), step_input.batches[i]);
       }
       const bool wants_gradient_norm = !chunk.wants_gradient_norm.empty() && chunk.wants_gradient_norm[i] != 0;
-      end.loss = train_one_lane(run, lane, chunk.communicator, wants_gradient_norm ? &end.squared_gradient_norm : nullptr);
+      end.loss =
+          train_one_lane(run, lane, chunk.communicator, wants_gradient_norm ? &end.squared_gradient_norm : nullptr);
       end.loss_sum += end.loss * static_cast<double>(run.batch);
       if (!std::isfinite(end.loss) && end.first_nonfinite_step < 0) end.first_nonfinite_step = step;
       ++end.steps;
@@ -155,20 +157,21 @@ void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span
   });
 }
 
-// Nothing can fail once the commit begins, so a lane has its step or is as it was.
+// Nothing can fail after the commit begins, so a lane has its whole step or none of it.
 template <class T>
-double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, ShardCommunicator* communicator, double* squared_norm) {
+double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, ShardCommunicator* communicator,
+                                      double* squared_norm) {
   double loss = 0;
-  LANISTA_CHECK(!stages_ || communicator == nullptr, "a step in stages is shared by samples too");
+  LANISTA_CHECK(!stages_ || communicator == nullptr, "a step in stages cannot be data-parallel too");
   if (stages_) {
     loss = sum_gradients(run, workspace_gradients(static_cast<int>(run.thread), 0), false);
     loss = batch_split_.is_whole() ? static_cast<double>(kernels_->mean(run.batch, stages_->losses()))
-                        : loss / static_cast<double>(run.batch);
+                                   : loss / static_cast<double>(run.batch);
   } else if (batch_split_.is_whole()) {
     for (const Run<T>& call : train_.calls) call(run);
     loss = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
   } else {
-    // Where a batch is too small for all of them, each does all of it.
+    // If the batch is too small for all ranks, each computes all of it.
     const bool is_shared = communicator != nullptr && batch_split_.num_used_shards(run.batch) >= communicator->width();
     T* const sum = workspace_gradients(static_cast<int>(run.thread), 0);
     loss = is_shared ? sum_gradients_across_ranks(*communicator, run, sum) : sum_gradients(run, sum, false);
@@ -177,7 +180,8 @@ double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, Sha
   if (options_.before_commit) options_.before_commit(lane);
   if (squared_norm != nullptr) {
     const auto* gradients = reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(MemorySpace::kGradient)]);
-    *squared_norm = nn::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients, *run.hyper, *kernels_);
+    *squared_norm =
+        nn::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients, *run.hyper, *kernels_);
   }
   commit_lane(run, lane);
   return loss;
@@ -185,7 +189,9 @@ double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, Sha
 
 template <class T>
 void LaneProgram<T>::commit_lane(const RunContext<T>& run, std::int64_t lane) {
-  const auto at = [&](MemorySpace space) { return reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(space)]); };
+  const auto at = [&](MemorySpace space) {
+    return reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(space)]);
+  };
   nn::commit(state_of(lane), at(MemorySpace::kGradient), at(MemorySpace::kNewBuffer), commit_, *run.hyper, *kernels_);
 }
 
@@ -210,7 +216,7 @@ void LaneProgram<T>::commit(std::int64_t lane, const LaneGradients& gradients, c
 
 template <class T>
 double LaneProgram<T>::squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
-                                       const LaneHyper& hyper) const {
+                                             const LaneHyper& hyper) const {
   return nn::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients.gradients<T>(), hyper, *kernels_);
 }
 
@@ -219,7 +225,9 @@ void LaneProgram<T>::profile_step(const Batch& batch, const LaneHyper& hyper, co
   RunContext<T> run = context(0, 0);
   run.hyper = &hyper;
   load_batch(run, workspace(0), batch);
-  if (!stages_) run = part_context(run, {.begin = 0, .size = std::min(batch.size, batch_split_.largest_part(options_.max_batch))}, 0);
+  if (!stages_)
+    run =
+        part_context(run, {.begin = 0, .size = std::min(batch.size, batch_split_.largest_part(options_.max_batch))}, 0);
   const auto each = [&](const std::vector<Run<T>>& calls) {
     for (const Run<T>& call : calls) {
       call(run);
@@ -243,15 +251,15 @@ void LaneProgram<T>::profile_step(const Batch& batch, const LaneHyper& hyper, co
   each(infer_.calls);
 }
 
-#define LANISTA_STEPS(T)                                                                                       \
-  template RunContext<T> LaneProgram<T>::context(std::int64_t, int) const;                                     \
-  template void LaneProgram<T>::load_features(RunContext<T>&, std::byte*, const Batch&) const;                 \
-  template void LaneProgram<T>::check_labels(const Batch&) const;                                              \
-  template std::int64_t LaneProgram<T>::step_count(std::int64_t) const;                                        \
-  template void LaneProgram<T>::run(const Chunk&, std::span<LaneResult>);                                         \
-  template double LaneProgram<T>::gradients(std::int64_t, const Batch&, std::int64_t, const LaneHyper&,        \
-                                            LaneGradients&, bool);                                             \
-  template void LaneProgram<T>::commit(std::int64_t, const LaneGradients&, const LaneHyper&);                  \
+#define LANISTA_STEPS(T)                                                                                             \
+  template RunContext<T> LaneProgram<T>::context(std::int64_t, int) const;                                           \
+  template void LaneProgram<T>::load_features(RunContext<T>&, std::byte*, const Batch&) const;                       \
+  template void LaneProgram<T>::check_labels(const Batch&) const;                                                    \
+  template std::int64_t LaneProgram<T>::step_count(std::int64_t) const;                                              \
+  template void LaneProgram<T>::run(const Chunk&, std::span<LaneResult>);                                            \
+  template double LaneProgram<T>::gradients(std::int64_t, const Batch&, std::int64_t, const LaneHyper&,              \
+                                            LaneGradients&, bool);                                                   \
+  template void LaneProgram<T>::commit(std::int64_t, const LaneGradients&, const LaneHyper&);                        \
   template double LaneProgram<T>::squared_gradient_norm(std::int64_t, const LaneGradients&, const LaneHyper&) const; \
   template void LaneProgram<T>::profile_step(const Batch&, const LaneHyper&, const std::function<void()>&);
 LANISTA_STEPS(float)

@@ -7,8 +7,8 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/program.h"
-#include "support/exec/program/test_models.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::nn {
 namespace {
@@ -43,17 +43,17 @@ struct LaneHistory {
 LaneHistory alone(const Derived& derived, const Trial& trial, Precision precision) {
   Program program = compile(derived, {.max_batch = 8, .precision = precision});
   program.initialise(0, trial.seed);
-  LaneHistory twin;
+  LaneHistory equal_run;
   for (std::uint64_t i = 0; i < std::size(kSizes); ++i) {
-    twin.losses.push_back(step_once(program, random_batch(derived, kSizes[i], i), trial.hyper));
+    equal_run.losses.push_back(step_once(program, random_batch(derived, kSizes[i], i), trial.hyper));
   }
-  twin.state = program.extract(0);
-  return twin;
+  equal_run.state = program.extract(0);
+  return equal_run;
 }
 
 // The trial in lane `at` of many. Lanes drop out and come back; every second step gives each lane a batch of its own.
-LaneHistory in_one_program(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes, std::int64_t at,
-                int threads = 1) {
+LaneHistory in_one_program(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes,
+                           std::int64_t at, int threads = 1) {
   Rng rng(static_cast<std::uint64_t>(100 * lanes + at));
   Program program =
       compile(derived, {.lanes = lanes, .max_batch = 8 + lanes, .threads = threads, .precision = precision});
@@ -63,7 +63,7 @@ LaneHistory in_one_program(const Derived& derived, const Trial& trial, Precision
     hyper.push_back(other.hyper);
     program.initialise(lane, other.seed);
   }
-  LaneHistory twin;
+  LaneHistory equal_run;
   const auto own = static_cast<std::size_t>(at);
   for (std::uint64_t i = 0; i < std::size(kSizes); ++i) {
     std::vector<std::uint8_t> active;
@@ -80,10 +80,10 @@ LaneHistory in_one_program(const Derived& derived, const Trial& trial, Precision
     }
     std::vector<double> loss(static_cast<std::size_t>(lanes));
     program.train_step(batches, hyper, active, loss);
-    twin.losses.push_back(loss[own]);
+    equal_run.losses.push_back(loss[own]);
   }
-  twin.state = program.extract(at);
-  return twin;
+  equal_run.state = program.extract(at);
+  return equal_run;
 }
 
 class Lanes : public ::testing::TestWithParam<TestModel> {};
@@ -101,7 +101,8 @@ TEST_P(Lanes, AreIndependentOfOtherLanes) {
     EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 2, 1) == wanted);
     EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 16, 11) == wanted);
     EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 16, 11, 3) == wanted);
-    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat64, 3, 2) == alone(derived, trial, Precision::kFloat64));
+    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat64, 3, 2) ==
+                alone(derived, trial, Precision::kFloat64));
   }
 }
 

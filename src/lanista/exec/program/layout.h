@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lanista/model/graph/shape.h"
 #include "lanista/exec/kernels/kernels.h"
+#include "lanista/model/graph/shape.h"
 
 namespace lanista::nn {
 

@@ -148,19 +148,19 @@ Port LoweredGraph::source(Port port) const {
 }
 
 LoweredGraph lower(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
-              const std::set<Port>& keep, const LoweringRules& rules) {
+                   const std::set<Port>& keep, const LoweringRules& rules) {
   LoweredGraph lowered;
   for (const graph::NodeId id : order) {
     const graph::Node& node = graph.node(id);
     const graph::OpDef* def = rules.ops.find(node.op);
     if (def != nullptr && def->role == graph::OpRole::kSource) continue;
     KernelCall call{.id = id,
-              .kernel = node.op,
-              .op = node.op,
-              .attrs = node.attrs,
-              .inputs = node.inputs,
-              .in_types = types.inputs(node),
-              .out_types = types.outputs(id)};
+                    .kernel = node.op,
+                    .op = node.op,
+                    .attrs = node.attrs,
+                    .inputs = node.inputs,
+                    .in_types = types.inputs(node),
+                    .out_types = types.outputs(id)};
     for (Port& port : call.inputs) port = lowered.source(port);
     if (def != nullptr && def->is_view && same_bytes(call)) {
       lowered.aliases[{id, 0}] = call.inputs[0];

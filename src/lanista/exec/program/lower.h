@@ -52,6 +52,6 @@ struct LoweredGraph {
 /// Lowers nodes to kernel calls with the same bits. Sources and views (graph::OpDef::is_view) get no call. A pair of
 /// calls becomes one where a fusion exists. `keep` are values that later code reads, which must exist.
 LoweredGraph lower(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
-              const std::set<graph::Port>& keep, const LoweringRules& rules);
+                   const std::set<graph::Port>& keep, const LoweringRules& rules);
 
 }  // namespace lanista::nn

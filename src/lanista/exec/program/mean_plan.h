@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "lanista/model/graph/shape.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/program/layout.h"
+#include "lanista/model/graph/shape.h"
 
 namespace lanista::nn {
 

@@ -18,7 +18,7 @@ bool any_nan(std::span<const double> row) {
   return std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); });
 }
 
-// Does the label's logit rank among the k largest? Ties count against the label's later rivals, as a stable sort would.
+// Whether the label's logit is among the k largest. A tie counts for the lower class index, as in a stable sort.
 bool within_top(std::span<const double> row, std::int64_t label, std::int64_t k) {
   const double own = row[static_cast<std::size_t>(label)];
   std::int64_t better = 0;
@@ -36,16 +36,16 @@ double of_class(const SampleSum& sum, std::span<const double> row, std::int32_t 
     case Of::kLogLoss:
       return any_nan(row) ? kNan : -Softmax(row).log_of(row[static_cast<std::size_t>(label)]);
     default:
-      LANISTA_CHECK(false, "a sum of numbers is asked of classes");
+      LANISTA_CHECK(false, "a metric of numbers is requested for classes");
       return kNan;
   }
 }
 
-// A probability p is in the bin of (b / 15, (b + 1) / 15].
+// Adds a row to the bin (b / 15, (b + 1) / 15] of its largest probability.
 void add_calibration(std::span<const double> row, bool right, std::vector<CalibrationBin>& bins) {
   const double probability = Softmax(row).largest_probability();
   const double place = std::ceil(probability * static_cast<double>(kCalibrationBins)) - 1;
-  // Where logits are infinite there is no probability; the sum says so.
+  // Infinite logits give no probability; then the sum is NaN.
   const double last = static_cast<double>(kCalibrationBins - 1);
   CalibrationBin& bin = bins[std::isnan(place) ? 0 : static_cast<std::size_t>(std::clamp(place, 0.0, last))];
   ++bin.rows;
@@ -64,7 +64,7 @@ double of_number(const SampleSum& sum, double prediction, double target) {
       return error >= 0 ? sum.number * error : (sum.number - 1) * error;
     }
     default:
-      LANISTA_CHECK(false, "a sum of classes is asked of numbers");
+      LANISTA_CHECK(false, "a metric of classes is requested for numbers");
       return kNan;
   }
 }
@@ -86,12 +86,12 @@ double of_labels(const SampleSum& sum, std::span<const double> logits, std::span
     case Of::kLabelLoss:
       return loss / width;
     default:
-      LANISTA_CHECK(false, "a sum of classes or numbers is asked of labels");
+      LANISTA_CHECK(false, "a metric of classes or numbers is requested for labels");
       return kNan;
   }
 }
 
-/// `samples` counts this one too.
+/// Adds one sample to a column; `samples` includes it.
 void add_column(double prediction, double target, std::int64_t samples, ErrorColumn& column) {
   const double error = target - prediction, away = target - column.target_mean;
   column.squared_errors += error * error;
@@ -196,10 +196,10 @@ void add_labels(const Metrics& requested, std::int64_t width, std::span<const do
 
 HostMetrics::HostMetrics(const Metrics& requested, std::int64_t width, kernels::Isa level)
     : requested_(requested), loss_(kernels::kernels<double>(level).loss(requested.loss)), width_(width) {
-  LANISTA_CHECK(loss_ != nullptr, "no kernel of loss " + requested.loss);
+  LANISTA_CHECK(loss_ != nullptr, "no kernel for loss " + requested.loss);
   const auto entries = static_cast<std::int64_t>(requested.unit.mean.size());
   LANISTA_CHECK((entries == 0 || entries == width) && requested.unit.scale.size() == requested.unit.mean.size(),
-                "a unit of " + std::to_string(entries) + " targets for " + std::to_string(width) + " predictions");
+                "a scaling of " + std::to_string(entries) + " targets for " + std::to_string(width) + " predictions");
 }
 
 void HostMetrics::add(std::span<const double> predictions, std::span<const std::int32_t> labels,

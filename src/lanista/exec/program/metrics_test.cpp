@@ -13,7 +13,7 @@ namespace lanista::nn {
 namespace {
 
 using Of = SampleSum::Of;
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Metrics, CountsTopRanksAndSumsLosses) {
   const Metrics requested{.loss = "cross_entropy", .sums = {{Of::kTop, 1}, {Of::kTop, 2}}};
@@ -26,7 +26,7 @@ TEST(Metrics, CountsTopRanksAndSumsLosses) {
   EXPECT_EQ(sums.samples, 4);
   EXPECT_EQ(sums.of, (std::vector<double>{2, 3}));
   EXPECT_EQ(sums.loss, 12);
-  EXPECT_TRUE(sums.confusion.empty() && sums.bins.empty() && sums.scores.empty()) << "nobody asked";
+  EXPECT_TRUE(sums.confusion.empty() && sums.bins.empty() && sums.scores.empty()) << "not requested";
 }
 
 TEST(Metrics, BreaksTiesTowardsTheLowerClass) {
@@ -42,14 +42,14 @@ TEST(Metrics, BreaksTiesTowardsTheLowerClass) {
 
 TEST(Metrics, CountsNanPredictionsAsWrong) {
   const Metrics requested{.loss = "cross_entropy",
-                      .sums = {{Of::kTop, 1}, {Of::kTop, 2}, {Of::kLogLoss, 0}},
-                      .confusion = true,
-                      .calibration = true,
-                      .scores = true};
+                          .sums = {{Of::kTop, 1}, {Of::kTop, 2}, {Of::kLogLoss, 0}},
+                          .confusion = true,
+                          .calibration = true,
+                          .scores = true};
   MetricSums sums;
 
-  add_classes(requested, 2, std::vector<double>{kNoNumber, 1, 0, 2}, std::vector<std::int32_t>{1, 1},
-              std::vector<double>{kNoNumber, 0}, sums);
+  add_classes(requested, 2, std::vector<double>{kNaN, 1, 0, 2}, std::vector<std::int32_t>{1, 1},
+              std::vector<double>{kNaN, 0}, sums);
 
   EXPECT_EQ(sums.of[0], 1);
   EXPECT_EQ(sums.of[1], 1);
@@ -98,8 +98,8 @@ TEST(Metrics, MeasuresAbsoluteErrorOfNumbers) {
   const Metrics requested{.loss = "mse", .sums = {{Of::kAbsoluteError, 0}}};
   MetricSums sums;
 
-  add_numbers(requested, 2, std::vector<double>{1, 2, 3, 4}, std::vector<float>{2, 2, 3, 0}, std::vector<double>{0.5, 8},
-              sums);
+  add_numbers(requested, 2, std::vector<double>{1, 2, 3, 4}, std::vector<float>{2, 2, 3, 0},
+              std::vector<double>{0.5, 8}, sums);
 
   EXPECT_EQ(sums.samples, 2);
   EXPECT_EQ(sums.of[0], 0.5 + 2.0);
@@ -128,7 +128,7 @@ TEST(Metrics, MeasuresRelativeErrorPinballAndColumnsOfNumbers) {
   EXPECT_EQ(sums.targets.size(), 4U);
   EXPECT_EQ(sums.num_nan, 0);
 
-  add_numbers(requested, 2, std::vector<double>{1, kNoNumber}, std::vector<float>{2, 0}, std::vector<double>{0}, sums);
+  add_numbers(requested, 2, std::vector<double>{1, kNaN}, std::vector<float>{2, 0}, std::vector<double>{0}, sums);
   EXPECT_EQ(sums.num_nan, 1);
   EXPECT_TRUE(std::isnan(sums.of[0]) && std::isnan(sums.of[1]) && std::isnan(sums.columns[1].squared_errors));
 }
@@ -139,9 +139,10 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 // Whatever the batches, the answer has the same bits.
 TEST(Metrics, CountsEachLabelByTruthAndPrediction) {
-  const Metrics requested{.loss = "bce", .sums = {{Of::kRightLabels, 0}, {Of::kAllLabels, 0}}, .labels = true, .confusion = true};
+  const Metrics requested{
+      .loss = "bce", .sums = {{Of::kRightLabels, 0}, {Of::kAllLabels, 0}}, .labels = true, .confusion = true};
   // Two labels; of the first one true and two false alarms, of the second one that is missed, and one row is lost.
-  const std::vector<double> logits{1, -1, /**/ 1, -1, /**/ 1, -1, /**/ -1, 0, /**/ kNoNumber, 5};
+  const std::vector<double> logits{1, -1, /**/ 1, -1, /**/ 1, -1, /**/ -1, 0, /**/ kNaN, 5};
   const std::vector<float> truth{1, 0, /**/ 0, 0, /**/ 0, 1, /**/ 0, 0, /**/ 0, 1};
   MetricSums sums;
 
@@ -149,7 +150,7 @@ TEST(Metrics, CountsEachLabelByTruthAndPrediction) {
 
   EXPECT_EQ(sums.samples, 5);
   EXPECT_EQ(sums.num_nan, 1);
-  EXPECT_EQ(sums.of, (std::vector<double>{1 + 0.5 + 0 + 1 + 0.5, 2})) << "what is no number is wrong, and 0 is no label";
+  EXPECT_EQ(sums.of, (std::vector<double>{1 + 0.5 + 0 + 1 + 0.5, 2})) << "NaN is wrong, and 0 is not a label";
   EXPECT_EQ(sums.confusion, (std::vector<std::int64_t>{1, 2, 0, 1, /**/ 3, 0, 1, 0})) << "truth, then prediction";
 }
 
@@ -218,7 +219,7 @@ struct TwoUnits {
   std::vector<float> targets;
 };
 
-TwoUnits drawn_in(const TargetScaling& unit, Rng rng, std::size_t rows) {
+TwoUnits random_in(const TargetScaling& unit, Rng rng, std::size_t rows) {
   TwoUnits out;
   for (std::size_t i = 0; i < rows * unit.mean.size(); ++i) {
     const std::size_t k = i % unit.mean.size();
@@ -233,13 +234,13 @@ TwoUnits drawn_in(const TargetScaling& unit, Rng rng, std::size_t rows) {
 TEST(HostMetrics, MeasuresLossInTrainingScaleAndErrorsInTargetScale) {
   const TargetScaling unit{.mean = {10'000, -3, 0}, .scale = {50'000, 0.125, 1}};
   const Metrics requested{.loss = "mse",
-                      .sums = {{Of::kAbsoluteError, 0}, {Of::kRelativeError, 0}, {Of::kPinball, 0.9}},
-                      .columns = true,
-                      .scores = true,
-                      .unit = unit};
+                          .sums = {{Of::kAbsoluteError, 0}, {Of::kRelativeError, 0}, {Of::kPinball, 0.9}},
+                          .columns = true,
+                          .scores = true,
+                          .unit = unit};
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::size_t rows = 1 + seed;
-    const TwoUnits numbers = drawn_in(unit, Rng(seed).split("units"), rows);
+    const TwoUnits numbers = random_in(unit, Rng(seed).split("units"), rows);
     std::vector<double> predictions = numbers.standard;
     unit.to_original(predictions);
     EXPECT_EQ(predictions, numbers.own);

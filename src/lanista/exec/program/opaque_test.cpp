@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::nn {

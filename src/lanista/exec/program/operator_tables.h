@@ -1,8 +1,8 @@
 #pragma once
 
-#include "lanista/model/graph/op.h"
 #include "lanista/exec/program/opaque.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::nn {
 

@@ -12,9 +12,9 @@ namespace lanista::nn {
 
 /// A value that a call reads or writes, as a plan shows it.
 struct PlanValue {
-  graph::Shape shape;  ///< in logical order
-  std::string layout;  ///< layout_name of its layout
-  std::string address;   ///< memory space and byte offset, e.g. "arena+256"
+  graph::Shape shape;   ///< in logical order
+  std::string layout;   ///< layout_name of its layout
+  std::string address;  ///< memory space and byte offset, e.g. "arena+256"
 };
 
 /// The values as text, e.g. "[N, 64] plain input+0, [64, 64] in_out parameter+0".

@@ -31,20 +31,20 @@ Result<Program> Program::compile(const step::InferenceStep& infer, const Program
   return compile(nullptr, infer, options);
 }
 
-// The machine, after a check of the lane's number.
+// Returns the executable after a check of the lane's index.
 Executable& Program::at(std::int64_t lane) const {
   LANISTA_CHECK(lane >= 0 && lane < lanes(), "lane " + std::to_string(lane) + " of " + std::to_string(lanes()));
   return *executable_;
 }
 
-// The same, after a check that the lane has a state.
+// Returns the executable after a check that the lane has a state.
 Executable& Program::with_state(std::int64_t lane) const {
   LANISTA_CHECK(at(lane).step_count(lane) >= 0, "lane " + std::to_string(lane) + " is empty");
   return *executable_;
 }
 
 Executable& Program::with_training() const {
-  LANISTA_CHECK(executable_->properties().trains, "the program was compiled to predict alone");
+  LANISTA_CHECK(executable_->properties().trains, "the program was compiled for predictions only");
   return *executable_;
 }
 
@@ -58,13 +58,16 @@ std::vector<PlanLine> Program::plan() const { return executable_->properties().p
 const StateFormat& Program::state_format() const { return *executable_->properties().state_format; }
 std::int64_t Program::prediction_size() const { return executable_->properties().prediction_size; }
 
-Result<void> Program::reserve_lanes(std::int64_t lanes) { return executable_->reserve_lanes(std::min(lanes, this->lanes())); }
+Result<void> Program::reserve_lanes(std::int64_t lanes) {
+  return executable_->reserve_lanes(std::min(lanes, this->lanes()));
+}
 
 Result<LaneState> Program::make_state(std::uint64_t trial_seed) const { return executable_->make_state(trial_seed); }
 
 void Program::attach(std::int64_t lane, LaneState&& state) {
   LANISTA_CHECK(at(lane).step_count(lane) < 0, "lane " + std::to_string(lane) + " is taken");
-  LANISTA_CHECK(state && state.state_format().digest() == state_format().digest(), "the state of another program's kind");
+  LANISTA_CHECK(state && state.state_format().digest() == state_format().digest(),
+                "the state has the format of another program");
   executable_->attach(lane, std::move(state));
 }
 
@@ -100,8 +103,10 @@ std::int64_t Program::step_count(std::int64_t lane) const { return with_state(la
 
 void Program::run(const Chunk& chunk, std::span<LaneResult> results) {
   const auto count = static_cast<std::size_t>(lanes());
-  LANISTA_CHECK(chunk.active.size() == count && results.size() == count, "a chunk wants masks and ends for every lane");
-  LANISTA_CHECK(chunk.wants_gradient_norm.empty() || chunk.wants_gradient_norm.size() == count, "a chunk watches every lane or none");
+  LANISTA_CHECK(chunk.active.size() == count && results.size() == count,
+                "a chunk needs a mask and a result for every lane");
+  LANISTA_CHECK(chunk.wants_gradient_norm.empty() || chunk.wants_gradient_norm.size() == count,
+                "a chunk requests gradient norms with one entry a lane or none");
   if (chunk.communicator != nullptr) {
     const std::int64_t width = chunk.communicator->width();
     LANISTA_CHECK(std::ranges::count_if(chunk.active, [](std::uint8_t each) { return each != 0; }) == 1,
@@ -115,7 +120,7 @@ void Program::run(const Chunk& chunk, std::span<LaneResult> results) {
 
 void Program::train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
                          std::span<const std::uint8_t> active, std::span<double> loss) {
-  LANISTA_CHECK(loss.size() == results_.size(), "a step wants losses for every lane");
+  LANISTA_CHECK(loss.size() == results_.size(), "a step needs a loss for every lane");
   const StepInput step_input{batches, hyper};
   std::ranges::fill(results_, LaneResult{});
   run({.steps = 1, .active = active, .step_input = [&step_input](std::int64_t) { return step_input; }}, results_);
@@ -134,25 +139,29 @@ Result<LaneGradients> Program::make_gradients() const { return with_training().m
 
 double Program::gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                           LaneGradients& out, bool add) {
-  LANISTA_CHECK(out && out.state_format().digest() == state_format().digest(), "gradients of another program's kind");
+  LANISTA_CHECK(out && out.state_format().digest() == state_format().digest(),
+                "the gradients have the format of another program");
   with_state(lane);
   return with_training().gradients(lane, batch, total, hyper, out, add);
 }
 
 void Program::commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) {
-  LANISTA_CHECK(gradients && gradients.state_format().digest() == state_format().digest(), "gradients of another program's kind");
+  LANISTA_CHECK(gradients && gradients.state_format().digest() == state_format().digest(),
+                "the gradients have the format of another program");
   with_state(lane);
   with_training().commit(lane, gradients, hyper);
 }
 
 void Program::renew_buffers(std::int64_t lane, const LaneGradients& from) {
-  LANISTA_CHECK(from && from.state_format().digest() == state_format().digest(), "gradients of another program's kind");
+  LANISTA_CHECK(from && from.state_format().digest() == state_format().digest(),
+                "the gradients have the format of another program");
   with_state(lane);
   with_training().renew_buffers(lane, from);
 }
 
 double Program::squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const {
-  LANISTA_CHECK(gradients && gradients.state_format().digest() == state_format().digest(), "gradients of another program's kind");
+  LANISTA_CHECK(gradients && gradients.state_format().digest() == state_format().digest(),
+                "the gradients have the format of another program");
   with_state(lane);
   return with_training().squared_gradient_norm(lane, gradients, hyper);
 }
@@ -172,8 +181,9 @@ void Program::evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes)
 
 void Program::losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) {
   with_state(lane);
-  LANISTA_CHECK(static_cast<std::int64_t>(out.size()) == batch.size,
-                "room for " + std::to_string(out.size()) + " losses of " + std::to_string(batch.size) + " samples");
+  LANISTA_CHECK(
+      static_cast<std::int64_t>(out.size()) == batch.size,
+      "an output of " + std::to_string(out.size()) + " losses for " + std::to_string(batch.size) + " samples");
   with_training().losses(lane, batch, label_smoothing, out);
 }
 

@@ -12,13 +12,13 @@
 #include "lanista/base/precision.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/exec/pipeline_parallel/stages.h"
+#include "lanista/exec/program/chunk.h"
 #include "lanista/exec/program/lane_gradients.h"
 #include "lanista/exec/program/lane_state.h"
 #include "lanista/exec/program/metrics.h"
 #include "lanista/exec/program/opaque.h"
 #include "lanista/exec/program/plan.h"
-#include "lanista/exec/pipeline_parallel/stages.h"
-#include "lanista/exec/program/chunk.h"
 #include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::nn {

@@ -136,7 +136,7 @@ TEST(Program, RejectsStatesThatDoNotFitAndStaysUnchanged) {
   EXPECT_EQ(refusal([](auto& state) { state[0].name = "n9.weight"; }),
             "state of a lane: tensor 'n1.weight' is missing");
   EXPECT_EQ(refusal([](auto& state) { state.emplace_back().name = "extra"; }),
-            "state of a lane: tensor 'extra' belongs to nothing here");
+            "state of a lane: tensor 'extra' is unknown to this program");
   EXPECT_EQ(refusal([](auto& state) { state.push_back(state[0]); }),
             "state of a lane: tensor 'n1.weight' stands twice");
   EXPECT_EQ(refusal([](auto& state) {

@@ -66,7 +66,6 @@ double f1_of_labels(std::span<const std::int64_t> counts, std::int64_t labels);
 /// Area under the ROC curve; NaN if a label is in no row or in all rows.
 double roc_auc_of_labels(std::span<const double> logits, std::span<const float> targets, std::int64_t labels);
 /// Average precision; a label without rows counts as 0.
-double average_precision_of_labels(std::span<const double> logits, std::span<const float> targets,
-                                   std::int64_t labels);
+double average_precision_of_labels(std::span<const double> logits, std::span<const float> targets, std::int64_t labels);
 
 }  // namespace lanista::nn

@@ -15,7 +15,7 @@ std::vector<Port> outputs(const KernelCall& call) {
   return ports;
 }
 
-// The planner reads graphs, and after lowering the calls are another graph than the step's.
+// The memory plan of the calls. The planner reads graphs, and after lowering the calls differ from the step's graph.
 template <class T>
 step::MemoryPlan plan(const LoweredGraph& lowered, const SectionInputs<T>& inputs) {
   graph::GraphBuilder builder;
@@ -39,8 +39,8 @@ step::MemoryPlan plan(const LoweredGraph& lowered, const SectionInputs<T>& input
   };
   const auto outputs_of = [&](graph::NodeId id) { return outputs(*calls.at(id)); };
   const auto in_place = [&](graph::NodeId id) { return inputs.table.find(calls.at(id)->kernel)->second.in_place; };
-  return step::plan_memory(std::move(builder).take(), order, {inputs.live_out.begin(), inputs.live_out.end()}, size, outputs_of,
-                           in_place);
+  return step::plan_memory(std::move(builder).take(), order, {inputs.live_out.begin(), inputs.live_out.end()}, size,
+                           outputs_of, in_place);
 }
 
 }  // namespace
@@ -63,12 +63,13 @@ Section<T> build_section(const LoweredGraph& lowered, const SectionInputs<T>& in
   Section<T> section;
   section.arena_bytes = memory.bytes;
   section.addresses = inputs.fixed_addresses;
-  for (const auto& [port, offset] : memory.offset) section.addresses.try_emplace(port, Address{MemorySpace::kArena, offset});
+  for (const auto& [port, offset] : memory.offset)
+    section.addresses.try_emplace(port, Address{MemorySpace::kArena, offset});
 
   const auto address = [&](Port port) {
     const auto found = section.addresses.find(port);
-    LANISTA_CHECK(found != section.addresses.end(), "value %" + std::to_string(port.node.value) + "." +
-                                                     std::to_string(port.slot) + " has no place in memory");
+    LANISTA_CHECK(found != section.addresses.end(),
+                  "value %" + std::to_string(port.node.value) + "." + std::to_string(port.slot) + " has no address");
     return found->second;
   };
   for (const KernelCall& call : lowered.calls) {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/model/graph/op.h"
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/exec/program/lower.h"
 #include "lanista/exec/program/plan.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::nn {
 
@@ -36,8 +36,8 @@ struct Section {
 template <class T>
 struct SectionInputs {
   std::map<graph::Port, Address> fixed_addresses;  ///< sources, and results outside the arena
-  std::map<graph::Port, Layout> layouts;  ///< layouts of state and gradients; other values have value_layout
-  std::set<graph::Port> live_out;         ///< results in the arena that are read after the last call
+  std::map<graph::Port, Layout> layouts;           ///< layouts of state and gradients; other values have value_layout
+  std::set<graph::Port> live_out;                  ///< results in the arena that are read after the last call
   const graph::OpTable& ops;
   const KernelTable<T>& table;
   const kernels::Kernels<T>& kernels;

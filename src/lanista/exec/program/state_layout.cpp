@@ -9,7 +9,7 @@
 namespace lanista::nn {
 namespace {
 
-// Runs grow as long as nothing lies between.
+// Appends a range, or extends the last one if it continues it.
 void append(std::vector<Range>& runs, const Range& range) {
   if (!runs.empty() && runs.back().begin + runs.back().count == range.begin) {
     runs.back().count += range.count;
@@ -55,8 +55,8 @@ class LayoutRequirements {
 }  // namespace
 
 Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const LoweredGraph& train_calls,
-                                  const step::InferenceStep& infer, const LoweredGraph& infer_calls,
-                                  const RequiredLayout& wanted) {
+                                      const step::InferenceStep& infer, const LoweredGraph& infer_calls,
+                                      const RequiredLayout& wanted) {
   const std::vector<step::StateTensor>& state = train != nullptr ? train->state : infer.state;
   LANISTA_CHECK(state.size() == infer.state.size(), "training and inference have different states");
   LayoutRequirements requirements(wanted);
@@ -68,7 +68,8 @@ Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const Low
     const step::StateTensor& tensor = state[i];
     LANISTA_CHECK(infer.state[i].name == tensor.name && infer.state[i].shape == tensor.shape,
                   "training and inference have different states at '" + tensor.name + "'");
-    StateTensorLayout item{.tensor = tensor, .range = {}, .layout = requirements.of(tensor.name), .to_layout = {}, .from_layout = {}};
+    StateTensorLayout item{
+        .tensor = tensor, .range = {}, .layout = requirements.of(tensor.name), .to_layout = {}, .from_layout = {}};
     item.to_layout = Reorder::to_layout(tensor.shape, item.layout);
     item.from_layout = Reorder::from_layout(tensor.shape, item.layout);
     std::int64_t& end = tensor.trained ? result.parameters : result.buffers;
@@ -80,7 +81,7 @@ Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const Low
   }
   if (train == nullptr) return result;
   const step::Optimizer* optimizer = step::find_optimizer(train->options.optimizer);
-  LANISTA_CHECK(optimizer != nullptr, "a step of no optimiser");
+  LANISTA_CHECK(optimizer != nullptr, "a step without optimiser");
   result.slots = optimizer->slots;
   return result;
 }

@@ -45,7 +45,7 @@ using RequiredLayout = std::function<Layout(const KernelCall&, std::size_t input
 /// `train_calls` and `infer_calls` are the lowered sections. `train` is null for a program that only predicts. Errors:
 /// kUnimplemented if two readers of a parameter require different layouts.
 Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const LoweredGraph& train_calls,
-                                  const step::InferenceStep& infer, const LoweredGraph& infer_calls,
-                                  const RequiredLayout& wanted);
+                                      const step::InferenceStep& infer, const LoweredGraph& infer_calls,
+                                      const RequiredLayout& wanted);
 
 }  // namespace lanista::nn

@@ -55,7 +55,7 @@ TEST(ThreadPool, SeparatesRounds) {
   for (int round = 0; round < 3000; ++round) {
     std::vector<int> done(rng.below(20));  // gone with the round
     pool.parallel_for(static_cast<std::int64_t>(done.size()),
-               [&done, round](int, std::int64_t task) { done[static_cast<std::size_t>(task)] += round; });
+                      [&done, round](int, std::int64_t task) { done[static_cast<std::size_t>(task)] += round; });
     EXPECT_EQ(std::count(done.begin(), done.end(), round), static_cast<std::int64_t>(done.size()));
     if (round % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all fall asleep
   }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/exec/program/torch_oracle.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/program/torch_oracle.h"
 
 namespace lanista::nn {
 namespace {

@@ -1,5 +1,5 @@
-// A trial that measures its gradient noise while it trains: measuring leaves no trace, what it measures is right, and
-// what it does about it is the same whatever lanes, chunks and resumptions there are, and played back.
+// A trial that measures its gradient noise: the measurement changes nothing and is right. Its effect is the same for
+// all lanes, chunks and resumptions, and in playback.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/tuning/tuner.h"
-#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
+#include "support/exec/train/train_to_end.h"
 
 namespace lanista::train {
 namespace {
@@ -48,7 +48,7 @@ void expect_same(const Trained& a, const Trained& b) {
   EXPECT_EQ(a.state.facts, b.state.facts);
 }
 
-/// The changes of batch that a trial told.
+/// The recorded changes of the batch.
 std::vector<study::Branch> changes(const Trained& trained) {
   std::vector<study::Branch> out;
   for (const study::Measurement& measurement : trained.measurements) {
@@ -128,8 +128,8 @@ double square_of(const std::vector<double>& all) {
   return sum;
 }
 
-// Weights stand still, so that every measurement is a draw of the same thing. Rows are drawn without putting back: the
-// estimate of |g|^2 is that of what the rows are a sample of, the trace over the rows below that of their own mean.
+// Weights are constant, so every measurement samples the same distribution. Rows are sampled without replacement: the
+// estimate of |g|^2 is that of the population, the trace below is that over the rows around their own mean.
 TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
   for (const std::int64_t from : {16, 64}) {
     TrainerInput input = adaptive_trial(from, from);
@@ -173,18 +173,18 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
     expect_near(sqr, square_of(mean) - trace / count);
     expect_near(var, trace / static_cast<double>(from));
 
-    // The gain of a batch is |g|^2 of first batches by that of its own: here of batches that are really drawn.
+    // The gain of a batch is |g|^2 of first batches / |g|^2 of its own, here from sampled batches.
     Rng rng(31);
     const auto mean_square = [&](std::int64_t batch) {
       double sum = 0;
-      constexpr int kDraws = 400;
-      for (int draw = 0; draw < kDraws; ++draw) {
+      constexpr int kSamples = 400;
+      for (int sample = 0; sample < kSamples; ++sample) {
         std::vector<double> g(kNumbers);
         for (std::int64_t i = 0; i < batch; ++i) {
           const auto& row = rows[static_cast<std::size_t>(rng.between(0, std::ssize(rows) - 1))];
           for (std::size_t k = 0; k < kNumbers; ++k) g[k] += row[k] / static_cast<double>(batch);
         }
-        sum += square_of(g) / kDraws;
+        sum += square_of(g) / kSamples;
       }
       return sum;
     };
@@ -196,7 +196,7 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
       EXPECT_NEAR(predicted, seen, 0.1 * seen) << scale * from;
       least = std::min(least, seen);
     }
-    EXPECT_LT(least, 0.5) << "larger batches are worth less, and it is told by how much";
+    EXPECT_LT(least, 0.5) << "larger batches gain less, by a known factor";
   }
 }
 
@@ -254,7 +254,7 @@ TEST(Adaptive, RecordsItsChangesAndContinuesWithThem) {
   EXPECT_EQ(run.recipe().batch, before);
 }
 
-// Runs that stand at different steps are measured in different updates of one group, in chunks of drawn sizes.
+// Runs at different steps are measured in different updates of one group, in chunks of random sizes.
 TEST(Adaptive, DoesNotDependOnOtherLanesOrChunks) {
   std::vector<TrainerInput> inputs;
   for (std::uint32_t i = 0; i < 4; ++i) {

@@ -53,8 +53,8 @@ Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool m
 
 /// Returns the targets as numbers: zeros and ones for classes.
 MatrixXd target_matrix(const Rows& rows, std::int64_t outputs) {
-  const auto count = rows.labels.empty() ? static_cast<Index>(rows.targets.size()) / outputs
-                                         : static_cast<Index>(rows.labels.size());
+  const auto count =
+      rows.labels.empty() ? static_cast<Index>(rows.targets.size()) / outputs : static_cast<Index>(rows.labels.size());
   MatrixXd out = MatrixXd::Zero(count, outputs);
   for (Index r = 0; r < count; ++r) {
     if (!rows.labels.empty()) {
@@ -208,8 +208,8 @@ namespace {
 constexpr std::ptrdiff_t kMaxBaselineFolds = 10;
 
 std::vector<study::Baseline> baselines_of_split(const data::Dataset& set, const std::string& loss,
-                                              const std::vector<std::string>& metrics,
-                                              std::span<const study::Metric> own) {
+                                                const std::vector<std::string>& metrics,
+                                                std::span<const study::Metric> own) {
   std::vector<study::Baseline> out;
   const std::int64_t outputs = set.spec().outputs();
   const double measured = static_cast<double>(set.rows(Part::kValidation).size() + set.rows(Part::kTest).size());

@@ -1,4 +1,4 @@
-// The baselines against what their definition says, worked out another way.
+// The baselines against their definition, computed in another way.
 #include "lanista/exec/train/baseline.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Case {
   bool multilabel = false;  ///< and they are labels
 };
 
-data::Dataset drawn_set(Rng rng, const Case& of) {
+data::Dataset sampled_set(Rng rng, const Case& of) {
   data::RawData raw;
   raw.spec.features.dims = {of.width};
   raw.spec.classes = of.classes;
@@ -39,7 +39,8 @@ data::Dataset drawn_set(Rng rng, const Case& of) {
     }
     if (of.classes > 0) {
       const double place = along + rng.normal() * 2;
-      raw.labels.push_back(static_cast<std::int32_t>(std::min<double>(static_cast<double>(of.classes - 1), std::max(0.0, std::floor(place + 1)))));
+      raw.labels.push_back(static_cast<std::int32_t>(
+          std::min<double>(static_cast<double>(of.classes - 1), std::max(0.0, std::floor(place + 1)))));
     } else {
       for (std::int64_t t = 0; t < of.targets; ++t) {
         const double target = along * static_cast<double>(t + 1) + rng.normal();
@@ -48,7 +49,8 @@ data::Dataset drawn_set(Rng rng, const Case& of) {
     }
   }
   data::Split split;
-  for (std::int64_t row = 0; row < of.rows; ++row) split[row % 4 < 2 ? 0 : static_cast<std::size_t>(row % 4 - 1)].push_back(row);
+  for (std::int64_t row = 0; row < of.rows; ++row)
+    split[row % 4 < 2 ? 0 : static_cast<std::size_t>(row % 4 - 1)].push_back(row);
   auto set = data::Dataset::make(std::move(raw), std::move(split), "auto", of.how);
   EXPECT_TRUE(set.ok()) << set.error().text();
   return *std::move(set);
@@ -151,25 +153,29 @@ double mean_over(const data::Dataset& set, Part part, const std::function<double
 TEST(Baselines, OfNumbersAreTheMeanAndLeastSquares) {
   Rng rng(1);
   for (int i = 0; i < 20; ++i) {
-    const data::Dataset set = drawn_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .targets = 1 + i % 3});
+    const data::Dataset set =
+        sampled_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .targets = 1 + i % 3});
     const auto found = baselines(set, "mse", {"mae"});
     ASSERT_EQ(found.size(), 2U);
     std::vector<double> mean(static_cast<std::size_t>(set.spec().target_size));
     for (const std::int64_t row : set.rows(Part::kTrain)) {
-      for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += answer_of(set, row)[k] / static_cast<double>(set.rows(Part::kTrain).size());
+      for (std::size_t k = 0; k < mean.size(); ++k)
+        mean[k] += answer_of(set, row)[k] / static_cast<double>(set.rows(Part::kTrain).size());
     }
     const Matrix linear = least_squares(set);
-    const auto error = [&](const std::vector<double>& said, std::int64_t row) {
+    const auto error = [&](const std::vector<double>& prediction, std::int64_t row) {
       double sum = 0;
-      for (std::size_t k = 0; k < said.size(); ++k) sum += std::fabs(said[k] - answer_of(set, row)[k]);
-      return sum / static_cast<double>(said.size());
+      for (std::size_t k = 0; k < prediction.size(); ++k) sum += std::fabs(prediction[k] - answer_of(set, row)[k]);
+      return sum / static_cast<double>(prediction.size());
     };
     for (const auto& [part, prefix] : {std::pair(Part::kValidation, "val_"), {Part::kTest, "test_"}}) {
       const std::string name = std::string(prefix) + "mae";
       EXPECT_EQ(found[0].name, "constant");
       EXPECT_NEAR(found[0].metrics.at(name), mean_over(set, part, [&](auto row) { return error(mean, row); }), 1e-10);
       EXPECT_EQ(found[1].name, "linear");
-      EXPECT_NEAR(found[1].metrics.at(name), mean_over(set, part, [&](auto row) { return error(predicted(linear, features_of(set, row)), row); }), 1e-10);
+      EXPECT_NEAR(found[1].metrics.at(name),
+                  mean_over(set, part, [&](auto row) { return error(predicted(linear, features_of(set, row)), row); }),
+                  1e-10);
     }
   }
 }
@@ -177,7 +183,8 @@ TEST(Baselines, OfNumbersAreTheMeanAndLeastSquares) {
 TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
   Rng rng(2);
   for (int i = 0; i < 10; ++i) {
-    const data::Dataset set = drawn_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .classes = 2 + i % 4});
+    const data::Dataset set =
+        sampled_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(6)), .classes = 2 + i % 4});
     const auto found = baselines(set, "cross_entropy", {"accuracy"});
     ASSERT_EQ(found.size(), 2U);
 
@@ -196,18 +203,21 @@ TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
 
     const Matrix linear = least_squares(set);
     const auto at_scale = [&](Part part, double scale) {
-      return mean_over(set, part, [&](auto row) { return cross_entropy(predicted(linear, features_of(set, row)), answer_of(set, row), scale); });
+      return mean_over(set, part, [&](auto row) {
+        return cross_entropy(predicted(linear, features_of(set, row)), answer_of(set, row), scale);
+      });
     };
     // The least training loss by halving intervals of a convex function.
     double low = 0, high = 1000;
     for (int step = 0; step < 200; ++step) {
       const double a = low + (high - low) / 3, b = high - (high - low) / 3;
-      (at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? high : low) = at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? b : a;
+      (at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? high : low) =
+          at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? b : a;
     }
     EXPECT_NEAR(found[1].metrics.at("val_loss"), at_scale(Part::kValidation, (low + high) / 2), 1e-6);
     const auto hit = [&](std::int64_t row) {
-      const auto said = predicted(linear, features_of(set, row));
-      return answer_of(set, row)[static_cast<std::size_t>(std::ranges::max_element(said) - said.begin())];
+      const auto prediction = predicted(linear, features_of(set, row));
+      return answer_of(set, row)[static_cast<std::size_t>(std::ranges::max_element(prediction) - prediction.begin())];
     };
     EXPECT_NEAR(found[1].metrics.at("test_accuracy"), mean_over(set, Part::kTest, hit), 1e-12);
   }
@@ -216,14 +226,16 @@ TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
 TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
   Rng rng(4);
   for (int i = 0; i < 10; ++i) {
-    const data::Dataset set = drawn_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(4)), .targets = 1 + i % 3, .multilabel = true});
+    const data::Dataset set = sampled_set(
+        rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(4)), .targets = 1 + i % 3, .multilabel = true});
     const auto found = baselines(set, "bce", {"accuracy"});
     ASSERT_EQ(found.size(), 2U);
     // The mean over labels of log(1 + e^-z), z on the side of the truth.
     const auto loss = [&](const std::vector<double>& logits, std::int64_t row) {
       const auto truth = answer_of(set, row);
       double sum = 0;
-      for (std::size_t k = 0; k < truth.size(); ++k) sum += std::log1p(std::exp(truth[k] == 1 ? -logits[k] : logits[k]));
+      for (std::size_t k = 0; k < truth.size(); ++k)
+        sum += std::log1p(std::exp(truth[k] == 1 ? -logits[k] : logits[k]));
       return sum / static_cast<double>(truth.size());
     };
     std::vector<double> odds(static_cast<std::size_t>(set.spec().target_size));
@@ -232,13 +244,14 @@ TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
       for (std::size_t k = 0; k < odds.size(); ++k) odds[k] += answer_of(set, row)[k];
     }
     for (double& share : odds) share = std::log(share / (rows - share));
-    EXPECT_NEAR(found[0].metrics.at("val_loss"), mean_over(set, Part::kValidation, [&](auto row) { return loss(odds, row); }), 1e-12);
+    EXPECT_NEAR(found[0].metrics.at("val_loss"),
+                mean_over(set, Part::kValidation, [&](auto row) { return loss(odds, row); }), 1e-12);
 
     const Matrix linear = least_squares(set);
     const auto scaled = [&](std::int64_t row, double scale) {
-      std::vector<double> said = predicted(linear, features_of(set, row));
-      for (double& z : said) z = scale * (z - 0.5);
-      return said;
+      std::vector<double> prediction = predicted(linear, features_of(set, row));
+      for (double& z : prediction) z = scale * (z - 0.5);
+      return prediction;
     };
     const auto at_scale = [&](Part part, double scale) {
       return mean_over(set, part, [&](auto row) { return loss(scaled(row, scale), row); });
@@ -246,15 +259,16 @@ TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
     double low = 0, high = 1000;
     for (int step = 0; step < 200; ++step) {
       const double a = low + (high - low) / 3, b = high - (high - low) / 3;
-      (at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? high : low) = at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? b : a;
+      (at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? high : low) =
+          at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? b : a;
     }
     EXPECT_NEAR(found[1].metrics.at("test_loss"), at_scale(Part::kTest, (low + high) / 2), 1e-6);
   }
 }
 
 TEST(Baselines, OmitTheLinearModelWhenItDoesNotFit) {
-  EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMaxFeatures + 1, .rows = 16}), "mse", {}).size(), 1U);
-  EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMaxFeatures, .rows = 16}), "mse", {}).size(), 2U);
+  EXPECT_EQ(baselines(sampled_set(Rng(3), {.width = kMaxFeatures + 1, .rows = 16}), "mse", {}).size(), 1U);
+  EXPECT_EQ(baselines(sampled_set(Rng(3), {.width = kMaxFeatures, .rows = 16}), "mse", {}).size(), 2U);
 }
 
 // As trials are: the loss in deviations, all else in the targets' own unit.
@@ -262,7 +276,7 @@ TEST(Baselines, OfStandardisedTargetsHaveTheirUnitInTheLossAlone) {
   const Case raw{.width = 3};
   Case standard = raw;
   standard.how = "standardize";
-  const data::Dataset one = drawn_set(Rng(8), raw), other = drawn_set(Rng(8), standard);
+  const data::Dataset one = sampled_set(Rng(8), raw), other = sampled_set(Rng(8), standard);
   const double scale = other.spec().target_normalization->scale[0];
   const auto plain = baselines(one, "mse", {"mae", "r2"}), seen = baselines(other, "mse", {"mae", "r2"});
   ASSERT_EQ(seen.size(), 2U);

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "lanista/base/result.h"
-#include "lanista/plan/goodput/goodput.h"
-#include "lanista/plan/goodput/noise_scale.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/plan/goodput/goodput.h"
+#include "lanista/plan/goodput/noise_scale.h"
 #include "lanista/search/study/config.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::train {
 

@@ -33,8 +33,7 @@ BatchAdapter adapter_of(std::int64_t from, std::int64_t most, const std::string&
   return *BatchAdapter::make(model(), ops(), recipe_of(from, most, rate));
 }
 
-/// Tells it of gradients of this size and noise, without any spread, so that its averages are these to a rounding
-/// error.
+/// Adds gradients of this size and noise without spread, so that the averages equal them up to rounding.
 void tell(BatchAdapter& adapter, double sqr, double var, std::int64_t from, std::int64_t rows, std::int64_t times) {
   const double of_row = var * static_cast<double>(from);  // trace of the covariance of a row's gradient
   for (std::int64_t i = 0; i < times; ++i) {
@@ -88,14 +87,14 @@ TEST(BatchAdapter, WaitsForMeasurementsThenFollowsTheNoise) {
   tell(adapter, 1, 100, 4, 4, 1);
   const auto rises = adapter.choose(4, 1000);
   ASSERT_TRUE(rises);
-  EXPECT_EQ(rises->batch, 16) << "four times the batch at hand at most";
+  EXPECT_EQ(rises->batch, 16) << "four times the size of the current batch at most";
   EXPECT_EQ(adapter.choose(4, 10)->batch, 8) << "no more than a pass has";
   tell(adapter, 1, 100, 4, 16, 60);
   const auto further = adapter.choose(16, 1000);
   ASSERT_TRUE(further);
   EXPECT_GT(further->batch, 16);
   EXPECT_FALSE(adapter.choose(further->batch, 1000));
-  // Gradients without noise: one row says as much as many.
+  // Gradients without noise: one row has the information of many.
   tell(adapter, 1, 1e-9, 4, 64, 3000);
   const auto falls = adapter.choose(64, 1000);
   ASSERT_TRUE(falls);
@@ -123,7 +122,7 @@ TEST(BatchAdapter, AppliesTheConfiguredRateRule) {
   EXPECT_EQ(factor("none"), 1);
 }
 
-// |g|^2 below nothing is what few measurements say of little.
+// Few measurements may give a negative |g|^2.
 TEST(BatchAdapter, BoundsTheGradientNormFromBelow) {
   for (const std::int64_t times : {1, 8, 20, 64, 500}) {
     BatchAdapter adapter = adapter_of(32, 512, "adascale");
@@ -136,7 +135,7 @@ TEST(BatchAdapter, BoundsTheGradientNormFromBelow) {
   }
   BatchAdapter adapter = adapter_of(32, 512);
   tell(adapter, 1, 3, 32, 32, 10);
-  EXPECT_EQ(adapter.gradient_stats(), adapter.noise().total()) << "what is told is taken";
+  EXPECT_EQ(adapter.gradient_stats(), adapter.noise().total()) << "the averages are used";
 }
 
 // Updates of any batch from any step on: the counting here goes one step at a time.
@@ -147,14 +146,15 @@ TEST(BatchAdapter, EndsChunksBeforeTheMeasuredUpdate) {
       std::int64_t unmeasured = 0;
       for (std::int64_t at = step;; at += stride, ++unmeasured) {
         bool meets = false;
-        for (std::int64_t s = at + 1; s <= at + stride; ++s) meets = meets || s % BatchAdapter::kStepsPerMeasurement == 0;
+        for (std::int64_t s = at + 1; s <= at + stride; ++s)
+          meets = meets || s % BatchAdapter::kStepsPerMeasurement == 0;
         EXPECT_EQ(adapter.is_measured(at, stride, 32 * stride), meets);
         if (meets) break;
       }
       EXPECT_EQ(BatchAdapter::max_updates_in_chunk(step, stride), std::max<std::int64_t>(1, unmeasured)) << step;
     }
   }
-  EXPECT_FALSE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 7)) << "too few rows to tell two gradients apart";
+  EXPECT_FALSE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 7)) << "too few rows for two gradients";
   EXPECT_TRUE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 8));
 }
 

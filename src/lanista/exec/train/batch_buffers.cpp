@@ -21,7 +21,7 @@ nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int
   const auto used = std::span(features_).first(rows.size() * width);
   data.gather_features(rows, used);
   nn::Batch batch = make_batch(data, rows, used);
-  // What is computed as it is read may be of any size, and dear.
+  // A streamed data set has no table: its rows are computed when they are read.
   if (!data.spec().stream) batch.table = &table_of(data);
   return batch;
 }
@@ -31,14 +31,14 @@ const nn::SampleTable& BatchBuffers::table_of(const data::Dataset& data) {
   if (table.identity != nullptr) return table;
   table.identity = &data;
   table.rows = data.spec().rows;
-  table.read = [&data, room = std::shared_ptr<BatchBuffers>(), numbers = std::vector<std::int64_t>()](
+  table.read = [&data, buffers = std::shared_ptr<BatchBuffers>(), numbers = std::vector<std::int64_t>()](
                    std::int64_t first, std::int64_t count) mutable {
-    if (room == nullptr || static_cast<std::int64_t>(room->batch_) < count) {
-      room = std::make_shared<BatchBuffers>(count, data.spec());
+    if (buffers == nullptr || static_cast<std::int64_t>(buffers->batch_) < count) {
+      buffers = std::make_shared<BatchBuffers>(count, data.spec());
     }
     numbers.resize(static_cast<std::size_t>(count));
     std::iota(numbers.begin(), numbers.end(), first);
-    return room->fill(data, numbers);
+    return buffers->fill(data, numbers);
   };
   return table;
 }
@@ -52,7 +52,7 @@ nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int
 }
 
 nn::Batch BatchBuffers::make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
-                                      std::span<const float> given_features) {
+                                   std::span<const float> given_features) {
   const auto& spec = data.spec();
   nn::Batch batch;
   batch.size = static_cast<std::int64_t>(rows.size());

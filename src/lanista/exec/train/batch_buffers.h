@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "lanista/io/data/augment.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/exec/program/metrics.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/io/data/augment.h"
+#include "lanista/io/data/dataset.h"
 
 namespace lanista::train {
 

@@ -14,13 +14,13 @@ Result<void> check_weights(std::span<const Tensor> weights, const nn::StateForma
                       found->bytes.size() == static_cast<std::size_t>(found->elements()) * element_size(type);
     if (fits) continue;
     return Error{Code::kDataLoss,
-                 "the weights kept of an earlier epoch " +
+                 "the stored weights of an earlier epoch " +
                      std::string(found == weights.end() ? "lack '" : "do not fit in '") + item.tensor.name + "'",
                  ""};
   }
   if (weights.size() == items.size()) return {};
   return Error{Code::kDataLoss,
-               "the weights kept of an earlier epoch are " + std::to_string(weights.size()) +
+               "the stored weights of an earlier epoch are " + std::to_string(weights.size()) +
                    " tensors; the model has " + std::to_string(items.size()),
                ""};
 }
@@ -47,8 +47,8 @@ std::vector<Tensor> BestEpochWeights::weights_to_save(std::int64_t step) const {
   return step_ < 0 || step_ == step ? std::vector<Tensor>() : weights_;
 }
 
-Result<BestEpochWeights::RestoredWeights> BestEpochWeights::find(std::span<const study::Measurement> measurements, std::int64_t step,
-                                         const TrainerState& state) const {
+Result<BestEpochWeights::RestoredWeights> BestEpochWeights::find(std::span<const study::Measurement> measurements,
+                                                                 std::int64_t step, const TrainerState& state) const {
   RestoredWeights found;
   if (!selects_best() || measurements.empty()) return found;
   const study::Measurement& best = measurements[study::selected_index(initial_selector_, measurements)];

@@ -9,10 +9,10 @@
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/exec/program/lane_state.h"
-#include "lanista/search/study/epoch_selection.h"
-#include "lanista/search/study/trial.h"
 #include "lanista/exec/train/lane_slots.h"
 #include "lanista/exec/train/start_weights.h"
+#include "lanista/search/study/epoch_selection.h"
+#include "lanista/search/study/trial.h"
 
 namespace lanista::train {
 

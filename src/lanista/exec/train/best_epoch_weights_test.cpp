@@ -7,10 +7,10 @@
 #include <array>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {

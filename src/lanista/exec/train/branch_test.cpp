@@ -1,15 +1,15 @@
-// A branch computes what its parent would compute, to the bit, and is nobody but itself.
+// A branch computes the bits that its parent would compute, and is otherwise independent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
-#include "support/exec/program/allocation_counter.h"
+#include "lanista/exec/train/lane_group.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/training_step.h"
-#include "lanista/exec/train/lane_group.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/program/allocation_counter.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -17,9 +17,8 @@ namespace {
 
 std::string random_model(Rng& rng) {
   static const std::array kMiddles{"relu(%2)", "dropout(%2, p=0.3)", "batch_norm(%2)", "gelu(%2)"};
-  const std::string first = rng.bernoulli(0.7)
-                                ? "%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
-                                : "%1 = conv2d(%0, out=2, kernel=[3,3])\n%2 = batch_norm(%1)\n";
+  const std::string first = rng.bernoulli(0.7) ? "%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
+                                               : "%1 = conv2d(%0, out=2, kernel=[3,3])\n%2 = batch_norm(%1)\n";
   return "%0 = input(shape=[1,8,8])\n" + first + "%3 = " + kMiddles[rng.below(kMiddles.size())] +
          "\n%4 = dropout(%3, p=0.2)\n%5 = flatten(%4)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n";
 }
@@ -46,7 +45,8 @@ TrainerInput random_trial(Rng rng, std::uint32_t id) {
   const std::array<study::PluginConfig, 5> selectors{
       study::PluginConfig{}, study::PluginConfig{"selective", {{"beta", 1}, {"warmup_epochs", 0}}},
       study::PluginConfig{"selective", {{"beta", 2}, {"stale", 2}, {"history", 400}, {"interrupt", 4}}},
-      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}}, study::PluginConfig{"random", {{"keep", 0.3}}}};
+      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}},
+      study::PluginConfig{"random", {{"keep", 0.3}}}};
   recipe.select = selectors[rng.split("selector").below(selectors.size())];
   return {.trial = TrialId{id},
           .model = *graph::parse(random_model(rng)),
@@ -162,7 +162,7 @@ TEST(Branch, HasNameSeedAndRecipeOfItsOwn) {
   }
 }
 
-// The twin is made from an input that says what the fork was told: other mini-batches, another rate.
+// The equivalent run has an input with the settings of the fork: other mini-batches, another rate.
 TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -177,8 +177,8 @@ TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
     other.recipe.lr = rng.uniform(0.001, 0.05);
     other.recipe.clip_norm = 0.5;
     if (rng.bernoulli(0.7)) other.data_seed = rng.next();
-    TrialRun twin = *TrialRun::create(other);
-    ASSERT_TRUE(twin.restore(before));
+    TrialRun equal_run = *TrialRun::create(other);
+    ASSERT_TRUE(equal_run.restore(before));
 
     TrialRun fork = *parent.fork({{"lr", other.recipe.lr}, {"clip_norm", 0.5}}, other.data_seed);
 
@@ -187,9 +187,9 @@ TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
     EXPECT_EQ(fork.data_seed(), other.data_seed);
     for (int i = 0; i < 20; ++i) {
       step(group, {&fork});
-      step(group, {&twin});
+      step(group, {&equal_run});
     }
-    EXPECT_TRUE(fork.save().tensors == twin.save().tensors);
+    EXPECT_TRUE(fork.save().tensors == equal_run.save().tensors);
     EXPECT_EQ(parent.recipe().lr, input.recipe.lr);
     EXPECT_EQ(parent.data_seed(), input.data_seed);
     EXPECT_TRUE(parent.save().tensors == before.tensors);
@@ -234,8 +234,7 @@ TEST(Branch, IsRefusedWhenItCannotContinue) {
   TrialRun parent = *TrialRun::create(input);
   TrainerInput child = input;
   child.trial = TrialId{4};
-  EXPECT_EQ(parent.branch(child).error().message,
-            "trial 4 cannot branch from trial 3: there is no state in memory");
+  EXPECT_EQ(parent.branch(child).error().message, "trial 4 cannot branch from trial 3: there is no state in memory");
   LaneGroup group = *LaneGroup::create(input, 1);
   ASSERT_TRUE(group.admit(parent));
   ASSERT_TRUE(parent.branch(child));
@@ -248,8 +247,7 @@ TEST(Branch, IsRefusedWhenItCannotContinue) {
   EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it has other data");
   other = child;
   other.start = std::make_shared<const StartWeights>();
-  EXPECT_EQ(parent.branch(other).error().message,
-            "trial 4 cannot branch from trial 3: it has a start of its own");
+  EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it has a start of its own");
 }
 
 }  // namespace

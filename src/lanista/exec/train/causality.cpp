@@ -12,7 +12,7 @@
 namespace lanista::train {
 namespace {
 
-/// Moves fresh weights a little: some begin as zeros, behind which a model would hide what it reads.
+/// Moves fresh weights a little: some begin as zeros, which would hide what a model reads.
 void perturb_weights(std::vector<Tensor>& state, Rng& rng) {
   const auto move = [&](auto elements) {
     for (auto& value : elements) value += static_cast<std::remove_reference_t<decltype(value)>>(0.1 * rng.normal());
@@ -25,7 +25,7 @@ void perturb_weights(std::vector<Tensor>& state, Rng& rng) {
 
 constexpr std::uint32_t kMaxDifferences = 64;
 
-/// From which token on two texts differ: from each but the first; of long texts from drawn ones, and from the last.
+/// Returns the tokens from which two texts differ: all but the first; for long texts sampled ones, and the last.
 std::vector<std::size_t> first_differences(std::size_t length, Rng& rng) {
   const auto all = static_cast<std::uint32_t>(length - 1);
   std::vector<std::size_t> out{length - 1};
@@ -37,16 +37,16 @@ std::vector<std::size_t> first_differences(std::size_t length, Rng& rng) {
 
 Error reads_ahead_error(std::int64_t position, std::int64_t token) {
   return {Code::kInvalidArgument,
-          "the model answers at position " + std::to_string(position) + " by the token of position " +
-              std::to_string(token) + ", which it is to predict or comes behind: with task=next_token no position " +
-              "may read a later one (attention wants causal=true)",
+          "the model answers at position " + std::to_string(position) + " from the token of position " +
+              std::to_string(token) + ", which it must predict or which is later: with task=next_token no position " +
+              "may read a later one (attention needs causal=true)",
           ""};
 }
 
 }  // namespace
 
 Result<void> check_causality(const step::InferenceStep& infer, const data::DataSpec& spec, nn::ProgramOptions options) {
-  if (spec.positions < 2 || spec.vocab < 2) return {};  // there is nothing later, or nothing that could differ
+  if (spec.positions < 2 || spec.vocab < 2) return {};  // no later token, or no other token
   options.lanes = options.threads = 1;
   options.shards = options.accumulate = 1;
   options.max_batch = 2;
@@ -70,9 +70,11 @@ Result<void> check_causality(const step::InferenceStep& infer, const data::DataS
     }
     std::vector<double> predictions(2 * length * width);
     const std::vector<std::int64_t> samples{0, 0};
-    program.predict(0, {.size = 2, .features = tokens, .labels = {}, .targets = {}, .sample_index = samples}, predictions);
+    program.predict(0, {.size = 2, .features = tokens, .labels = {}, .targets = {}, .sample_index = samples},
+                    predictions);
     for (std::size_t i = 0; i < part * width; ++i) {
-      const bool same = std::bit_cast<std::uint64_t>(predictions[i]) == std::bit_cast<std::uint64_t>(predictions[length * width + i]);
+      const bool same =
+          std::bit_cast<std::uint64_t>(predictions[i]) == std::bit_cast<std::uint64_t>(predictions[length * width + i]);
       if (!same) return reads_ahead_error(static_cast<std::int64_t>(i / width), static_cast<std::int64_t>(part));
     }
   }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "lanista/base/result.h"
-#include "lanista/io/data/spec.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/io/data/spec.h"
 #include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::train {

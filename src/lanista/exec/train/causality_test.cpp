@@ -8,11 +8,11 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/baseline.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {
@@ -74,7 +74,7 @@ TEST(Causality, RefusesModelsThatReadLaterTokens) {
        }) {
     const auto result = checked(begin + layers + end, spec);
     ASSERT_FALSE(result) << layers;
-    EXPECT_NE(result.error().message.find("by the token of position"), std::string::npos) << result.error().message;
+    EXPECT_NE(result.error().message.find("from the token of position"), std::string::npos) << result.error().message;
   }
   data::DataSpec one_label = spec;
   one_label.positions = 0;
@@ -110,7 +110,7 @@ TrainerInput text_input(const data::Dataset& data, const std::string& precision)
           .step_ops = &text_ops()};
 }
 
-// Trained, it beats the frequencies of tokens; what is told is what predictions come to by hand, token by token.
+// After training it beats the frequencies of tokens; its metrics equal those computed here token by token.
 TEST(NextTokens, AreLearntAndMeasuredTokenByToken) {
   const data::Dataset data = next_tokens();
   for (const std::string precision : {"float32", "float64"}) {
@@ -118,7 +118,7 @@ TEST(NextTokens, AreLearntAndMeasuredTokenByToken) {
     auto trainer = Trainer::create(input);
     ASSERT_TRUE(trainer) << trainer.error().text();
     while (trainer->epochs_done() < input.recipe.epochs) trainer->step();
-    const auto& told = trainer->measurements().back().metrics;
+    const auto& reported = trainer->measurements().back().metrics;
 
     const auto& rows = data.rows(data::Part::kValidation);
     const auto said = predict_part(input, trainer->save().tensors, data::Part::kValidation);
@@ -143,15 +143,15 @@ TEST(NextTokens, AreLearntAndMeasuredTokenByToken) {
     }
     const auto tokens = static_cast<double>(labels.size());
     const auto mean = static_cast<double>(loss / static_cast<long double>(tokens));
-    EXPECT_NEAR(told.at("val_loss"), mean, 1e-12);
-    EXPECT_NEAR(told.at("val_perplexity"), std::exp(mean), 1e-11);
-    EXPECT_DOUBLE_EQ(told.at("val_accuracy"), right / tokens);
-    EXPECT_DOUBLE_EQ(told.at("val_top3"), near / tokens);
+    EXPECT_NEAR(reported.at("val_loss"), mean, 1e-12);
+    EXPECT_NEAR(reported.at("val_perplexity"), std::exp(mean), 1e-11);
+    EXPECT_DOUBLE_EQ(reported.at("val_accuracy"), right / tokens);
+    EXPECT_DOUBLE_EQ(reported.at("val_top3"), near / tokens);
 
     const auto constant = baselines(data, "cross_entropy", {"accuracy", "perplexity"}, {});
     ASSERT_EQ(constant.size(), 1U);
-    EXPECT_GT(told.at("val_accuracy"), constant.front().metrics.at("val_accuracy") + 0.2);
-    EXPECT_LT(told.at("val_perplexity"), constant.front().metrics.at("val_perplexity") - 1);
+    EXPECT_GT(reported.at("val_accuracy"), constant.front().metrics.at("val_accuracy") + 0.2);
+    EXPECT_LT(reported.at("val_perplexity"), constant.front().metrics.at("val_perplexity") - 1);
     std::vector<double> share(7);
     std::vector<std::int32_t> seen(data.rows(data::Part::kTrain).size() * 8);
     data.gather_labels(data.rows(data::Part::kTrain), seen);

@@ -1,4 +1,4 @@
-// Shared memory of a wide session that another process spoils, or that another user planted.
+// Shared memory of a data-parallel session that another process overwrites, or that another user has created.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ TrainerInput small_trial() {
 
 /// Leads a trial to its end; `hook` runs after every step, with the session's file or null.
 TrainedWithHelpers train_as_guarded_leader(const TrainerInput& input, const std::string& path,
-                     const std::function<void(std::int64_t)>& hook) {
+                                           const std::function<void(std::int64_t)>& hook) {
   const kernels::FlushToZero as_workers;
   auto group = *LaneGroup::create(input, 1);
   auto run = *TrialRun::create(input);
@@ -117,7 +117,8 @@ std::vector<std::uint32_t> wrong_values(Rng& rng) {
 
 /// Trains with one helper while `corrupt` works on the file. `constantly`: in a thread, else after the step of that
 /// number.
-TrainedWithHelpers train_with_corruption(const TrainerInput& input, const std::function<void(FileCorrupter&)>& corrupt, std::int64_t step) {
+TrainedWithHelpers train_with_corruption(const TrainerInput& input, const std::function<void(FileCorrupter&)>& corrupt,
+                                         std::int64_t step) {
   const std::string path = new_session_path();
   std::atomic<bool> over = false;
   std::jthread helper([&] {
@@ -165,7 +166,7 @@ TEST(DataParallelGuard, GivesBitsOfTheTrialAloneWithCorruptWords) {
   EXPECT_GT(failed, 10);
 }
 
-// A mark that another process writes early cannot be told from a true one, so only the word of the rank is early here.
+// A stamp that another process writes early looks valid, so only the progress of the rank is early here.
 TEST(DataParallelGuard, IgnoresRoundsThatAreTooEarly) {
   const TrainerInput input = small_trial();
   const TrainedWithHelpers alone = train_as_guarded_leader(input, "", [](std::int64_t) {});
@@ -210,7 +211,7 @@ TEST(DataParallelGuard, ChecksTermsDespiteAValidChecksum) {
   }
   EXPECT_FALSE(seen([](EpochTerms& terms) { terms.slots[0] = 3; }).ok());
   const auto wider = [](EpochTerms& terms) { terms.width = 3, terms.slots[2] = 4; };  // than the program's two shards
-  EXPECT_EQ(seen(wider).error().message, "epoch 5 of a shared trial has the width 3; allowed: 2 to 2");
+  EXPECT_EQ(seen(wider).error().message, "epoch 5 of a data-parallel trial has the width 3; allowed: 2 to 2");
   EpochTerms unsigned_terms;
   EXPECT_NE(check_terms(unsigned_terms, program, 3, 0).error().message.find("do not match their checksum"),
             std::string::npos);
@@ -241,7 +242,7 @@ TEST(DataParallelGuard, RefusesForeignFilesAtOnce) {
   EXPECT_EQ(code(hard), Code::kFailedPrecondition);
   file(small, 0600, 100);
   EXPECT_EQ(code(small), Code::kDataLoss);
-  EXPECT_EQ(code("/dev/shm/lanista-of-nobody"), Code::kFailedPrecondition);  // the folder is everybody's
+  EXPECT_EQ(code("/dev/shm/lanista-of-nobody"), Code::kFailedPrecondition);  // the folder is not private
   if (::geteuid() == 0) {
     const std::string foreign = new_session_path();
     file(foreign, 0600, 1 << 16);
@@ -249,7 +250,7 @@ TEST(DataParallelGuard, RefusesForeignFilesAtOnce) {
     EXPECT_EQ(code(foreign), Code::kFailedPrecondition);
   }
 
-  // A leader replaces a planted link and never writes to what it names.
+  // A leader replaces a foreign link and never writes to its target.
   const auto group = *LaneGroup::create(input, 1);
   const auto state = []() -> Result<std::string> { return std::string(); };
   fs::create_symlink(outside, link + ".new");

@@ -28,7 +28,7 @@ struct flock file_lock_of(std::int64_t slot, short type) {
 }
 
 Error terms_error(std::uint32_t epoch, const std::string& what) {
-  return {Code::kDataLoss, "epoch " + std::to_string(epoch) + " of a shared trial has " + what, ""};
+  return {Code::kDataLoss, "epoch " + std::to_string(epoch) + " of a data-parallel trial has " + what, ""};
 }
 
 }  // namespace
@@ -40,39 +40,45 @@ std::uint64_t EpochTerms::compute_checksum() const {
   return hasher.finish().lo;
 }
 
-std::int64_t EpochTerms::send_buffers_offset() const { return round_up_to_line(static_cast<std::int64_t>(sizeof(Header))) + round_up_to_line(state_bytes); }
+std::int64_t EpochTerms::send_buffers_offset() const {
+  return round_up_to_line(static_cast<std::int64_t>(sizeof(Header))) + round_up_to_line(state_bytes);
+}
 
 std::int64_t send_buffer_bytes(const nn::Program& program) {
-  const std::int64_t num_accumulators = (program.shards() + 1) / 2;  // of a rank, at most
+  const std::int64_t num_accumulators = (program.shards() + 1) / 2;  // most of one rank
   return round_up_to_line(num_accumulators * program.shard_bytes()) + kStampBytes;
 }
 
-Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& program, std::int64_t slot, std::uint32_t epoch) {
-  if (terms.checksum != terms.compute_checksum() || terms.epoch != epoch) return terms_error(epoch, "terms that do not match their checksum");
+Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& program, std::int64_t slot,
+                                 std::uint32_t epoch) {
+  if (terms.checksum != terms.compute_checksum() || terms.epoch != epoch)
+    return terms_error(epoch, "terms that do not match their checksum");
   const std::int64_t most = std::min(program.shards(), static_cast<std::int64_t>(kMaxRanks));
   if (terms.width < 2 || terms.width > most) {
     return terms_error(epoch, "the width " + std::to_string(terms.width) + "; allowed: 2 to " + std::to_string(most));
   }
   const std::int64_t send_buffer_of = send_buffer_bytes(program);
   if (terms.send_buffer_bytes != send_buffer_of) {
-    return terms_error(epoch, "desks of " + std::to_string(terms.send_buffer_bytes) + " bytes; allowed: " + std::to_string(send_buffer_of));
+    return terms_error(epoch, "send buffers of " + std::to_string(terms.send_buffer_bytes) +
+                                  " bytes; allowed: " + std::to_string(send_buffer_of));
   }
   constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 48;
   if (terms.state_bytes < 0 || terms.state_bytes > kMaxStateBytes) {
     return terms_error(epoch, "a state of " + std::to_string(terms.state_bytes) + " bytes; allowed: 0 to " +
-                            std::to_string(kMaxStateBytes));
+                                  std::to_string(kMaxStateBytes));
   }
   std::array<bool, kMaxRanks> used{};
   std::int64_t own = 0;
   for (std::int64_t rank = 0; rank < terms.width; ++rank) {
     const std::uint32_t of_rank = terms.slots[static_cast<std::size_t>(rank)];
     if (of_rank >= kMaxRanks || (of_rank == 0) != (rank == 0) || std::exchange(used[of_rank], true)) {
-      return terms_error(epoch, "rank " + std::to_string(rank) + " in seat " + std::to_string(of_rank) +
-                              "; allowed: 0 for rank 0, else 1 to " + std::to_string(kMaxRanks - 1) + ", each once");
+      return terms_error(epoch, "rank " + std::to_string(rank) + " in slot " + std::to_string(of_rank) +
+                                    "; allowed: 0 for rank 0, else 1 to " + std::to_string(kMaxRanks - 1) +
+                                    ", each once");
     }
     if (of_rank == slot) own = rank;
   }
-  if (own == 0) return terms_error(epoch, "no rank in seat " + std::to_string(slot) + ", which takes part");
+  if (own == 0) return terms_error(epoch, "no rank in slot " + std::to_string(slot) + ", which takes part");
   return own;
 }
 
@@ -146,4 +152,4 @@ void SharedRegion::unmap() {
   bytes_ = 0;
 }
 
-}  // namespace lanista::train::wide
+}  // namespace lanista::train::data_parallel

@@ -111,4 +111,4 @@ void RankRounds::throw_peer_lost(std::int64_t other, const char* why) {
   throw nn::PeerLost("rank " + std::to_string(other) + " of a shared step" + why);
 }
 
-}  // namespace lanista::train::wide
+}  // namespace lanista::train::data_parallel

@@ -43,8 +43,9 @@ void DataParallelLeader::end(bool is_complete) {
   if (failed) remove_file();
 }
 
-Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& program, const std::function<Result<std::string>()>& state) {
-  LANISTA_CHECK(!rank_rounds_, "an epoch that is shared has not ended");
+Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& program,
+                                                         const std::function<Result<std::string>()>& state) {
+  LANISTA_CHECK(!rank_rounds_, "the last data-parallel epoch has not ended");
   const std::int64_t most = std::min(program.shards(), kMaxHelpers + 1) - 1;
   if (!region_) {
     // Helpers do not see the file before it is complete.
@@ -75,7 +76,7 @@ Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& prog
   terms.checksum = terms.compute_checksum();
   LANISTA_TRY(region_->grow(terms.bytes()));
   Header& header = region_->header();
-  header.epoch = 0;  // Whoever reads the terms meanwhile reads them in vain.
+  header.epoch = 0;  // terms that are read now are not used
   header.terms = terms;
   std::memcpy(region_->at(round_up_to_line(static_cast<std::int64_t>(sizeof(Header)))), bytes.data(), bytes.size());
   rank_rounds_ = std::make_unique<RankRounds>(*region_, terms, 0);
@@ -90,14 +91,15 @@ Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& prog
     if (slot.status.compare_exchange_strong(ready, joined_status(epoch_))) ++taken;
   }
   for (ProcessSlot& slot : header.slots) futex_wake_all(slot.status);
-  if (taken < terms.width) {  // one left just now: those who stayed are let go
+  if (taken < terms.width) {  // a helper has left: the others are released
     end(false);
     return nullptr;
   }
   return rank_rounds_.get();
 }
 
-DataParallelHelper::DataParallelHelper(std::unique_ptr<SharedRegion> region, std::int64_t slot) : region_(std::move(region)), slot_(slot) {}
+DataParallelHelper::DataParallelHelper(std::unique_ptr<SharedRegion> region, std::int64_t slot)
+    : region_(std::move(region)), slot_(slot) {}
 
 DataParallelHelper::~DataParallelHelper() {
   if (!rank_rounds_) return;
@@ -108,22 +110,23 @@ Result<std::unique_ptr<DataParallelHelper>> DataParallelHelper::join(const std::
   LANISTA_ASSIGN(const SessionPath location, open_session_folder(path));
   LANISTA_ASSIGN(auto region, SharedRegion::open(location.folder, location.name));
   LANISTA_TRY(region->map(static_cast<std::int64_t>(sizeof(Header))));
-  if (!region->is_held(0)) return Error{Code::kNotFound, "nobody leads here any more", path};
+  if (!region->is_held(0)) return Error{Code::kNotFound, "the session has no leader any more", path};
   for (std::int64_t slot = 1; slot <= DataParallelLeader::kMaxHelpers; ++slot) {
-    // A seat that somebody died in stays empty: the leader may be about to take it.
+    // The slot of a lost helper stays empty: the leader may be taking it now.
     if (!region->lock(slot)) continue;
     if (region->header().slots[static_cast<std::size_t>(slot)].status == kSlotEmpty) {
       return std::unique_ptr<DataParallelHelper>(new DataParallelHelper(std::move(region), slot));
     }
     region->unlock(slot);
   }
-  return Error{Code::kNotFound, "all seats are taken", path};
+  return Error{Code::kNotFound, "all slots of the session are taken", path};
 }
 
 nn::ShardCommunicator& DataParallelHelper::peers() { return *rank_rounds_; }
 bool DataParallelHelper::has_lost_peer() const { return rank_rounds_ && rank_rounds_->has_lost_peer(); }
 
-Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& program, const std::function<bool()>& should_stop) {
+Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& program,
+                                                            const std::function<bool()>& should_stop) {
   rank_rounds_.reset();
   SharedWord& word = region_->header().slots[static_cast<std::size_t>(slot_)].status;
   word = kSlotReady;
@@ -134,7 +137,7 @@ Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& p
     std::uint32_t ready = kSlotReady;
     if (word.compare_exchange_strong(ready, kSlotEmpty)) return std::optional<std::string>();
   }
-  // One copy of each number, which is checked and used. The leader may have begun an epoch without this seat meanwhile.
+  // One copy of each number is checked and used. The leader may have begun an epoch without this slot meanwhile.
   const std::uint32_t epoch = status - kSlotReady;
   const auto is_past = [&] { return region_->header().epoch.load() != epoch; };
   if (epoch == 0 || is_past()) return std::optional<std::string>();
@@ -142,7 +145,8 @@ Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& p
   if (is_past()) return std::optional<std::string>();
   LANISTA_ASSIGN(const std::int64_t rank, check_terms(terms, program, slot_, epoch));
   LANISTA_TRY(region_->map(terms.bytes()));
-  const auto* const at = reinterpret_cast<const char*>(region_->at(round_up_to_line(static_cast<std::int64_t>(sizeof(Header)))));
+  const auto* const at =
+      reinterpret_cast<const char*>(region_->at(round_up_to_line(static_cast<std::int64_t>(sizeof(Header)))));
   std::string state(at, static_cast<std::size_t>(terms.state_bytes));
   if (is_past()) return std::optional<std::string>();
   rank_rounds_ = std::make_unique<RankRounds>(*region_, terms, rank);

@@ -37,7 +37,10 @@ TEST(DataParallelSession, GivesTheBitsOfTheTrialAlone) {
       {
         std::vector<std::jthread> threads;
         for (int i = 0; i < helpers; ++i) {
-          threads.emplace_back([&] { train_as_helper(input, path, [&] { return over.load(); }, 1'000'000, [] {}); });
+          threads.emplace_back([&] {
+            train_as_helper(
+                input, path, [&] { return over.load(); }, 1'000'000, [] {});
+          });
         }
         together = train_as_leader(input, path, [](std::int64_t) {});
         over = true;
@@ -60,7 +63,10 @@ TEST(DataParallelSession, ContinuesWithoutHelpersThatLeave) {
     std::atomic<bool> over = false;
     TrainedWithHelpers together;
     {
-      const std::jthread helper([&] { train_as_helper(input, path, [&] { return over.load(); }, steps, [] {}); });
+      const std::jthread helper([&] {
+        train_as_helper(
+            input, path, [&] { return over.load(); }, steps, [] {});
+      });
       together = train_as_leader(input, path, [](std::int64_t) {});
       over = true;
     }
@@ -79,7 +85,8 @@ TEST(DataParallelSession, ContinuesWithoutHelpersThatDie) {
     const std::int64_t steps = rng.between(0, 19);
     const pid_t child = ::fork();
     if (child == 0) {
-      train_as_helper(input, path, [] { return ::getppid() == 1; }, steps, [] { ::kill(::getpid(), SIGKILL); });
+      train_as_helper(
+          input, path, [] { return ::getppid() == 1; }, steps, [] { ::kill(::getpid(), SIGKILL); });
       ::_exit(0);
     }
     const TrainedWithHelpers together = train_as_leader(input, path, [](std::int64_t) {});
@@ -115,7 +122,8 @@ TEST(DataParallelHelper, IsFreeAgainWhenTheLeaderDies) {
       ::waitpid(child, &status, 0);
       over = true;
     });
-    train_as_helper(input, path, [&] { return over.load(); }, 1'000'000, [] {});
+    train_as_helper(
+        input, path, [&] { return over.load(); }, 1'000'000, [] {});
     watch.join();
     EXPECT_TRUE(WIFSIGNALED(status));
     EXPECT_FALSE(DataParallelHelper::join(path).ok());

@@ -1,4 +1,4 @@
-// Epochs of so many steps, against a plain loop in double and against the same training in epochs of a pass.
+// Epochs of a fixed number of steps, against a plain loop in double and against epochs of one pass.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,22 +9,22 @@
 #include <optional>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/lane_group.h"
+#include "lanista/exec/train/trainer.h"
 #include "lanista/io/data/stratified_order.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 #include "lanista/search/tuning/tuner.h"
-#include "lanista/exec/train/lane_group.h"
 #include "support/exec/train/test_support.h"
-#include "lanista/exec/train/trainer.h"
 
 namespace lanista::train {
 namespace {
 
 const data::Dataset& blobs() {  // 50 rows to train on
-  static const data::Dataset set = *data::open(
-      {.source = "synthetic:blobs?rows=72&classes=3&features=4&seed=1", .augment = {}, .class_weights = {}}, ".",
-      real_file_system());
+  static const data::Dataset set =
+      *data::open({.source = "synthetic:blobs?rows=72&classes=3&features=4&seed=1", .augment = {}, .class_weights = {}},
+                  ".", real_file_system());
   return set;
 }
 
@@ -62,9 +62,8 @@ std::vector<double> values_of(const TrainerState& state, const std::string& name
   return {};
 }
 
-/// A softmax regression trained by plain gradient descent, a row after the other: rows come out of a queue that is
-/// filled anew when it is empty, and epochs are counted on the fingers. Where a schedule is played back, an update
-/// takes as many batches out of the queue as its setting says, one after the other, until something ends.
+/// A softmax regression by plain gradient descent, row by row. Rows come from a queue that is filled again when empty.
+/// In playback an update takes as many batches from the queue as its setting requires, until an epoch or a pass ends.
 class PlainLoop {
  public:
   PlainLoop(const TrainerInput& input, std::vector<double> weight, std::vector<double> bias)
@@ -118,7 +117,7 @@ class PlainLoop {
   std::vector<std::int64_t> ends;
 
  private:
-  /// What the settings that have begun say of this, the last of them; else `usual`.
+  /// The last value that the settings so far give for this; else `usual`.
   double setting(const char* name, double usual) const {
     const auto settings = input_.recipe.tune.options.find("settings");
     if (settings == input_.recipe.tune.options.end()) return usual;
@@ -260,7 +259,7 @@ void expect_trained_plainly(const TrainerInput& input, const TrialRun& run, Plai
 }
 
 /// Epochs of one step to three passes, in batches of one row to more than all, with whatever schedule.
-study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
+study::Recipe random_recipe(Rng& rng, std::int64_t batch) {
   study::Recipe recipe = plain_recipe();
   recipe.batch = batch;
   const std::int64_t pass = (50 + batch - 1) / batch;
@@ -277,16 +276,16 @@ study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
 
 /// Epochs that read a growing share of the rows.
 study::Recipe growing_recipe(Rng& rng, std::int64_t batch) {
-  study::Recipe recipe = drawn_recipe(rng, batch);
+  study::Recipe recipe = random_recipe(rng, batch);
   recipe.steps_per_epoch = recipe.steps = 0;
   recipe.epochs = rng.between(2, 7);
   recipe.all_rows_at = rng.between(2, recipe.epochs);
   return recipe;
 }
 
-/// Whose batches, and rates, change on the way, at any step; all may come to the same largest one.
+/// A recipe with changing batches and rates at any step; all reach the same largest batch.
 study::Recipe played_recipe(Rng& rng, std::int64_t batch) {
-  study::Recipe recipe = rng.bernoulli(0.8) ? drawn_recipe(rng, batch) : growing_recipe(rng, batch);
+  study::Recipe recipe = rng.bernoulli(0.8) ? random_recipe(rng, batch) : growing_recipe(rng, batch);
   std::vector<study::SettingAt> schedule;
   std::int64_t step = rng.between(0, 3);
   for (int i = 0; i < 4; ++i, step += rng.between(1, 12)) {
@@ -346,7 +345,7 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
   EXPECT_GT(inside_a_pass, seeds * 4 / 3);
 }
 
-TEST(EpochsInSteps, MatchAPlainLoop) { train_as_a_plain_loop(drawn_recipe, 150); }
+TEST(EpochsInSteps, MatchAPlainLoop) { train_as_a_plain_loop(random_recipe, 150); }
 TEST(EpochsInSteps, MatchAPlainLoopWhenBatchesGrow) { train_as_a_plain_loop(played_recipe, 100); }
 TEST(EpochsThatGrow, MatchAPlainLoop) { train_as_a_plain_loop(growing_recipe, 60); }
 
@@ -402,10 +401,10 @@ TEST(EpochsInSteps, OfOnePassMatchPlainEpochs) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     const TrainerInput plain = random_trial(Rng(seed));
-    TrainerInput said = plain;
-    said.recipe.steps_per_epoch = 5;
-    if (seed % 2 == 0) said.recipe.steps = 20;
-    auto one = *Trainer::create(plain), other = *Trainer::create(said);
+    TrainerInput explicit_input = plain;
+    explicit_input.recipe.steps_per_epoch = 5;
+    if (seed % 2 == 0) explicit_input.recipe.steps = 20;
+    auto one = *Trainer::create(plain), other = *Trainer::create(explicit_input);
     ASSERT_EQ(one.steps_per_epoch(), 5);
     for (int step = 0; step < 20; ++step) {
       ASSERT_EQ(one.step(), other.step()) << step;
@@ -415,7 +414,7 @@ TEST(EpochsInSteps, OfOnePassMatchPlainEpochs) {
   }
 }
 
-// However the steps are counted, they are the same; and whoever comes back at any of them goes on.
+// Any division into chunks gives the same steps, and a resumed run continues with the same bits.
 TEST(EpochsInSteps, SplitTheSameTrainingAnywhere) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

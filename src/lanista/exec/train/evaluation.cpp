@@ -18,7 +18,7 @@ using nn::MetricSums;
 using nn::SampleSum;
 using Value = std::function<double(const MetricSums& sums)>;
 
-/// What a metric is made of: the number in its name, how many numbers a prediction has, and what is asked of machines.
+/// The inputs of a metric: the number in its name, the size of a prediction, and the requested sums.
 struct MetricBuilder {
   nn::Metrics& requested;
   std::int64_t number;
@@ -41,13 +41,15 @@ struct MetricBuilder {
   }
   Value from_scores(double (*of)(std::span<const double>, std::span<const std::int32_t>, std::int64_t)) const {
     requested.scores = true;
-    return nan_unless_complete([of, classes = width](const MetricSums& sums) { return of(sums.scores, sums.labels, classes); });
+    return nan_unless_complete(
+        [of, classes = width](const MetricSums& sums) { return of(sums.scores, sums.labels, classes); });
   }
   Value from_label_scores(double (*of)(std::span<const double>, std::span<const float>, std::int64_t)) const {
     requested.scores = true;
-    return nan_unless_complete([of, labels = width](const MetricSums& sums) { return of(sums.scores, sums.targets, labels); });
+    return nan_unless_complete(
+        [of, labels = width](const MetricSums& sums) { return of(sums.scores, sums.targets, labels); });
   }
-  /// Of all samples or of none: a prediction that is not a number must not make a set look better by its absence.
+  /// Returns a value that is NaN if any prediction is NaN, so that missing predictions cannot improve it.
   static Value nan_unless_complete(Value of) {
     return [of = std::move(of)](const MetricSums& sums) {
       return sums.samples == 0 || sums.num_nan > 0 ? std::numeric_limits<double>::quiet_NaN() : of(sums);
@@ -56,14 +58,15 @@ struct MetricBuilder {
 };
 
 struct MetricEntry {
-  std::string_view name;  // of study::metrics()
+  std::string_view name;  // in study::metrics()
   Value (*value)(const MetricBuilder& builder);
 };
 
 using Of = SampleSum::Of;
 constexpr MetricEntry kMetricEntries[] = {
     {"accuracy", [](const MetricBuilder& builder) { return builder.mean(Of::kTop, 1); }},
-    {"top<k>", [](const MetricBuilder& builder) { return builder.mean(Of::kTop, static_cast<double>(builder.number)); }},
+    {"top<k>",
+     [](const MetricBuilder& builder) { return builder.mean(Of::kTop, static_cast<double>(builder.number)); }},
     {"balanced_accuracy", [](const MetricBuilder& builder) { return builder.from_confusion(nn::balanced_accuracy); }},
     {"f1_macro", [](const MetricBuilder& builder) { return builder.from_confusion(nn::f1_macro); }},
     {"log_loss", [](const MetricBuilder& builder) { return builder.mean(Of::kLogLoss, 0); }},
@@ -74,7 +77,8 @@ constexpr MetricEntry kMetricEntries[] = {
     {"calibration_error",
      [](const MetricBuilder& builder) {
        builder.requested.calibration = true;
-       return MetricBuilder::nan_unless_complete([](const MetricSums& sums) { return nn::calibration_error(sums.bins); });
+       return MetricBuilder::nan_unless_complete(
+           [](const MetricSums& sums) { return nn::calibration_error(sums.bins); });
      }},
     {"matthews", [](const MetricBuilder& builder) { return builder.from_confusion(nn::matthews); }},
     {"roc_auc", [](const MetricBuilder& builder) { return builder.from_scores(nn::roc_auc); }},
@@ -84,7 +88,10 @@ constexpr MetricEntry kMetricEntries[] = {
     {"rmse", [](const MetricBuilder& builder) { return builder.from_error_columns(nn::rmse); }},
     {"r2", [](const MetricBuilder& builder) { return builder.from_error_columns(nn::r2); }},
     {"mape", [](const MetricBuilder& builder) { return builder.mean(Of::kRelativeError, 0); }},
-    {"quantile<q>", [](const MetricBuilder& builder) { return builder.mean(Of::kPinball, static_cast<double>(builder.number) / 100); }},
+    {"quantile<q>",
+     [](const MetricBuilder& builder) {
+       return builder.mean(Of::kPinball, static_cast<double>(builder.number) / 100);
+     }},
 };
 
 constexpr MetricEntry kLabelMetricEntries[] = {
@@ -93,7 +100,8 @@ constexpr MetricEntry kLabelMetricEntries[] = {
     {"f1_macro", [](const MetricBuilder& builder) { return builder.from_confusion(nn::f1_of_labels); }},
     {"log_loss", [](const MetricBuilder& builder) { return builder.mean(Of::kLabelLoss, 0); }},
     {"roc_auc", [](const MetricBuilder& builder) { return builder.from_label_scores(nn::roc_auc_of_labels); }},
-    {"average_precision", [](const MetricBuilder& builder) { return builder.from_label_scores(nn::average_precision_of_labels); }},
+    {"average_precision",
+     [](const MetricBuilder& builder) { return builder.from_label_scores(nn::average_precision_of_labels); }},
 };
 
 Value value_of(const study::NamedMetric& named, nn::Metrics& requested, std::int64_t width) {
@@ -103,9 +111,10 @@ Value value_of(const study::NamedMetric& named, nn::Metrics& requested, std::int
       return compute({.width = width, .scores = sums.scores, .labels = sums.labels, .targets = sums.targets});
     });
   }
-  const std::span<const MetricEntry> entries = requested.labels ? std::span<const MetricEntry>(kLabelMetricEntries) : kMetricEntries;
+  const std::span<const MetricEntry> entries =
+      requested.labels ? std::span<const MetricEntry>(kLabelMetricEntries) : kMetricEntries;
   const auto entry = std::ranges::find(entries, named.metric.name, &MetricEntry::name);
-  LANISTA_CHECK(entry != entries.end(), "nobody computes metric " + named.metric.name);
+  LANISTA_CHECK(entry != entries.end(), "no function computes metric " + named.metric.name);
   return entry->value({requested, named.number, width});
 }
 
@@ -130,9 +139,10 @@ Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& 
                        std::span<const study::Metric> own, nn::TargetScaling unit)
     : requested_{.loss = loss, .unit = std::move(unit)} {
   const step::Loss* known = step::find_loss(loss);
-  LANISTA_CHECK(known != nullptr, "no loss " + loss);
+  LANISTA_CHECK(known != nullptr, "unknown loss " + loss);
   requested_.labels = known->kind == step::TargetKind::kMultilabel;
-  const auto targets = requested_.labels ? study::Targets::multilabel() : study::Targets(known->of_classes() ? width : 0);
+  const auto targets =
+      requested_.labels ? study::Targets::multilabel() : study::Targets(known->of_classes() ? width : 0);
   for (const std::string& name : metrics.empty() ? study::default_metrics(targets) : metrics) {
     const auto checked = study::check_metric(name, targets, own);
     LANISTA_CHECK(checked.ok(), checked.error().message);

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/io/data/spec.h"
 #include "lanista/exec/program/metrics.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/io/data/spec.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/metric.h"
 

@@ -6,19 +6,19 @@
 #include <cmath>
 #include <limits>
 
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {
 
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// What an evaluation says of predictions.
+/// Returns the values of an evaluation for predictions.
 std::map<std::string, double> measured(const Evaluation& evaluation, std::int64_t width,
                                        const std::vector<double>& predictions, const std::vector<std::int32_t>& labels,
                                        const std::vector<float>& targets) {
@@ -60,14 +60,13 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
       measured(Evaluation("bce", study::applicable_metrics(study::Targets::multilabel()), 3), 3, of_labels, {}, truth);
   const double right = std::log1p(std::exp(-2)), wrong = std::log1p(std::exp(2));
   const double loss = (7 * right + 2 * wrong) / 9;
-  const std::map<std::string, double> wanted_labels{
-      {"accuracy", 7.0 / 9},
-      {"average_precision", (0.5 + 5.0 / 6 + 1) / 3},
-      {"exact_match", 2.0 / 3},
-      {"f1_macro", (2.0 / 3 + 2.0 / 3 + 1) / 3},
-      {"log_loss", loss},
-      {"loss", loss},
-      {"roc_auc", (0.75 + 0.75 + 1) / 3}};
+  const std::map<std::string, double> wanted_labels{{"accuracy", 7.0 / 9},
+                                                    {"average_precision", (0.5 + 5.0 / 6 + 1) / 3},
+                                                    {"exact_match", 2.0 / 3},
+                                                    {"f1_macro", (2.0 / 3 + 2.0 / 3 + 1) / 3},
+                                                    {"log_loss", loss},
+                                                    {"loss", loss},
+                                                    {"roc_auc", (0.75 + 0.75 + 1) / 3}};
   ASSERT_EQ(labelled.size(), wanted_labels.size());
   for (const auto& [name, value] : wanted_labels) EXPECT_NEAR(labelled.at(name), value, 1e-12) << name;
 
@@ -81,7 +80,7 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
 
 TEST(Evaluation, IsNotImprovedByNanPredictions) {
   const auto two =
-      measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNoNumber, 2}, {0, 1, 0}, {});
+      measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNaN, 2}, {0, 1, 0}, {});
   for (const auto& [name, value] : two) {
     if (name == "accuracy") {
       EXPECT_DOUBLE_EQ(value, 2.0 / 3);
@@ -90,7 +89,7 @@ TEST(Evaluation, IsNotImprovedByNanPredictions) {
     }
   }
   const auto numbers =
-      measured(Evaluation("mse", study::applicable_metrics(0), 2), 2, {1, 2, 3, kNoNumber}, {}, {1, 2, 3, 4});
+      measured(Evaluation("mse", study::applicable_metrics(0), 2), 2, {1, 2, 3, kNaN}, {}, {1, 2, 3, 4});
   for (const auto& [name, value] : numbers) EXPECT_TRUE(std::isnan(value)) << name;
 }
 
@@ -102,7 +101,8 @@ TEST(Evaluation, HasThePerplexityOfItsLogLoss) {
 }
 
 TEST(Evaluation, OfNoSamplesIsNan) {
-  const Evaluation two("cross_entropy", study::applicable_metrics(2), 2), numbers("mse", study::applicable_metrics(0), 1);
+  const Evaluation two("cross_entropy", study::applicable_metrics(2), 2),
+      numbers("mse", study::applicable_metrics(0), 1);
   for (const auto& [name, value] : two.values({}, "test_")) EXPECT_TRUE(std::isnan(value)) << name;
   for (const auto& [name, value] : numbers.values({}, "test_")) EXPECT_TRUE(std::isnan(value)) << name;
   EXPECT_TRUE(two.values({}, "test_").contains("test_f1_macro"));
@@ -131,7 +131,7 @@ TEST(Evaluation, AcceptsCustomMetrics) {
       {.name = "net_gain", .targets = study::MetricTargets::kTwoClasses, .maximize = true, .compute = net_gain}};
   const Evaluation evaluation("cross_entropy", {"accuracy", "net_gain"}, 2, own);
   EXPECT_EQ(measured(evaluation, 2, {2, 0, 0, 2, 2, 0}, {0, 1, 1}, {}).at("net_gain"), 0);
-  EXPECT_TRUE(std::isnan(measured(evaluation, 2, {2, 0, 0, 2, 2, kNoNumber}, {0, 1, 1}, {}).at("net_gain")));
+  EXPECT_TRUE(std::isnan(measured(evaluation, 2, {2, 0, 0, 2, 2, kNaN}, {0, 1, 1}, {}).at("net_gain")));
 }
 
 TEST(Evaluation, GivesCustomMetricsTargetsInOriginalUnits) {

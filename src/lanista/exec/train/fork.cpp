@@ -20,7 +20,7 @@ TrainerState forked_state(TrainerState other, std::uint64_t trial_seed,
 }
 
 Result<TrainerState> own_or_forked_state(TrainerState state, TrialId from, std::uint64_t trial_seed,
-                                   const std::vector<study::Measurement>& measurements) {
+                                         const std::vector<study::Measurement>& measurements) {
   LANISTA_ASSIGN(const std::vector<study::Measurement> found, read_measurements(state.facts));
   if (found.empty() || found.front().trial != from) return state;
   return forked_state(std::move(state), trial_seed, measurements);

@@ -5,8 +5,8 @@
 
 #include "lanista/base/id.h"
 #include "lanista/base/result.h"
-#include "lanista/search/study/trial.h"
 #include "lanista/exec/train/start_weights.h"
+#include "lanista/search/study/trial.h"
 
 namespace lanista::train {
 
@@ -20,6 +20,6 @@ TrainerState forked_state(TrainerState other, std::uint64_t trial_seed,
 /// Returns the state from which a trial that forked from `from` resumes: its own state unchanged, or the other trial's
 /// state, forked. The state's measurements show which one it is. Errors: kDataLoss.
 Result<TrainerState> own_or_forked_state(TrainerState state, TrialId from, std::uint64_t trial_seed,
-                                   const std::vector<study::Measurement>& measurements);
+                                         const std::vector<study::Measurement>& measurements);
 
 }  // namespace lanista::train

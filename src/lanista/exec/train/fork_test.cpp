@@ -1,6 +1,5 @@
-// A trial that goes on from another's state computes what that other would have computed, to the bit: over all test
-// models of operators, optimisers, schedules and ways to select examples. Drawn cases every day; all of them with
-// LANISTA_WHOLE_CROSS=1.
+// A trial that forks from another's state computes the bits that the other would have computed, over all test models of
+// operators, optimisers, schedules and selections. Sampled cases by default; all of them with LANISTA_WHOLE_CROSS=1.
 #include "lanista/exec/train/fork.h"
 
 #include <gtest/gtest.h>
@@ -9,9 +8,9 @@
 #include <cstdlib>
 
 #include "lanista/base/rng.h"
-#include "support/exec/program/test_models.h"
-#include "lanista/model/autodiff/optimizer.h"
 #include "lanista/exec/train/lane_group.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "support/exec/program/test_models.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -103,8 +102,8 @@ bool step(LaneGroup& group, TrialRun& run) {
   return ends[0].failure.empty();
 }
 
-/// Of a fork at the end of an epoch, and of a branch in the middle of one. False: somebody failed.
-void expect_twins(const TrainerInput& input, std::uint64_t salt) {
+/// Compares a fork at the end of an epoch, and a branch within one. False: one of them failed.
+void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
   LaneGroup group = *LaneGroup::create(input, 1);
   TrialRun parent = *TrialRun::create(input);
   Rng rng(salt);
@@ -112,7 +111,7 @@ void expect_twins(const TrainerInput& input, std::uint64_t salt) {
   while (parent.epochs_done() < epochs) ASSERT_TRUE(step(group, parent));
   TrainerInput own = input;
   own.trial = TrialId{9};
-  std::vector<study::Measurement> before;  // what it measured as somebody else
+  std::vector<study::Measurement> before;  // measurements of the other trial
   for (const study::Measurement& each : parent.measurements()) {
     before.push_back({own.trial, each.epoch, each.step, {{"val_loss", rng.uniform()}}});
   }
@@ -135,7 +134,7 @@ void expect_twins(const TrainerInput& input, std::uint64_t salt) {
       ASSERT_TRUE(made) << made.error().text();
       branch.emplace(*std::move(made));
     }
-    if (i == rests_at) {  // it rests, and goes on from a state of its own
+    if (i == rests_at) {  // it pauses, and resumes from its own state
       TrialRun back = *TrialRun::create(own);
       auto saved = own_or_forked_state(child.save(), input.trial, own.trial_seed + 1, {});
       ASSERT_TRUE(saved && back.restore(*std::move(saved)));
@@ -152,7 +151,7 @@ void expect_twins(const TrainerInput& input, std::uint64_t salt) {
   for (std::size_t e = 0; e < child.measurements().size(); ++e) {
     const study::Measurement &mine = child.measurements()[e], &others = parent.measurements()[e];
     EXPECT_EQ(mine.trial, own.trial);
-    EXPECT_EQ(mine.step, others.step) << "the step counter goes on";
+    EXPECT_EQ(mine.step, others.step) << "the step counter continues";
     if (e < before.size()) {
       EXPECT_EQ(mine.metrics, before[e].metrics);
     } else {
@@ -185,7 +184,7 @@ TEST(Fork, MatchesSourceForTwoHundredStepsWithSameSettings) {
     for (const Case& c : chosen) {
       SCOPED_TRACE(models[m].name + " " + step::optimizers()[c.optimizer].name + " " + schedules()[c.schedule] +
                    " selector " + std::to_string(c.selector));
-      expect_twins(trial_of(c, derived, data), ++cases);
+      expect_equal_runs(trial_of(c, derived, data), ++cases);
       if (::testing::Test::HasFatalFailure()) return;
     }
   }

@@ -5,18 +5,19 @@
 #include <string>
 #include <utility>
 
-#include "lanista/model/graph/model_cut.h"
-#include "lanista/model/graph/infer.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/model_cut.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {
 
 constexpr std::int64_t kBatch = 64;
 
-/// The tensors of the prefix among those given, in dependency order. Errors: kInvalidArgument naming what is missing.
+/// Returns the prefix's tensors among the given ones, in dependency order. Errors: kInvalidArgument, naming the
+/// missing.
 Result<std::vector<Tensor>> weights_of(const graph::Graph& prefix, const FrozenModel& input) {
   LANISTA_ASSIGN(const auto wanted, graph::parameters(prefix, *input.step_ops));
   std::vector<Tensor> found;
@@ -30,7 +31,7 @@ Result<std::vector<Tensor>> weights_of(const graph::Graph& prefix, const FrozenM
   return found;
 }
 
-/// Only prediction is asked of the program.
+/// Compiles a program that predicts.
 Result<nn::Program> compile(const graph::Graph& prefix, std::span<const Tensor> weights, const FrozenModel& input) {
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(prefix, *input.step_ops));
   nn::ProgramOptions options;
@@ -61,7 +62,7 @@ struct FrozenPrefix::Impl {
   std::vector<Tensor> weights;
   Digest digest;
   nn::Program program;
-  std::mutex mutex = {};  // of the program
+  std::mutex mutex = {};  // protects the program
 
   void apply(std::span<const float> samples, std::span<float> out) {
     const auto from = static_cast<std::size_t>(input_shape.elements_per_sample());
@@ -95,8 +96,8 @@ Result<FrozenPrefix> FrozenPrefix::create(const FrozenModel& input) {
   };
   const graph::Shape input_shape = sample(types.at({prefix.nodes_of("input").front(), 0}).shape);
   const Digest digest = digest_of(prefix, weights);
-  return FrozenPrefix(std::make_shared<Impl>(std::move(cut.head), input_shape, sample(cut.value.shape), std::move(weights),
-                                             digest, std::move(program)));
+  return FrozenPrefix(std::make_shared<Impl>(std::move(cut.head), input_shape, sample(cut.value.shape),
+                                             std::move(weights), digest, std::move(program)));
 }
 
 Result<data::Dataset> FrozenPrefix::features(const data::Dataset& samples, data::StoredSamples keep,
@@ -104,11 +105,12 @@ Result<data::Dataset> FrozenPrefix::features(const data::Dataset& samples, data:
   const data::DataSpec& spec = samples.spec();
   if (spec.features.elements_per_sample() != impl_->input_shape.elements_per_sample()) {
     return Error{Code::kInvalidArgument,
-                 "the frozen part takes samples of shape " + impl_->input_shape.text() + ", those of data '" + spec.name +
-                     "' have " + spec.features.text(),
+                 "the frozen part needs samples of shape " + impl_->input_shape.text() + ", those of data '" +
+                     spec.name + "' have " + spec.features.text(),
                  ""};
   }
-  data::Transform transform{impl_->output_shape, impl_->digest, [impl = impl_](auto in, auto out) { impl->apply(in, out); }};
+  data::Transform transform{impl_->output_shape, impl_->digest,
+                            [impl = impl_](auto in, auto out) { impl->apply(in, out); }};
   return data::Dataset::transformed(samples, std::move(transform), keep, budget);
 }
 

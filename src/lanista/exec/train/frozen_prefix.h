@@ -9,11 +9,11 @@
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/exec/program/backend.h"
+#include "lanista/exec/program/opaque.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/exec/program/backend.h"
-#include "lanista/exec/program/opaque.h"
 
 namespace lanista::train {
 

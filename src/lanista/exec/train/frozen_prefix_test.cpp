@@ -6,12 +6,12 @@
 #include <array>
 #include <thread>
 
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/program/program.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/learning_rate.h"
-#include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/train/test_support.h"
 
 namespace lanista::train {
 namespace {
@@ -21,7 +21,6 @@ using data::StoredSamples;
 constexpr std::int64_t kBatch = 32;
 constexpr std::uint64_t kDataSeed = 12;
 constexpr std::int64_t kRoomy = std::int64_t{1} << 30;
-
 
 // A backbone with running statistics, and a head with random masks.
 const std::string kBackbone =

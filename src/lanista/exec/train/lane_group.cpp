@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/causality.h"
 #include "lanista/exec/train/evaluation.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::train {
 namespace {
 
-// What went wrong in a call, or nothing.
+// Returns the error text of a call; empty without an error.
 template <class Call>
 std::string failure_of(const Call& call) {
   try {
@@ -23,7 +23,7 @@ std::string failure_of(const Call& call) {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "an exception of no known kind";
+    return "an exception that is not a std::exception";
   }
 }
 
@@ -62,8 +62,8 @@ Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes
   return group;
 }
 
-std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
-                                nn::ShardCommunicator* communicator) {
+std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t max_updates,
+                                std::span<StepResult> results, nn::ShardCommunicator* communicator) {
   const std::int64_t steps = train_chunk(runs, max_updates, results, communicator);
   measure(runs, results);
   return steps;
@@ -76,11 +76,11 @@ StepResult LaneGroup::train_as_helper(TrialRun& run, std::int64_t max_updates, n
   return end;
 }
 
-std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
-                                    nn::ShardCommunicator* communicator) {
+std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates,
+                                    std::span<StepResult> results, nn::ShardCommunicator* communicator) {
   LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == results.size() && max_updates >= 1,
-                std::to_string(runs.size()) + " runs with " + std::to_string(results.size()) + " ends in a group of " +
-                    std::to_string(lanes()) + " lanes");
+                std::to_string(runs.size()) + " runs with " + std::to_string(results.size()) +
+                    " results in a group of " + std::to_string(lanes()) + " lanes");
   std::ranges::fill(results, StepResult{});
   std::ranges::fill(active_, std::uint8_t{0});
   std::int64_t steps = max_updates;
@@ -109,7 +109,7 @@ void LaneGroup::keep_only(std::span<TrialRun* const> runs) {
   slots_->evict_all_but(states_);
 }
 
-// Who takes part, and with whom: runs that stand at one place stay together to the end of the chunk.
+// Starts passes: runs at one data position share their order to the end of the chunk.
 void LaneGroup::begin_passes(std::span<TrialRun* const> runs, std::span<StepResult> results) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     TrialRun& run = *runs[i];
@@ -123,7 +123,7 @@ void LaneGroup::begin_passes(std::span<TrialRun* const> runs, std::span<StepResu
   }
 }
 
-// Those that select among the rows they read look at them first, in inference form, each with its own weights.
+// Lets runs with selection choose among the rows that they read, by losses in inference form with their own weights.
 void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepResult> results) {
   std::vector<std::int64_t> requested;
   std::vector<double> losses;
@@ -133,11 +133,12 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepResult> re
     results[i].failure = failure_of([&] {
       const auto rows = run.rows(0);
       requested.clear();
-      for (const std::size_t place : run.selection_.requested_positions(run.data_position(), rows)) requested.push_back(rows[place]);
+      for (const std::size_t place : run.selection_.requested_positions(run.data_position(), rows))
+        requested.push_back(rows[place]);
       losses.resize(requested.size());
       if (!requested.empty()) {
-        slots_->program().losses(run.state_.lane(), read_batch(run, requested, buffers_[0]), run.setting().label_smoothing,
-                                 losses);
+        slots_->program().losses(run.state_.lane(), read_batch(run, requested, buffers_[0]),
+                                 run.setting().label_smoothing, losses);
       }
       run.selection_.add_batch(run.data_position(), rows, losses);
     });
@@ -145,7 +146,7 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepResult> re
   }
 }
 
-// Those whose noise this update tells have the gradient of its first rows first, at the weights of the update's own.
+// Computes the gradient of the first rows for runs with a measured update, at the weights before that update.
 void LaneGroup::measure_gradient_noise(std::span<TrialRun* const> runs, std::span<StepResult> results) {
   std::ranges::fill(wants_gradient_norm_, std::uint8_t{0});
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -164,19 +165,19 @@ void LaneGroup::measure_gradient_noise(std::span<TrialRun* const> runs, std::spa
   }
 }
 
-// Room for gradients that update nothing.
+// Returns memory for gradients that update nothing.
 nn::LaneGradients& LaneGroup::scratch_gradients() {
   if (!scratch_gradients_) {
-    auto room = slots_->program().make_gradients();
-    if (!room) throw std::bad_alloc();
-    scratch_gradients_ = *std::move(room);
+    auto made = slots_->program().make_gradients();
+    if (!made) throw std::bad_alloc();
+    scratch_gradients_ = *std::move(made);
   }
   return scratch_gradients_;
 }
 
-// What these lanes do in the update that comes after so many others.
+// Returns the input of the update that is `ahead` updates after the next.
 nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
-                                std::span<const std::uint8_t> lanes) {
+                                 std::span<const std::uint8_t> lanes) {
   std::size_t num_batches = 0;
   bool is_shared = !runs.empty();
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -197,20 +198,19 @@ nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t a
   return {is_shared ? batches.subspan(lane_of(*runs[0]), 1) : batches, hyper_};
 }
 
-nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows,
-                                BatchBuffers& buffers) const {
+nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const {
   const data::Dataset& data = *run.input().data;
   if (run.prepared_) {
     const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
     const auto begin = static_cast<std::size_t>(rows.data() - run.order_->data());
     return buffers.make_batch(data, rows,
-                                 std::span(run.prepared_->features).subspan(begin * width, rows.size() * width));
+                              std::span(run.prepared_->features).subspan(begin * width, rows.size() * width));
   }
   if (run.definition_->augmenter.empty()) return buffers.fill(data, rows);
   return buffers.fill(data, rows, run.definition_->augmenter, run.data_seed_, run.pass());
 }
 
-// Steps of the active lanes. A lane that threw has its next step once more, alone, and then waits for the next chunk.
+// Trains the active lanes. A lane that threw repeats its step once alone, and then waits for the next chunk.
 void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepResult> results,
                       nn::ShardCommunicator* communicator) {
   nn::Program& program = slots_->program();
@@ -224,7 +224,7 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
         .communicator = with,
         .wants_gradient_norm = wants_gradient_norm_};
   };
-  // Who has nothing to train on yet has its step without the machine; who cannot take part is no rank.
+  // A run without a full batch counts its step without the program; it is no rank.
   std::vector<std::uint8_t> trains = active_;
   for (const TrialRun* run : runs) {
     if (run->selection_ && run->selection_.batch().empty()) trains[lane_of(*run)] = 0;
@@ -249,15 +249,17 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
       if (before.first_nonfinite_step >= 0) end.first_nonfinite_step = before.first_nonfinite_step;
       end.steps += before.steps;
     }
-    if (end.first_nonfinite_step >= 0) results[i].first_nonfinite_step = runs[i]->step_ + runs[i]->steps_of(end.first_nonfinite_step);
-    if (wants_gradient_norm_[lane] != 0 && end.steps > 0) runs[i]->record_gradient_noise(small_squares_[lane], end.squared_gradient_norm);
+    if (end.first_nonfinite_step >= 0)
+      results[i].first_nonfinite_step = runs[i]->step_ + runs[i]->steps_of(end.first_nonfinite_step);
+    if (wants_gradient_norm_[lane] != 0 && end.steps > 0)
+      runs[i]->record_gradient_noise(small_squares_[lane], end.squared_gradient_norm);
     const bool at_the_end = runs[i]->count_steps(end);
     results[i].epoch_ended = at_the_end && results[i].failure.empty();
   }
 }
 
-// Batch norm's running statistics come from what was trained on, or behind a start still from another model;
-// predictions meet all rows. Training never reads them.
+// Renews the running statistics of batch norm over all rows. They come from selected rows, or from another model, but
+// predictions use all rows. Training does not read them.
 void LaneGroup::recalibrate(TrialRun& run) {
   nn::Program& program = slots_->program();
   if (run.recalibration() == 0 || program.state_format().layout().renewed.empty()) return;
@@ -274,7 +276,7 @@ void LaneGroup::recalibrate(TrialRun& run) {
 
 Result<std::map<std::string, double>> LaneGroup::measure_copy(const TrialRun& run) {
   LANISTA_ASSIGN(TrialRun copy, run.copy_with_state());
-  copy.order_ = run.order_;  // rows that statistics are renewed by
+  copy.order_ = run.order_;  // rows for the statistics
   copy.order_pass_ = run.order_pass_;
   std::map<std::string, double> metrics;
   const std::string failure = failure_of([&] {
@@ -299,7 +301,7 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepResult> r
     if (results[i].epoch_ended) ended.push_back(runs[i]);
   }
   if (ended.empty()) return;
-  // Lanes read the same rows together; folds have rows of their own.
+  // Lanes with the same rows are measured together; folds have rows of their own.
   std::vector<std::map<std::string, double>> metrics(ended.size());
   const auto failure = failure_of([&] {
     std::vector<std::uint8_t> measured(ended.size(), 0);
@@ -322,7 +324,7 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepResult> r
     if (!results[i].epoch_ended) continue;
     TrialRun& run = *runs[i];
     const std::size_t place = next++;
-    // One of them may have thrown: each for itself, then.
+    // One of them may have thrown: measure each alone.
     if (!failure.empty()) {
       results[i].failure = failure_of([&] { metrics[place] = evaluate(run, data::Part::kValidation, "val_"); });
       results[i].epoch_ended = results[i].failure.empty();

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/exec/train/batch_buffers.h"
 #include "lanista/exec/train/lane_slots.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/io/data/dataset.h"
 
 namespace lanista::train {
 
@@ -80,6 +80,7 @@ class LaneGroup {
   bool holds(const TrialRun& run) const { return run.state_.is_in(*slots_); }
   /// Moves the states of all runs but these out of their lanes, to host memory.
   void keep_only(std::span<TrialRun* const> runs);
+
  private:
   LaneGroup(const TrainerInput& like, nn::Program program);
   void assign_lanes(std::span<TrialRun* const> runs);

@@ -8,11 +8,11 @@
 #include <stdexcept>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/ops/op_rules.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
-#include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
+#include "support/exec/train/test_support.h"
 
 namespace lanista::train {
 namespace {

@@ -10,11 +10,11 @@
 #include <optional>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
-#include "support/exec/program/counting_backend.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/program/counting_backend.h"
 
 namespace lanista::train {
 namespace {
@@ -25,7 +25,7 @@ using Attached = std::map<std::uint64_t, std::int64_t>;
 
 class LaneSlotsTest : public ::testing::Test {
  protected:
-  /// A trial whose seed is its number.
+  /// A trial with its number as seed.
   TrainerInput input(std::uint32_t id) {
     study::Recipe recipe;
     recipe.loss = "cross_entropy";
@@ -57,7 +57,7 @@ class LaneSlotsTest : public ::testing::Test {
     for (const StepResult& end : ends) ASSERT_EQ(end.failure, "");
   }
 
-  /// The tensors of a trial after so many steps, by nobody who has seats, without what makes a branch another trial.
+  /// The tensors of a trial after some steps without slots, without what makes a branch another trial.
   std::vector<Tensor> alone(std::uint32_t id, std::int64_t steps) {
     TrainerInput plain = input(id);
     plain.budget = nullptr;
@@ -94,7 +94,7 @@ TEST_F(LaneSlotsTest, AttachEachStateOnceForAllEpochs) {
 
   group.reset();
 
-  EXPECT_EQ(backend_.counts().detached, (Attached{{1, 1}, {2, 1}, {3, 1}})) << "they came home";
+  EXPECT_EQ(backend_.counts().detached, (Attached{{1, 1}, {2, 1}, {3, 1}})) << "they are on the host again";
   for (std::uint32_t id = 1; id <= 3; ++id) {
     const TrainerState now = runs[id - 1].save();
     EXPECT_TRUE(now.tensors == saved[id - 1].tensors);
@@ -131,7 +131,7 @@ TEST_F(LaneSlotsTest, EvictOnlyAsManyAsNeeded) {
   EXPECT_TRUE(group.holds(b));
   EXPECT_FALSE(group.holds(a) || group.holds(c));
   ASSERT_TRUE(b.restore(b.save()));
-  EXPECT_FALSE(group.holds(b)) << "its state is written at home";
+  EXPECT_FALSE(group.holds(b)) << "its state is written on the host";
   b.release_lane();  // which it has not
   advance(group, {&a, &b, &c}, 3);
   for (auto* each : {&a, &b, &c}) EXPECT_TRUE(nameless(each->save()) == alone(each->trial().value, 5));
@@ -145,20 +145,20 @@ TEST_F(LaneSlotsTest, PlaceABranchInAnEmptyLane) {
   child.trial = TrialId{8};
   child.trial_seed = 8;
 
-  TrialRun beside = *parent.branch(child);
+  TrialRun clone = *parent.branch(child);
   child.trial = TrialId{9};
   child.trial_seed = 9;
   TrialRun on_host = *parent.branch(child);
 
-  EXPECT_TRUE(group.holds(beside));
+  EXPECT_TRUE(group.holds(clone));
   EXPECT_FALSE(group.holds(on_host)) << "there was no lane left";
   EXPECT_EQ(backend_.counts().clones, 1);
-  EXPECT_EQ(elements_of<std::int64_t>(beside.save().tensors.back())[0], 8);
+  EXPECT_EQ(elements_of<std::int64_t>(clone.save().tensors.back())[0], 8);
   EXPECT_EQ(elements_of<std::int64_t>(on_host.save().tensors.back())[0], 9);
-  advance(group, {&parent, &beside}, 1);
+  advance(group, {&parent, &clone}, 1);
   EXPECT_EQ(backend_.counts().attached, (Attached{{1, 1}}));
   advance(group, {&on_host}, 1);
-  for (auto* each : {&parent, &beside, &on_host}) EXPECT_TRUE(nameless(each->save()) == alone(1, 5));
+  for (auto* each : {&parent, &clone, &on_host}) EXPECT_TRUE(nameless(each->save()) == alone(1, 5));
 }
 
 // Runs and groups come, go, move and change places; machines refuse. At every moment the memory held is that of the
@@ -180,7 +180,7 @@ TEST_F(LaneSlotsTest, NeverLoseAState) {
     for (const std::int64_t lanes : {1, 3, 5}) groups.emplace_back(*LaneGroup::create(input(1), lanes));
     std::vector<TrialRun> runs;
     std::vector<TrainerInput> inputs;   // of each
-    std::vector<std::uint32_t> origin;  // whose numbers each must have
+    std::vector<std::uint32_t> origin;  // the trial with the same numbers
     for (std::uint32_t id = 1; id <= 6; ++id) {
       runs.push_back(run(id));
       inputs.push_back(input(id));

@@ -1,10 +1,10 @@
 // Parts of a trial's model that train at factors of its rate.
 #include <gtest/gtest.h>
 
-#include "lanista/model/graph/text.h"
-#include "support/exec/train/train_to_end.h"
-#include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/train/test_support.h"
+#include "support/exec/train/train_to_end.h"
 
 namespace lanista::train {
 namespace {

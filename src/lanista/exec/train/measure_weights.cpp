@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "lanista/model/autodiff/training_step.h"
-#include "lanista/search/study/state_names.h"
 #include "lanista/exec/train/batch_buffers.h"
 #include "lanista/exec/train/evaluation.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/search/study/state_names.h"
 
 namespace lanista::train {
 
 namespace {
 
-/// A program that predicts, with the weights in its lane.
+/// Returns a program that predicts, with the weights in its lane.
 Result<nn::Program> program_with_weights(const TrainerInput& input, std::span<const Tensor> tensors) {
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(input.model, *input.step_ops));
   LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options_of(input)));
@@ -69,7 +69,7 @@ Result<std::map<std::string, double>> measure_predictions(const TrainerInput& in
   const data::DataSpec& spec = input.data->spec();
   const auto& rows = input.data->rows(part);
   if (predictions.size() != rows.size() * static_cast<std::size_t>(spec.outputs())) {
-    return Error{Code::kInvalidArgument, "there are not as many predictions as rows", ""};
+    return Error{Code::kInvalidArgument, "the number of predictions is not the number of rows", ""};
   }
   const Evaluation evaluation = evaluation_of(input);
   nn::HostMetrics metrics(evaluation.requested(), spec.width(), kernels::best_isa());

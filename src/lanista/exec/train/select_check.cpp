@@ -1,4 +1,4 @@
-// Of a trial that selects its examples where that has won: the check, what a run tells of it, and what a state does.
+// The selection comparison of a trial: the check, its record in a run, and its part of a state.
 #include "lanista/exec/train/select_check.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-/// One of the two branches, on its way.
+/// One of the two branches in training.
 struct SelectBranchRun {
   TrialRun run;
   study::SelectBranch record;
   std::string failure = {};
 };
 
-/// Steps while `keeps_training` says so. False: it was left.
+/// Trains while `keeps_training` returns true. Returns false if it was stopped.
 bool train(LaneGroup& group, SelectBranchRun& one, const std::function<bool(const SelectBranchRun&)>& keeps_training,
            const std::function<bool()>& should_stop) {
   TrialRun* const run = &one.run;
@@ -35,7 +35,7 @@ bool train(LaneGroup& group, SelectBranchRun& one, const std::function<bool(cons
   return true;
 }
 
-/// What decides of the branch's metrics.
+/// Measures the branch and notes the metric that decides.
 Result<void> measure(LaneGroup& group, SelectBranchRun& one, const std::string& on) {
   if (!one.failure.empty()) return {};
   LANISTA_ASSIGN(const auto metrics, group.measure_copy(one.run));
@@ -47,10 +47,11 @@ Result<void> measure(LaneGroup& group, SelectBranchRun& one, const std::string& 
   }
   std::string measured;
   for (const auto& [name, value] : metrics) measured += (measured.empty() ? "" : ", ") + name;
-  return Error{Code::kInvalidArgument, "'" + on + "' is not measured; what is: " + measured, "train.select.auto.on"};
+  return Error{Code::kInvalidArgument, "'" + on + "' is not measured; measured are: " + measured,
+               "train.select.auto.on"};
 }
 
-/// Chosen examples have to win; what is level is trained on whole.
+/// Whether selected examples win; a tie counts for all examples.
 bool selected_rows_win(const study::SelectBranch& chosen, const study::SelectBranch& all) {
   if (!std::isfinite(chosen.value)) return false;
   if (std::isnan(all.value)) return true;
@@ -79,7 +80,10 @@ Result<TrialRun> TrialRun::select_branch(bool selects) const {
 }
 
 double TrialRun::select_cost() const {
-  return selection_comparison() ? selection_comparison()->cost(selection_.num_losses_computed(), selection_.num_trained_rows() - rows_trained_before_copy_) : 0;
+  return selection_comparison()
+             ? selection_comparison()->cost(selection_.num_losses_computed(),
+                                            selection_.num_trained_rows() - rows_trained_before_copy_)
+             : 0;
 }
 
 void TrialRun::record_select_check(std::vector<study::SelectBranch> branches, TrialRun* winner) {
@@ -124,13 +128,13 @@ Result<bool> run_select_check(LaneGroup& group, TrialRun& run, const std::functi
   LANISTA_ASSIGN(SelectBranchRun all, make_branch(false));
   const double step = guard.cost(0, run.setting().batch);
   const std::int64_t most = std::min(guard.steps, longest);
-  // Never more than the other could spend.
+  // At most the cost of the other branch.
   const double max_step_cost = guard.cost(run.setting().batch, run.setting().batch);
   const auto selects_on = [&](const SelectBranchRun& one) {
     return one.record.steps < most && one.run.select_cost() + max_step_cost <= step * static_cast<double>(longest);
   };
   if (!train(group, chosen, selects_on, should_stop)) return false;
-  // As many steps on all examples as come nearest to what that has cost.
+  // The number of steps on all examples with a cost nearest to that.
   const double spent = chosen.run.select_cost();
   const auto keeps_training = [&](const SelectBranchRun& one) {
     return one.record.steps < longest && one.run.select_cost() + step / 2 <= spent;

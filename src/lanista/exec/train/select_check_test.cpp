@@ -1,4 +1,4 @@
-// A trial that asks whether chosen examples are worth more than all goes on as one that always trained so.
+// A trial with a selection comparison continues like one that always trained so.
 #include "lanista/exec/train/select_check.h"
 
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/model/graph/text.h"
-#include "support/exec/train/train_to_end.h"
-#include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/train/test_support.h"
+#include "support/exec/train/train_to_end.h"
 
 namespace lanista::train {
 namespace {
@@ -40,8 +40,7 @@ TrainerInput guarded(Options options = Options::object(), const char* on = "val_
   return trial({"auto", std::move(options)});
 }
 
-Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
-                      const std::function<bool(std::int64_t)>& cut = {}) {
+Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {}) {
   const auto check = [](LaneGroup& group, TrialRun& run) {
     if (!run.is_select_check_due()) return;
     const auto checked = run_select_check(group, run, never_stop);
@@ -51,7 +50,7 @@ Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
   return testing::train_to_end(input, lanes, check, cut);
 }
 
-/// State and metrics without what is told of chosen examples alone.
+/// State and metrics without the facts of the selection.
 void expect_same_numbers(Trained a, Trained b) {
   for (Trained* one : {&a, &b}) {
     std::erase_if(one->state.tensors, Selection::is_selection_tensor);
@@ -71,7 +70,7 @@ const std::vector<study::SelectBranch>& branches_of(const Trained& trained) {
 
 study::PluginConfig selective(Options options = Options::object()) { return {"selective", std::move(options)}; }
 
-// Whoever wins, to the bit.
+// Either winner gives the same bits.
 TEST(SelectCheck, MatchesATrialThatAlwaysTrainedSo) {
   const Options renewed{{"beta", 6}, {"recalibrate", 3}};
   int chosen = 0, all = 0;
@@ -108,19 +107,19 @@ TEST(SelectCheck, ComparesTheTwoAtEqualComputation) {
     const Trained asked = train_to_end(guarded(options), 2);
     const auto& branches = branches_of(asked);
     for (const bool selects : {true, false}) {
-      const study::SelectBranch& told = branches[selects ? 0 : 1];
+      const study::SelectBranch& reported = branches[selects ? 0 : 1];
       Options plain = own;
       if (!selects) plain["until"] = 0;
       Trainer alone = *Trainer::create(trial(selective(plain)));
-      for (std::int64_t step = 0; step < 13 + told.steps; ++step) alone.step();
+      for (std::int64_t step = 0; step < 13 + reported.steps; ++step) alone.step();
       const TrainerState state = alone.save();
       const auto counts =
           std::ranges::find(state.tensors, "select:counts", &Tensor::name);  // rows of the epoch trained on: the fourth
       const auto trained = static_cast<double>(elements_of<std::int64_t>(*counts)[3]);
-      const auto looked = selects ? 100.0 * static_cast<double>(told.steps) : 0.0;
-      EXPECT_DOUBLE_EQ(told.cost, (looked + (1 + backward) * trained) / ((1 + backward) * 100));
-      EXPECT_EQ(told.value, alone.evaluate(data::Part::kValidation, "val_").at("val_loss"));
-      EXPECT_EQ(told.metric, "val_loss");
+      const auto looked = selects ? 100.0 * static_cast<double>(reported.steps) : 0.0;
+      EXPECT_DOUBLE_EQ(reported.cost, (looked + (1 + backward) * trained) / ((1 + backward) * 100));
+      EXPECT_EQ(reported.value, alone.evaluate(data::Part::kValidation, "val_").at("val_loss"));
+      EXPECT_EQ(reported.metric, "val_loss");
     }
     EXPECT_EQ(branches[0].steps, 9);
     EXPECT_NEAR(branches[1].cost, branches[0].cost, 0.5);
@@ -252,7 +251,7 @@ TEST(SelectCheck, RefusesForeignStates) {
   ASSERT_TRUE(*run_select_check(*group, run, never_stop));
   ASSERT_TRUE(group->admit(other));
   EXPECT_EQ(run_select_check(*group, other, never_stop).error().message,
-            "'val_f1_macro' is not measured; what is: val_accuracy, val_loss");
+            "'val_f1_macro' is not measured; measured are: val_accuracy, val_loss");
   EXPECT_TRUE(other.is_select_check_due());
   TrainerState broken = run.save();
   broken.facts["selecting"] = "no list";

@@ -77,7 +77,7 @@ Selection::Selection(const Selection& other)
   LANISTA_CHECK(made.ok(), "a selector that was made can be made again");
   selector_ = *std::move(made);
   const Result<void> recalled = restore(other.save());
-  LANISTA_CHECK(recalled.ok(), "a selector takes what it gave");
+  LANISTA_CHECK(recalled.ok(), "a selector accepts its own state");
 }
 
 Selection& Selection::operator=(const Selection& other) {
@@ -94,16 +94,18 @@ bool Selection::is_enabled_at(std::int64_t step) const {
 
 bool Selection::selects_at(const DataPosition& position) const {
   if (full_batch_period_ > 0 && position.step % full_batch_period_ == full_batch_period_ - 1) return false;
-  return position.epoch >= first_epoch_ && position.epoch < end_epoch_ && (!is_guarded_ || is_enabled_at(position.step));
+  return position.epoch >= first_epoch_ && position.epoch < end_epoch_ &&
+         (!is_guarded_ || is_enabled_at(position.step));
 }
 
-std::vector<std::size_t> Selection::requested_positions(const DataPosition& position, std::span<const std::int64_t> rows) const {
+std::vector<std::size_t> Selection::requested_positions(const DataPosition& position,
+                                                        std::span<const std::int64_t> rows) const {
   if (position.step == last_added_step_ || !selects_at(position)) return {};
   return selector_->requested_positions({position.pass, rows});
 }
 
 void Selection::add_batch(const DataPosition& position, std::span<const std::int64_t> rows,
-                      std::span<const double> losses) {
+                          std::span<const double> losses) {
   if (position.step == last_added_step_) return;
   num_losses_computed_ += std::ssize(losses);
   std::vector<bool> chosen(rows.size(), true);
@@ -137,8 +139,8 @@ bool Selection::is_selection_tensor(const Tensor& tensor) { return tensor.name.s
 
 std::vector<Tensor> Selection::save() const {
   if (selector_ == nullptr) return {};
-  const std::array<std::int64_t, kNumCounts> counts{last_added_step_, static_cast<std::int64_t>(num_ready_rows_), batches_since_update_, num_trained_rows_,
-                                                    num_trained_batches_};
+  const std::array<std::int64_t, kNumCounts> counts{last_added_step_, static_cast<std::int64_t>(num_ready_rows_),
+                                                    batches_since_update_, num_trained_rows_, num_trained_batches_};
   std::vector<Tensor> out{numbers(kCounts, counts), numbers(kQueue, queue_)};
   for (Tensor& tensor : selector_->saved_state()) {
     tensor.name.insert(0, kPrefix);
@@ -158,7 +160,7 @@ Result<void> Selection::restore(std::span<const Tensor> saved) {
   const auto outside = [&](std::int64_t row) { return row < 0 || row >= context_.rows; };
   if (counts.size() != kNumCounts || counts[1] < 0 || counts[1] > waiting || counts[2] < 0 || counts[3] < 0 ||
       counts[4] < 0 || std::ranges::any_of(queue, outside)) {
-    return Error{Code::kDataLoss, "checkpoint's 'select:counts' or 'select:queue' fit no training on these data", ""};
+    return Error{Code::kDataLoss, "checkpoint's 'select:counts' or 'select:queue' do not fit these data", ""};
   }
   std::vector<Tensor> memory;
   for (const Tensor& tensor : saved) {

@@ -69,7 +69,7 @@ class Selection {
   /// Losses that add_batch() received since this value was made.
   std::int64_t num_losses_computed() const { return num_losses_computed_; }
   std::int64_t recalibration() const { return recalibration_; }  ///< Batches of all rows before a measurement.
-  bool counts_trained() const { return counts_trained_; }  ///< Whether the learning rate follows trained batches.
+  bool counts_trained() const { return counts_trained_; }        ///< Whether the learning rate follows trained batches.
 
   /// Returns its part of a run's state: tensors with names "select:<what>".
   std::vector<Tensor> save() const;

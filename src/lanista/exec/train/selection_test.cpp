@@ -1,4 +1,4 @@
-// Training on some of the examples: against a loop written out here, and as twins of itself.
+// Training on some of the examples: against a loop written here, and against equivalent runs.
 #include "lanista/exec/train/selection.h"
 
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@
 #include <deque>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/learning_rate.h"
-#include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/train/test_support.h"
 
 namespace lanista::train {
 namespace {
@@ -30,8 +30,9 @@ TrainerInput trial(std::uint32_t id, study::PluginConfig select) {
   recipe.momentum = 0.9;
   recipe.select = std::move(select);
   return {.trial = TrialId{id},
-          .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=24)\n%3 = relu(%2)\n"
-                                 "%4 = batch_norm(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n"),
+          .model =
+              *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=24)\n%3 = relu(%2)\n"
+                            "%4 = batch_norm(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n"),
           .recipe = recipe,
           .metrics = {},
           .trial_seed = 100 + id,
@@ -67,7 +68,7 @@ TEST(Selection, MatchesTrainingOnAllRowsWithoutExponent) {
   }
 }
 
-// The queue's rules, told in another way: by which rows were trained on when.
+// The queue's rules in another form: the rows of each update.
 TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
   Rng rng(9);
   for (int round = 0; round < 300; ++round) {
@@ -76,7 +77,8 @@ TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
     recipe.epochs = 6;
     const double keep = rng.uniform(0.02, 1);
     const std::int64_t warmup = rng.between(0, 2), interrupt = rng.between(0, 4), wait = rng.between(1, 5);
-    recipe.select = {"random", {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
+    recipe.select = {"random",
+                     {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
     const std::uint64_t seed = rng.next();
     Selection selection = *Selection::make(recipe, {.seed = seed, .rows = 50});
     const auto oracle = *data::make_selector({"random", {{"keep", keep}}}, {.seed = seed, .rows = 50});
@@ -235,7 +237,7 @@ TEST(Selection, RecalibratesRunningStatisticsOnAllRows) {
     const nn::Batch batch = buffers.fill(digits(), std::span(order).subspan(b * 100, 100));
     const std::uint8_t active = 1;
     double loss = 0;
-    const nn::LaneHyper still;  // lr 0
+    const nn::LaneHyper still;                 // lr 0
     ASSERT_TRUE(program.insert(0, expected));  // masks are those of the step
     program.train_step({&batch, 1}, {&still, 1}, {&active, 1}, {&loss, 1});
     const auto after = program.extract(0);
@@ -270,7 +272,7 @@ TEST(Selection, ResumesFromAnyStep) {
   }
 }
 
-// With the hold-out losses of the data at hand, and copied with the run.
+// With the hold-out losses of the current data, copied with the run.
 TEST(Selection, TrainsOnRowsWithReducibleLoss) {
   auto [raw, split] = *data::open_raw({}, ".", real_file_system());
   Rng rng(6);
@@ -355,11 +357,8 @@ TEST(Selection, RefusesCheckpointsOfOtherTrainings) {
   EXPECT_EQ(refused("select:counts", without), "checkpoint lacks 'select:counts'");
   EXPECT_EQ(refused("select:queue", without), "checkpoint lacks 'select:queue'");
   EXPECT_EQ(refused("select:known", without), "what the selector remembered has no 'known'");
-  const auto negative = [](TrainerState& state, std::size_t i) {
-    elements_of<std::int64_t>(state.tensors[i])[1] = -1;
-  };
-  EXPECT_EQ(refused("select:counts", negative),
-            "checkpoint's 'select:counts' or 'select:queue' fit no training on these data");
+  const auto negative = [](TrainerState& state, std::size_t i) { elements_of<std::int64_t>(state.tensors[i])[1] = -1; };
+  EXPECT_EQ(refused("select:counts", negative), "checkpoint's 'select:counts' or 'select:queue' do not fit these data");
   Trainer plain = *Trainer::create(trial(2, {}));
   EXPECT_NE(plain.restore(good).error().message.find("is of a trial that selects examples"), std::string::npos);
   EXPECT_TRUE(trainer.save().tensors == good.tensors) << "what was refused changed nothing";

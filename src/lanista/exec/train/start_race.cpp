@@ -1,4 +1,4 @@
-// Of a trial whose start races: the race, what a run tells of it, and what a state tells of it.
+// The start race of a trial: the race, its record in a run, and its part of a state.
 #include "lanista/exec/train/start_race.h"
 
 #include <algorithm>
@@ -6,13 +6,13 @@
 #include <limits>
 #include <utility>
 
-#include "lanista/search/study/start_race.h"
 #include "lanista/exec/train/branches.h"
+#include "lanista/search/study/start_race.h"
 
 namespace lanista::train {
 namespace {
 
-/// What racers are compared by. Their mini-batches are the same, so the noise of these is no difference between them.
+/// Returns the mean loss by which candidates are compared. They read the same batches, so batch noise is equal.
 double later_mean_loss(const BranchLane& lane) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   if (!lane.failure.empty() || lane.losses.empty()) return kNone;
@@ -25,7 +25,9 @@ double later_mean_loss(const BranchLane& lane) {
 
 }  // namespace
 
-bool TrialRun::is_start_race_due() const { return race_steps_ > 0 && step_ == 0 && !start_race_ && measurements_.empty(); }
+bool TrialRun::is_start_race_due() const {
+  return race_steps_ > 0 && step_ == 0 && !start_race_ && measurements_.empty();
+}
 
 Result<TrialRun> TrialRun::start_candidate(std::int64_t number) const {
   const std::string error_prefix = "trial " + std::to_string(trial().value) + " cannot race: ";
@@ -56,7 +58,7 @@ void TrialRun::apply_race_winner(std::span<const study::StartCandidate> race) {
   for (auto& [step, setting] : settings_) setting.ease = alternative_starts_[winner - 1].ease;
 }
 
-// Of a trial whose first epoch is measured, whoever made its recipe knows how the race ended.
+// Restores the race. After the first measured epoch the recipe is already that of the winner.
 Result<void> TrialRun::restore_race(const std::map<std::string, std::string>& facts,
                                     std::span<const study::Measurement> measurements) {
   start_race_.reset();
@@ -73,15 +75,15 @@ Result<void> TrialRun::restore_race(const std::map<std::string, std::string>& fa
     LANISTA_ASSIGN(const study::StartCandidate start_candidate, study::start_candidate_from_json(item));
     race.push_back(start_candidate);
   }
-  if (race_steps_ == 0) {  // the epoch was measured, this state is from before: the recipe is the winner's
+  if (race_steps_ == 0) {  // the epoch was measured, but this state is older: the recipe is the winner's
     start_race_ = std::move(race);
     return {};
   }
   if (std::cmp_not_equal(race.size(), num_start_candidates())) {
-    return Error{
-        Code::kDataLoss,
-        "checkpoint's race has " + std::to_string(race.size()) + " racers, the trial's " + std::to_string(num_start_candidates()),
-        ""};
+    return Error{Code::kDataLoss,
+                 "checkpoint's race has " + std::to_string(race.size()) + " candidates, the trial's " +
+                     std::to_string(num_start_candidates()),
+                 ""};
   }
   apply_race_winner(race);
   start_race_ = std::move(race);

@@ -1,4 +1,4 @@
-// A trial whose start races other parents and random values: it goes on as one that began with the winner.
+// A trial with a start race continues like one that began with the winner.
 #include "lanista/exec/train/start_race.h"
 
 #include <gtest/gtest.h>
@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "lanista/exec/train/trainer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/study/start_race.h"
-#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
-#include "lanista/exec/train/trainer.h"
+#include "support/exec/train/train_to_end.h"
 
 namespace lanista::train {
 namespace {
@@ -68,14 +68,14 @@ TrainerInput racing(const std::vector<std::shared_ptr<const StartWeights>>& star
   input.recipe.ease = 0.3;
   input.recipe.recalibrate = 2;
   for (std::size_t i = 1; i < starts.size(); ++i)
-    input.alternative_starts.push_back({starts[i], 0.4 + 0.1 * static_cast<double>(i), 2 + static_cast<std::int64_t>(i)});
+    input.alternative_starts.push_back(
+        {starts[i], 0.4 + 0.1 * static_cast<double>(i), 2 + static_cast<std::int64_t>(i)});
   input.alternative_starts.push_back({nullptr, 1});
   input.race_steps = kSteps;
   return input;
 }
 
-Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
-                      const std::function<bool(std::int64_t)>& cut = {}) {
+Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {}) {
   const auto race = [](LaneGroup& group, TrialRun& run) {
     if (!run.is_start_race_due()) return;
     const auto raced = race_starts(group, run, never_stop);
@@ -85,7 +85,7 @@ Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
   return testing::train_to_end(input, lanes, race, [&](std::int64_t step) { return cut && step > 0 && cut(step); });
 }
 
-/// The trial that began so, and raced nobody.
+/// The trial that began so, without a race.
 Trained alone(const std::shared_ptr<const StartWeights>& start, double ease, std::int64_t recalibrate) {
   TrainerInput input = trial(4);
   input.start = start;
@@ -103,8 +103,7 @@ void expect_same_numbers(const Trained& a, const Trained& b) {
   }
 }
 
-// Whoever wins, the trial is to the bit one that began with it: its rate is eased, and its running statistics are
-// renewed, as that one's.
+// For any winner, the trial has the bits of one that began with it: the same rate factor and renewed statistics.
 TEST(StartRace, MatchesATrialThatBeganWithTheWinner) {
   const auto good = trained(1, 39), better = trained(2, 60), bad = harmful();
   struct Case {
@@ -121,8 +120,9 @@ TEST(StartRace, MatchesATrialThatBeganWithTheWinner) {
     EXPECT_TRUE(raced.measurements[1].race.empty());
     const bool random = each.winner == each.starts.size();
     const study::Recipe& own = input.recipe;
-    const AlternativeStartWeights winner =
-        each.winner == 0 ? AlternativeStartWeights{nullptr, own.ease, own.recalibrate} : input.alternative_starts[each.winner - 1];
+    const AlternativeStartWeights winner = each.winner == 0
+                                               ? AlternativeStartWeights{nullptr, own.ease, own.recalibrate}
+                                               : input.alternative_starts[each.winner - 1];
     expect_same_numbers(raced, alone(random ? nullptr : each.starts[each.winner], winner.ease, winner.recalibrate));
   }
 }
@@ -131,10 +131,10 @@ TEST(StartRace, ComparesTheMeanLossOfTheLaterHalfOfItsSteps) {
   const auto good = trained(1, 39);
   const Trained raced = train_to_end(racing({good}), 4);
   const auto& race = raced.measurements.front().race;
-  for (const std::size_t who : {0U, 1U}) {
+  for (const std::size_t number : {0U, 1U}) {
     TrainerInput input = trial(4);
-    if (who == 0) input.start = good;
-    input.recipe.ease = who == 0 ? 0.3 : 1;
+    if (number == 0) input.start = good;
+    input.recipe.ease = number == 0 ? 0.3 : 1;
     auto group = *LaneGroup::create(input, 1);
     TrialRun run = *TrialRun::create(input);
     ASSERT_TRUE(group.admit(run));
@@ -146,7 +146,7 @@ TEST(StartRace, ComparesTheMeanLossOfTheLaterHalfOfItsSteps) {
       group.step({&one, 1}, {&end, 1});
       if (step >= kSteps / 2) sum += (run.loss_sum() - before) / 100;
     }
-    EXPECT_NEAR(race[who].loss, sum / 3, 1e-12) << who;
+    EXPECT_NEAR(race[number].loss, sum / 3, 1e-12) << number;
   }
 }
 
@@ -205,7 +205,7 @@ TEST(StartRace, RefusesAStateOfAnotherRace) {
   TrialRun other = *TrialRun::create(racing({harmful()}));
   const auto restored = other.restore(run.save());
   ASSERT_FALSE(restored);
-  EXPECT_EQ(restored.error().message, "checkpoint's race has 3 racers, the trial's 2");
+  EXPECT_EQ(restored.error().message, "checkpoint's race has 3 candidates, the trial's 2");
 }
 
 }  // namespace

@@ -16,9 +16,8 @@ std::vector<Tensor> weights_in(std::vector<Tensor> state) {
 
 Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan) {
   if (!plan.empty()) {
-    return Error{
-        Code::kInvalidArgument,
-        "a start's plan is '" + std::string(plan) + "'; the only plan so far is the empty one, the same structure", ""};
+    return Error{Code::kInvalidArgument,
+                 "a start's plan is '" + std::string(plan) + "'; it must be empty, for the same structure", ""};
   }
   StartWeights weights{weights_in(std::move(parent.tensors))};
   if (weights.tensors.empty()) return Error{Code::kDataLoss, "the state to start from has no weights", ""};
@@ -29,14 +28,16 @@ namespace {
 
 Error state_error(const std::string& what) { return {Code::kDataLoss, "the state to start from " + what, ""}; }
 
-/// The slots of a state under the names of the child.
+/// Returns the optimiser slots of a state under the names of the child.
 Result<std::vector<Tensor>> transfer_slots(const std::vector<Tensor>& state, const zoo::TransferPlan& plan,
                                            const graph::Graph& child, const graph::OpTable& ops,
                                            std::uint64_t trial_seed) {
   if (const std::string other = zoo::first_not_one_to_one(plan); !other.empty()) {
-    return Error{Code::kInvalidArgument, "slots cannot go along: " + other + " is not the parent's by elements", ""};
+    return Error{Code::kInvalidArgument,
+                 "optimiser slots cannot be transferred: " + other + " does not use each element of the parent once",
+                 ""};
   }
-  std::map<std::string, std::vector<Tensor>> by_slot;  // under the names of their parameters
+  std::map<std::string, std::vector<Tensor>> by_slot;  // with the names of their parameters
   for (const Tensor& tensor : state) {
     const auto slash = tensor.name.find('/');
     if (slash == std::string::npos || tensor.name.find(':') != std::string::npos) continue;
@@ -44,7 +45,7 @@ Result<std::vector<Tensor>> transfer_slots(const std::vector<Tensor>& state, con
     slot.name.resize(slash);
     by_slot[tensor.name.substr(slash + 1)].push_back(std::move(slot));
   }
-  if (by_slot.empty()) return state_error("has no optimizer's slots");
+  if (by_slot.empty()) return state_error("has no optimiser slots");
   std::vector<Tensor> out;
   for (const auto& [slot, tensors] : by_slot) {
     zoo::TransferPlan of_slot = plan;
@@ -64,10 +65,10 @@ Result<std::vector<Tensor>> transfer_slots(const std::vector<Tensor>& state, con
 Result<std::int64_t> steps_of(const std::vector<Tensor>& state) {
   const auto steps = std::ranges::find(state, "step", &Tensor::name);
   if (steps == state.end() || steps->type != ElementType::kI64 || steps->elements() != 1) {
-    return state_error("does not say how many steps it has done");
+    return state_error("has no step count");
   }
   const std::int64_t count = elements_of<std::int64_t>(*steps)[0];
-  if (count < 0) return state_error("has done " + std::to_string(count) + " steps");
+  if (count < 0) return state_error("has the step count " + std::to_string(count) + "; it must be at least 0");
   return count;
 }
 

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/batch_buffers.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {
@@ -35,9 +35,9 @@ class StartTest : public ::testing::Test {
     recipe.beta2 = 0.99;
     recipe.eps = 1e-8;
     return {.trial = TrialId{id},
-            .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=" +
-                                   std::to_string(width) +
-                                   ")\n%3 = batch_norm(%2)\n%4 = relu(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n"),
+            .model = *graph::parse(
+                "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=" + std::to_string(width) +
+                ")\n%3 = batch_norm(%2)\n%4 = relu(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n"),
             .recipe = recipe,
             .metrics = {},
             .trial_seed = id,
@@ -215,7 +215,7 @@ TEST_F(StartTest, AppliesOnlyBeforeTheFirstStep) {
   const TrainerState stepped = run.save();
   run.release();
   EXPECT_EQ(group.admit(run).error().code, Code::kInternal);
-  TrialRun back = *TrialRun::create(child);  // whoever has a checkpoint of its own needs no start
+  TrialRun back = *TrialRun::create(child);  // a trial with a checkpoint of its own needs no start
   ASSERT_TRUE(back.restore(stepped));
   ASSERT_TRUE(group.admit(back));
   EXPECT_TRUE(back.save().tensors == stepped.tensors);
@@ -228,18 +228,18 @@ TEST_F(StartTest, ReportsWhatDoesNotFit) {
   TrainerInput wide = input(2, "adam", 9);
   wide.start = *clone_weights(parent, "");
   EXPECT_EQ(Trainer::create(wide).error().message,
-            "what it starts from does not fit: state of a lane: tensor 'n2.weight' has shape [8, 64], but [9, 64] is "
+            "the start does not fit: state of a lane: tensor 'n2.weight' has shape [8, 64], but [9, 64] is "
             "wanted");
   TrainerState lacking = parent;
   std::erase_if(lacking.tensors, [](const Tensor& tensor) { return tensor.name == "n5.bias"; });
   TrainerInput child = input(2);
   child.start = *clone_weights(lacking, "");
-  EXPECT_EQ(Trainer::create(child).error().message, "what it starts from has no tensor 'n5.bias'");
+  EXPECT_EQ(Trainer::create(child).error().message, "the start has no tensor 'n5.bias'");
   child.start = std::make_shared<const StartWeights>(StartWeights{child.start->tensors, false});
   EXPECT_TRUE(Trainer::create(child));
 }
 
-// To go on with another trial's checkpoint would be to tell its measurements under one's own name.
+// To resume from another trial's checkpoint would report its measurements under another name.
 TEST_F(StartTest, DiffersFromRestore) {
   const TrainerState parent = trained(1, 7);
   Trainer other = *Trainer::create(input(2));
@@ -273,7 +273,7 @@ std::pair<std::vector<double>, std::vector<double>> moments(const data::Dataset&
   return {mean, variance};
 }
 
-// Statistics of the inputs themselves, so that they hang on nothing that is trained: in closed form.
+// Statistics of the inputs alone, which depend on nothing trained: in closed form.
 TEST_F(StartTest, RecalibratesOnlyBeforeTheFirstMeasurement) {
   constexpr std::size_t kBatches = 3;
   TrainerInput child = input(2);
@@ -306,10 +306,10 @@ TEST_F(StartTest, RecalibratesOnlyBeforeTheFirstMeasurement) {
       variance[f] = 0.9 * variance[f] + 0.1 * v[f];
     }
   }
-  const auto told_mean = statistic(with, "n2.running_mean"), told_variance = statistic(with, "n2.running_var");
+  const auto given_mean = statistic(with, "n2.running_mean"), given_variance = statistic(with, "n2.running_var");
   for (std::size_t f = 0; f < 64; ++f) {
-    EXPECT_NEAR(told_mean[f], mean[f], 1e-5) << f;
-    EXPECT_NEAR(told_variance[f], variance[f], 1e-5 * (1 + variance[f])) << f;
+    EXPECT_NEAR(given_mean[f], mean[f], 1e-5) << f;
+    EXPECT_NEAR(given_variance[f], variance[f], 1e-5 * (1 + variance[f])) << f;
   }
   EXPECT_NE(plain.measurements()[0].metrics.at("val_loss"), with.measurements()[0].metrics.at("val_loss"));
   TrainerInput later = renewed;
@@ -333,7 +333,7 @@ TEST_F(StartTest, RecalibratesOnlyBeforeTheFirstMeasurement) {
   const auto faded = statistic(with, "n2.running_mean"), kept = statistic(plain, "n2.running_mean");
   const double fade = std::pow(0.9, 2.0 * static_cast<double>(with.steps_per_epoch()));
   const std::vector<double> before = statistic(resumed, "n2.running_mean");
-  for (std::size_t f = 0; f < 64; ++f) EXPECT_NEAR(faded[f] - kept[f], fade * (told_mean[f] - was[f]), 1e-5) << f;
+  for (std::size_t f = 0; f < 64; ++f) EXPECT_NEAR(faded[f] - kept[f], fade * (given_mean[f] - was[f]), 1e-5) << f;
   EXPECT_EQ(before, faded);
 }
 

@@ -7,11 +7,11 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/formats/npy.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/io/formats/npy.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::train {
 namespace {
@@ -41,7 +41,7 @@ data::Dataset rows_with(const std::vector<float>& targets, const std::string& ho
   return *std::move(set);
 }
 
-std::vector<float> drawn_targets(std::uint64_t seed, std::int64_t width) {
+std::vector<float> random_targets(std::uint64_t seed, std::int64_t width) {
   Rng rng = Rng(seed).split("targets");
   std::vector<float> out;
   for (std::int64_t i = 0; i < kRows * width; ++i) out.push_back(static_cast<float>(2 * rng.normal() + 0.5));
@@ -97,7 +97,7 @@ double factor_of(const std::string& metric, double times) {
 TEST(TargetUnits, ChangeNoBitOfTrainingWhenAPowerOfTwo) {
   for (const char* loss : {"mse", "mae", "huber"}) {
     for (const std::int64_t width : {1, 3}) {
-      const std::vector<float> targets = drawn_targets(1, width);
+      const std::vector<float> targets = random_targets(1, width);
       std::vector<float> large = targets;
       for (float& t : large) t *= 1024;
 
@@ -113,13 +113,13 @@ TEST(TargetUnits, ChangeNoBitOfTrainingWhenAPowerOfTwo) {
   }
 }
 
-// Numbers that are standard already, trained on as they are, and the same in a unit of their own. They are rounded to
-// floats there: half a unit in the last place of a * z + b is 2^-25 * (|z| + 0.2) deviations, and 18 small steps of a
-// tanh model with bounded gradients make no more than some hundred times of it.
+// Targets that are standardised already, used as they are, and the same in another unit. They are rounded to floats:
+// half a unit in the last place of a * z + b is 2^-25 * (|z| + 0.2) deviations. 18 small steps of a tanh model with
+// bounded gradients multiply that by some hundred at most.
 TEST(TargetUnits, OfStandardisedTargetsMakeNoDifference) {
   constexpr double kScale = 50'000, kMean = 10'000, kTolerance = 1e-5;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const data::Dataset of = rows_with(drawn_targets(seed, 1), "standardize");
+    const data::Dataset of = rows_with(random_targets(seed, 1), "standardize");
     std::vector<std::int64_t> all;
     for (std::int64_t row = 0; row < kRows; ++row) all.push_back(row);
     std::vector<float> standard(kRows), scaled;
@@ -148,7 +148,7 @@ TEST(TargetUnits, OfStandardisedTargetsMakeNoDifference) {
 // Of a model that predicts the mean: in standard units 1 by mse, in their own the deviation.
 TEST(TargetUnits, ApplyToMetricsAndNotToTheLoss) {
   std::vector<float> targets;
-  for (const float t : drawn_targets(9, 1)) targets.push_back(t * 1000 - 70);
+  for (const float t : random_targets(9, 1)) targets.push_back(t * 1000 - 70);
   const data::Dataset data = rows_with(targets, "auto");
   const Trained trained = train(data, "mse");
   std::vector<Tensor> zero = trained.state;

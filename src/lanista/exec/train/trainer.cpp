@@ -7,7 +7,8 @@ namespace lanista::train {
 Result<Trainer> Trainer::create(const TrainerInput& input) {
   LANISTA_ASSIGN(auto run, TrialRun::create(input));
   if (run.tune_rules()) {
-    return Error{Code::kUnimplemented, "a trial that tunes itself is trained by workers, or played back", "train.tune"};
+    return Error{Code::kUnimplemented, "a trial with a tune search needs a worker; the trainer does not run searches",
+                 "train.tune"};
   }
   LANISTA_ASSIGN(auto group, LaneGroup::create(input, 1));
   LANISTA_TRY(group.admit(run));

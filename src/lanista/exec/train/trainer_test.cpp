@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {

@@ -7,16 +7,16 @@
 #include <iterator>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/flat_graph.h"
+#include "lanista/exec/train/learning_rate.h"
 #include "lanista/model/autodiff/loss.h"
+#include "lanista/model/graph/flat_graph.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/study/state_names.h"
-#include "lanista/exec/train/learning_rate.h"
 
 namespace lanista::train {
 namespace {
 
-// A fact is text; doubles travel as their bits, so that a resumed sum goes on exactly.
+// Reads a fact as a number. Doubles are stored as their bits, so that a resumed sum is exact.
 Result<std::uint64_t> read_number(const std::map<std::string, std::string>& facts, const std::string& name) {
   const auto it = facts.find(name);
   if (it == facts.end()) return Error{Code::kDataLoss, "checkpoint lacks '" + name + "'", ""};
@@ -29,7 +29,7 @@ Result<std::uint64_t> read_number(const std::map<std::string, std::string>& fact
   return value;
 }
 
-// To go on is for the trial itself; whoever takes another trial's weights begins with them.
+// Checks that the state belongs to this trial; another trial's weights may only be a start.
 Result<void> check_owner(const std::map<std::string, std::string>& facts,
                          const std::vector<study::Measurement>& measurements, TrialId trial) {
   const auto owner = facts.find("trial");
@@ -38,7 +38,8 @@ Result<void> check_owner(const std::map<std::string, std::string>& facts,
     if (measurement.trial != trial) other = std::to_string(measurement.trial.value);
   }
   if (other.empty()) return {};
-  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value), ""};
+  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value),
+               ""};
 }
 
 template <class Item>
@@ -83,12 +84,12 @@ Result<void> check_predictions(const nn::Program& program, const data::DataSpec&
   if (program.prediction_size() == wanted) return {};
   return Error{Code::kInvalidArgument,
                "the model gives " + std::to_string(program.prediction_size()) + " numbers a sample, data '" +
-                   spec.name + "' wants " + std::to_string(wanted),
+                   spec.name + "' needs " + std::to_string(wanted),
                ""};
 }
 
 Digest lane_group_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
-                   const nn::Backend& backend) {
+                      const nn::Backend& backend) {
   return Hasher().digest(study::program_key(study::structure_key(model, ops), recipe)).text(backend.name()).finish();
 }
 
@@ -122,14 +123,15 @@ Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_ASSIGN(auto selection_comparison, data::selection_comparison(recipe.select, recipe.epochs));
   LANISTA_ASSIGN(auto tune_rules, tune_rules_of(recipe));
   const std::int64_t rows = std::ssize(input.data->rows(data::Part::kTrain));
-  auto definition = std::make_shared<TrialDefinition>(TrialDefinition{.input = input,
-                                             .augmenter = std::move(augmenter),
-                                             .key = lane_group_key(input.model, recipe, *input.step_ops, *input.backend),
-                                             .augment_text = data::augment_text(recipe.augment),
-                                             .epochs = study::epoch_schedule_of(recipe, rows),
-                                             .selection_comparison = std::move(selection_comparison),
-                                             .tune_rules = std::move(tune_rules)});
-  // These go once they are not needed.
+  auto definition = std::make_shared<TrialDefinition>(
+      TrialDefinition{.input = input,
+                      .augmenter = std::move(augmenter),
+                      .key = lane_group_key(input.model, recipe, *input.step_ops, *input.backend),
+                      .augment_text = data::augment_text(recipe.augment),
+                      .epochs = study::epoch_schedule_of(recipe, rows),
+                      .selection_comparison = std::move(selection_comparison),
+                      .tune_rules = std::move(tune_rules)});
+  // The run frees these when it no longer needs them.
   auto start = std::exchange(definition->input.start, nullptr);
   auto alternative_starts = std::exchange(definition->input.alternative_starts, {});
   TrialRun run(std::move(definition));
@@ -154,7 +156,8 @@ std::int64_t TrialRun::recalibration() const {
 }
 
 std::int64_t TrialRun::steps_left_in_chunk() const {
-  std::int64_t end = std::min(epochs().steps_through(epochs().epochs_completed(step_) + 1), epochs().pass_begin(pass() + 1));
+  std::int64_t end =
+      std::min(epochs().steps_through(epochs().epochs_completed(step_) + 1), epochs().pass_begin(pass() + 1));
   for (const auto& [from, setting] : settings_) {
     if (from > step_) end = std::min(end, from);
   }
@@ -162,7 +165,7 @@ std::int64_t TrialRun::steps_left_in_chunk() const {
 }
 
 nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
-  const study::StepSettings& now = setting();  // settings begin where chunks do
+  const study::StepSettings& now = setting();  // settings change only between chunks
   nn::LaneHyper h;
   const std::int64_t at = step_ + ahead * steps_per_full_update();
   const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.num_trained_batches() : at;
@@ -200,7 +203,7 @@ std::map<std::string, std::string> TrialRun::facts() const {
 
 std::string TrialRun::missing_state_message() const {
   return "trial " + std::to_string(input().trial.value) + " has done " + std::to_string(step_) +
-         " steps, but its state is not here";
+         " steps, but its state is not in memory";
 }
 
 TrainerState TrialRun::save() const {
@@ -278,7 +281,7 @@ Result<void> TrialRun::prepare_state(const nn::Program& program) {
   lane_attr_values_ = lane_attr_values_of(program.lane_attrs());
   lr_ranges_ = lr_ranges_of(program.state_format().layout());
   if (state_) return best_epoch_.reserve_memory(program.state_format(), input().budget);
-  // Fresh weights would go on under this trial's name and steps.
+  // Fresh weights would continue under this trial's name and steps.
   if (!restored_ && step_ > 0) return Error{Code::kInternal, missing_state_message(), ""};
   LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input().trial_seed));
   if (!restored_ && start_) {
@@ -297,20 +300,20 @@ Result<void> TrialRun::prepare_state(const nn::Program& program) {
 Result<void> TrialRun::apply_start_weights(nn::LaneState& fresh) const {
   const StartWeights& start = *start_;
   if (auto assigned = fresh.assign(start.tensors); !assigned) {
-    return Error{assigned.error().code, "what it starts from does not fit: " + assigned.error().message, ""};
+    return Error{assigned.error().code, "the start does not fit: " + assigned.error().message, ""};
   }
   if (start.steps > 0) fresh.set_step_count(start.steps);
   if (!start.is_complete) return {};
   for (const nn::StateTensorLayout& item : fresh.state_format().layout().items) {
     if (std::ranges::find(start.tensors, item.tensor.name, &Tensor::name) != start.tensors.end()) continue;
-    return Error{Code::kInvalidArgument, "what it starts from has no tensor '" + item.tensor.name + "'", ""};
+    return Error{Code::kInvalidArgument, "the start has no tensor '" + item.tensor.name + "'", ""};
   }
   return {};
 }
 
 Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
   const std::string error_prefix = "trial " + std::to_string(child.trial.value) + " cannot branch from trial " +
-                          std::to_string(input().trial.value) + ": ";
+                                   std::to_string(input().trial.value) + ": ";
   LANISTA_ASSIGN(TrialRun branch, create(child));
   if (branch.key() != key()) return Error{Code::kInvalidArgument, error_prefix + "it needs another program", ""};
   if (child.data != input().data) return Error{Code::kInvalidArgument, error_prefix + "it has other data", ""};
@@ -322,7 +325,7 @@ Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
   }
   branch.step_ = branch.branched_at_ = step_;
   branch.loss_sum_ = loss_sum_;
-  // One that selects otherwise begins to remember.
+  // A branch with another selection begins with an empty memory.
   const study::PluginConfig &own = child.recipe.select, &parents = input().recipe.select;
   if (branch.selection_ && own.name == parents.name && own.options == parents.options) {
     LANISTA_TRY(branch.selection_.restore(selection_.save()));
@@ -337,7 +340,7 @@ Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
   return branch;
 }
 
-// What attention and other composed operators draw with is not of a node that has the attribute: it is in the key.
+// Returns the lane attributes in the order of `wanted`. Random values of composed operators are part of the key.
 std::vector<double> TrialRun::lane_attr_values_of(std::span<const nn::LaneAttr> wanted) const {
   std::vector<double> numbers;
   for (const nn::LaneAttr& number : wanted) {
@@ -370,7 +373,7 @@ bool TrialRun::shares_batch_with(const TrialRun& other) const {
   if (selection_ || other.selection_) return false;
   const std::int64_t strides = steps_per_full_update();
   if (strides != other.steps_per_full_update()) return false;
-  // Where one ends its epoch in the middle of a larger batch, the other reads on.
+  // If one of them ends its epoch within a larger batch, the other reads more rows.
   if (strides > 1 && steps_left_in_chunk() != other.steps_left_in_chunk()) return false;
   return step_ == other.step_ && epochs().all_rows_at == other.epochs().all_rows_at && data_seed_ == other.data_seed_ &&
          input().data == other.input().data && definition_->augment_text == other.definition_->augment_text;
@@ -380,7 +383,7 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
   if (order_pass_ == pass()) return;
   prepared_.reset();
   order_.reset();
-  // Who reads the same batch has the same order.
+  // Runs with the same batch share the order.
   for (const TrialRun* other : others) {
     if (other == this || other->order_pass_ != pass() || !shares_batch_with(*other)) continue;
     order_ = other->order_;
@@ -390,7 +393,7 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
   if (!order_) {
     const std::int64_t share = epochs().pass_rows(pass());
     const bool all = share == std::ssize(train_rows());
-    // What is selected lies anywhere in the pass.
+    // Selected rows may be anywhere in the pass.
     if (input().epochs != nullptr && !definition_->augmenter.empty() && !selection_ && all) {
       prepared_ = input().epochs->get(input().recipe.augment, definition_->augmenter, data_seed_, pass());
     }
@@ -422,7 +425,7 @@ bool TrialRun::count_steps(const nn::LaneResult& end) {
   const std::int64_t steps = steps_of(end.steps);
   step_ += steps;
   if (end.steps > 0) {
-    start_.reset();  // from here on there is a state to go on from
+    start_.reset();  // from now on there is a state to resume from
     for (AlternativeStartWeights& alternative : alternative_starts_) alternative.weights.reset();
     if (selection_) selection_.step_done();
   }

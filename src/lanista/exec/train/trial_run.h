@@ -11,14 +11,20 @@
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/exec/program/backend.h"
+#include "lanista/exec/program/opaque.h"
+#include "lanista/exec/program/program.h"
+#include "lanista/exec/train/batch_adapter.h"
+#include "lanista/exec/train/best_epoch_weights.h"
+#include "lanista/exec/train/evaluation.h"
+#include "lanista/exec/train/lane_slots.h"
+#include "lanista/exec/train/selection.h"
+#include "lanista/exec/train/start_weights.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/io/data/epoch_cache.h"
 #include "lanista/io/data/selection_comparison.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/exec/program/backend.h"
-#include "lanista/exec/program/opaque.h"
-#include "lanista/exec/program/program.h"
 #include "lanista/model/space/domain.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/epoch_schedule.h"
@@ -26,12 +32,6 @@
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/trial.h"
 #include "lanista/search/tuning/tuner.h"
-#include "lanista/exec/train/batch_adapter.h"
-#include "lanista/exec/train/evaluation.h"
-#include "lanista/exec/train/best_epoch_weights.h"
-#include "lanista/exec/train/lane_slots.h"
-#include "lanista/exec/train/selection.h"
-#include "lanista/exec/train/start_weights.h"
 
 namespace lanista::train {
 
@@ -213,9 +213,9 @@ class TrialRun {
   Result<TrialRun> copy_with_state() const;  // errors: kResourceExhausted
   Result<void> restore_race(const std::map<std::string, std::string>& facts,
                             std::span<const study::Measurement> measurements);
-  Result<std::vector<study::SelectionChange>> read_selection_changes(const std::map<std::string, std::string>& facts,
-                                                         std::span<const study::Measurement> measurements,
-                                                         std::optional<std::vector<study::SelectBranch>>& before) const;
+  Result<std::vector<study::SelectionChange>> read_selection_changes(
+      const std::map<std::string, std::string>& facts, std::span<const study::Measurement> measurements,
+      std::optional<std::vector<study::SelectBranch>>& before) const;
   void apply_race_winner(std::span<const study::StartCandidate> race);  // takes over the settings of the winner
   /// Batches that renew running statistics before the current epoch is measured.
   std::int64_t recalibration() const;
@@ -242,9 +242,9 @@ class TrialRun {
   std::vector<double> lane_attr_values_of(std::span<const nn::LaneAttr> wanted) const;
   bool shares_batch_with(const TrialRun& other) const;  ///< whether the next updates read the same rows
   void begin_pass(std::span<TrialRun* const> others);
-  std::span<const std::int64_t> rows(std::int64_t ahead) const;  // of that update, in the current pass
-  DataPosition data_position() const;                            // of the next step
-  bool count_steps(const nn::LaneResult& end);                   // true at the end of an epoch
+  std::span<const std::int64_t> rows(std::int64_t ahead) const;    // of that update, in the current pass
+  DataPosition data_position() const;                              // of the next step
+  bool count_steps(const nn::LaneResult& end);                     // true at the end of an epoch
   void record_measurement(std::map<std::string, double> metrics);  // at the end of an epoch; if it throws, no change
 
   std::shared_ptr<const TrialDefinition> definition_;
@@ -252,11 +252,11 @@ class TrialRun {
   std::shared_ptr<const StartWeights> start_;  // until the first step
   std::int64_t race_steps_ = 0;
   std::vector<AlternativeStartWeights> alternative_starts_;
-  std::int64_t recalibrate_ = 0;           // Batches before the first epoch is measured.
-  std::vector<double> lane_attr_values_;   // Of its model, in the order of programs of its key.
-  std::vector<nn::LrRange> lr_ranges_;     // In the layout of programs of its key.
-  RunState state_;                         // None: not admitted, or released.
-  std::optional<TrainerState> restored_;   // Until it is admitted.
+  std::int64_t recalibrate_ = 0;                            // Batches before the first epoch is measured.
+  std::vector<double> lane_attr_values_;                    // Of its model, in the order of programs of its key.
+  std::vector<nn::LrRange> lr_ranges_;                      // In the layout of programs of its key.
+  RunState state_;                                          // None: not admitted, or released.
+  std::optional<TrainerState> restored_;                    // Until it is admitted.
   std::shared_ptr<const std::vector<std::int64_t>> order_;  // Of the current pass.
   std::shared_ptr<const data::PreparedEpoch> prepared_;     // Of the current pass, if other runs read it too.
   std::int64_t order_pass_ = -1;

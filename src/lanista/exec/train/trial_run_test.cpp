@@ -5,10 +5,10 @@
 #include <malloc.h>
 
 #include "lanista/base/check.h"
-#include "support/base/sanitizer.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/base/sanitizer.h"
 
 namespace lanista::train {
 namespace {
@@ -64,7 +64,7 @@ TEST_F(TrialRunTest, NeverRestartsOnceItHasSteps) {
 
   ASSERT_FALSE(admitted);
   EXPECT_EQ(admitted.error().code, Code::kInternal);
-  EXPECT_EQ(admitted.error().message, "trial 7 has done 1 steps, but its state is not here");
+  EXPECT_EQ(admitted.error().message, "trial 7 has done 1 steps, but its state is not in memory");
   EXPECT_THROW(run.save(), InternalError);
   EXPECT_EQ(run.restore({{}, saved.facts}).error().code, Code::kDataLoss);
   ASSERT_FALSE(group.admit(run));

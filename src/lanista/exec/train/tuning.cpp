@@ -41,7 +41,7 @@ class SearchBranches {
       const std::size_t last = std::min(first + width, round.branches.size());
       std::int64_t steps = 0;
       std::vector<std::size_t> branch_indices(round.branches.begin() + static_cast<std::ptrdiff_t>(first),
-                                     round.branches.begin() + static_cast<std::ptrdiff_t>(last));
+                                              round.branches.begin() + static_cast<std::ptrdiff_t>(last));
       // Lanes of one run have equal numbers of steps; new branches have none.
       std::ranges::stable_sort(branch_indices, {}, [&](std::size_t i) { return std::ssize(search.tries()[i].losses); });
       for (std::size_t begin = 0, end = 0; begin < branch_indices.size(); begin = end) {
@@ -98,7 +98,7 @@ class SearchBranches {
   const TrialRun& run_;
   const std::function<bool()>& should_stop_;
   const study::TuneRules& rules_;
-  std::deque<std::optional<TrialRun>> runs_;  // of each try; none: not begun, or freed
+  std::deque<std::optional<TrialRun>> runs_;            // of each try; none: not begun, or freed
   std::vector<std::vector<double>> unreported_losses_;  // of each try: losses not yet given to the search
 };
 

@@ -3,9 +3,9 @@
 #include <functional>
 
 #include "lanista/base/result.h"
-#include "lanista/search/tuning/tuner.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/search/tuning/tuner.h"
 
 namespace lanista::train {
 

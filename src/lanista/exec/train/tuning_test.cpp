@@ -10,8 +10,8 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
-#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
+#include "support/exec/train/train_to_end.h"
 
 namespace lanista::train {
 namespace {
@@ -70,7 +70,7 @@ void expect_same(const Trained& a, const Trained& b) {
 }
 
 Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {},
-                      const MakeSearcher& make = rates) {
+                     const MakeSearcher& make = rates) {
   const auto search = [&](LaneGroup& group, TrialRun& run) {
     if (!run.is_search_due()) return;
     const auto searched = search_setting(group, run, make, never_stop);
@@ -177,7 +177,7 @@ TEST(Tuning, TriesLargerBatchesToTheSameBits) {
   int larger = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);
-// In every third, branches continue as long as they may, and do not end their epoch.
+    // In every third, branches continue as long as they may, and do not end their epoch.
     TrainerInput input = tuned_trial({{"halving", seed % 2 == 0 ? 0 : 2}, {"time", seed % 3 == 0 ? 50 : 4}});
     input.recipe.tune.options["params"]["batch"] = {100, 200, 300, 400, 500};
     input.trial_seed = seed;

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <optional>
 
+#include "lanista/exec/train/batch_buffers.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/model/autodiff/training_step.h"
-#include "lanista/search/study/state_names.h"
-#include "lanista/exec/train/batch_buffers.h"
 #include "lanista/model/transfer/importance.h"
+#include "lanista/search/study/state_names.h"
 
 namespace lanista::train {
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/batch_buffers.h"
 #include "lanista/exec/train/start_weights.h"
-#include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/train/test_support.h"
 
 namespace lanista::train {
 namespace {

@@ -63,7 +63,7 @@ Result<std::vector<std::int32_t>> labels_of(const Tensor& y, std::int64_t max_cl
   for (std::size_t row = 0; row < raw.size(); ++row) {
     if (raw[row] < 0 || raw[row] >= max_classes) {
       return malformed(y, "label of row " + std::to_string(row) + " is " + std::to_string(raw[row]) +
-                           ", allowed is 0 to " + std::to_string(max_classes - 1));
+                              ", allowed is 0 to " + std::to_string(max_classes - 1));
     }
     labels.push_back(static_cast<std::int32_t>(raw[row]));
   }
@@ -77,7 +77,7 @@ Result<void> read_targets(const Tensor& y, const std::string& task, const DataSp
   const bool single = y.shape.empty() && rows == 1;
   if (!single && (y.shape.empty() || y.shape.size() > 2 || y.shape.front() != rows || y.elements() == 0)) {
     return malformed(y, "targets must have the shape [" + std::to_string(rows) + "] or [" + std::to_string(rows) +
-                         ", numbers], as there are " + std::to_string(rows) + " rows of features");
+                            ", numbers], as there are " + std::to_string(rows) + " rows of features");
   }
   const bool one_a_row = y.elements() == rows;
   const bool classes = expected_spec != nullptr ? expected_spec->classes > 0
@@ -87,7 +87,7 @@ Result<void> read_targets(const Tensor& y, const std::string& task, const DataSp
     spec.target_size = y.elements() / rows;
     if (expected_spec != nullptr && spec.target_size != expected_spec->target_size) {
       return malformed(y, std::to_string(spec.target_size) + " targets a row, the data set has " +
-                           std::to_string(expected_spec->target_size));
+                              std::to_string(expected_spec->target_size));
     }
     raw.targets = numbers_of<float>(y);
     spec.multilabel = expected_spec != nullptr ? expected_spec->multilabel : task == "multilabel";

@@ -29,7 +29,7 @@ struct CatalogEntry {
 
 /// Every source that open() reads, built-in data first.
 std::vector<CatalogEntry> catalog();
-std::string catalog_text(const std::vector<CatalogEntry>& entries);  ///< entries as text for users
+std::string catalog_text(const std::vector<CatalogEntry>& entries);     ///< entries as text for users
 nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);  ///< entries as JSON
 
 /// A source with every path in its argument and options replaced by the result of `map`. A text that is no source is

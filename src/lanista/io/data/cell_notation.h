@@ -24,10 +24,10 @@ struct CellNotation {
 
 /// A date with an optional time.
 struct Date {
-  int year = 0, month = 0, day = 0;         ///< month and day from 1
-  int weekday = 0;                          ///< 1: Monday, …, 7: Sunday (ISO 8601)
-  int hour = 0, minute = 0, second = 0;     ///< the time, or zeros
-  bool has_time = false;                    ///< whether the text has a time
+  int year = 0, month = 0, day = 0;      ///< month and day from 1
+  int weekday = 0;                       ///< 1: Monday, …, 7: Sunday (ISO 8601)
+  int hour = 0, minute = 0, second = 0;  ///< the time, or zeros
+  bool has_time = false;                 ///< whether the text has a time
 };
 /// Reads "2024-03-01", "2024/03/01" or "01.03.2024" (day first), alone or followed by " 14:05", "T14:05:59.25Z" or an
 /// offset. An offset is ignored: the result is the local time. None for any other text.

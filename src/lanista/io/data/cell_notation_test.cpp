@@ -34,8 +34,13 @@ TEST(CellNotation, ReadsFormattedNumbers) {
   EXPECT_EQ(comma.number("5,"), 5);
   EXPECT_EQ(comma.number("12 %"), 0.12);
   EXPECT_EQ(comma.number("12,5\xC2\xA0%"), 0.125);
-  EXPECT_EQ(comma.number("1\xE2\x80\xAF" "234\xE2\x80\xAF" "567,5"), 1234567.5);
-  EXPECT_EQ(point.number("\xE2\x88\x92" "3"), -3);
+  EXPECT_EQ(comma.number("1\xE2\x80\xAF"
+                         "234\xE2\x80\xAF"
+                         "567,5"),
+            1234567.5);
+  EXPECT_EQ(point.number("\xE2\x88\x92"
+                         "3"),
+            -3);
   EXPECT_EQ(comma.number("1,5e-3"), 0.0015);
   for (const char* text :
        {"1,23,456", "1,2345", "12,34", "1 23", ",",   ".",   "-",   "%",    "1,234,5", "1'234 567", "1..5",

@@ -6,7 +6,7 @@
 namespace lanista::data {
 namespace {
 
-/// The first row with a value that `fits` refuses; nullopt: there is none.
+/// The first row with a value that `fits` refuses, or none.
 template <class F>
 std::optional<std::size_t> first_mismatch(const Table& table, std::size_t column, F&& fits) {
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -21,9 +21,9 @@ bool written_with(const Table& table, std::size_t column, char decimal) {
   return !first_mismatch(table, column, [&](std::string_view text) { return notation.number(text).has_value(); });
 }
 
-/// Of a column that holds numbers but for a few cells.
+/// The warning for a column of numbers with a few texts.
 std::string odd_cells_warning(const Table& table, std::size_t column) {
-  constexpr std::size_t kOnceIn = 10;  // a tenth of texts may still be oversight
+  constexpr std::size_t kOnceIn = 10;  // a tenth of texts may be a mistake
   const auto is_number = [&](std::string_view text) { return table.number(text).has_value(); };
   const auto odd = first_mismatch(table, column, is_number);
   std::size_t present = 0, numbers = 0;
@@ -34,21 +34,23 @@ std::string odd_cells_warning(const Table& table, std::size_t column) {
   }
   if (!odd || (present - numbers) * kOnceIn > present) return {};
   const std::string text(table.text(*odd, column).substr(0, 64));
-  return std::to_string(numbers) + " of " + std::to_string(present) + " values are numbers, but " + table.row_location(*odd) +
-         " holds \"" + text + "\"; correct it, or missing=" + text + " if it means that there is no value, or categorical=" +
-         table.header()[column] + " if the numbers are categories";
+  return std::to_string(numbers) + " of " + std::to_string(present) + " values are numbers, but " +
+         table.row_location(*odd) + " holds \"" + text + "\"; correct it, or missing=" + text +
+         " if it means that there is no value, or categorical=" + table.header()[column] +
+         " if the numbers are categories";
 }
 
 }  // namespace
 
 std::string text_column_warning(const Table& table, std::size_t column) {
-  const std::size_t shown = *first_mismatch(table, column, [&](std::string_view text) { return table.number(text).has_value(); });
+  const std::size_t shown =
+      *first_mismatch(table, column, [&](std::string_view text) { return table.number(text).has_value(); });
   const std::string such = " such as \"" + std::string(table.text(shown, column).substr(0, 64)) + "\"; ";
   if (table.notation().decimal == 0) {
     const bool point = written_with(table, column, '.'), comma = written_with(table, column, ',');
     if (point || comma) {
       return "these look like numbers" + such +
-             (point && comma ? "decimal=. or decimal=, says how they are read"
+             (point && comma ? "decimal=. or decimal=, declares how they are read"
               : point        ? "decimal=. reads them"
                              : "decimal=, reads them");
     }
@@ -65,8 +67,8 @@ std::string code_column_warning(const Table& table, std::size_t column) {
   };
   const auto code = first_mismatch(table, column, plain);
   if (!code) return {};
-  return "numbers such as \"" + std::string(table.text(*code, column).substr(0, 64)) + "\" look like codes; categorical=" +
-         table.header()[column] + " takes them as such";
+  return "numbers such as \"" + std::string(table.text(*code, column).substr(0, 64)) +
+         "\" look like codes; categorical=" + table.header()[column] + " takes them as such";
 }
 
 }  // namespace lanista::data

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <utility>
 
-#include "lanista/io/data/readers.h"
 #include "lanista/base/csv.h"
+#include "lanista/io/data/readers.h"
 
 namespace lanista::data {
 namespace {
@@ -53,7 +53,7 @@ Result<TableRoles> roles_of(const ReadRequest& request, const std::vector<std::s
   const auto schema = source.value("schema");
   if (!schema) return roles_from_source(source, header);
   for (const char* other : {"target", "drop", "task", "numeric", "categorical", "categories", "dates"}) {
-    if (source.value(other)) return source.error("schema= says what the columns are; leave out " + std::string(other));
+    if (source.value(other)) return source.error("schema= declares the columns; leave out " + std::string(other));
   }
   const std::string path = request.path(*schema);
   LANISTA_ASSIGN(const std::string text, load_file(*request.fs, path, kMaxSchema));
@@ -72,8 +72,7 @@ bool has_generated_names(const std::vector<std::string>& header) {
   return true;
 }
 
-/// Where columns with these names lie in another file: by name, or by position in a file without names that holds as
-/// many.
+/// The columns of another file: by name, or by position in a file without names and with as many columns.
 Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names, const std::vector<std::string>& header,
                                           const char* what) {
   std::vector<std::size_t> indices;
@@ -90,11 +89,11 @@ Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names,
   return indices;
 }
 
-/// The columns of samples that are plain numbers: all but the targets, if there are as many columns more.
+/// The columns of samples that are plain numbers: all except the targets, if there are as many more columns.
 struct ColumnIndices {
   std::vector<Column> columns;
   std::vector<std::size_t> indices;
-  std::vector<std::size_t> targets;  ///< none: the rows have none
+  std::vector<std::size_t> targets;  ///< empty: the rows have none
 };
 
 Result<ColumnIndices> find_columns(const ReadRequest& request, const std::vector<std::string>& header) {
@@ -115,8 +114,8 @@ Result<ColumnIndices> find_columns(const ReadRequest& request, const std::vector
     }
   } else if (header.size() != width) {
     return malformed(std::to_string(header.size()) + " columns; samples " + expected_spec.features.text() + " need " +
-                  std::to_string(width) + ", or " + (requested == 1 ? "one" : std::to_string(requested)) +
-                  " more for the target" + (requested == 1 ? "" : "s"));
+                     std::to_string(width) + ", or " + (requested == 1 ? "one" : std::to_string(requested)) +
+                     " more for the target" + (requested == 1 ? "" : "s"));
   }
   for (std::size_t c = 0; c < header.size(); ++c) {
     if (std::ranges::find(out.targets, c) != out.targets.end()) continue;
@@ -133,7 +132,7 @@ std::vector<std::string> class_names(const DataSpec& expected_spec) {
   return names;
 }
 
-/// Rows of a table as samples of a known data set.
+/// Reads rows of a table as samples of a known data set.
 Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Table& table) {
   const DataSpec& expected_spec = *request.expected_spec;
   ColumnIndices plain;
@@ -149,7 +148,7 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Ta
       const bool is_feature = std::find(plain.indices.begin(), plain.indices.end(), at) != plain.indices.end();
       if (at < table.header().size() && !is_feature) plain.targets.push_back(at);
     }
-    // Without one of several there is nothing to compare with.
+    // Without one of several targets the rows cannot be compared.
     if (plain.targets.size() != target_names(expected_spec).size()) plain.targets.clear();
   }
   LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, plain.indices, plain.columns));
@@ -163,12 +162,14 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Ta
   out.missing = rows.missing;
   out.unknown = rows.unknown;
   if (rows.unknown > 0) {
-    out.data_warnings.push_back(std::to_string(rows.unknown) + (rows.unknown == 1 ? " cell holds a category" : " cells hold categories") +
-                          " that the model does not know (" + rows.first_unknown_location + ") and " +
-                          (rows.unknown == 1 ? "counts" : "count") + " as missing");
+    out.data_warnings.push_back(std::to_string(rows.unknown) +
+                                (rows.unknown == 1 ? " cell holds a category" : " cells hold categories") +
+                                " that the model does not know (" + rows.first_unknown_location + ") and " +
+                                (rows.unknown == 1 ? "counts" : "count") + " as missing");
   }
   if (!plain.targets.empty()) {
-    LANISTA_ASSIGN(auto target, read_known_target(table, plain.targets, class_names(expected_spec), expected_spec.multilabel));
+    LANISTA_ASSIGN(auto target,
+                   read_known_target(table, plain.targets, class_names(expected_spec), expected_spec.multilabel));
     if (target) {
       out.labels = std::move(target->labels);
       out.targets = std::move(target->numbers);
@@ -178,7 +179,7 @@ Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Ta
   return found;
 }
 
-/// The rows of test= behind those of the file.
+/// Appends the rows of test= to those of the file.
 Result<void> add_test_file(const ReadRequest& request, Table& table) {
   const auto test = request.source.value("test");
   if (!test) return {};
@@ -189,19 +190,22 @@ Result<void> add_test_file(const ReadRequest& request, Table& table) {
   return table.add_file(cells, *columns, *test);
 }
 
-/// A number for each different text of a column. Errors: a row without one.
+/// A number for each different text of a column. Errors: a row without a value.
 Result<std::vector<std::int64_t>> group_numbers(const Table& table, std::size_t column) {
   std::map<std::string_view, std::int64_t> numbers;
   std::vector<std::int64_t> out;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, column);
-    if (text.empty()) return malformed("column \"" + table.header()[column] + "\": the group of " + table.row_location(row) + " is missing");
+    if (text.empty()) {
+      return malformed("column \"" + table.header()[column] + "\": the group of " + table.row_location(row) +
+                       " is missing");
+    }
     out.push_back(numbers.emplace(text, static_cast<std::int64_t>(numbers.size())).first->second);
   }
   return out;
 }
 
-/// Numbers, or dates as seconds; one kind in the whole column. Errors: a row without one.
+/// Numbers, or dates as seconds, of one kind in the whole column. Errors: a row without a value.
 Result<std::vector<double>> times_of(const Table& table, std::size_t column) {
   std::vector<double> out;
   const bool numbers = table.number(table.text(0, column)).has_value();
@@ -211,14 +215,14 @@ Result<std::vector<double>> times_of(const Table& table, std::size_t column) {
     const auto date = numbers ? std::nullopt : parse_date(text);
     if (!number && !date) {
       return malformed("column \"" + table.header()[column] + "\": " + table.row_location(row) + " holds \"" +
-                    std::string(text.substr(0, 64)) + "\"; order= wants a number or a date in every row");
+                       std::string(text.substr(0, 64)) + "\"; order= needs a number or a date in every row");
     }
     out.push_back(number ? *number : seconds_of(*date));
   }
   return out;
 }
 
-/// What of a table says how it is split.
+/// Adds the columns that decide the split.
 Result<void> add_split_columns(const Table& table, const SplitColumnRoles& by, LoadedRows& found) {
   found.test = table.rows_of_second_file();
   if (by.group) {
@@ -254,11 +258,14 @@ Result<LoadedRows> read_csv(const ReadRequest& request) {
   if (left_out > 0) {
     const bool several = roles.targets.size() > 1;
     std::string names;
-    for (const std::size_t column : roles.targets) names += (names.empty() ? "\"" : ", \"") + table.header()[column] + "\"";
-    found.raw.data_warnings.push_back(std::to_string(left_out) +
-                                (several ? (left_out == 1 ? " row lacks" : " rows lack") + std::string(" one of the targets (")
-                                         : (left_out == 1 ? " row has" : " rows have") + std::string(" no target (")) +
-                                names + ") and " + (left_out == 1 ? "is" : "are") + " left out");
+    for (const std::size_t column : roles.targets) {
+      names += (names.empty() ? "\"" : ", \"") + table.header()[column] + "\"";
+    }
+    found.raw.data_warnings.push_back(
+        std::to_string(left_out) +
+        (several ? (left_out == 1 ? " row lacks" : " rows lack") + std::string(" one of the targets (")
+                 : (left_out == 1 ? " row has" : " rows have") + std::string(" no target (")) +
+        names + ") and " + (left_out == 1 ? "is" : "are") + " left out");
   }
   auto target = read_target(table, roles.targets, roles.task);
   if (!target) return with_file(target.error(), path);

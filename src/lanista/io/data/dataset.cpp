@@ -80,7 +80,7 @@ std::vector<std::int64_t> all_training_rows(const std::vector<Split>& splits) {
 }  // namespace
 
 Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std::string& normalize,
-                             const std::string& targets) {
+                                     const std::string& targets) {
   DataSpec& spec = raw.spec;
   const std::int64_t width = spec.features.elements_per_sample();
   LANISTA_CHECK(width > 0 && !spec.features.has_batch(), "the features of a data set must have a shape without batch");
@@ -135,7 +135,7 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
 }
 
 Result<Dataset> Dataset::make_folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
-                                const std::string& targets, const study::ClassWeights& class_weights) {
+                                     const std::string& targets, const study::ClassWeights& class_weights) {
   LANISTA_CHECK(!splits.empty(), "folds without a training");
   const auto trainings = std::make_shared<std::vector<Dataset>>();
   std::vector<DataSpec> specs;

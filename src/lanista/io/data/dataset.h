@@ -77,7 +77,7 @@ class Dataset {
                               const study::ClassWeights& class_weights = {});
   /// Computes rows, normalisations and hash of the numbers as make() does, without normalising them. Errors: as make().
   static Result<void> fit_statistics(RawData& raw, const Split& split, const std::string& normalize,
-                             const std::string& targets);
+                                     const std::string& targets);
   /// Makes a data set with the rows, targets and split of `base` and with other features. Samples that are kept are
   /// computed here; `budget` (may be null) is charged for them. Unless all are kept, `base` must outlive the data set
   /// and its copies. Errors: kResourceExhausted.
@@ -87,7 +87,7 @@ class Dataset {
   /// numbers of tables are NaN. The schema is that of all rows outside the test part. Other arguments are as for
   /// make().
   static Result<Dataset> make_folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
-                                const std::string& targets, const study::ClassWeights& class_weights = {});
+                                     const std::string& targets, const study::ClassWeights& class_weights = {});
 
  private:
   static constexpr std::int64_t kNotStored = -1;
@@ -97,7 +97,7 @@ class Dataset {
   std::vector<std::string> data_warnings_;
   std::shared_ptr<const std::vector<float>> features_;
   std::shared_ptr<const PostProcess> post_process_;  // of gathered features; null: features_ are final
-  std::vector<std::int64_t> stored_row_;  // with a stream: row in features_, or kNotStored
+  std::vector<std::int64_t> stored_row_;             // with a stream: row in features_, or kNotStored
   std::shared_ptr<const MemoryBudget::Reservation> memory_;
   std::shared_ptr<const std::vector<std::int32_t>> labels_;
   std::shared_ptr<const std::vector<float>> targets_;           // in the unit of the source

@@ -46,7 +46,7 @@ std::shared_ptr<const PreparedEpoch> EpochCache::get(std::span<const study::Plug
 
 /// Copies what all folds share. False if there is nothing in common, or not enough memory.
 bool EpochCache::copy_from_fold_union(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
-                                std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const {
+                                      std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const {
   const std::size_t moving = fold_union_ != nullptr ? augmenter.num_leading_moves() : 0;
   if (moving == 0) return false;
   const auto of_pool = Augmenter::make(augment.first(moving), fold_union_->data_.spec());

@@ -17,9 +17,9 @@ namespace lanista::data {
 
 /// The training samples of one data pass, in its order, augmented and, where the data are streamed, transformed.
 struct PreparedEpoch {
-  std::vector<std::int64_t> rows;        ///< row numbers, in order
-  std::vector<float> features;           ///< [rows.size(), features…]
-  MemoryBudget::Reservation memory;      ///< the bytes of the features
+  std::vector<std::int64_t> rows;    ///< row numbers, in order
+  std::vector<float> features;       ///< [rows.size(), features…]
+  MemoryBudget::Reservation memory;  ///< the bytes of the features
 };
 
 /// A text that is equal for equal augmentations and options.
@@ -55,11 +55,10 @@ class EpochCache {
   };
 
   std::int64_t epoch_bytes() const;
-  std::shared_ptr<const PreparedEpoch> prepare(std::span<const study::PluginConfig> augment,
-                                               const Augmenter& augmenter, std::uint64_t data_seed,
-                                               std::int64_t epoch) const;
+  std::shared_ptr<const PreparedEpoch> prepare(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
+                                               std::uint64_t data_seed, std::int64_t epoch) const;
   bool copy_from_fold_union(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
-                      std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const;
+                            std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const;
 
   const Dataset& data_;
   std::int64_t max_bytes_;

@@ -133,7 +133,7 @@ Result<Files> as_folder(const ExportRows& numbers) {
     return unsupported_data(numbers, "a folder of images", "its targets are numbers, not classes");
   if (dims.size() != 3 || (dims[0] != 1 && dims[0] != 3)) {
     return unsupported_data(numbers, "a folder of images",
-                 "its samples are " + numbers.spec.features.text() + ", images are [1, H, W] or [3, H, W]");
+                            "its samples are " + numbers.spec.features.text() + ", images are [1, H, W] or [3, H, W]");
   }
   const auto [least, most] = std::minmax_element(numbers.features.begin(), numbers.features.end());
   if (*least < 0) return unsupported_data(numbers, "a folder of images", "it holds negative numbers");

@@ -1,5 +1,4 @@
-// Data sets of folds: each training sees what a study split so by hand would see, and nothing of the rows it is
-// measured on.
+// Data sets with folds: each training has the data of a study with that split, and nothing of its validation rows.
 #include <cmath>
 #include <set>
 #include <sstream>
@@ -32,7 +31,7 @@ class FoldedData : public InMemoryDataTest {
     EXPECT_EQ(set.error().message, message);
   }
 
-  /// A table of drawn numbers, holes, categories (some of them rare) and classes.
+  /// A table of random numbers, gaps, categories (some of them rare) and classes.
   static std::string table(std::uint64_t seed, int rows) {
     Rng rng(seed);
     std::ostringstream text;
@@ -40,8 +39,11 @@ class FoldedData : public InMemoryDataTest {
     for (int row = 0; row < rows; ++row) {
       text << static_cast<int>(rng.below(100)) << ",";
       if (!rng.bernoulli(0.2)) text << static_cast<int>(rng.below(9));
-      text << "," << (row % 17 == 0 ? "rare" + std::to_string(row) : rng.bernoulli(0.5) ? "x" : "z") << ","
-           << (rng.bernoulli(0.5) ? "yes" : "no") << "\n";
+      text << ","
+           << (row % 17 == 0        ? "rare" + std::to_string(row)
+               : rng.bernoulli(0.5) ? "x"
+                                    : "z")
+           << "," << (rng.bernoulli(0.5) ? "yes" : "no") << "\n";
     }
     return text.str();
   }
@@ -119,7 +121,9 @@ TEST_F(FoldedData, StandardiseTargetsPerFold) {
     training.gather_targets(rows, seen);
     double mean = 0, square = 0;
     for (const float y : seen) mean += static_cast<double>(y) / static_cast<double>(rows.size());
-    for (const float y : seen) square += static_cast<double>(y) * static_cast<double>(y) / static_cast<double>(rows.size());
+    for (const float y : seen) {
+      square += static_cast<double>(y) * static_cast<double>(y) / static_cast<double>(rows.size());
+    }
     EXPECT_NEAR(mean, 0, 1e-6);
     EXPECT_NEAR(square, 1, 1e-6);
     EXPECT_EQ(targets_of(training), targets_of(*set));
@@ -138,7 +142,7 @@ TEST_F(FoldedData, FitTablesPerFoldAndEncodeNewRows) {
       const Dataset& training = set->training(fold);
       ASSERT_EQ(training.spec().features, set->spec().features);
       any_unseen |= training.spec().schema.dump().find("unseen") != std::string::npos;
-      // A column a: whole numbers without holes.
+      // Column a: whole numbers without gaps.
       const auto train = features_at(training, training.rows(Part::kTrain));
       double mean = 0;
       for (std::size_t i = 0; i < train.size(); i += width) mean += static_cast<double>(train[i]);
@@ -174,7 +178,7 @@ TEST_F(FoldedData, ExcludeFoldRowsFromTraining) {
       std::ostringstream changed;
       std::string line;
       for (std::int64_t row = -1; std::getline(lines, line); ++row) {
-        // Holes and categories stay what they are: they decide how many features there are.
+        // Gaps and categories do not change, since they decide the number of features.
         if (std::ranges::binary_search(held, row)) line = "987654" + line.substr(line.find(','));
         changed << line << "\n";
       }
@@ -218,27 +222,31 @@ TEST_F(FoldedData, AugmentLikeManualSplitAndShareEpochsPerFold) {
     EXPECT_EQ(epoch->rows, expected->rows);
     EXPECT_EQ(epoch->features, expected->features);
     EXPECT_EQ(own.num_leading_moves(), 4U);
-    EpochCache sharing(training, std::int64_t{1} << 30, nullptr, &fold_union), without(training, std::int64_t{1} << 30, nullptr, &small);
+    EpochCache sharing(training, std::int64_t{1} << 30, nullptr, &fold_union),
+        without(training, std::int64_t{1} << 30, nullptr, &small);
     EXPECT_EQ(sharing.get(augment, own, 7, 2)->features, expected->features);
-    EXPECT_EQ(sharing.get(std::span(augment).first(2), *Augmenter::make(std::span(augment).first(2), training.spec()), 7, 2)->features,
-              reference.get(std::span(augment).first(2), *Augmenter::make(std::span(augment).first(2), by_hand.spec()), 7, 2)->features);
+    EXPECT_EQ(
+        sharing.get(std::span(augment).first(2), *Augmenter::make(std::span(augment).first(2), training.spec()), 7, 2)
+            ->features,
+        reference.get(std::span(augment).first(2), *Augmenter::make(std::span(augment).first(2), by_hand.spec()), 7, 2)
+            ->features);
     EXPECT_EQ(without.get(augment, own, 7, 2)->features, expected->features) << "no room for the pool";
   }
 }
 
 TEST_F(FoldedData, RespectGroupsTimesAndTestFile) {
   std::ostringstream text, test;
-  text << "a,who,day,y\n";
-  test << "a,who,day,y\n";
+  text << "a,person,day,y\n";
+  test << "a,person,day,y\n";
   Rng rng(3);
   for (int row = 0; row < 60; ++row) {
-    text << row << "," << row / 4 << ",2024-01-" << (row < 27 ? "0" : "") << row / 3 + 1 << "," << (row % 2 != 0 ? "p" : "q")
-         << "\n";
+    text << row << "," << row / 4 << ",2024-01-" << (row < 27 ? "0" : "") << row / 3 + 1 << ","
+         << (row % 2 != 0 ? "p" : "q") << "\n";
   }
   for (int row = 0; row < 9; ++row) test << row << ",99,2025-01-01," << (row % 2 != 0 ? "p" : "q") << "\n";
   write("t.csv", text.str());
   write("test.csv", test.str());
-  const auto groups = dealt("csv:t.csv?group=who&test=test.csv", 5);
+  const auto groups = dealt("csv:t.csv?group=person&test=test.csv", 5);
   ASSERT_TRUE(groups.ok()) << groups.error().text();
   for (std::int64_t fold = 0; fold < 5; ++fold) {
     const Dataset& training = groups->training(fold);

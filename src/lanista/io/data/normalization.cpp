@@ -17,7 +17,7 @@ Result<std::vector<double>> numbers_at(const nlohmann::json& json, const char* k
   for (const auto& number : json[key]) {
     if (!number.is_number() || !std::isfinite(number.get<double>())) {
       return normalization_error("\"" + std::string(key) + "\" holds " + number.dump().substr(0, 32) +
-                              ", which is no finite number");
+                                 ", which is no finite number");
     }
     numbers.push_back(number.get<double>());
   }
@@ -83,7 +83,7 @@ Result<Normalization> parse_normalization(const nlohmann::json& json, std::int64
   const auto entries = static_cast<std::int64_t>(out.mean.size());
   if (out.scale.size() != out.mean.size() || entries == 0 || width % entries != 0) {
     return normalization_error(std::to_string(entries) + " means and " + std::to_string(out.scale.size()) +
-                            " scales do not fit " + std::to_string(width) + " " + what);
+                               " scales do not fit " + std::to_string(width) + " " + what);
   }
   if (std::count(out.scale.begin(), out.scale.end(), 0.0) > 0) return normalization_error("a scale is 0");
   return out;

@@ -39,7 +39,7 @@ std::array<double, 3> with_validation(std::array<double, 3> fractions) {
 
 /// A split for each training, in the order of folds, repetition by repetition.
 Result<std::vector<Split>> make_fold_splits(const LoadedRows& found, const Split& split, std::int64_t folds,
-                                    std::int64_t repetitions) {
+                                            std::int64_t repetitions) {
   if (folds > study::kMaxFolds / repetitions) {
     return Error{Code::kInvalidArgument,
                  std::to_string(folds) + " folds, dealt " + std::to_string(repetitions) + " times, are more than the " +
@@ -140,8 +140,9 @@ Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, cons
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
                      std::int64_t repetitions) {
   LANISTA_ASSIGN(Opened opened, open_split(config, folder, fs, repetitions));
-  if (config.folds) return Dataset::make_folded(std::move(opened.raw), opened.splits, config.normalize, config.targets,
-                                               config.class_weights);
+  if (config.folds)
+    return Dataset::make_folded(std::move(opened.raw), opened.splits, config.normalize, config.targets,
+                                config.class_weights);
   return Dataset::make(std::move(opened.raw), std::move(opened.splits.front()), config.normalize, config.targets,
                        config.class_weights);
 }

@@ -30,7 +30,7 @@ std::pair<double, double> mean_and_scale(const std::vector<float>& features, std
 }
 
 bool has_nonzero(const std::vector<float>& features, std::size_t width, std::size_t feature,
-             const std::vector<std::int64_t>& train) {
+                 const std::vector<std::int64_t>& train) {
   return std::ranges::any_of(
       train, [&](std::int64_t row) { return features[static_cast<std::size_t>(row) * width + feature] != 0; });
 }
@@ -76,8 +76,7 @@ PostProcess fit_table(RawData& raw, const std::vector<std::int64_t>& train) {
   for (const Column& column : columns) {
     const bool category = column.kind == ColumnKind::kCategory;
     for (const std::size_t end = feature + static_cast<std::size_t>(column.width()); feature < end; ++feature) {
-      const auto [mean, scale] =
-          category ? std::pair(0.0, 1.0) : mean_and_scale(raw.features, width, feature, train);
+      const auto [mean, scale] = category ? std::pair(0.0, 1.0) : mean_and_scale(raw.features, width, feature, train);
       out.normalization.mean.push_back(mean);
       out.normalization.scale.push_back(scale);
       out.missing.push_back(static_cast<float>(mean));
@@ -91,7 +90,7 @@ PostProcess fit_table(RawData& raw, const std::vector<std::int64_t>& train) {
 }
 
 nlohmann::json with_fitted_stats(const nlohmann::json& schema, const Normalization& normalization,
-                           const std::vector<std::size_t>& unseen) {
+                                 const std::vector<std::size_t>& unseen) {
   std::vector<Column> columns = parse_valid_columns(schema);
   std::size_t feature = 0;
   const auto take = [&](NumberStats& stats) {

@@ -27,7 +27,7 @@ PostProcess fit_table(RawData& raw, const std::vector<std::int64_t>& train);
 
 /// A schema with the means and deviations of `normalization`, and with `unseen` features marked.
 nlohmann::json with_fitted_stats(const nlohmann::json& schema, const Normalization& normalization,
-                           const std::vector<std::size_t>& unseen);
+                                 const std::vector<std::size_t>& unseen);
 /// The features of unseen categories in a schema; reads what with_fitted_stats() marked. Errors: of parse_columns().
 Result<std::vector<std::size_t>> unseen_features_of_schema(const nlohmann::json& schema);
 

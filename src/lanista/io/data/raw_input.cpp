@@ -14,7 +14,7 @@ const SourceKind* find_kind(const std::string& name) {
   return it == source_kinds().end() ? nullptr : &*it;
 }
 
-/// What the name of a file tells about its format; empty if nothing.
+/// The format that the name of a file shows; empty if it shows none.
 std::string kind_by_name(const std::string& path) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kEndings = {{{"csv", "csv"},
                                                                                       {"tsv", "csv"},
@@ -33,14 +33,14 @@ std::string kind_by_name(const std::string& path) {
 Result<std::string> kind_of_file(const std::string& dataset_kind, const std::string& path, FileSystem& fs) {
   const bool files = dataset_kind != "builtin" && dataset_kind != "synthetic";
   if (files && is_folder(fs, path)) return dataset_kind;
-  // A text may have any name.
+  // A text file may have any name.
   if (const std::string kind = kind_by_name(path); !kind.empty() && dataset_kind != "tokens") return kind;
   if (files) return dataset_kind;
   return Error{Code::kInvalidArgument,
-               "the name does not tell the format; known are .csv, .tsv, .npy, .npz, or kind:FILE", path};
+               "the name does not show the format; known are .csv, .tsv, .npy, .npz, or kind:FILE", path};
 }
 
-/// The path as a source, with the options of training that say how a file is read.
+/// The path as a source, with the options of training on how files are read.
 Result<Source> source_of(const DataSpec& spec, const std::string& path, FileSystem& fs) {
   const auto dataset_kind = parse_source(spec.source);
   const std::string own_kind = dataset_kind ? dataset_kind->kind : "builtin";
@@ -59,13 +59,14 @@ Result<Source> source_of(const DataSpec& spec, const std::string& path, FileSyst
   return source;
 }
 
-/// Whether rows of one kind may stand for those of the data set.
+/// Checks that rows of one kind may replace those of the data set.
 Result<void> check_kind(const DataSpec& spec, const Source& source) {
   if (!spec.schema.is_null() && source.kind != "csv") {
     return source.error("the data set \"" + spec.name + "\" is a table; new rows come as csv");
   }
   const auto dataset_kind = parse_source(spec.source);
-  const bool pixels = dataset_kind && (dataset_kind->kind == "folder" || dataset_kind->kind == "idx" || dataset_kind->kind == "cifar");
+  const bool pixels =
+      dataset_kind && (dataset_kind->kind == "folder" || dataset_kind->kind == "idx" || dataset_kind->kind == "cifar");
   if (source.kind == "folder" && !pixels) {
     return source.error("the numbers of \"" + spec.source + "\" need not be pixels from 0 to 255; give npy or csv");
   }
@@ -85,12 +86,13 @@ Result<RawData> read_raw(const DataSpec& spec, const std::string& path, FileSyst
   if (raw.spec.features != spec.features || other_target) {
     return request.source.error("its samples " + raw.spec.features.text() +
                                 (other_target ? ", with another kind of target," : "") + " do not fit \"" + spec.name +
-                                "\", whose samples are " + spec.features.text());
+                                "\"; its samples are " + spec.features.text());
   }
   const auto labels = static_cast<std::size_t>(raw.rows() * spec.labels_per_sample());
   if (!raw.labels.empty() && raw.labels.size() != labels) {
     return request.source.error("its rows have one label each; \"" + spec.name + "\" has one at each of " +
-                                std::to_string(spec.positions) + " positions: give tokens:FILE, or rows without labels");
+                                std::to_string(spec.positions) +
+                                " positions: give tokens:FILE, or rows without labels");
   }
   raw.spec = spec;
   if (auto checked = check_numbers(raw); !checked) return with_file(checked.error(), request.source.argument);

@@ -1,8 +1,8 @@
 #include "lanista/io/data/raw_input.h"
 
 #include "lanista/base/rng.h"
-#include "support/io/data/test_support.h"
 #include "lanista/io/formats/npy.h"
+#include "support/io/data/test_support.h"
 
 namespace lanista::data {
 namespace {
@@ -63,7 +63,7 @@ TEST_F(RawInput, TableIsReadByNameAndStoredRules) {
   write("none.csv", "b,y\nred,\nblue,\n");
   expect_raw_error(set->spec(), "none.csv", Code::kDataLoss, "none.csv: csv: the file lacks the feature columns \"a\"");
   write("text.csv", "a,b\nmany,red\n");
-  expect_raw_error(set->spec(), "text.csv", Code::kDataLoss, "row 1 holds \"many\", which is no number");
+  expect_raw_error(set->spec(), "text.csv", Code::kDataLoss, "row 1 holds \"many\", which is not a number");
   write("class.csv", "a,b,y\n1,red,n\n1,red,q\n");
   expect_raw_error(set->spec(), "class.csv", Code::kDataLoss, "row 2 holds \"q\", which is none of the 2 classes");
   write("some.csv", "a,b,y\n1,red,n\n1,red,\n");
@@ -140,7 +140,7 @@ TEST_F(RawInput, ArraysMustHaveTheShapeOfTheSamples) {
   expect_raw_error(set->spec(), "none.npy", Code::kDataLoss, "there are no rows");
   expect_raw_error(set->spec(), "three.npy,y.npy", Code::kDataLoss, "classes must be whole numbers, one a row");
   expect_raw_error(set->spec(), "digit.png", Code::kInvalidArgument, "need not be pixels from 0 to 255");
-  expect_raw_error(set->spec(), "digit", Code::kInvalidArgument, "the name does not tell the format");
+  expect_raw_error(set->spec(), "digit", Code::kInvalidArgument, "the name does not show the format");
   expect_raw_error(set->spec(), "synthetic:spirals", Code::kInvalidArgument, "its samples [2] do not fit \"digits\"");
   expect_raw_error(set->spec(), "csv:digit?seperator=x", Code::kInvalidArgument, "unknown option \"seperator\"");
   write("wide.csv", "1,2,3\n");

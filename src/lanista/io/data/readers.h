@@ -50,15 +50,15 @@ struct SourceKind {
   enum class PathCount { kNone, kOne, kSeveral };
   /// An option of the source.
   struct Option {
-    std::string name, values, help;           ///< "header", "auto|yes|no", "whether the first line names the columns"
-    bool applies_to_new_files = false;        ///< defines how files are read, also new files after training
-    PathCount paths = PathCount::kNone;       ///< paths in its value
+    std::string name, values, help;      ///< "header", "auto|yes|no", "whether the first line names the columns"
+    bool applies_to_new_files = false;   ///< defines how files are read, also new files after training
+    PathCount paths = PathCount::kNone;  ///< paths in its value
   };
-  std::string name;                    ///< "csv"
-  std::string notation;                ///< "csv:FILE"
-  std::string help;                    ///< one sentence for the user
-  std::vector<Option> options;         ///< its options
-  PathCount paths = PathCount::kNone;  ///< paths in the argument
+  std::string name;                                        ///< "csv"
+  std::string notation;                                    ///< "csv:FILE"
+  std::string help;                                        ///< one sentence for the user
+  std::vector<Option> options;                             ///< its options
+  PathCount paths = PathCount::kNone;                      ///< paths in the argument
   Result<LoadedRows> (*read)(const ReadRequest& request);  ///< reads the rows
 };
 /// All kinds of sources.

@@ -15,7 +15,7 @@ bool SelectionComparison::is_due(std::int64_t epoch, std::optional<std::int64_t>
 }
 
 std::int64_t SelectionComparison::count_checks(std::int64_t from, std::int64_t through) const {
-  const auto before = [&](std::int64_t epoch) -> std::int64_t {  // epochs from 0 to that one, exclusive
+  const auto before = [&](std::int64_t epoch) -> std::int64_t {  // epochs before this one
     const std::int64_t requested = std::min(epoch, end) - first;
     if (requested <= 0) return 0;
     return every > 0 ? (requested - 1) / every + 1 : 1;
@@ -24,13 +24,14 @@ std::int64_t SelectionComparison::count_checks(std::int64_t from, std::int64_t t
 }
 
 std::int64_t SelectionComparison::max_discarded_steps(std::int64_t epoch_steps) const {
-  // All rows looked at and all trained on, and a batch that waited: as many steps on all rows cost as much.
+  // All rows are scored and all are trained on, and one batch waited. As many steps on all rows cost the same.
   const double whole = static_cast<double>(steps) * (2 + backward) / (1 + backward);
   const double most = std::min(std::ceil(whole) + 1, static_cast<double>(epoch_steps - 1));
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(most));
 }
 
-Result<std::optional<SelectionComparison>> selection_comparison(const study::PluginConfig& select, std::int64_t epochs) {
+Result<std::optional<SelectionComparison>> selection_comparison(const study::PluginConfig& select,
+                                                                std::int64_t epochs) {
   if (select.name != kSelectionAuto) return std::optional<SelectionComparison>();
   LANISTA_ASSIGN(const Options options, resolve_selection_options(select));
   if (options.contains("found")) return std::optional<SelectionComparison>();
@@ -39,11 +40,11 @@ Result<std::optional<SelectionComparison>> selection_comparison(const study::Plu
     return static_cast<std::int64_t>(std::ceil(options.at(name).get<double>() * static_cast<double>(epochs)));
   };
   return std::optional(SelectionComparison{.first = std::max(whole("warmup_epochs"), share("from")),
-                                   .end = share("until"),
-                                   .every = whole("every"),
-                                   .steps = whole("steps"),
-                                   .backward = options.at("backward").get<double>(),
-                                   .on = options.at("on").get<std::string>()});
+                                           .end = share("until"),
+                                           .every = whole("every"),
+                                           .steps = whole("steps"),
+                                           .backward = options.at("backward").get<double>(),
+                                           .on = options.at("on").get<std::string>()});
 }
 
 Result<void> check_selection_options(const Options& options) {
@@ -55,7 +56,7 @@ Result<void> check_selection_options(const Options& options) {
   if (!on.empty() && on != "val_loss" && study::validation_metric(on).empty()) {
     return Error{Code::kInvalidArgument,
                  "'" + on +
-                     "' is not measured on the validation part; say val_loss, or val_ "
+                     "' is not measured on the validation part; allowed: val_loss, or val_ "
                      "and the name of a metric",
                  "on"};
   }
@@ -69,7 +70,7 @@ Result<void> check_selection_options(const Options& options) {
 }
 
 study::PluginConfig with_recorded_selection(study::PluginConfig select,
-                                          std::span<const study::Measurement> measurements) {
+                                            std::span<const study::Measurement> measurements) {
   select.options["found"] = study::selection_changes_json(study::selection_changes(measurements));
   return select;
 }

@@ -38,9 +38,9 @@ TEST(SelectionComparison, CountsComparisonsLikeTrial) {
   for (int round = 0; round < 300; ++round) {
     const std::int64_t epochs = rng.between(1, 12);
     const SelectionComparison one = guard({{"warmup_epochs", rng.between(0, 4)},
-                                   {"every", rng.between(0, 4)},
-                                   {"until", static_cast<double>(rng.between(0, 4)) / 4}},
-                                  epochs);
+                                           {"every", rng.between(0, 4)},
+                                           {"until", static_cast<double>(rng.between(0, 4)) / 4}},
+                                          epochs);
     std::vector<std::int64_t> requested;
     std::optional<std::int64_t> last;
     for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {

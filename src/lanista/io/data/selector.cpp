@@ -6,10 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include "lanista/base/edit_distance.h"
 #include "lanista/base/option_specs.h"
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
-#include "lanista/base/edit_distance.h"
 #include "lanista/io/data/loss_ranks.h"
 #include "lanista/io/data/selection_comparison.h"
 
@@ -28,7 +28,7 @@ Positions all_positions(std::size_t count) {
 class RowSampler {
  public:
   explicit RowSampler(std::uint64_t seed) : rng_(Rng(seed).split("select")) {}
-  /// Of one pass: from a row's number to its draw.
+  /// A function from a row's number to its random number in this pass.
   auto for_pass(std::int64_t pass) const {
     return [pass_rng = rng_.split(static_cast<std::uint64_t>(pass))](std::int64_t row) {
       return pass_rng.split(static_cast<std::uint64_t>(row)).uniform();
@@ -39,7 +39,7 @@ class RowSampler {
   Rng rng_;
 };
 
-/// Losses as one tensor of doubles, and back.
+/// Losses as one tensor of doubles.
 Tensor to_tensor(const char* name, std::span<const double> values) {
   Tensor out{name, ElementType::kF64, {std::ssize(values)}, std::vector<std::byte>(values.size_bytes())};
   std::ranges::copy(values, elements_of<double>(out).begin());
@@ -54,7 +54,7 @@ Result<std::span<const double>> read_doubles(std::span<const Tensor> saved_state
   return elements_of<double>(*found);
 }
 
-/// Every example with the same probability.
+/// Selects every example with the same probability.
 class RandomSelector final : public Selector {
  public:
   RandomSelector(double keep, const SelectorContext& context) : keep_(keep), sampler_(context.seed) {}
@@ -62,9 +62,9 @@ class RandomSelector final : public Selector {
   Positions requested_positions(const CandidateBatch&) const override { return {}; }
   Positions choose(const CandidateBatch& candidates, std::span<const double>) override {
     Positions out;
-    const auto draw = sampler_.for_pass(candidates.pass);
+    const auto sampled = sampler_.for_pass(candidates.pass);
     for (std::size_t i = 0; i < candidates.rows.size(); ++i) {
-      if (draw(candidates.rows[i]) < keep_) out.push_back(i);
+      if (sampled(candidates.rows[i]) < keep_) out.push_back(i);
     }
     return out;
   }
@@ -74,8 +74,8 @@ class RandomSelector final : public Selector {
   RowSampler sampler_;
 };
 
-/// With probability rank^beta, the rank being that of the loss among the last ones of all examples. A loss counts for
-/// `stale` passes; then it is measured again.
+/// Selects with probability rank^beta, where the rank is that of the loss among the last ones of all examples. A loss
+/// is valid for `stale` passes; then it is measured again.
 class HistoryPercentileSelector final : public Selector {
  public:
   HistoryPercentileSelector(const Options& options, const SelectorContext& context)
@@ -93,7 +93,9 @@ class HistoryPercentileSelector final : public Selector {
     Positions out;
     for (std::size_t i = 0; i < candidates.rows.size(); ++i) {
       const double measured = recorded_losses_[at(candidates.rows[i]) + 1];
-      if (measured < 0 || static_cast<double>(candidates.pass) - measured >= static_cast<double>(valid_passes_)) out.push_back(i);
+      if (measured < 0 || static_cast<double>(candidates.pass) - measured >= static_cast<double>(valid_passes_)) {
+        out.push_back(i);
+      }
     }
     return out;
   }
@@ -103,10 +105,10 @@ class HistoryPercentileSelector final : public Selector {
     const std::vector<double> all = losses_of(candidates, losses);
     for (const double loss : all) loss_ranks_.add(loss);
     Positions out;
-    const auto draw = sampler_.for_pass(candidates.pass);
+    const auto sampled = sampler_.for_pass(candidates.pass);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double chance = std::max(min_probability_, portable_pow(loss_ranks_.rank(all[i]), beta_));
-      if (draw(candidates.rows[i]) < chance) out.push_back(i);
+      if (sampled(candidates.rows[i]) < chance) out.push_back(i);
     }
     return out;
   }
@@ -135,7 +137,7 @@ class HistoryPercentileSelector final : public Selector {
  private:
   static std::size_t at(std::int64_t row) { return static_cast<std::size_t>(2 * row); }
 
-  // Of the whole batch: those that were measured now, and those that still count.
+  // The losses of the whole batch: those that were measured now, and those that are still valid.
   std::vector<double> losses_of(const CandidateBatch& candidates, std::span<const double> measured) {
     if (valid_passes_ == 1) return {measured.begin(), measured.end()};
     const Positions requested = requested_positions(candidates);
@@ -153,18 +155,20 @@ class HistoryPercentileSelector final : public Selector {
   double beta_, min_probability_;
   std::int64_t valid_passes_;
   LossRanks loss_ranks_;
-  std::vector<double> recorded_losses_;  // of each row its loss and the pass that it was measured in; -1: never
+  std::vector<double> recorded_losses_;  // for each row: its loss, and the pass of its measurement; -1: never
   RowSampler sampler_;
 };
 
-/// So many of each batch, without replacement, with weights by the rank of the loss in the batch.
+/// Selects a number of examples of each batch without replacement. Weights are by the rank of the loss in the batch.
 class BatchPercentileSelector final : public Selector {
  public:
   BatchPercentileSelector(double keep, const SelectorContext& context) : keep_(keep), sampler_(context.seed) {}
 
-  Positions requested_positions(const CandidateBatch& candidates) const override { return keep_ < 1 ? all_positions(candidates.rows.size()) : Positions(); }
-  // Weighted sampling without replacement by one key an item (Efraimidis and Spirakis, 2006): those with the largest
-  // log(u) / weight.
+  Positions requested_positions(const CandidateBatch& candidates) const override {
+    return keep_ < 1 ? all_positions(candidates.rows.size()) : Positions();
+  }
+  // Weighted sampling without replacement by one key for each item (Efraimidis and Spirakis, 2006): the largest
+  // log(u) / weight win.
   Positions choose(const CandidateBatch& candidates, std::span<const double> losses) override {
     const std::size_t count = candidates.rows.size();
     if (keep_ >= 1) return all_positions(count);
@@ -176,11 +180,11 @@ class BatchPercentileSelector final : public Selector {
     };
     std::ranges::stable_sort(order, smaller);
     std::vector<double> keys(count);
-    const auto draw = sampler_.for_pass(candidates.pass);
+    const auto sampled = sampler_.for_pass(candidates.pass);
     for (std::size_t i = 0; i < count; ++i) {
       const double percentile = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
       const double weight = portable_pow(percentile, 1 / keep_ - 1);
-      const double uniform_sample = draw(candidates.rows[order[i]]);
+      const double uniform_sample = sampled(candidates.rows[order[i]]);
       keys[order[i]] = portable_log(std::max(uniform_sample, 0x1p-54)) / weight;
     }
     Positions out = all_positions(count);
@@ -195,13 +199,16 @@ class BatchPercentileSelector final : public Selector {
   RowSampler sampler_;
 };
 
-/// Of each batch those whose loss is furthest above the one that a model has which did not train on them: what can be
-/// learned is left, what is noise or known is not.
+/// Selects the examples of each batch with a loss furthest above that of a model that has not trained on them. What can
+/// be learned remains; noise and known examples do not.
 class ReducibleLossSelector final : public Selector {
  public:
-  ReducibleLossSelector(double keep, const SelectorContext& context) : keep_(keep), holdout_loss_(context.holdout_loss) {}
+  ReducibleLossSelector(double keep, const SelectorContext& context)
+      : keep_(keep), holdout_loss_(context.holdout_loss) {}
 
-  Positions requested_positions(const CandidateBatch& candidates) const override { return keep_ < 1 ? all_positions(candidates.rows.size()) : Positions(); }
+  Positions requested_positions(const CandidateBatch& candidates) const override {
+    return keep_ < 1 ? all_positions(candidates.rows.size()) : Positions();
+  }
   Positions choose(const CandidateBatch& candidates, std::span<const double> losses) override {
     const std::size_t count = candidates.rows.size();
     Positions order = all_positions(count);
@@ -209,7 +216,7 @@ class ReducibleLossSelector final : public Selector {
     std::vector<double> left(count);
     for (std::size_t i = 0; i < count; ++i) {
       const double known = double{holdout_loss_[static_cast<std::size_t>(candidates.rows[i])]};
-      // What has no loss is the hardest there is.
+      // A row without a loss counts as the hardest.
       left[i] = std::isnan(losses[i]) ? std::numeric_limits<double>::infinity() : losses[i] - known;
     }
     std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return left[i]; });
@@ -239,7 +246,7 @@ std::vector<OptionSpec> percentile_options() {
                         "passes that a loss counts for before it is measured again")};
 }
 
-// Those of selective, and when and how the two are compared.
+// The options of selective, and those of the comparison.
 std::vector<OptionSpec> auto_selection_options() {
   std::vector<OptionSpec> options = percentile_options();
   options.push_back(count_option("steps", 100, 1, "of the branch on chosen examples; never beyond its epoch"));
@@ -278,7 +285,7 @@ Result<SelectorPlugin> find_selector_plugin(const study::PluginConfig& select) {
 
 Result<void> Selector::restore_state(std::span<const Tensor> saved_state) {
   if (saved_state.empty()) return {};
-  return Error{Code::kDataLoss, "the selector remembers nothing, but '" + saved_state[0].name + "' is given back to it", ""};
+  return Error{Code::kDataLoss, "the selector has no state, but '" + saved_state[0].name + "' is restored", ""};
 }
 
 const std::vector<OptionSpec>& selection_options() {
@@ -311,37 +318,37 @@ std::vector<SelectorPlugin> builtin_selectors() {
   const auto by_percentile = [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
     return std::make_unique<HistoryPercentileSelector>(options, context);
   };
-  return {
-      {"selective",
-       "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
-       with_common_options(percentile_options()), by_percentile},
-      {"batch", "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
-       with_common_options({keep_option()}),
-       [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-         return std::make_unique<BatchPercentileSelector>(options.at("keep").get<double>(), context);
-       }},
-      {std::string(kSelectionReducible),
-       "a share of each batch: those with the loss furthest above the hold-out loss that the data have for them "
-       "(RHO-LOSS)",
-       with_common_options({keep_option()}),
-       [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-         return std::make_unique<ReducibleLossSelector>(options.at("keep").get<double>(), context);
-       }},
-      {"random", "a share of the examples by chance, whatever their losses: the control", with_common_options({keep_option()}),
-       [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
-         return std::make_unique<RandomSelector>(options.at("keep").get<double>(), context);
-       }},
-      {std::string(kSelectionAuto),
-       "as selective where that beats training on all examples: two branches of the trial compare them, at equal "
-       "computation",
-       with_common_options(auto_selection_options()), by_percentile}};
+  return {{"selective",
+           "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
+           with_common_options(percentile_options()), by_percentile},
+          {"batch", "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
+           with_common_options({keep_option()}),
+           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
+             return std::make_unique<BatchPercentileSelector>(options.at("keep").get<double>(), context);
+           }},
+          {std::string(kSelectionReducible),
+           "a share of each batch: those with the loss furthest above the hold-out loss that the data have for them "
+           "(RHO-LOSS)",
+           with_common_options({keep_option()}),
+           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
+             return std::make_unique<ReducibleLossSelector>(options.at("keep").get<double>(), context);
+           }},
+          {"random", "a share of the examples by chance, whatever their losses: the control",
+           with_common_options({keep_option()}),
+           [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {
+             return std::make_unique<RandomSelector>(options.at("keep").get<double>(), context);
+           }},
+          {std::string(kSelectionAuto),
+           "as selective where that beats training on all examples: two branches of the trial compare them, at equal "
+           "computation",
+           with_common_options(auto_selection_options()), by_percentile}};
 }
 
 Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout) {
   if (select.name != kSelectionReducible || has_holdout) return {};
   return Error{Code::kInvalidArgument,
-               "the data have no hold-out losses; say which column of a table has them (csv:FILE?holdout=COLUMN), or "
-               "take selective, batch or random",
+               "the data have no hold-out losses; name the column of a table that has them (csv:FILE?holdout=COLUMN), "
+               "or use selective, batch or random",
                "train.select.reducible"};
 }
 

@@ -19,12 +19,13 @@ std::vector<std::int64_t> rows_from(std::int64_t first, std::int64_t count) {
   std::iota(out.begin(), out.end(), first);
   return out;
 }
-std::unique_ptr<Selector> selector(const char* name, Options options, SelectorContext context = {.seed = 7, .rows = 100'000}) {
+std::unique_ptr<Selector> selector(const char* name, Options options,
+                                   SelectorContext context = {.seed = 7, .rows = 100'000}) {
   auto made = make_selector({name, std::move(options)}, context);
   EXPECT_TRUE(made) << made.error().text();
   return *std::move(made);
 }
-// A loss a row, on a fixed law.
+// The loss of a row, by a fixed law.
 double law(std::int64_t row) { return Rng(static_cast<std::uint64_t>(row)).uniform(); }
 std::vector<double> losses_of(std::span<const std::int64_t> rows) {
   std::vector<double> out;
@@ -39,8 +40,8 @@ TEST(LossRanks, EqualCountsOverWindow) {
     LossRanks ranks(length);
     std::deque<double> window;
     for (int i = 0; i < 60; ++i) {
-      const double loss = rng.bernoulli(0.1) ? std::numeric_limits<double>::quiet_NaN()
-                                             : static_cast<double>(rng.below(6)) / 4;
+      const double loss =
+          rng.bernoulli(0.1) ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(rng.below(6)) / 4;
       const double size = std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss;
       ranks.add(loss);
       window.push_back(size);
@@ -59,7 +60,7 @@ TEST(LossRanks, EqualCountsOverWindow) {
   }
 }
 
-// E[rank^beta] of a uniform rank is 1 / (1 + beta); its deviation over n draws is below 0.5 / sqrt(n). The window of
+// E[rank^beta] of a uniform rank is 1 / (1 + beta); its deviation over n samples is below 0.5 / sqrt(n). The window of
 // 1,024 losses moves ranks by some 1 / 1,024.
 TEST(Selective, KeepsShareGivenByExponent) {
   for (const double beta : {1.0, 2.0, 3.0}) {
@@ -92,7 +93,8 @@ TEST(Selective, SelectsByRankAmongRecentLosses) {
   }
   for (std::size_t i = 0; i < 10; ++i) {
     const double share = static_cast<double>(kept[i]) / static_cast<double>(seen[i]);
-    EXPECT_NEAR(share, (static_cast<double>(i) + 0.5) / 10, 4 * 0.5 / std::sqrt(static_cast<double>(seen[i])) + 0.01) << i;
+    EXPECT_NEAR(share, (static_cast<double>(i) + 0.5) / 10, 4 * 0.5 / std::sqrt(static_cast<double>(seen[i])) + 0.01)
+        << i;
   }
 }
 
@@ -114,7 +116,7 @@ TEST(Selective, RespectsMinimumProbability) {
     std::vector<bool> chosen(rows.size());
     for (const std::size_t i : chooser->choose({0, rows}, losses_of(rows))) chosen[i] = true;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (law(rows[i]) > 0.9) continue;  // (0.9 + some)^100 is nothing
+      if (law(rows[i]) > 0.9) continue;  // (0.9 + some)^100 is nearly 0
       ++easy;
       kept += chosen[i] ? 1 : 0;
     }
@@ -146,7 +148,7 @@ TEST(Selective, RemeasuresStaleLosses) {
     const auto chooser = selector("selective", {{"beta", 1}, {"stale", stale}}, {.seed = 1, .rows = 20});
     const auto rows = rows_from(4, 8);
     for (std::int64_t pass = 0; pass < 9; ++pass) {
-      // Of row 7 nothing is known in the first pass.
+      // Nothing is known of row 7 in the first pass.
       const auto offered = pass == 0 ? rows_from(4, 3) : rows;
       const auto requested = chooser->requested_positions({pass, offered});
       std::vector<std::size_t> expected;
@@ -160,7 +162,7 @@ TEST(Selective, RemeasuresStaleLosses) {
   }
 }
 
-// Inclusion of the top, middle and bottom tenth at a half kept, over batches of 128, of Composer's rule.
+// The probability of the top, middle and bottom tenth if half is kept, over batches of 128, by Composer's rule.
 TEST(BatchPercentileSelector, PrefersLargeLossesByComposerRule) {
   const auto chooser = selector("batch", {{"keep", 0.5}});
   std::array<std::int64_t, 10> kept{};
@@ -181,7 +183,7 @@ TEST(BatchPercentileSelector, PrefersLargeLossesByComposerRule) {
   EXPECT_NEAR(share(0), 0.07, 0.03);
 }
 
-// By counting, for every row, those that come before it, in float64.
+// Counts for every row those that precede it, in float64.
 TEST(Reducible, SelectsLargestExcessOverHoldoutLoss) {
   Rng rng(8);
   for (int round = 0; round < 300; ++round) {
@@ -214,7 +216,7 @@ TEST(Reducible, SelectsLargestExcessOverHoldoutLoss) {
 
 TEST(Reducible, RequiresHoldoutLosses) {
   EXPECT_EQ(make_selector({"reducible", Options::object()}, {.seed = 1, .rows = 9}).error().message,
-            "the data have no hold-out losses; say which column of a table has them (csv:FILE?holdout=COLUMN), or "
+            "the data have no hold-out losses; name the column of a table that has them (csv:FILE?holdout=COLUMN), or "
             "take selective, batch or random");
   EXPECT_TRUE(check_holdout({"batch", Options::object()}, false).ok());
 }
@@ -222,7 +224,8 @@ TEST(Reducible, RequiresHoldoutLosses) {
 TEST(Selectors, SampleEachRowIndependentlyOfBatch) {
   for (const char* name : {"random", "selective"}) {
     // With one loss for all, ranks do not depend on the batch either.
-    const Options options = std::string(name) == "random" ? Options{{"keep", 0.4}} : Options{{"beta", 2}, {"history", 8}};
+    const Options options =
+        std::string(name) == "random" ? Options{{"keep", 0.4}} : Options{{"beta", 2}, {"history", 8}};
     std::vector<std::int64_t> whole, parts;
     const auto rows = rows_from(100, 256);
     const std::vector<double> losses(256, 1.0);
@@ -236,7 +239,7 @@ TEST(Selectors, SampleEachRowIndependentlyOfBatch) {
     EXPECT_EQ(whole, parts) << name;
     std::vector<std::int64_t> next;
     for (const std::size_t i : one->choose({3, rows}, losses)) next.push_back(rows[i]);
-    EXPECT_NE(whole, next) << name << " draws anew in every pass";
+    EXPECT_NE(whole, next) << name << " samples again in every pass";
   }
 }
 
@@ -258,7 +261,8 @@ TEST(Selectors, ResumeFromSavedState) {
     const auto other = selector(name, options, context);
     ASSERT_TRUE(other->restore_state(one->saved_state()));
     for (std::int64_t step = 15; step < 50; ++step) {
-      ASSERT_EQ(choose_batch(*one, step / 10, step % 10 * 40), choose_batch(*other, step / 10, step % 10 * 40)) << name << step;
+      ASSERT_EQ(choose_batch(*one, step / 10, step % 10 * 40), choose_batch(*other, step / 10, step % 10 * 40))
+          << name << step;
     }
     EXPECT_EQ(one->saved_state(), other->saved_state());
   }
@@ -270,12 +274,13 @@ TEST(Selectors, RefuseForeignState) {
   EXPECT_EQ(stale->restore_state({}).error().message, "what the selector remembered has no 'history'");
   EXPECT_EQ(stale->restore_state(selector("selective", {{"beta", 1}}, context)->saved_state()).error().message,
             "what the selector remembered has no 'known'");
-  EXPECT_EQ(stale->restore_state(selector("selective", {{"beta", 1}, {"stale", 2}}, {.seed = 5, .rows = 12})->saved_state())
-                .error()
-                .message,
-            "the selector remembered losses of 12 rows, there are 10");
+  EXPECT_EQ(
+      stale->restore_state(selector("selective", {{"beta", 1}, {"stale", 2}}, {.seed = 5, .rows = 12})->saved_state())
+          .error()
+          .message,
+      "the selector remembered losses of 12 rows, there are 10");
   EXPECT_EQ(selector("random", {{"keep", 0.5}}, context)->restore_state(stale->saved_state()).error().message,
-            "the selector remembers nothing, but 'history' is given back to it");
+            "the selector has no state, but 'history' is restored");
 }
 
 TEST(Selectors, ListAllowedNames) {

@@ -8,11 +8,17 @@
 namespace lanista::data {
 
 const std::vector<SourceKind>& source_kinds() {
-  static const SourceKind::Option kTask{"task", "auto|classes|numbers|multilabel",
-                                  "what the target is; auto: few whole numbers, or text, are classes; several columns "
-                                  "of 0 and 1 are labels (multilabel)"};
+  static const SourceKind::Option kTask{
+      "task", "auto|classes|numbers|multilabel",
+      "what the target is; auto: few whole numbers, or text, are classes; several columns "
+      "of 0 and 1 are labels (multilabel)"};
   static const std::vector<SourceKind> kAll = {
-      {"builtin", "builtin:digits", "a data set that is part of the program", {}, SourceKind::PathCount::kNone, read_builtin},
+      {"builtin",
+       "builtin:digits",
+       "a data set that is part of the program",
+       {},
+       SourceKind::PathCount::kNone,
+       read_builtin},
       {"csv",
        "csv:FILE",
        "a table, one row a line",

@@ -1,6 +1,6 @@
-#include "support/io/data/test_support.h"
 #include "lanista/io/formats/image.h"
 #include "lanista/io/formats/npy.h"
+#include "support/io/data/test_support.h"
 
 namespace lanista::data {
 namespace {

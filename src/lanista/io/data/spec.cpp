@@ -32,7 +32,7 @@ Result<void> check_shape(const graph::Shape& features) {
   for (const std::int64_t d : features.dims) {
     if (d < 1 || __builtin_mul_overflow(width, d, &width) || width > kMaxWidth) {
       return malformed("\"features\" " + features.text() + " is no shape of at most " + std::to_string(kMaxWidth) +
-                    " numbers");
+                       " numbers");
     }
   }
   if (features.dims.empty()) return malformed("\"features\" is empty");
@@ -68,7 +68,7 @@ Result<Normalization> parse_targets(const json& object, const DataSpec& spec) {
   const auto entries = static_cast<std::int64_t>(targets.mean.size());
   if (entries == spec.target_size) return targets;
   return malformed("\"target_normalization\" has " + std::to_string(entries) + " entries for " +
-                std::to_string(spec.target_size) + " targets");
+                   std::to_string(spec.target_size) + " targets");
 }
 
 /// The shortest text that reads back as the same number.

@@ -57,9 +57,7 @@ struct DataSpec {
   /// Numbers of one prediction: the classes of one label, or all targets of a sample.
   std::int64_t width() const { return classes > 0 ? classes : target_size; }
   /// Shape of a model's output for a sample: [width], or [positions, width].
-  graph::Shape prediction() const {
-    return {positions > 0 ? std::vector{positions, width()} : std::vector{width()}};
-  }
+  graph::Shape prediction() const { return {positions > 0 ? std::vector{positions, width()} : std::vector{width()}}; }
 };
 
 /// The specification of the data of the training of `fold`; `spec` itself without one. Errors: kDataLoss (no such

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "lanista/io/data/raw_input.h"
-#include "support/io/data/test_support.h"
 #include "lanista/io/data/unfitted_spec.h"
+#include "support/io/data/test_support.h"
 
 namespace lanista::data {
 namespace {

@@ -40,7 +40,7 @@ Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fracti
   for (std::size_t part = 0; part < 3; ++part) {
     if (sizes[part] < 0 || (sizes[part] == 0 && (part < 2 || fractions[part] > 0))) {
       return invalid_split("the " + std::string(kPartNames[part]) + " part of " + std::to_string(rows) +
-                     " rows would have none");
+                           " rows would have none");
     }
   }
   return sizes;
@@ -116,7 +116,7 @@ struct RemainingRows {
 };
 
 Result<RemainingRows> rows_outside_test(std::int64_t rows, const std::array<double, 3>& fractions,
-                           std::span<const std::int64_t> test) {
+                                        std::span<const std::int64_t> test) {
   LANISTA_TRY(check_fractions(fractions));
   RemainingRows out{.rows = {}, .fractions = fractions};
   for (std::int64_t row = 0; row < rows; ++row) {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "lanista/base/digest.h"
-#include "lanista/io/data/files.h"
 #include "lanista/io/data/column_warnings.h"
+#include "lanista/io/data/files.h"
 
 namespace lanista::data {
 namespace {
@@ -27,21 +27,21 @@ std::string quoted(std::string_view text) { return "\"" + std::string(text.subst
 
 Error not_a_date_error(const std::string& column, const std::string& row_location, std::string_view text) {
   return malformed(column,
-                row_location + " holds " + quoted(text) +
-                    ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
+                   row_location + " holds " + quoted(text) +
+                       ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
 }
 
-/// What one walk through the cells of a column finds.
+/// The result of one pass over the cells of a column.
 struct ColumnScan {
-  std::vector<double> numbers;        ///< of each row; NaN where there is no value, or no number
-  std::optional<std::size_t> first_text;  ///< the first row with a value that is no number
+  std::vector<double> numbers;            ///< of each row; NaN without a value, or if it is not a number
+  std::optional<std::size_t> first_text;  ///< the first row with a value that is not a number
   std::int64_t missing = 0, unique = 0;
 };
 
 ColumnScan scan_column(const Table& table, std::size_t index) {
   ColumnScan cells;
   cells.numbers.assign(table.rows(), std::numeric_limits<double>::quiet_NaN());
-  // Sorting hashes of 128 bits is several times as fast as sorting texts that lie all over the file.
+  // Sorting hashes of 128 bits is several times as fast as sorting texts all over the file.
   std::vector<Digest> texts;
   texts.reserve(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -62,7 +62,7 @@ ColumnScan scan_column(const Table& table, std::size_t index) {
   return cells;
 }
 
-/// Of values by row, NaN where there is none.
+/// Statistics of values by row; NaN where there is none.
 NumberStats stats_of(const std::vector<double>& values, const std::vector<std::int64_t>& train) {
   NumberStats stats;
   bool first = true;
@@ -88,7 +88,9 @@ NumberStats stats_of(const std::vector<double>& values, const std::vector<std::i
 
 Result<void> fit_number(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
                         const ColumnScan& cells, Column& column) {
-  if (cells.first_text) return not_a_number_error(column.name, table.row_location(*cells.first_text), table.text(*cells.first_text, index));
+  if (cells.first_text) {
+    return not_a_number_error(column.name, table.row_location(*cells.first_text), table.text(*cells.first_text, index));
+  }
   column.stats = stats_of(cells.numbers, train);
   return {};
 }
@@ -97,7 +99,9 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
   std::vector<std::optional<Date>> dates(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, index);
-    if (!text.empty() && !(dates[row] = parse_date(text))) return not_a_date_error(column.name, table.row_location(row), text);
+    if (!text.empty() && !(dates[row] = parse_date(text))) {
+      return not_a_date_error(column.name, table.row_location(row), text);
+    }
   }
   const bool times = std::ranges::any_of(train, [&](std::int64_t row) {
     const auto& date = dates[static_cast<std::size_t>(row)];
@@ -113,8 +117,8 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
   return {};
 }
 
-/// The categories of the training rows, or the most frequent `max_categories` of them, of equally frequent ones those that come
-/// first by bytes. `warning`: what its texts may have been meant to be; in the end, what is to be told.
+/// Fits the categories of the training rows, or the `max_categories` most frequent ones; ties are sorted by bytes.
+/// `warning` is what its texts may have been meant to be, and in the end the warning for the user.
 Result<void> fit_category(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
                           std::int64_t max_categories, std::string& warning, Column& column) {
   std::map<std::string_view, std::int64_t> found;
@@ -122,9 +126,10 @@ Result<void> fit_category(const Table& table, std::size_t index, const std::vect
     const auto text = table.text(static_cast<std::size_t>(row), index);
     if (!text.empty()) ++found[text];
     if (max_categories == 0 && found.size() > kMaxCategories) {
-      const std::string hint = "leave it out with drop=, or keep the most frequent with categories=" + std::to_string(kMaxCategories);
+      const std::string hint =
+          "leave it out with drop=, or keep the most frequent with categories=" + std::to_string(kMaxCategories);
       return malformed(column.name, "more than " + std::to_string(kMaxCategories) + " different texts; " +
-                                     (warning.empty() ? hint : warning));
+                                        (warning.empty() ? hint : warning));
     }
   }
   if (max_categories > 0 && std::cmp_greater(found.size(), max_categories)) {
@@ -137,14 +142,14 @@ Result<void> fit_category(const Table& table, std::size_t index, const std::vect
       found.erase(it->second);
     }
     warning = "keeps the " + std::to_string(max_categories) + " most frequent of " + std::to_string(ranked.size()) +
-             " categories; the others, in " + std::to_string(others) + " of " + std::to_string(train.size()) +
-             " rows, count as missing";
+              " categories; the others, in " + std::to_string(others) + " of " + std::to_string(train.size()) +
+              " rows, count as missing";
   }
   for (const auto& [text, count] : found) column.categories.emplace_back(text);
   return {};
 }
 
-/// Appends a cell's features. Whether it holds a category that is not known.
+/// Appends a cell's features. Returns whether it has an unknown category.
 Result<bool> add_features(const Table& table, std::size_t row, std::string_view text, const Column& column,
                           std::vector<float>& features) {
   switch (column.kind) {
@@ -179,8 +184,9 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
 }  // namespace
 
 Error not_a_number_error(const std::string& column, const std::string& row_location, std::string_view text) {
-  return malformed(column, row_location + " holds " + quoted(text) + ", which is no number; correct it, or missing=" +
-                            std::string(text.substr(0, 64)) + " if it means that there is no value");
+  return malformed(column, row_location + " holds " + quoted(text) +
+                               ", which is not a number; correct it, or missing=" + std::string(text.substr(0, 64)) +
+                               " if it means that there is no value");
 }
 
 Table::Table(formats::CsvTable cells, CellNotation notation)
@@ -232,7 +238,9 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
     column.missing = cells.missing;
     column.unique = cells.unique;
     std::string warning;
-    if (!raw.kind) warning = cells.first_text ? text_column_warning(table, raw.index) : code_column_warning(table, raw.index);
+    if (!raw.kind) {
+      warning = cells.first_text ? text_column_warning(table, raw.index) : code_column_warning(table, raw.index);
+    }
     switch (column.kind) {
       case ColumnKind::kNumber:
         LANISTA_TRY(fit_number(table, raw.index, train, cells, column));
@@ -270,7 +278,8 @@ Result<EncodedRows> encode_rows(const Table& table, const std::vector<std::size_
       out.missing += text.empty() ? 1 : 0;
       LANISTA_ASSIGN(const bool unknown, add_features(table, row, text, columns[c], out.features));
       if (unknown && out.unknown++ == 0) {
-        out.first_unknown_location = table.row_location(row) + " holds " + quoted(text) + " in column \"" + columns[c].name + "\"";
+        out.first_unknown_location =
+            table.row_location(row) + " holds " + quoted(text) + " in column \"" + columns[c].name + "\"";
       }
     }
   }

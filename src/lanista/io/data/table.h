@@ -8,136 +8,150 @@
 #include <string_view>
 #include <vector>
 
+#include "lanista/base/csv.h"
 #include "lanista/base/result.h"
 #include "lanista/io/data/cell_notation.h"
 #include "lanista/io/data/columns.h"
 #include "lanista/io/data/source.h"
-#include "lanista/base/csv.h"
 
 namespace lanista::data {
 
-/// The rows of a file of cells, and how its cells are read.
+/// The rows of a file of cells, with the notation of its cells.
 class Table {
  public:
+  /// A table of all rows of `cells`.
   Table(formats::CsvTable cells, CellNotation notation);
 
-  const std::vector<std::string>& header() const { return cells_.header(); }
-  std::size_t rows() const { return rows_.size(); }
-  /// The cell's text, empty where there is no value. Valid as long as the table.
+  const std::vector<std::string>& header() const { return cells_.header(); }  ///< names of columns
+  std::size_t rows() const { return rows_.size(); }                           ///< rows that were not dropped
+  /// The text of a cell; empty for a missing value. Valid as long as the table.
   std::string_view text(std::size_t row, std::size_t column) const;
-  /// The number that a text of a cell is.
+  /// The number of a cell's text.
   std::optional<double> number(std::string_view text) const { return notation_.number(text); }
-  const CellNotation& notation() const { return notation_; }
+  const CellNotation& notation() const { return notation_; }  ///< how cells are read
 
-  /// Where a row stands: "row 17", counted from 1 behind the header, "row 3 of test.csv" in a second file.
+  /// The location of a row for messages: "row 17", from 1 after the header, or "row 3 of test.csv" in a second file.
   std::string row_location(std::size_t row) const;
-  /// Leaves out the rows that lack a value in one of the columns, and says how many they were.
+  /// Drops the rows without a value in one of the columns and returns their number.
   std::int64_t drop_rows_with_missing(const std::vector<std::size_t>& columns);
-  /// The rows of a second file behind those of the first: its `columns[i]` under our i-th name. Errors:
+  /// Appends the rows of a second file. Column i of this table gets column `columns[i]` of the file. Errors:
   /// kResourceExhausted (4 GiB together).
   Result<void> add_file(const formats::CsvTable& cells, const std::vector<std::size_t>& columns, std::string name);
-  /// The rows of the second file, ascending; none without one.
+  /// The rows of the second file, ascending; empty without one.
   std::vector<std::int64_t> rows_of_second_file() const;
 
  private:
   formats::CsvTable cells_;
   CellNotation notation_;
-  std::vector<std::size_t> rows_;  ///< as they stand in `cells_`
-  std::size_t first_file_ = 0;     ///< rows of `cells_` that are of the first file
+  std::vector<std::size_t> rows_;  ///< row numbers in `cells_`
+  std::size_t first_file_ = 0;     ///< rows of `cells_` from the first file
   std::string second_name_;
 };
 
 /// A feature column before it is fitted.
 struct ColumnDeclaration {
-  std::size_t index = 0;
-  std::optional<ColumnKind> kind;       ///< as declared; else a number if all present cells are numbers
-  std::vector<std::string> categories;  ///< as declared; else those of the training rows
-  std::int64_t max_categories = 0;  ///< if these are more: the most frequent, so many; 0: too many are an error
+  std::size_t index = 0;                ///< Number of the column in the table.
+  std::optional<ColumnKind> kind;       ///< As declared; none: a number if all present cells are numbers.
+  std::vector<std::string> categories;  ///< As declared; empty: those of the training rows.
+  std::int64_t max_categories = 0;      ///< Keeps the most frequent ones of more; 0: more than allowed is an error.
 };
 
 /// The columns by which rows are split.
 struct SplitColumnRoles {
-  std::optional<std::size_t> group, order;
+  std::optional<std::size_t> group, order;  ///< column of groups, column of times
 };
 
-/// Which columns of a table are what.
+/// The use of each column of a table.
 struct TableRoles {
-  std::vector<std::size_t> targets;  ///< at least one
-  std::string task = "auto";         ///< of the targets: auto | classes | numbers | multilabel
-  std::vector<ColumnDeclaration> features;
-  SplitColumnRoles by;
-  std::optional<std::size_t> weight;   ///< how much a row counts in training
-  std::optional<std::size_t> holdout_loss;  ///< a row's loss under a model that has not trained on it
+  std::vector<std::size_t> targets;         ///< at least one
+  std::string task = "auto";                ///< auto | classes | numbers | multilabel
+  std::vector<ColumnDeclaration> features;  ///< in order
+  SplitColumnRoles by;                      ///< for the split
+  std::optional<std::size_t> weight;        ///< weights of rows in the training loss
+  std::optional<std::size_t> holdout_loss;  ///< losses of rows under a model that has not trained on them
 
+  /// Whether a column is a target.
   bool is_target(std::size_t column) const { return std::ranges::find(targets, column) != targets.end(); }
 };
-/// What targets may be said to be.
+/// The values of option task=.
 const std::vector<std::string>& table_tasks();
 
-/// Takes group= and order= into `roles.by`, weight= into `roles.weight` and holdout= into `roles.holdout_loss`. Errors:
-/// kInvalidArgument (no such column, a target, one for two of them).
+/// Reads group= and order= into `roles.by`, weight= into `roles.weight` and holdout= into `roles.holdout_loss`. Errors:
+/// kInvalidArgument (no such column, a target, one column for two of them).
 Result<void> add_row_roles(const Source& source, const std::vector<std::string>& header, TableRoles& roles);
 
-/// From target= (names, else numbers counted from 0, with commas between them; the last column if not given), drop=,
-/// numeric=, categorical=, dates=, categories=, group=, order=, weight=, holdout= and task=. The columns of group= and
-/// order= are no features, unless their kind is declared; those of weight= and holdout= are none. Errors:
+/// The roles from the options of a source: target=, drop=, numeric=, categorical=, dates=, categories=, group=, order=,
+/// weight=, holdout= and task=.
+///
+/// Columns are names, or else numbers from 0, separated by commas. The default target is the last column. The columns
+/// of group= and order= are features only if their kind is declared; those of weight= and holdout= never are. Errors:
 /// kInvalidArgument (no such column; no column left; one declared twice; two of one name).
 Result<TableRoles> roles_from_source(const Source& source, const std::vector<std::string>& header);
 
-/// From a declared schema, {"columns": [{"name", "kind": "number"|"category"|"date", "categories"?}…], "target": {"name"
-/// (or "names", a list), "kind"?: "classes"|"numbers"|"multilabel"}}: the columns listed, in that order. DataSpec::schema is one. Errors: kInvalidArgument
-/// naming the entry.
+/// The roles from a schema: {"columns": [{"name", "kind": "number"|"category"|"date", "categories"?}…], "target":
+/// {"name" (or "names", a list), "kind"?: "classes"|"numbers"|"multilabel"}}.
+///
+/// The features are the listed columns, in that order. DataSpec::schema has this form. Errors: kInvalidArgument with
+/// the entry.
 Result<TableRoles> roles_from_schema(const nlohmann::json& schema, const std::vector<std::string>& header);
 
-/// Columns to predict. In one, text, or at most 20 different whole numbers, are classes unless `task` says otherwise;
-/// several are labels where all cells are 0 or 1 (or true, false, yes, no), else numbers.
+/// The targets of a table.
+///
+/// One column of texts, or of at most 20 different whole numbers, gives classes, unless `task` demands otherwise.
+/// Several columns are labels if all cells are 0 or 1 (or true, false, yes, no), else numbers.
 struct TableTarget {
-  std::vector<std::string> names;    ///< of classes, sorted (numbers by value); empty for numbers and labels
-  std::vector<std::int32_t> labels;  ///< per row, for classes
-  std::vector<float> numbers;        ///< [rows, columns], for numbers, and zeros and ones for labels
-  bool multilabel = false;           ///< those are labels
-  std::vector<std::size_t> unknown;  ///< rows without a target, ascending; zeros stand for what they lack
+  std::vector<std::string> names;    ///< Of classes, sorted (numbers by value); empty for numbers and labels.
+  std::vector<std::int32_t> labels;  ///< [rows], for classes.
+  std::vector<float> numbers;        ///< [rows, columns], for numbers and for labels (0 or 1).
+  bool multilabel = false;           ///< Whether `numbers` are labels.
+  std::vector<std::size_t> unknown;  ///< Rows without a target, ascending; they have zeros.
 };
-/// Errors: kDataLoss (a missing target, a text where task=numbers, one class only, neither labels nor numbers) with the
-/// row, counted from 1; kInvalidArgument (task=classes of several columns).
+/// Reads the targets. Errors: kDataLoss with the row, from 1 (a missing target, a text where task=numbers, only one
+/// class, neither labels nor numbers); kInvalidArgument (task=classes of several columns).
 Result<TableTarget> read_target(const Table& table, const std::vector<std::size_t>& columns, const std::string& task);
 
-/// The same for what is known: classes where `names` holds them, else labels or numbers. Nothing if no row has a target;
-/// a row that lacks one of several has none. Errors: kDataLoss (a class that is not known, no number, no label) with the
-/// row.
+/// Reads targets of new rows: classes if `names` has their names, else labels or numbers.
+///
+/// None if no row has a target. A row that lacks one of several counts as a row without targets. Errors: kDataLoss with
+/// the row (an unknown class, no valid number, no label).
 Result<std::optional<TableTarget>> read_known_target(const Table& table, const std::vector<std::size_t>& columns,
                                                      const std::vector<std::string>& names, bool multilabel);
 
-/// The weights of rows. Errors: kDataLoss (a cell without a number, or one below 0) with the row.
+/// Reads the weights of rows. Errors: kDataLoss with the row (a cell without a number, or a number below 0).
 Result<std::vector<float>> read_weights(const Table& table, std::size_t column);
-/// Hold-out losses of rows. Errors: kDataLoss (a cell without a finite number) with the row.
+/// Reads the hold-out losses of rows. Errors: kDataLoss with the row (a cell without a finite number).
 Result<std::vector<float>> read_holdout(const Table& table, std::size_t column);
 
-/// Of a cell that is no number where one must be.
+/// The error for a cell that must be a number and is not.
 Error not_a_number_error(const std::string& column, const std::string& row_location, std::string_view text);
 
+/// Columns that were fitted to training rows.
 struct FittedColumns {
-  std::vector<Column> columns;
-  std::vector<std::string> data_warnings;  ///< on columns that may not be read as they were meant, and what to do about it
+  std::vector<Column> columns;             ///< with statistics and categories
+  std::vector<std::string> data_warnings;  ///< sentences for the user on columns that may be read in an unintended way
 };
-/// Fits the columns to the rows in `train`: means, deviations, categories. Errors: kDataLoss (more than 256 categories:
-/// an identifier, no feature; a text in a column declared to be numbers or dates).
+/// Fits the columns to the rows in `train`: means, deviations, categories. Errors: kDataLoss (more than 256 categories,
+/// which suggest an identifier; a text in a column that is declared as numbers or dates).
 Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDeclaration>& features,
                                   const std::vector<std::int64_t>& train);
 
+/// Rows of a table as features.
 struct EncodedRows {
-  std::vector<float> features;  ///< row-major, before normalisation
-  std::int64_t missing = 0, unknown = 0;
-  std::string first_unknown_location;  ///< where it is, if there is one
+  std::vector<float> features;         ///< row-major, before normalisation
+  std::int64_t missing = 0;            ///< cells without a value
+  std::int64_t unknown = 0;            ///< cells with an unknown category
+  std::string first_unknown_location;  ///< of the first such cell, if there is one
 };
-/// Rows as features: a number as it is or the column's mean where it is missing, and so the parts of a date; a category
-/// as zeros and a one, all zeros where it is missing or unknown. Column i of `columns` lies in `indices[i]` of the
-/// table. Errors: kDataLoss (a text where a number or a date should be), kResourceExhausted (more than kMaxFeatures
-/// numbers).
+/// Encodes rows as features. Column i of `columns` is column `indices[i]` of the table.
+///
+/// A number is one feature; the column's mean replaces a missing one. Parts of a date are treated alike. A category is
+/// a one among zeros; a missing or unknown one gives only zeros. Errors: kDataLoss (a text in place of a number or a
+/// date), kResourceExhausted (more than kMaxFeatures numbers).
 Result<EncodedRows> encode_rows(const Table& table, const std::vector<std::size_t>& indices,
                                 const std::vector<Column>& columns);
 
-/// The column called `requested`, else the one with that number. Errors: kInvalidArgument with the nearest name.
+/// The column with the name `requested`, else the column with that number. Errors: kInvalidArgument with the nearest
+/// name.
 Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& requested);
 
 }  // namespace lanista::data

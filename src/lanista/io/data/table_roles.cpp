@@ -13,13 +13,13 @@ namespace {
 
 using nlohmann::json;
 
-/// A feature each: a row of that many takes 16 KiB.
+/// The most categories of a column. Each is a feature: a row of so many needs 16 KiB.
 constexpr std::int64_t kMaxKeptCategories = 4096;
 
 struct KindName {
   ColumnKind kind;
   std::string_view in_schema;
-  const char* option;  ///< of the source, which lists columns of the kind
+  const char* option;  ///< of the source; it lists columns of the kind
 };
 constexpr std::array<KindName, 3> kKinds{{{ColumnKind::kNumber, "number", "numeric"},
                                           {ColumnKind::kCategory, "category", "categorical"},
@@ -39,14 +39,16 @@ Result<ColumnDeclaration> declared_column(const json& entry, const std::vector<s
   LANISTA_ASSIGN(out.index, find_column(header, name));
   const auto known = std::ranges::find(kKinds, std::string_view(kind), &KindName::in_schema);
   if (known == kKinds.end()) {
-    return invalid_columns("column \"" + name + "\": \"kind\" is \"" + kind + "\", allowed are number, category and date");
+    return invalid_columns("column \"" + name + "\": \"kind\" is \"" + kind +
+                           "\", allowed are number, category and date");
   }
   out.kind = known->kind;
   const auto categories = entry.find("categories");
   if (categories == entry.end()) return out;
   if (out.kind != ColumnKind::kCategory || !categories->is_array() ||
       !std::ranges::all_of(*categories, [](const json& c) { return c.is_string(); })) {
-    return invalid_columns("column \"" + name + "\": \"categories\" is a list of texts, of a column of the kind \"category\"");
+    return invalid_columns("column \"" + name +
+                           "\": \"categories\" is a list of texts, of a column of the kind \"category\"");
   }
   out.categories = categories->get<std::vector<std::string>>();
   std::ranges::sort(out.categories);
@@ -104,7 +106,7 @@ Result<std::size_t> find_column(const std::vector<std::string>& header, const st
 
 namespace {
 
-/// The columns that target= names: one, or several with commas between them; a name may have a comma itself.
+/// The columns of target=: one, or several separated by commas. A name may contain a comma.
 Result<std::vector<std::size_t>> columns_to_predict(const Source& source, const std::vector<std::string>& header) {
   const auto requested = source.value("target");
   if (!requested) return std::vector{header.size() - 1};
@@ -167,7 +169,7 @@ Result<TableRoles> roles_from_source(const Source& source, const std::vector<std
                               .max_categories = max_categories});
   }
   if (roles.features.empty()) {
-    return source.error("beside the target " + quoted_names(header, roles.targets) + " no column is left");
+    return source.error("next to the target " + quoted_names(header, roles.targets) + " no column is left");
   }
   // New rows are read by names.
   std::vector<std::size_t> used = roles.targets;
@@ -198,12 +200,14 @@ Result<TableRoles> roles_from_schema(const json& schema, const std::vector<std::
   roles.task = target.contains("kind") ? text_at(target, "kind") : "auto";
   if (std::ranges::find(table_tasks(), roles.task) == table_tasks().end()) {
     return invalid_columns("target " + quoted_names(header, roles.targets) + ": \"kind\" is \"" + roles.task +
-                   "\", allowed are classes, numbers and multilabel");
+                           "\", allowed are classes, numbers and multilabel");
   }
   std::set<std::size_t> used(roles.targets.begin(), roles.targets.end());
   for (const json& entry : schema["columns"]) {
     LANISTA_ASSIGN(ColumnDeclaration column, declared_column(entry, header));
-    if (!used.insert(column.index).second) return invalid_columns("column \"" + header[column.index] + "\" stands twice");
+    if (!used.insert(column.index).second) {
+      return invalid_columns("column \"" + header[column.index] + "\" stands twice");
+    }
     roles.features.push_back(std::move(column));
   }
   if (roles.features.empty()) return invalid_columns("\"columns\" is empty");

@@ -185,8 +185,8 @@ Result<std::optional<TableTarget>> read_known_target(const Table& table, const s
     const auto it = numbers.find(text);
     if (it == numbers.end()) {
       return target_column_error(table.header()[column], table.row_location(row) + " holds " + quoted_text(text) +
-                                                    ", which is none of the " + std::to_string(names.size()) +
-                                                    " classes");
+                                                             ", which is none of the " + std::to_string(names.size()) +
+                                                             " classes");
     }
     target.labels.push_back(it->second);
   }

@@ -13,7 +13,7 @@ namespace {
 
 class SeveralTargets : public InMemoryDataTest {
  protected:
-  /// 40 rows: x, three columns as `cells` gives them, k.
+  /// 40 rows: x, three columns as `cells` returns them, k.
   void table(const std::function<std::string(int)>& cells, const std::string& names = "a,b,c") {
     std::string text = "x," + names + ",k\n";
     for (int i = 0; i < 40; ++i) text += std::to_string(i % 7) + "," + cells(i) + "," + std::to_string(i % 3) + "\n";
@@ -23,7 +23,8 @@ class SeveralTargets : public InMemoryDataTest {
     return std::to_string(i) + "," + std::to_string(1000 - 10 * i) + "," + std::to_string(0.5 * (i % 4));
   }
   static std::string labels(int i) {
-    return std::string(i % 2 == 0 ? "1" : "0") + "," + (i % 3 == 0 ? "true" : "False") + "," + (i % 5 == 0 ? "no" : "YES");
+    return std::string(i % 2 == 0 ? "1" : "0") + "," + (i % 3 == 0 ? "true" : "False") + "," +
+           (i % 5 == 0 ? "no" : "YES");
   }
 };
 
@@ -41,17 +42,20 @@ TEST_F(SeveralTargets, AreNumbersWithSeparateUnits) {
   for (int i = 0; i < 40; ++i) {
     const auto at = static_cast<std::size_t>(3 * i);
     EXPECT_EQ(std::vector<float>(raw.begin() + 3 * i, raw.begin() + 3 * i + 3),
-              (std::vector<float>{static_cast<float>(i), 0.5F * static_cast<float>(i % 4), static_cast<float>(1000 - 10 * i)}))
+              (std::vector<float>{static_cast<float>(i), 0.5F * static_cast<float>(i % 4),
+                                  static_cast<float>(1000 - 10 * i)}))
         << at;
   }
-  // Mean and deviation of the training rows, of each for itself.
+  // Mean and deviation of the training rows, for each target.
   ASSERT_TRUE(spec.target_normalization);
   for (std::size_t k = 0; k < 3; ++k) {
     double mean = 0, squares = 0;
     const auto& rows = set->rows(Part::kTrain);
     for (const std::int64_t row : rows) mean += double{raw[static_cast<std::size_t>(row) * 3 + k]};
     mean /= static_cast<double>(rows.size());
-    for (const std::int64_t row : rows) squares += std::pow(double{raw[static_cast<std::size_t>(row) * 3 + k]} - mean, 2);
+    for (const std::int64_t row : rows) {
+      squares += std::pow(double{raw[static_cast<std::size_t>(row) * 3 + k]} - mean, 2);
+    }
     EXPECT_NEAR(spec.target_normalization->mean[k], mean, 1e-9);
     EXPECT_NEAR(spec.target_normalization->scale[k], std::sqrt(squares / static_cast<double>(rows.size())), 1e-9);
   }
@@ -103,12 +107,14 @@ TEST_F(SeveralTargets, DropIncompleteRowsAndWarn) {
 
 TEST_F(SeveralTargets, ReportCellOfInvalidTarget) {
   table([](int i) { return i == 6 ? "1,blue,3" : numbers(i); });
-  expect_error("csv:/t.csv?target=a,b,c", Code::kDataLoss, "column \"b\": row 7 holds \"blue\", which is no number");
-  expect_error("csv:/t.csv?target=a,b", Code::kDataLoss, "several targets are numbers, or labels: 0 and 1 in all of them");
+  expect_error("csv:/t.csv?target=a,b,c", Code::kDataLoss, "column \"b\": row 7 holds \"blue\", which is not a number");
+  expect_error("csv:/t.csv?target=a,b", Code::kDataLoss,
+               "several targets are numbers, or labels: 0 and 1 in all of them");
   table(numbers);
   expect_error("csv:/t.csv?target=a,b&task=multilabel", Code::kDataLoss,
                "column \"b\": row 1 holds \"1000\", which is no label; labels are 0 or 1, false or true, no or yes");
-  expect_error("csv:/t.csv?target=a,b&task=classes", Code::kInvalidArgument, "task=classes is of one target, there are 2");
+  expect_error("csv:/t.csv?target=a,b&task=classes", Code::kInvalidArgument,
+               "task=classes is of one target, there are 2");
   expect_error("csv:/t.csv?target=a,a", Code::kInvalidArgument, "target= names \"a\" twice");
   expect_error("csv:/t.csv?target=a,d", Code::kInvalidArgument, "no column \"d\"");
   expect_error("csv:/t.csv?target=a,b&drop=b", Code::kInvalidArgument, "the target \"b\" cannot be dropped");
@@ -127,7 +133,7 @@ TEST_F(SeveralTargets, RoundTripThroughSchema) {
   ASSERT_TRUE(set.ok()) << set.error().text();
   EXPECT_TRUE(set->spec().multilabel);
   EXPECT_EQ(set->spec().target_size, 2);
-  // A file that lacks one of them has samples, and nothing to compare with.
+  // A file that lacks one of them has samples, and no targets.
   write("/new.csv", "x,a\n1,1\n");
   const auto raw = read_raw(set->spec(), "/new.csv", disk_);
   ASSERT_TRUE(raw.ok()) << raw.error().text();

@@ -18,7 +18,7 @@
 namespace lanista::data {
 namespace {
 
-/// A table on disk that is opened as a data set.
+/// A table in a file that is opened as a data set.
 class Csv : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -159,7 +159,7 @@ TEST_F(Csv, ReportsErrors) {
   expect_error(kFlowers, "?drop=length,colour,id", Code::kInvalidArgument, "no column is left");
   expect_error(kFlowers, "?drop=species", Code::kInvalidArgument, "cannot be dropped");
   expect_error(kFlowers, "?task=number", Code::kInvalidArgument, "allowed are auto, classes, numbers");
-  expect_error(kFlowers, "?task=numbers", Code::kDataLoss, "row 1 holds \"x\", which is no number");
+  expect_error(kFlowers, "?task=numbers", Code::kDataLoss, "row 1 holds \"x\", which is not a number");
   expect_error("a,a,b\n1,2,3\n", "?target=a", Code::kInvalidArgument, "2 columns called \"a\"");
   expect_error("a,a,b\n1,2,3\n", "", Code::kInvalidArgument, "two columns are called \"a\"; leave one out with drop=");
   expect_error("b,a,b\n1,2,3\n", "", Code::kInvalidArgument, "two columns are called \"b\"");
@@ -176,7 +176,7 @@ TEST_F(Csv, ReportsErrors) {
 }
 
 TEST_F(Csv, KeepsMostFrequentTrainingCategories) {
-  // Category k of a thousand on some 1 in (k + 1) rows; ids that no two rows share beside it.
+  // Category k of a thousand on about 1 in (k + 1) rows; in addition ids that no two rows share.
   std::string text = "zip,id,y\n";
   Rng rng = Rng(5).split("zip");
   for (int i = 0; i < 2000; ++i) {
@@ -191,7 +191,7 @@ TEST_F(Csv, KeepsMostFrequentTrainingCategories) {
   const auto all = get(text, "?categories=1000&drop=id");
   ASSERT_TRUE(all.ok()) << all.error().text();
   const auto names = feature_names(all->spec());
-  std::map<std::string, std::int64_t> counts;  // by counting the ones of the whole
+  std::map<std::string, std::int64_t> counts;  // counted from the ones of all rows
   std::vector<float> row(names.size());
   for (const std::int64_t r : all->rows(Part::kTrain)) {
     all->gather_features({&r, 1}, row);
@@ -214,9 +214,10 @@ TEST_F(Csv, KeepsMostFrequentTrainingCategories) {
   }
   EXPECT_GE(least, most_left_out);
   EXPECT_GT(most_left_out, 0);
-  const std::string expected_warning = "column \"zip\": keeps the 20 most frequent of " + std::to_string(counts.size()) +
-                           " categories; the others, in " + std::to_string(rest) + " of " +
-                           std::to_string(covered + rest) + " rows, count as missing";
+  const std::string expected_warning = "column \"zip\": keeps the 20 most frequent of " +
+                                       std::to_string(counts.size()) + " categories; the others, in " +
+                                       std::to_string(rest) + " of " + std::to_string(covered + rest) +
+                                       " rows, count as missing";
   EXPECT_EQ(std::ranges::count(set->data_warnings(), expected_warning), 1) << expected_warning;
 }
 
@@ -234,7 +235,7 @@ TEST_F(Csv, TakesDeclaredKindsAndSeparators) {
   expect_error(text, "?sep=|&categorical=zip,size&numeric=zip", Code::kInvalidArgument, "\"zip\" is declared twice");
   expect_error(text, "?sep=|&numeric=y", Code::kInvalidArgument, "has a declared kind, yet is no feature");
   expect_error(text, "?sep=||", Code::kInvalidArgument, "allowed is one character, or tab");
-  expect_error(kFlowers, "?numeric=colour", Code::kDataLoss, "row 1 holds \"red\", which is no number");
+  expect_error(kFlowers, "?numeric=colour", Code::kDataLoss, "row 1 holds \"red\", which is not a number");
 }
 
 TEST_F(Csv, AcceptsDeclaredAndStoredSchema) {
@@ -268,7 +269,7 @@ TEST_F(Csv, AcceptsDeclaredAndStoredSchema) {
           "\"id\" stands twice");
 }
 
-/// Rows of two columns of numbers, one of dates and a target, some cells empty, as programs and as people write them.
+/// Rows of two columns of numbers, one of dates and a target, some cells empty, in notations of programs and of users.
 std::pair<std::string, std::string> random_tables(Rng rng) {
   const auto people = [](std::string number) {
     std::ranges::replace(number, '.', ',');
@@ -322,7 +323,8 @@ TEST_F(Csv, ExpandsDatesIntoParts) {
   const auto columns = *parse_columns(set->spec().schema.at("columns"));
   ASSERT_EQ(columns[0].parts.size(), 6U);
   for (std::size_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(row(*set, 1)[i], static_cast<float>(columns[0].parts[i].mean)) << "a missing date is the mean of each part";
+    EXPECT_EQ(row(*set, 1)[i], static_cast<float>(columns[0].parts[i].mean))
+        << "a missing date is the mean of each part";
   }
   EXPECT_NE(schema_text(set->spec()).find("date      year 2023 to 2025, month 1 to 12"), std::string::npos)
       << schema_text(set->spec());
@@ -348,7 +350,7 @@ TEST_F(Csv, DropsRowsWithoutTargetAndWarns) {
   EXPECT_EQ(seen->data_warnings(),
             std::vector{std::to_string(left_out) + " rows have no target (\"y\") and are left out"});
   EXPECT_TRUE(expected->data_warnings().empty());
-  // Rows are told by their place in the file.
+  // Messages number rows by their position in the file.
   expect_error("a,y\n1,\n2,p\nx,q\n3,p\n4,q\n5,p\n6,q\n", "?numeric=a", Code::kDataLoss, "row 3 holds \"x\"");
 }
 
@@ -375,15 +377,16 @@ TEST_F(Csv, WarnsOfAmbiguousColumns) {
   EXPECT_EQ(warning({"1,500.5", "2", "3", "4", "1", "2", "2", "2"}),
             "column \"x\": these look like numbers such as \"1,500.5\"; decimal=. reads them");
   EXPECT_EQ(warning({"5 %", "1,234", "3", "4", "1", "2", "2", "2"}),
-            "column \"x\": these look like numbers such as \"5 %\"; decimal=. or decimal=, says how they are read");
-  EXPECT_EQ(warning({"2024-01-02", "", "2024-01-03", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02"}),
-            "column \"x\": these look like dates such as \"2024-01-02\"; dates=x reads them");
+            "column \"x\": these look like numbers such as \"5 %\"; decimal=. or decimal=, declares how they are read");
+  EXPECT_EQ(
+      warning({"2024-01-02", "", "2024-01-03", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02"}),
+      "column \"x\": these look like dates such as \"2024-01-02\"; dates=x reads them");
   EXPECT_EQ(warning({"01067", "80331", "10115", "01069", "1", "2", "2", "2"}),
             "column \"x\": numbers such as \"01067\" look like codes; categorical=x takes them as such");
   EXPECT_EQ(warning({"0", "0.5", "-1", "10", "1e3", "2", "00.5", "2"}), "");
   EXPECT_EQ(warning({"red", "2", "blue", "3", "red", "2", "2", "red"}), "");
 
-  // Where the texts are too many to be categories, the error says it.
+  // The error appears where the texts are too many to be categories.
   std::string many = "price,y\n";
   for (int i = 0; i < 600; ++i) many += "\"" + std::to_string(i) + ",5\"," + std::to_string(i % 2) + "\n";
   expect_error(many, "", Code::kDataLoss, "these look like numbers such as \"0,5\"; decimal=, reads them");
@@ -397,8 +400,9 @@ TEST_F(Csv, ReportsUnseenCategories) {
   std::ofstream(folder_ + "/new.csv", std::ios::binary) << "length,colour\n1,red\n2,violet\n3,\n4,pink\n";
   const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
   ASSERT_TRUE(raw.ok()) << raw.error().text();
-  EXPECT_EQ(raw->data_warnings, std::vector<std::string>{"2 cells hold categories that the model does not know (row 2 holds "
-                                                   "\"violet\" in column \"colour\") and count as missing"});
+  EXPECT_EQ(raw->data_warnings,
+            std::vector<std::string>{"2 cells hold categories that the model does not know (row 2 holds "
+                                     "\"violet\" in column \"colour\") and count as missing"});
 }
 
 TEST_F(Csv, SplitsByGroupTimeAndTestFile) {
@@ -434,7 +438,8 @@ TEST_F(Csv, SplitsByGroupTimeAndTestFile) {
     latest = next;
   }
 
-  std::ofstream(folder_ + "/test.csv", std::ios::binary) << "y,more,x,day,patient\nu,?,7,2024-01-10,p1\n,0,8,2024-01-11,p2\nv,1,9,2024-01-12,p3\n";
+  std::ofstream(folder_ + "/test.csv", std::ios::binary)
+      << "y,more,x,day,patient\nu,?,7,2024-01-10,p1\n,0,8,2024-01-11,p2\nv,1,9,2024-01-12,p3\n";
   const auto apart = get(text, "?test=test.csv&drop=day,patient", "none");
   ASSERT_TRUE(apart.ok()) << apart.error().text();
   EXPECT_EQ(apart->rows(Part::kTest), (std::vector<std::int64_t>{200, 201}));

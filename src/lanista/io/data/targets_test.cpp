@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "lanista/base/rng.h"
-#include "support/io/data/test_support.h"
 #include "lanista/io/formats/npy.h"
+#include "support/io/data/test_support.h"
 
 namespace lanista::data {
 namespace {

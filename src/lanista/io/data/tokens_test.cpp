@@ -119,7 +119,8 @@ TEST_F(Tokens, SingleWindowIsUnlabelledRow) {
   expect_same_rows(*set, "t.txt");
 }
 
-// Against the definition, over texts of any length: a window of `context` tokens, and behind each of them the next one.
+// Compares with the definition, for texts of any length: a window of `context` tokens, and after each of them the next
+// one.
 TEST_F(Tokens, NextTokenLabelsCoverEachTokenOnce) {
   Rng rng = Rng(3).split("texts");
   int num_accepted = 0;
@@ -130,13 +131,12 @@ TEST_F(Tokens, NextTokenLabelsCoverEachTokenOnce) {
     for (std::uint32_t i = 0; i < length; ++i) tokens.push_back(static_cast<std::uint32_t>(rng.below(11)));
     write("t.bin", little(tokens, 2));
     SCOPED_TRACE(std::to_string(length) + " tokens, " + std::to_string(context));
-    const std::string source =
-        "tokens:t.bin?dtype=u16&vocab=11&task=next_token&context=" + std::to_string(context);
+    const std::string source = "tokens:t.bin?dtype=u16&vocab=11&task=next_token&context=" + std::to_string(context);
     const std::int64_t rows = (std::int64_t{length} - 1) / context;
 
     const auto set = get(source, "auto", {0.9, 0.1, 0});
 
-    if (rows < 5) {  // too few for a validation part, or none at all
+    if (rows < 5) {  // too few for a validation part
       EXPECT_EQ(set.ok(), false);
       continue;
     }
@@ -163,10 +163,10 @@ TEST_F(Tokens, NextTokenSpecRoundTrips) {
   write("book.txt", "abcdefghijklmnopqrstuvwxyz");
   write("new.txt", "that");
   const auto last = get("tokens:book.txt?context=4"), next = get("tokens:book.txt?context=4&task=next_token"),
-             said = get("tokens:book.txt?context=4&task=last_token");
-  ASSERT_TRUE(last.ok() && next.ok() && said.ok());
+             seen = get("tokens:book.txt?context=4&task=last_token");
+  ASSERT_TRUE(last.ok() && next.ok() && seen.ok());
 
-  EXPECT_EQ(said->spec().hash, last->spec().hash);
+  EXPECT_EQ(seen->spec().hash, last->spec().hash);
   EXPECT_NE(next->spec().hash, last->spec().hash);
   EXPECT_EQ(schema_text(next->spec()), "samples [4] tokens below 256, target 256 classes at each of 4 positions\n");
   const auto stored = parse_spec(nlohmann::json::parse(spec_json(next->spec()).dump()));

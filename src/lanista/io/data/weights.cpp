@@ -15,7 +15,7 @@ Error refused_weights(std::string message) {
   return {Code::kInvalidArgument, std::move(message), std::string(study::kClassWeightsKey)};
 }
 
-/// Each class as much as any other that training has.
+/// Equal sums of weights for all classes that training has.
 std::vector<double> balanced_weights(const RawData& raw, std::span<const std::int64_t> train) {
   std::vector<double> counts(static_cast<std::size_t>(raw.spec.classes));
   for (const std::int64_t row : train) ++counts[static_cast<std::size_t>(raw.labels[static_cast<std::size_t>(row)])];
@@ -55,11 +55,11 @@ Result<std::vector<float>> row_weights(const RawData& raw, std::span<const std::
                                        const study::ClassWeights& classes) {
   if (!classes && raw.weights.empty()) return std::vector<float>();
   if (classes && raw.spec.classes == 0) {
-    return refused_weights("weights of classes are said, but the targets of '" + raw.spec.name +
+    return refused_weights("weights of classes are given, but the targets of '" + raw.spec.name +
                            "' are no classes; rows are weighted by a column (weight=COLUMN)");
   }
   if (classes && raw.spec.positions > 0) {
-    return refused_weights("weights of classes are said, but a row of '" + raw.spec.name +
+    return refused_weights("weights of classes are given, but a row of '" + raw.spec.name +
                            "' has a label at every position (task=next_token); they are for rows of one label");
   }
   std::vector<double> of_class;

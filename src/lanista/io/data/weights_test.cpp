@@ -11,7 +11,7 @@
 namespace lanista::data {
 namespace {
 
-/// Rows of some classes, drawn; the last class has no row in training.
+/// Random rows of some classes. The last class has no row in training.
 struct RandomRows {
   RawData raw;
   std::vector<std::int64_t> train;
@@ -44,7 +44,7 @@ TEST(RowWeights, AreEmptyByDefault) {
   EXPECT_TRUE(weights->empty());
 }
 
-// scikit-learn: n_samples / (n_classes * np.bincount(y)), of the classes that are there; its mean over the rows is 1.
+// scikit-learn: n_samples / (n_classes * np.bincount(y)), for the present classes; its mean over the rows is 1.
 TEST(RowWeights, BalancedEqualScikitLearn) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const RandomRows rows = random_rows(seed, false);
@@ -55,8 +55,9 @@ TEST(RowWeights, BalancedEqualScikitLearn) {
 
     ASSERT_TRUE(weights);
     for (const std::int64_t row : rows.train) {
-      const double expected = static_cast<double>(rows.train.size()) /
-                            (static_cast<double>(counts.size()) * counts.at(rows.raw.labels[static_cast<std::size_t>(row)]));
+      const double expected =
+          static_cast<double>(rows.train.size()) /
+          (static_cast<double>(counts.size()) * counts.at(rows.raw.labels[static_cast<std::size_t>(row)]));
       EXPECT_NEAR(double{(*weights)[static_cast<std::size_t>(row)]}, expected, 1e-6 * expected) << seed;
     }
   }
@@ -70,7 +71,7 @@ TEST(RowWeights, AreProductsWithMeanOne) {
     const auto weights = row_weights(rows.raw, rows.train, classes);
     ASSERT_TRUE(weights);
     if (weights->empty()) continue;
-    const auto said = [&](std::size_t row) {
+    const auto weight_of = [&](std::size_t row) {
       const std::int32_t label = rows.raw.labels[row];
       const double of_class = !classes ? 1 : label == 0 ? 2.0 : label == 1 ? classes.of.at("c1") : 1.0;
       return of_class * (rows.raw.weights.empty() ? 1.0 : double{rows.raw.weights[row]});
@@ -78,11 +79,12 @@ TEST(RowWeights, AreProductsWithMeanOne) {
     double sum = 0, all = 0;
     for (const std::int64_t row : rows.train) {
       sum += double{(*weights)[static_cast<std::size_t>(row)]};
-      all += said(static_cast<std::size_t>(row));
+      all += weight_of(static_cast<std::size_t>(row));
     }
     EXPECT_NEAR(sum, static_cast<double>(rows.train.size()), 1e-4);
     for (std::size_t row = 0; row < weights->size(); ++row) {
-      EXPECT_NEAR(double{(*weights)[row]} * all, said(row) * static_cast<double>(rows.train.size()), 1e-4 * all) << row;
+      EXPECT_NEAR(double{(*weights)[row]} * all, weight_of(row) * static_cast<double>(rows.train.size()), 1e-4 * all)
+          << row;
     }
   }
 }
@@ -164,7 +166,7 @@ TEST_F(WeightedTable, GivesHoldoutLossesToEachFold) {
   ASSERT_TRUE(folds.ok()) << folds.error().text();
   for (std::int64_t fold = 0; fold < 3; ++fold) EXPECT_EQ(folds->training(fold).holdout_loss()[9], -1.0F);
   write("/t.csv", rows([](int i) { return i == 6 ? "unknown" : "1"; }));
-  expect_error("csv:/t.csv?holdout=w", Code::kDataLoss, "row 7 holds \"unknown\", which is no number");
+  expect_error("csv:/t.csv?holdout=w", Code::kDataLoss, "row 7 holds \"unknown\", which is not a number");
   write("/t.csv", rows([](int i) { return i == 6 ? "" : "1"; }));
   expect_error("csv:/t.csv?holdout=w", Code::kDataLoss, "the hold-out loss of row 7 is missing");
   expect_error("csv:/t.csv?holdout=y", Code::kInvalidArgument, "holdout= names the target \"y\"");
@@ -177,7 +179,7 @@ TEST_F(WeightedTable, ReportsRowOfInvalidWeight) {
   };
   refused("-1", "column \"w\": the weight of row 7 is \"-1\"; weights are finite numbers from 0 on");
   refused("", "the weight of row 7 is missing");
-  refused("much", "row 7 holds \"much\", which is no number");
+  refused("much", "row 7 holds \"much\", which is not a number");
   refused("1e60", "weights are finite numbers");
   write("/t.csv", rows([](int) { return "0"; }));
   expect_error("csv:/t.csv?weight=w", Code::kDataLoss, "all training rows of 't' weigh 0");

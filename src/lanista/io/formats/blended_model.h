@@ -12,12 +12,12 @@ namespace lanista::formats {
 /// One of several models; their predictions are blended. All members have the same raw inputs and the same number of
 /// outputs. Its numbers are as in OnnxExport and CppExport. Graph and weights must outlive it.
 struct BlendMember {
-  const graph::Graph* graph = nullptr;                         ///< the model
-  std::span<const Tensor> weights;                             ///< its parameters and buffers
-  double share = 1;                                            ///< its share of the blend
-  std::vector<double> mean, scale;                             ///< normalisation of its inputs
-  std::vector<double> target_mean = {}, target_scale = {};     ///< unit of its targets
-  std::vector<double> missing = {};                            ///< numbers in place of missing inputs
+  const graph::Graph* graph = nullptr;                      ///< the model
+  std::span<const Tensor> weights;                          ///< its parameters and buffers
+  double share = 1;                                         ///< its share of the blend
+  std::vector<double> mean, scale;                          ///< normalisation of its inputs
+  std::vector<double> target_mean = {}, target_scale = {};  ///< unit of its targets
+  std::vector<double> missing = {};                         ///< numbers in place of missing inputs
 };
 
 /// Several models that predict as one. The shares sum to 1.

@@ -15,7 +15,7 @@ Error invalid(std::string message) { return {Code::kInvalidArgument, std::move(m
 Result<Tensor> as_float(const Tensor& weight, const graph::ParamSpec& spec) {
   const std::string name = "weight '" + weight.name + "'";
   if (weight.shape != spec.shape.dims) {
-    return invalid(name + " is " + graph::Shape{weight.shape}.text() + ", the model wants " + spec.shape.text());
+    return invalid(name + " is " + graph::Shape{weight.shape}.text() + ", the model needs " + spec.shape.text());
   }
   if (weight.type == ElementType::kF32) return weight;
   if (weight.type != ElementType::kF64) return invalid(name + " holds no real numbers");

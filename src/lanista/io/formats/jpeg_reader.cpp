@@ -1,7 +1,7 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
-// libjpeg's header wants the two above it.
+// libjpeg's header needs the two above it.
 #include <jpeglib.h>
 
 #include <array>
@@ -13,12 +13,12 @@
 namespace lanista::formats {
 namespace {
 
-/// A picture sent in many scans is gone through as often; honest ones have some ten.
+/// The most scans of a picture. Each needs a pass over it; usual pictures have about ten.
 constexpr int kMaxScans = 100;
-/// What the decoder may take beside the picture: 4 x input and 64 MB, less the picture and its own small change.
+/// Memory of the decoder in addition to the picture: 4 x input and 64 MB, less the picture and small allocations.
 constexpr std::int64_t kMemory = std::int64_t{56} << 20;
 
-/// libjpeg's state and its last words. Freed here, whichever way libjpeg is left.
+/// libjpeg's state and its last message. The destructor frees it, also after a longjmp.
 struct JpegReader {
   JpegReader() { codec.err = jpeg_std_error(&errors); }
   ~JpegReader() { jpeg_destroy_decompress(&codec); }
@@ -41,7 +41,7 @@ JpegReader& reader_of(j_common_ptr codec) { return *static_cast<JpegReader*>(cod
   std::longjmp(reader.escape, 1);
 }
 
-/// A warning says that data are damaged and that grey is put in their place: an error here.
+/// Makes a warning an error: it means that data are damaged and that grey replaces them.
 void on_message(j_common_ptr codec, int level) {
   if (level < 0) on_error(codec);
 }
@@ -66,7 +66,7 @@ bool read_header(JpegReader& reader, std::string_view bytes) {
   return true;
 }
 
-/// The coefficients of the whole picture, which a picture of several scans is collected in.
+/// Bytes of the coefficients of the whole picture. A picture of several scans is collected in them.
 std::int64_t collected_bytes(JpegReader& reader) {
   if (!jpeg_has_multiple_scans(&reader.codec)) return 0;
   std::int64_t blocks = 0;
@@ -107,7 +107,7 @@ Error error_of(const JpegReader& reader) {
 Result<Image> read_jpeg(std::string_view bytes) {
   JpegReader reader;
   if (!read_header(reader, bytes)) return error_of(reader);
-  // Its decoder takes missing data for zeros without a warning, so that a few bytes could claim any picture.
+  // Its decoder reads missing data as zeros without a warning, so that a few bytes could declare any picture.
   if (reader.codec.arith_code != 0) {
     return Error{Code::kUnimplemented, "jpeg: arithmetic coding, which hardly any program reads; Huffman is wanted",
                  ""};
@@ -126,12 +126,12 @@ Result<Image> read_jpeg(std::string_view bytes) {
   if (const std::int64_t required_bytes = collected_bytes(reader); required_bytes > allowed) {
     return Error{Code::kResourceExhausted,
                  "jpeg: a progressive picture of " + std::to_string(width) + " x " + std::to_string(height) +
-                     " pixels takes " + std::to_string(required_bytes) + " bytes beside its pixels; " +
+                     " pixels takes " + std::to_string(required_bytes) + " bytes in addition to its pixels;  " +
                      std::to_string(allowed) + " are allowed",
                  ""};
   }
   reader.codec.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
-  reader.codec.dct_method = JDCT_ISLOW;  // the one whose bits do not depend on the processor
+  reader.codec.dct_method = JDCT_ISLOW;  // its bits do not depend on the processor
   Image image{.channels = channels, .height = height, .width = width, .pixels = {}};
   image.pixels.resize(static_cast<std::size_t>(channels * height * width));
   std::vector<std::uint8_t> row(static_cast<std::size_t>(channels * width));

@@ -154,7 +154,7 @@ Result<Tensor> decode_npy(std::string_view bytes) {
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3 || bytes[7] != 0) {
     return malformed("format version " + std::to_string(version) + "." +
-                  std::to_string(static_cast<unsigned char>(bytes[7])) + "; known are 1.0, 2.0 and 3.0");
+                     std::to_string(static_cast<unsigned char>(bytes[7])) + "; known are 1.0, 2.0 and 3.0");
   }
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t begin = 8 + length_bytes;

@@ -1,13 +1,13 @@
-// Forms that other tools write: constants between nodes, batches, shapes that are computed, external data.
+// Forms that other tools write: constants between nodes, batches, computed shapes, external data.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "support/io/formats/foreign_networks.h"
 #include "lanista/io/formats/onnx/onnx_import.h"
 #include "lanista/io/formats/onnx/onnx_shapes.h"
 #include "lanista/io/formats/onnx/wire.h"
 #include "lanista/model/graph/text.h"
+#include "support/io/formats/foreign_networks.h"
 
 namespace lanista::formats {
 namespace {
@@ -34,7 +34,7 @@ OnnxNode node(std::string op, Names inputs, const std::string& output,
           .outputs = {output},
           .attributes = std::move(attributes)};
 }
-/// "x" of this shape, batch included, to "y".
+/// A model from "x" of this shape, batch included, to "y".
 OnnxModel model(List shape, std::vector<OnnxNode> nodes, std::vector<Tensor> constants = {}, std::int64_t opset = 17) {
   OnnxModel made;
   made.opset = opset;
@@ -177,7 +177,7 @@ TEST(OnnxConstants, AreFoldedThroughExporterOperators) {
   EXPECT_EQ(product({node("Mul", {"m", "two"}, "d"), node("Sub", {"d", "m"}, "e"), node("Div", {"e", "two"}, "f"),
                      node("Add", {"f", "row"}, "w")},
                     {matrix, floats("two", {}, {2}), floats("row", {2}, {10, 20})}),
-            (std::vector<float>{10.5F, 11.5F, 21, 22}));  // turned to [out, in]
+            (std::vector<float>{10.5F, 11.5F, 21, 22}));  // transposed to [out, in]
   EXPECT_EQ(
       product({node("Slice", {"m", "start", "end", "axis", "step"}, "w")},
               {matrix, integers("start", {-1}), integers("end", {-5}), integers("axis", {0}), integers("step", {-1})}),
@@ -315,9 +315,9 @@ TEST(OnnxExternal, RequestsNamedByteRange) {
   EXPECT_EQ(asked, "weights.bin 16 8");
   EXPECT_EQ(read->initializers.at(0).shape, List{2});
   EXPECT_EQ(decode_onnx(file("8", 1)).error().code, Code::kUnimplemented);
-  EXPECT_NE(decode_onnx(file("9", 1), two).error().message.find("the shape wants 8 bytes, external_data says 9"),
+  EXPECT_NE(decode_onnx(file("9", 1), two).error().message.find("the shape needs 8 bytes, external_data has 9"),
             std::string::npos);
-  EXPECT_NE(decode_onnx(file("-1", 1), two).error().message.find("no number of bytes"), std::string::npos);
+  EXPECT_NE(decode_onnx(file("-1", 1), two).error().message.find("not a valid number of bytes"), std::string::npos);
   EXPECT_NE(decode_onnx(file("8", 2), two).error().message.find("data_location 2 is unknown"), std::string::npos);
   const OnnxExternal refusing = [](const std::string&, std::uint64_t, std::uint64_t) -> Result<std::vector<std::byte>> {
     return Error{Code::kIo, "no", "here"};

@@ -138,10 +138,10 @@ Result<Image> read_png(std::string_view bytes) {
   PngReader reader(bytes);
   if (!read_header(reader)) return damaged(reader.message.data());
   const PixelTarget shape{.pixels = nullptr,
-                     .width = png_get_image_width(reader.png, reader.info),
-                     .height = png_get_image_height(reader.png, reader.info),
-                     .channels = png_get_channels(reader.png, reader.info),
-                     .interlaced = png_get_interlace_type(reader.png, reader.info) != PNG_INTERLACE_NONE};
+                          .width = png_get_image_width(reader.png, reader.info),
+                          .height = png_get_image_height(reader.png, reader.info),
+                          .channels = png_get_channels(reader.png, reader.info),
+                          .interlaced = png_get_interlace_type(reader.png, reader.info) != PNG_INTERLACE_NONE};
   Image image{.channels = shape.channels >= 3 ? 3 : 1, .height = shape.height, .width = shape.width, .pixels = {}};
   image.pixels.resize(static_cast<std::size_t>(image.channels * image.height * image.width));
   PixelTarget target = shape;

@@ -69,7 +69,7 @@ Result<void> check_tiling(const std::vector<SafetensorsEntry>& entries, std::uin
     if (!want) return malformed("shape of tensor \"" + e.name + "\" overflows");
     if (e.begin > e.end || e.end > data_bytes) {
       return malformed("tensor \"" + e.name + "\" lies at [" + std::to_string(e.begin) + ", " + std::to_string(e.end) +
-                    "), outside the " + std::to_string(data_bytes) + " bytes of data");
+                       "), outside the " + std::to_string(data_bytes) + " bytes of data");
     }
     if (*want != e.end - e.begin) {
       return malformed("shape of tensor \"" + e.name + "\" needs " + std::to_string(*want) +
@@ -86,7 +86,7 @@ Result<void> check_tiling(const std::vector<SafetensorsEntry>& entries, std::uin
     const SafetensorsEntry& e = entries[i];
     if (e.begin != position) {
       return malformed("tensor \"" + e.name + "\" begins at byte " + std::to_string(e.begin) + ", which leaves " +
-                    (e.begin > position ? "a hole" : "an overlap") + "; expected " + std::to_string(position));
+                       (e.begin > position ? "a hole" : "an overlap") + "; expected " + std::to_string(position));
     }
     position = e.end;
   }
@@ -105,7 +105,7 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
   }
   if (file.metadata.size() > kMaxSafetensorsMetadata) {
     return invalid_tensors(std::to_string(file.metadata.size()) + " entries of metadata, at most " +
-                   std::to_string(kMaxSafetensorsMetadata) + " are allowed");
+                           std::to_string(kMaxSafetensorsMetadata) + " are allowed");
   }
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!file.metadata.empty()) header[std::string(kSafetensorsMetadata)] = file.metadata;
@@ -124,7 +124,7 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
       const auto bytes = bytes_of(t.type, t.shape);
       if (!bytes || *bytes != t.bytes.size() || t.shape.size() > kMaxTensorRank) {
         return invalid_tensors("tensor \"" + t.name + "\" holds " + std::to_string(t.bytes.size()) +
-                       " bytes, which do not fit its shape");
+                               " bytes, which do not fit its shape");
       }
       const nlohmann::ordered_json entry = {
           {"dtype", type_name(t.type)}, {"shape", t.shape}, {"data_offsets", {position, position + *bytes}}};
@@ -142,7 +142,7 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
   text.append((kAlignment - used % kAlignment) % kAlignment, ' ');
   if (text.size() > kMaxSafetensorsHeader) {
     return invalid_tensors("the header takes " + std::to_string(text.size()) + " bytes, at most " +
-                   std::to_string(kMaxSafetensorsHeader) + " are allowed");
+                           std::to_string(kMaxSafetensorsHeader) + " are allowed");
   }
 
   std::string out;
@@ -161,11 +161,11 @@ Result<SafetensorsFile> decode_safetensors(std::string_view bytes) {
   const std::uint64_t length = read_u64(bytes);
   if (length > kMaxSafetensorsHeader) {
     return malformed("the header claims " + std::to_string(length) + " bytes, at most " +
-                  std::to_string(kMaxSafetensorsHeader) + " are allowed");
+                     std::to_string(kMaxSafetensorsHeader) + " are allowed");
   }
   if (length > bytes.size() - kLengthBytes) {
     return malformed("the header claims " + std::to_string(length) + " bytes, the file has " +
-                  std::to_string(bytes.size() - kLengthBytes) + " left");
+                     std::to_string(bytes.size() - kLengthBytes) + " left");
   }
   const std::string_view text = bytes.substr(kLengthBytes, length);
   const std::string_view data = bytes.substr(kLengthBytes + length);

@@ -19,10 +19,10 @@ inline constexpr std::string_view kSafetensorsMetadata = "__metadata__";     ///
 
 /// One entry of a header. It is not checked against the data.
 struct SafetensorsEntry {
-  std::string name;                     ///< of the tensor
-  ElementType type = ElementType::kF32; ///< of its elements
-  std::vector<std::int64_t> shape;      ///< its dimensions
-  std::uint64_t begin = 0, end = 0;     ///< bytes from the beginning of the data
+  std::string name;                      ///< of the tensor
+  ElementType type = ElementType::kF32;  ///< of its elements
+  std::vector<std::int64_t> shape;       ///< its dimensions
+  std::uint64_t begin = 0, end = 0;      ///< bytes from the beginning of the data
 };
 
 /// A parsed header.

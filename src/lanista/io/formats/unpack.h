@@ -41,7 +41,7 @@ class Unpacker {
 /// Size and checksum of unpacked data.
 struct UnpackedSize {
   std::uint64_t bytes = 0;  ///< unpacked bytes
-  std::uint32_t crc = 0;  ///< CRC-32 as in zip
+  std::uint32_t crc = 0;    ///< CRC-32 as in zip
 };
 
 /// The largest unpacked size that is accepted: kMaxCompressionRatio times the packed bytes, and always at least 1 MiB,

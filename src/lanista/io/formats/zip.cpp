@@ -11,20 +11,20 @@ namespace {
 
 constexpr std::size_t kEndSize = 22, kCentralSize = 46, kLocalSize = 30;
 constexpr std::size_t kMaxComment = 65535;
-constexpr std::uint64_t kZip64 = 0xFFFFFFFF;  // "look into the zip64 record"
+constexpr std::uint64_t kZip64 = 0xFFFFFFFF;  // the number is in the zip64 record
 constexpr std::uint64_t kEncrypted = 1U | 1U << 6U | 1U << 13U;
 
 Error malformed(const std::string& message) { return {Code::kDataLoss, "zip: " + message, ""}; }
 Error unsupported(const std::string& message) { return {Code::kUnimplemented, "zip: " + message, ""}; }
 
-/// The little-endian number of `size` bytes at `at`; the caller has checked that it is there.
+/// The little-endian number of `size` bytes at `at`. Precondition: the bytes exist.
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t size) {
   std::uint64_t value = 0;
   for (std::size_t i = size; i-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes[at + i]);
   return value;
 }
 
-/// Where the end record begins: the last place whose comment reaches the file's end.
+/// The beginning of the end record: the last one with a comment up to the end of the file.
 Result<std::size_t> find_end(std::string_view archive) {
   for (std::size_t comment = 0; comment <= kMaxComment && archive.size() >= kEndSize + comment; ++comment) {
     const std::size_t at = archive.size() - kEndSize - comment;
@@ -33,7 +33,7 @@ Result<std::size_t> find_end(std::string_view archive) {
   return malformed("the file has no end record: it is no zip archive, or is cut off");
 }
 
-/// Where the directory lies.
+/// Position and size of the directory.
 struct Directory {
   std::size_t begin = 0, end = 0, entries = 0;
 };
@@ -54,12 +54,12 @@ Result<Directory> read_end(std::string_view archive) {
   if (begin == kZip64 || size == kZip64) return unsupported("archives of 4 GB and more (zip64) are not read");
   if (begin + size != at) {
     return malformed("the directory claims bytes " + std::to_string(begin) + " to " + std::to_string(begin + size) +
-                  ", but the end record is at " + std::to_string(at));
+                     ", but the end record is at " + std::to_string(at));
   }
   return Directory{begin, at, entries};
 }
 
-/// A key, never a path: UTF-8 without control characters and backslashes, each part between slashes a name.
+/// Whether a name is a valid key: UTF-8 without control characters and backslashes, with a name between slashes.
 bool is_safe_name(const std::string& name) {
   const auto foul = [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '\\'; };
   if (find_invalid_utf8(name) != std::string_view::npos || std::ranges::any_of(name, foul)) return false;
@@ -77,7 +77,7 @@ struct Record {
   std::uint64_t flags = 0, method = 0, crc = 0, packed = 0, unpacked = 0, local = 0;
 };
 
-/// The record at `at`, which moves behind it.
+/// Reads the record at `at` and moves `at` past it.
 Result<Record> read_record(std::string_view archive, const Directory& directory, std::size_t& at) {
   if (directory.end - at < kCentralSize || archive.substr(at, 4) != "PK\1\2") {
     return malformed("the directory lacks a record at byte " + std::to_string(at));
@@ -96,7 +96,7 @@ Result<Record> read_record(std::string_view archive, const Directory& directory,
                 .local = field(42, 4)};
   if (!is_safe_name(record.name)) {
     return malformed("the entry at byte " + std::to_string(at) +
-                  " of the directory has a name that is no plain text or leads into other folders");
+                     " of the directory has a name that is no plain text or leads into other folders");
   }
   record.what = "entry \"" + record.name + "\" ";
   at += size;
@@ -107,20 +107,20 @@ Result<void> check_record(const Record& record) {
   if ((record.flags & kEncrypted) != 0) return unsupported(record.what + "is encrypted");
   if (record.method != 0 && record.method != 8) {
     return unsupported(record.what + "is packed by method " + std::to_string(record.method) +
-                   "; stored (0) and deflated (8) are read");
+                       "; stored (0) and deflated (8) are read");
   }
   if (record.packed == kZip64 || record.unpacked == kZip64 || record.local == kZip64) {
     return unsupported(record.what + "has 4 GB or more (zip64)");
   }
   if (record.method == 0 && record.packed != record.unpacked) {
     return malformed(record.what + "is stored, yet its sizes differ: " + std::to_string(record.packed) + " and " +
-                  std::to_string(record.unpacked));
+                     std::to_string(record.unpacked));
   }
   return {};
 }
 
-/// The bytes behind the entry's own header, which must say what the directory says; its sizes may differ, being zero or
-/// 2^32 - 1 where it was written as a stream.
+/// The bytes after the entry's own header. The header must agree with the directory, except for sizes of zero or 2^32 -
+/// 1 in a stream.
 Result<std::string_view> find_data(std::string_view archive, const Directory& directory, const Record& record) {
   const std::size_t at = record.local;
   if (at > directory.begin || directory.begin - at < kLocalSize || archive.substr(at, 4) != "PK\3\4") {
@@ -133,12 +133,12 @@ Result<std::string_view> find_data(std::string_view archive, const Directory& di
   }
   if (number(archive, at + 6, 2) != record.flags || number(archive, at + 8, 2) != record.method ||
       archive.substr(at + kLocalSize, name_size) != record.name) {
-    return malformed(record.what + "has a header that says something else than the directory");
+    return malformed(record.what + "has a header that differs from the directory");
   }
   return archive.substr(begin, record.packed);
 }
 
-/// Headers and data as ranges of the file, which must not share a byte.
+/// Checks that ranges of headers and data share no byte of the file.
 Result<void> check_no_overlap(std::vector<std::pair<std::size_t, std::size_t>> ranges) {
   std::ranges::sort(ranges);
   for (std::size_t i = 1; i < ranges.size(); ++i) {
@@ -184,7 +184,8 @@ Result<std::vector<ZipEntry>> read_zip_directory(std::string_view archive) {
 
 Result<std::string_view> unpack_entry(const ZipEntry& entry, std::string& buffer) {
   const std::string what = "zip: entry \"" + entry.name + "\"";
-  LANISTA_ASSIGN(const UnpackedSize measured, measure_unpacked(entry.packed, entry.packing, what, entry.unpacked_bytes));
+  LANISTA_ASSIGN(const UnpackedSize measured,
+                 measure_unpacked(entry.packed, entry.packing, what, entry.unpacked_bytes));
   if (measured.bytes != entry.unpacked_bytes) {
     return Error{Code::kDataLoss,
                  what + " has " + std::to_string(measured.bytes) + " bytes, not the declared " +

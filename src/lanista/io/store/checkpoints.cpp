@@ -36,11 +36,12 @@ Checkpoint checkpoint_of(formats::SafetensorsFile file) {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-/// Two stores of one process count alike, and processes of two machines may have one number: so every store draws.
+/// A random token for each store, since stores of one process have equal counts and two machines may have equal process
+/// ids.
 std::string random_token() {
-  std::uint64_t drawn = 0;
-  if (::getentropy(&drawn, sizeof(drawn)) != 0) drawn = 0;  // then number and count are all there is
-  return Digest{0, drawn}.hex().substr(16);
+  std::uint64_t value = 0;
+  if (::getentropy(&value, sizeof(value)) != 0) value = 0;  // then number and count are all there is
+  return Digest{0, value}.hex().substr(16);
 }
 
 bool is_address(std::string_view text) {
@@ -51,7 +52,9 @@ bool is_address(std::string_view text) {
 /// Whether put() writes files of this name, or did: earlier builds had temporary files .tmp-<process>-<token>-<count>.
 bool is_own_name(std::string_view name) {
   if (name.ends_with(kSuffix)) return is_address(name.substr(0, name.size() - kSuffix.size()));
-  if (name.starts_with(kOldTemporary)) return name.find_first_not_of("0123456789abcdef-", kOldTemporary.size()) == name.npos;
+  if (name.starts_with(kOldTemporary)) {
+    return name.find_first_not_of("0123456789abcdef-", kOldTemporary.size()) == name.npos;
+  }
   const std::size_t end = name.find(kSuffix);
   return end != name.npos && is_address(name.substr(0, end)) && is_temporary_name(name);
 }

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "lanista/plan/cost/cost_table.h"
 #include "lanista/io/store/log.h"
+#include "lanista/plan/cost/cost_table.h"
 
 namespace lanista::store {
 

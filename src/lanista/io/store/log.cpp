@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::size_t kMaxRecord = std::size_t{64} << 20;
 constexpr double kSyncPeriodSeconds = 1;
-constexpr const char* kMarksKey = "marks";  ///< of a header: this log has them
+constexpr const char* kMarksKey = "marks";  // of a header: the log has marks
 
 std::string log_folder(const std::string& study_folder) { return study_folder + "/log"; }
 std::string log_path(const std::string& study_folder) { return log_folder(study_folder) + "/000001.log"; }
 
 std::string record_name(std::size_t number) { return "record " + std::to_string(number); }
 
-/// The header says who may read the rest, so it is looked at before anything else is judged. Gives whether the log has
-/// marks from its first sync on.
+/// Checks the header first, since it decides whether this build can read the rest. Returns whether the log has marks
+/// from its first sync on.
 Result<bool> check_header(const Frame& frame, const std::string& path) {
   const auto body = parse_record_json(frame.payload);
   if (frame.type != static_cast<std::uint16_t>(RecordType::kHeader) || !body || !body->is_object()) {
@@ -41,20 +41,19 @@ Result<bool> check_header(const Frame& frame, const std::string& path) {
   return body->contains(kMarksKey);
 }
 
-/// How far a log has been read.
+/// How much of a log was read.
 struct Read {
   std::uint64_t bytes = 0;
   std::size_t frames = 0;
-  bool has_marks = false;  ///< it is from a build that sets them
+  bool has_marks = false;  ///< its build writes marks
 };
 
-/// The whole frames of what follows in a log, and how far they reach. Errors: kDataLoss (damage before what is left to
-/// chance).
+/// The whole frames of the rest of a log, and their end. Errors: kDataLoss (damage in synced bytes).
 struct Scan {
   DecodedFrames frames;
   bool has_marks = false;
   bool ends_with_mark = false;
-  std::vector<bool> is_mark;  ///< of every frame
+  std::vector<bool> is_mark;  ///< for each frame
 };
 Result<Scan> scan_log(std::string_view bytes, const Read& before, const std::string& path) {
   Scan scan;
@@ -71,13 +70,14 @@ Result<Scan> scan_log(std::string_view bytes, const Read& before, const std::str
     scan.has_marks |= scan.ends_with_mark;
   }
   if (!scan.frames.torn) return scan;
-  // Without marks, any whole record behind the damage may have been synced.
-  const bool damaged =
-      scan.has_marks ? has_mark_after(bytes, scan.frames.num_valid_bytes, before.bytes) : scan.frames.has_data_after_damage;
+  // Without marks, any whole record after the damage may have been synced.
+  const bool damaged = scan.has_marks ? has_mark_after(bytes, scan.frames.num_valid_bytes, before.bytes)
+                                      : scan.frames.has_data_after_damage;
   if (!damaged) return scan;
   return Error{Code::kDataLoss,
                record_name(before.frames + frames.size()) + " at byte " +
-                   std::to_string(before.bytes + scan.frames.num_valid_bytes) + " is damaged, and whole records follow it",
+                   std::to_string(before.bytes + scan.frames.num_valid_bytes) +
+                   " is damaged, and whole records follow it",
                path};
 }
 
@@ -88,16 +88,16 @@ struct LogFiles {
   bool has_marks = false, ends_with_mark = false;
 };
 
-/// What follows in a log behind what has been read of it.
+/// Reads the part of a log after what was read before.
 Result<LogFiles> read_records(FileSystem& fs, const std::string& path, const Read& before = {}) {
   LANISTA_ASSIGN(const std::string bytes, fs.read(path, before.bytes));
   LANISTA_ASSIGN(const Scan scan, scan_log(bytes, before, path));
   LogFiles found{.records = {},
-              .num_valid_bytes = scan.frames.num_valid_bytes,
-              .cut_bytes = bytes.size() - scan.frames.num_valid_bytes,
-              .frames = scan.frames.frames.size(),
-              .has_marks = scan.has_marks,
-              .ends_with_mark = scan.ends_with_mark};
+                 .num_valid_bytes = scan.frames.num_valid_bytes,
+                 .cut_bytes = bytes.size() - scan.frames.num_valid_bytes,
+                 .frames = scan.frames.frames.size(),
+                 .has_marks = scan.has_marks,
+                 .ends_with_mark = scan.ends_with_mark};
   found.records.reserve(scan.frames.frames.size());
   for (std::size_t i = 0; i < scan.frames.frames.size(); ++i) {
     if (scan.is_mark[i]) continue;
@@ -114,7 +114,7 @@ Result<LogFiles> read_records(FileSystem& fs, const std::string& path, const Rea
   return found;
 }
 
-/// The text of a record. Errors: kInvalidArgument (what a reader would refuse).
+/// The text of a record. Errors: kInvalidArgument (a record that a reader would refuse).
 Result<std::string> payload_of(RecordType type, const nlohmann::json& body, const std::string& path) {
   if (has_non_finite_number(body)) {
     return Error{Code::kInvalidArgument,
@@ -138,7 +138,7 @@ Result<std::string> payload_of(RecordType type, const nlohmann::json& body, cons
                      " are allowed",
                  path};
   }
-  // Two bytes a value at least, a bracket a level: what has fewer cannot hold too many.
+  // A value has at least two bytes, a level one bracket. Shorter texts cannot hold too many.
   const auto brackets = std::count_if(payload.begin(), payload.end(), [](char c) { return c == '[' || c == '{'; });
   if (payload.size() > kMaxRecordValues || brackets > static_cast<std::ptrdiff_t>(kMaxRecordDepth)) {
     if (const auto readable = check_record_json(payload); !readable) {
@@ -151,7 +151,7 @@ Result<std::string> payload_of(RecordType type, const nlohmann::json& body, cons
 }  // namespace
 
 struct LogWriter::Impl {
-  std::unique_ptr<FileLock> lock;  // first, so that it is given back last
+  std::unique_ptr<FileLock> lock;  // first member, so that it is released last
   const Clock* clock = nullptr;
   std::string path;
   std::unique_ptr<AppendFile> file;
@@ -161,22 +161,22 @@ struct LogWriter::Impl {
   bool has_header = false;
   bool unsynced = false;
   bool has_marks = true;
-  bool wants_mark = false;  ///< everything is synced, and no mark says so
+  bool needs_mark = false;  ///< everything is synced, and no mark states it
   BodyCheck check;
   double last_sync = 0;
   std::optional<Error> failed;
   std::string buffer;  ///< frames that wait for the next write
 
-  /// After a failed write or sync nobody knows what is in the file, so the first failure is the last word.
+  /// After a failed write or sync the content of the file is unknown, so every later call returns the first error.
   Result<void> keep_first_error(Result<void> result) {
     if (!result) failed = result.error();
     return result;
   }
 
-  /// The text of a record that may be written now.
+  /// The text of a record, if it may be written now.
   Result<std::string> payload(RecordType type, const nlohmann::json& body) const;
 
-  /// With whatever waits for it.
+  /// Writes a record together with deferred ones.
   Result<void> write(RecordType type, std::string_view payload) {
     encode_frame(static_cast<std::uint16_t>(type), payload, buffer);
     return flush();
@@ -191,11 +191,11 @@ struct LogWriter::Impl {
   }
 
   Result<void> mark() {
-    wants_mark = false;
-    LANISTA_CHECK(buffer.empty(), "a mark says where it stands");
+    needs_mark = false;
+    LANISTA_CHECK(buffer.empty(), "a mark contains its offset");
     LANISTA_TRY(write(RecordType::kAttempt, mark_payload(size)));
     if (has_marks) return {};
-    // The first one says for the whole log how it is to be read, so it must be there before anything that follows.
+    // The first mark decides how the whole log is read, so it must be on disk before anything that follows.
     has_marks = true;
     return keep_first_error(file->sync());
   }
@@ -233,12 +233,12 @@ Result<LogWriter> LogWriter::open(FileSystem& fs, const Clock& clock, const std:
     impl->existing = std::move(found.records);
     impl->has_header = !impl->existing.empty();
     impl->has_marks = found.has_marks || !impl->has_header;
-    impl->wants_mark = impl->has_header && !found.ends_with_mark;
+    impl->needs_mark = impl->has_header && !found.ends_with_mark;
   }
   LANISTA_ASSIGN(impl->file, files->open_append(impl->path));
   if (impl->has_header) {
-    // What was found may stand in memory alone (a killed process never synced it), and so may its end; what is built on
-    // it must not outlive it.
+    // The records found may be in memory only, since a killed process never synced them. The same holds for the end of
+    // the file. Later records must not survive without them.
     LANISTA_TRY(impl->file->sync());
   } else {
     LANISTA_TRY(files->sync_folder(folder));
@@ -269,7 +269,7 @@ Result<std::string> LogWriter::Impl::payload(RecordType type, const nlohmann::js
 
 Result<void> LogWriter::append_deferred(RecordType type, const nlohmann::json& body) {
   LANISTA_ASSIGN(const std::string payload, impl_->payload(type, body));
-  if (impl_->wants_mark) LANISTA_TRY(impl_->mark());
+  if (impl_->needs_mark) LANISTA_TRY(impl_->mark());
   encode_frame(static_cast<std::uint16_t>(type), payload, impl_->buffer);
   impl_->unsynced = true;
   return {};
@@ -278,11 +278,11 @@ Result<void> LogWriter::append_deferred(RecordType type, const nlohmann::json& b
 Result<void> LogWriter::append(RecordType type, const nlohmann::json& body) {
   Impl& log = *impl_;
   LANISTA_ASSIGN(const std::string payload, log.payload(type, body));
-  if (log.wants_mark) LANISTA_TRY(log.mark());
+  if (log.needs_mark) LANISTA_TRY(log.mark());
   LANISTA_TRY(log.write(type, payload));
   log.unsynced = true;
   if (!log.has_header) {
-    // Nothing stands behind a header that is not on disk: without it the rest is nobody's.
+    // Nothing follows a header that is not on disk, since the rest cannot be read without it.
     log.has_header = true;
     return log.sync();
   }

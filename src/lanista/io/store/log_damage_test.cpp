@@ -1,4 +1,4 @@
-// What a power cut may leave of a log, and what may be cut of it.
+// What a power loss may leave of a log, and what the next writer may cut.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -43,12 +43,12 @@ TEST_F(LogDamage, KeepsSyncedRecordsAfterPowerLoss) {
   int holes = 0;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     disk = MemoryFileSystem();
-    Rng draw(seed);
-    const int synced = static_cast<int>(draw.below(6)), n = synced + static_cast<int>(draw.below(8));
+    Rng rng(seed);
+    const int synced = static_cast<int>(rng.below(6)), n = synced + static_cast<int>(rng.below(8));
     write(synced, n);
     const std::string promised = disk.synced(kPath);
 
-    disk.simulate_power_loss(seed % 2 == 0 ? PowerLoss::kBytes : PowerLoss::kSampled, draw.split("cut"));
+    disk.simulate_power_loss(seed % 2 == 0 ? PowerLoss::kBytes : PowerLoss::kSampled, rng.split("cut"));
 
     const std::string left = disk.read(kPath) ? *disk.read(kPath) : "";
     ASSERT_TRUE(left.starts_with(promised)) << seed << ": the test's own disk";
@@ -63,11 +63,11 @@ TEST_F(LogDamage, KeepsSyncedRecordsAfterPowerLoss) {
       for (std::size_t i = 1; i < kept; ++i) {
         ASSERT_EQ(log.existing()[i].body, numbered(static_cast<int>(i))) << seed;
       }
-      // And it goes on from there, through another power cut.
+      // The log continues from there, through another power loss.
       ASSERT_TRUE(log.append(RecordType::kMeasurement, numbered(static_cast<int>(kept))));
       ASSERT_TRUE(log.sync());
     }
-    disk.simulate_power_loss(PowerLoss::kSampled, draw.split("again"));
+    disk.simulate_power_loss(PowerLoss::kSampled, rng.split("again"));
     const auto after = read_log(disk, kFolder);
     ASSERT_TRUE(after) << seed << ": " << after.error().text();
     ASSERT_EQ(after->size(), kept + 1) << seed;
@@ -115,7 +115,7 @@ TEST_F(LogDamage, RefusesDamageBeforeRecordsWithoutMarks) {
   set_bytes(bad);
   EXPECT_EQ(LogWriter::open(disk, clock, kFolder).error().code, Code::kDataLoss);
 
-  // A build that sets marks vouches for what it found, and no power cut makes the log unreadable from then on.
+  // A build with marks syncs what it found, so that no power loss makes the log unreadable later.
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     set_bytes(old);
     {
@@ -158,8 +158,8 @@ TEST_F(LogDamage, LeavesMarksOutOfTheRecords) {
 }
 
 TEST_F(LogDamage, KeepsRecordsAfterLostDeferredRecord) {
-  write(0, 2);  // and is killed: nothing of the two was synced
-  open();       // a second process reads them, and acts on them
+  write(0, 2);  // the process is killed: neither record was synced
+  open();       // a second process reads them and acts on them
   disk.simulate_power_loss(PowerLoss::kBytes, Rng(3));
   disk.simulate_power_loss(PowerLoss::kNames, Rng(3));
 
@@ -215,7 +215,7 @@ TEST_F(LogDamage, IsNotWritten) {
   EXPECT_EQ(log.append(RecordType::kOutcome, Json::object()).error().code, Code::kInternal);
   EXPECT_EQ(*disk.read(kPath), before);
 
-  // A refusal is no failure of the disk.
+  // A refusal is not a failure of the disk.
   EXPECT_TRUE(log.append(RecordType::kMeasurement, numbered(1)));
 }
 

@@ -26,7 +26,7 @@ bool is_name(const std::string& name) {
          std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'; });
 }
 
-/// Whether profile_file_name() gives such names: those of files that are removed without anyone naming them.
+/// Whether profile_file_name() gives such names. Only such files are removed without being named.
 bool is_made_name(std::string_view name) {
   constexpr std::size_t kSeconds = 11, kHash = 12;
   return name.size() == kSeconds + 1 + kHash && name[kSeconds] == '-' &&
@@ -34,7 +34,7 @@ bool is_made_name(std::string_view name) {
          name.substr(kSeconds + 1).find_first_not_of("0123456789abcdef") == name.npos;
 }
 
-/// Whether a writer of the study `name` leaves such a file when it is killed: NAME.profile.tmp-<random>, of earlier builds
+/// Whether it is a file that a killed writer of the study `name` leaves: NAME.profile.tmp-<random>, in earlier builds
 /// NAME.profile.<hash>.tmp.
 bool is_leftover(std::string_view file, const std::string& name) {
   const std::string start = name + std::string(kEnding) + ".";
@@ -61,7 +61,7 @@ Result<StudyProfiles> decode(const std::string& bytes) {
     out.study = study::fields::text(head, "study");
     out.began = study::fields::real(head, "began");
     if (study::fields::integer(head, "rows") != std::ssize(scan.frames) - 1) {
-      throw study::fields::Malformed{"it has fewer rows than it says"};
+      throw study::fields::Malformed{"it has fewer rows than it declares"};
     }
     for (std::size_t i = 1; i < scan.frames.size(); ++i) {
       if (scan.frames[i].type != kRow) throw study::fields::Malformed{"row " + std::to_string(i) + " is none"};
@@ -108,7 +108,7 @@ Result<ProfileStore::Content> ProfileStore::read() const {
     if (profiles) {
       profiles->name = name;
       out.studies.push_back(*std::move(profiles));
-    } else if (profiles.error().code != Code::kNotFound) {  // else somebody has just removed it
+    } else if (profiles.error().code != Code::kNotFound) {  // else another process has just removed it
       out.skipped.push_back({profiles.error().code, profiles.error().message, path(name)});
     }
   }
@@ -134,7 +134,7 @@ Result<void> ProfileStore::remove_file(const std::string& file) {
   return fs_->kind(file) == FileKind::kFile ? fs_->remove(file) : Result<void>();
 }
 
-/// What writers of this study left that were killed.
+/// Removes the files that killed writers of this study left.
 Result<void> ProfileStore::remove_entry(const std::string& name) {
   LANISTA_ASSIGN(const auto files, fs_->list(folder_));
   for (const std::string& file : files) {

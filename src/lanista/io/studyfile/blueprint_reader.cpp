@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "lanista/model/spaces/blueprint_plan.h"
 #include "lanista/io/studyfile/json_mapping.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/notation.h"
+#include "lanista/model/spaces/blueprint_plan.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -16,13 +16,13 @@ using namespace mutate;
 
 constexpr std::size_t kMaxDepth = 64;
 
-/// YAML's flow style takes the comma for itself, so calls come with semicolons: see protect_calls.
+/// A text with commas inside calls. YAML's flow style ends a value at a comma, so protect_calls() wrote semicolons.
 std::string with_commas(std::string text) {
   std::ranges::replace(text, ';', ',');
   return text;
 }
 
-/// Reads the tree; every block's place in the blueprint is remembered with its key in the file.
+/// Reads the tree. It records the key in the file of every block of the blueprint.
 class BlueprintReader {
  public:
   explicit BlueprintReader(const graph::OpTable& ops) : ops_(ops) {}
@@ -73,7 +73,9 @@ class BlueprintReader {
       return space::Domain(space::IntRange{fixed, fixed});
     }
     const auto parsed = parse_domain(call);
-    if (!parsed) return value_error(path, quote_value(value) + " is neither a list of values nor a range such as int(1, 3)");
+    if (!parsed) {
+      return value_error(path, quote_value(value) + " is neither a list of values nor a range such as int(1, 3)");
+    }
     if (!*parsed) return value_error(path, parsed->error().message);
     return **parsed;
   }
@@ -113,7 +115,9 @@ class BlueprintReader {
       remember(block);
       return block;
     }
-    if (!item.is_object()) return value_error(path, "a block is an operator's name or a mapping, not " + quote_value(item));
+    if (!item.is_object()) {
+      return value_error(path, "a block is an operator's name or a mapping, not " + quote_value(item));
+    }
     Block block;
     LANISTA_ASSIGN(block.name, member<std::string>(item, "name", path, ""));
     LANISTA_ASSIGN(block.from, read_text_list(item, "from", path));
@@ -123,8 +127,8 @@ class BlueprintReader {
     }
     if (heads.empty() && !block.name.empty() && !block.from.empty()) heads = {"layers"};
     if (heads.size() != 1) {
-      return value_error(path, heads.empty() ? "the block says nothing to do"
-                                       : "'" + heads[0] + "' and '" + heads[1] + "' in one block; one is wanted");
+      return value_error(path, heads.empty() ? "the block has no operation"
+                                             : "'" + heads[0] + "' and '" + heads[1] + "' in one block; one is wanted");
     }
     const std::string& head = heads.front();
     const json empty = json::object();
@@ -176,7 +180,9 @@ class BlueprintReader {
       std::vector<Formula> formulas;
       for (const json& item : value) {
         if (item.is_number_integer()) numbers.push_back(item.get<std::int64_t>());
-        if (!item.is_number_integer() && !item.is_string()) return value_error(path, quote_value(item) + " is no whole number");
+        if (!item.is_number_integer() && !item.is_string()) {
+          return value_error(path, quote_value(item) + " is no whole number");
+        }
         formulas.push_back(formula(item.is_string() ? with_commas(item.get<std::string>()) : quote_value(item)));
       }
       return numbers.size() == value.size() ? Setting(std::move(numbers)) : Setting(std::move(formulas));
@@ -191,7 +197,7 @@ class BlueprintReader {
     LANISTA_ASSIGN(auto domain, read_domain(value["of"], join_path(path, "of")));
     return Setting(ValueChoice{std::move(label), std::move(domain)});
   }
-  /// A text is a text where the attribute is one, else a formula.
+  /// Reads a text as a text where the attribute is one, else as a formula.
   Result<Setting> read_text(const std::string& op, const std::string& name, const std::string& value,
                             const std::string& path) const {
     const graph::OpDef* def = ops_.find(op);
@@ -236,7 +242,7 @@ class BlueprintReader {
         LANISTA_ASSIGN(option.layers, read_chain(item["layers"], at + ".layers", block_key + "." + option.name));
         options.push_back(std::move(option));
       } else {
-        // One operator is an option of its own name.
+        // One operator is an option with its name.
         json plain = item;
         std::string name = item.is_string() ? item.get<std::string>() : "";
         if (item.is_object() && item.contains("name")) {
@@ -352,7 +358,7 @@ class BlueprintReader {
   }
 
   const graph::OpTable& ops_;
-  std::map<std::string, std::string> block_paths_;  ///< key in the file, by place in the blueprint
+  std::map<std::string, std::string> block_paths_;  // key in the file, by block of the blueprint
   std::size_t depth_ = 0;
 };
 

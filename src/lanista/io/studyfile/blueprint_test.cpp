@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/model/mutate/test_models.h"
 #include "support/io/studyfile/test_spaces.h"
+#include "support/model/mutate/test_models.h"
 
 namespace lanista::studyfile {
 namespace {

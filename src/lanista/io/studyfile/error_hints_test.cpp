@@ -1,4 +1,4 @@
-// What a study file's reader says where a mistake has a likely meaning, and what it makes of what is not said.
+// Messages for mistakes with a likely meaning, and defaults of settings that are not given.
 #include <gtest/gtest.h>
 
 #include "lanista/io/studyfile/study_file.h"
@@ -16,15 +16,15 @@ TEST(ErrorHints, NamesFullKeyOfUniqueOtherSection) {
   EXPECT_EQ(errors_of("population: 9"),
             "s.yaml:1:1: population: unknown key 'population' here; it is strategy.population");
   EXPECT_EQ(errors_of("train: {goal: minimize val_loss}"),
-            "s.yaml:1:9: train.goal: unknown key 'goal' here; it stands at the top level");
-  // Two places: nobody knows which.
+            "s.yaml:1:9: train.goal: unknown key 'goal' here; it is at the top level");
+  // Two sections have this key, so the message does not choose one.
   EXPECT_EQ(errors_of("steps: 3").find("here; it is"), std::string::npos) << errors_of("steps: 3");
   EXPECT_NE(errors_of("steps: 3").find("unknown key 'steps'; "), std::string::npos) << errors_of("steps: 3");
 }
 
 TEST(ErrorHints, SuggestQuotesForSourceWithBraces) {
   EXPECT_EQ(errors_of("name: a\ndata: {source: csv:x?target=y, batch: 3}"),
-            "s.yaml:2:21: is not YAML: a text with a '?' wants quotes here; quote the source: \"csv:x?target=y\"");
+            "s.yaml:2:21: is not YAML: a text with a '?' needs quotes here; quote the source: \"csv:x?target=y\"");
   EXPECT_EQ(errors_of("data: {source: \"csv:x?target=y\", batch: 3}"), "");
   EXPECT_EQ(errors_of("data:\n  source: csv:x?target=y"), "");
 }
@@ -42,7 +42,7 @@ TEST(StudyName, DefaultsToSourceName) {
   EXPECT_EQ(default_study_name("csv:../\xc3\xa9t\xc3\xa9\x1b[31m.csv"), "t-31m");
   EXPECT_EQ(default_study_name("csv:..."), "csv");
   EXPECT_EQ(default_study_name("csv:" + std::string(300, 'a')).size(), 40U);
-  // Whatever it is, a study may be called so.
+  // Any result must be a valid name of a study.
   for (const char* source : {"", ":", "?", "csv:", "csv:-.csv", "\xff", "???:?", "a,b"}) {
     EXPECT_TRUE(read_study("name: " + default_study_name(source), "s.yaml").ok()) << source;
   }

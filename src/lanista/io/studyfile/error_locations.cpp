@@ -61,7 +61,7 @@ std::optional<std::string> location_in(std::string_view text, const std::string&
 }  // namespace
 
 std::string location_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
-                           const std::string& key) {
+                              const std::string& key) {
   for (const Override& each : overrides) {
     if (key != each.key && !key.starts_with(each.key + ".") && !key.starts_with(each.key + "[")) continue;
     if (each.file.empty()) return "--set " + key;

@@ -2,8 +2,8 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/mistakes.h"
+#include "lanista/search/study/config.h"
 
 // Readers of goal, subject_to and implied. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {

@@ -18,8 +18,9 @@ Result<void> check_keys(const json& map, const std::string& path, const std::vec
   for (const auto& [key, value] : map.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     const std::string near = nearest_name(key, known);
-    return value_error(join_path(path, key), "unknown key '" + key + "'; " +
-                                        (near.empty() ? "known: " + join(known) : "did you mean '" + near + "'?"));
+    return value_error(
+        join_path(path, key),
+        "unknown key '" + key + "'; " + (near.empty() ? "known: " + join(known) : "did you mean '" + near + "'?"));
   }
   return {};
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lanista/base/printable.h"
 #include "lanista/base/edit_distance.h"
+#include "lanista/base/printable.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/yaml_guard.h"
 
@@ -51,9 +51,9 @@ std::string Mistakes::location_of(const YAML::Node& node, const std::string& pat
   return *file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
 }
 void Mistakes::add(const YAML::Node& node, const std::string& path, const std::string& message) {
-  // One line each: what a file says must not look like a mistake of its own.
+  // One line for each: a text of the file must not look like a mistake of its own.
   std::string text = printable(location_of(node, path) + ": " + path + ": " + message);
-  // An alias stands in many places and is wrong in one.
+  // An alias occurs in several positions and is wrong once.
   if (std::find(errors_.begin(), errors_.end(), text) == errors_.end()) errors_.push_back(std::move(text));
 }
 void Mistakes::unknown(const YAML::Node& node, const std::string& path, const std::string& key,
@@ -61,7 +61,7 @@ void Mistakes::unknown(const YAML::Node& node, const std::string& path, const st
   if (other_sections.size() == 1) {
     const std::string& full = *other_sections.begin();
     return add(node, path,
-               "unknown key '" + key + "' here; it " + (full == key ? "stands at the top level" : "is " + full));
+               "unknown key '" + key + "' here; it " + (full == key ? "is at the top level" : "is " + full));
   }
   const std::string near = nearest_name(key, known);
   add(node, path,
@@ -75,7 +75,7 @@ std::string Mistakes::text() const {
 }
 
 json Mistakes::to_json(const YAML::Node& node) {
-  // The cap stops alias explosions.
+  // The limit stops an explosion of aliases.
   if (++converted_ > 100'000) return {};
   if (node.IsSequence()) {
     json list = json::array();

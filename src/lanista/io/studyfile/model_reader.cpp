@@ -59,7 +59,7 @@ void check_frozen(const YAML::Node& model, const study::StudyConfig& config, Mis
   if (!config.model.space.is_null()) {
     mistakes.add(node, "model.frozen", "is for a base model; a space of models has no part that all of them share");
   } else if (config.model.base.size() != 1 || config.model.base.front() == "builtin:auto") {
-    mistakes.add(node, "model.frozen", "wants one base model, named by model.base");
+    mistakes.add(node, "model.frozen", "needs one base model, named by model.base");
   }
   if (config.train.precision != "float32") {
     mistakes.add(node, "model.frozen", "is computed in float32; train.precision is " + config.train.precision);

@@ -4,8 +4,8 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/mistakes.h"
+#include "lanista/search/study/config.h"
 
 // Readers of the parts of section model that are not plain settings. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {

@@ -19,7 +19,7 @@ TEST(Goal, InfersDirectionOfKnownMetric) {
     EXPECT_FALSE(goal->maximize) << less;
     EXPECT_EQ(goal->metric, less);
   }
-  EXPECT_FALSE(parse_goal("minimize val_f1_macro")->maximize) << "who says it means it";
+  EXPECT_FALSE(parse_goal("minimize val_f1_macro")->maximize) << "an explicit direction wins";
   EXPECT_TRUE(parse_goal("maximize ours")->maximize) << "whether it is measured is known when the data are";
   for (const auto* wrong : {"val_acuracy", "maximise val_accuracy", "maximize", "val_", "", "ours"}) {
     const auto goal = parse_goal(wrong);

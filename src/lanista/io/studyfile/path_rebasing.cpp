@@ -16,12 +16,12 @@ Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, c
   std::error_code failed;
   const fs::path source = fs::absolute(from, failed).lexically_normal();
   const fs::path target = fs::absolute(to, failed).lexically_normal();
-  if (failed) return Error{Code::kIo, "cannot tell the working folder: " + failed.message(), from};
+  if (failed) return Error{Code::kIo, "cannot find the working folder: " + failed.message(), from};
   const auto rebase = [&](const std::string& path) {
     if (fs::path(path).is_absolute()) return path;
     return (source / path).lexically_normal().lexically_relative(target).string();
   };
-  // What stands in the study must lead to the same files again, so paths go there and back.
+  // The paths of the study must lead to the same files again, so they are converted there and back.
   std::vector<std::string> written, found;
   std::string rebased_path = data::map_paths(config.data.source, [&](const std::string& path) {
     written.push_back(rebase(path));
@@ -38,7 +38,8 @@ Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, c
                  rebased_path};
   }
   if (find_invalid_utf8(rebased_path) != std::string::npos) {
-    return Error{Code::kInvalidArgument, "the path to the data is not UTF-8, so a study could not keep it", rebased_path};
+    return Error{Code::kInvalidArgument, "the path to the data is not UTF-8, so a study could not keep it",
+                 rebased_path};
   }
   config.data.source = std::move(rebased_path);
   for (auto& base : config.model.base) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lanista/base/options.h"
-#include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/mistakes.h"
+#include "lanista/search/study/config.h"
 
 namespace lanista::studyfile {
 

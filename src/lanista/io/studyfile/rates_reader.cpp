@@ -32,7 +32,7 @@ void check_rates(const YAML::Node& root, const study::StudyConfig& config, Mista
     const YAML::Node rates = find_node_at(root, std::string(study::kRatesKey));
     const YAML::Node found = find_key(rates, part);
     mistakes.add(found ? found : rates, path,
-                 "names a node, which wants one base model, named by model.base; base and head are parts of every "
+                 "names a node, which needs one base model, named by model.base; base and head are parts of every "
                  "model");
   }
 }

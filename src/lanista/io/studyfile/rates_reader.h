@@ -4,8 +4,8 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/mistakes.h"
+#include "lanista/search/study/config.h"
 
 // Readers of train.rates: factors of the learning rate by part of the model. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {

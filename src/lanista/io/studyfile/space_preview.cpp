@@ -35,7 +35,7 @@ std::string sample_text(const space::Sample& sample) {
 
 std::string shapes_text(const graph::Graph& model, const graph::OpTable& ops) {
   const auto types = graph::infer_shapes(model, ops);
-  LANISTA_CHECK(types.ok(), "a drawn model verifies");
+  LANISTA_CHECK(types.ok(), "a sampled model is valid");
   std::string text;
   for (const graph::NodeId id : model.topo()) {
     const std::string node = graph::node_text(model.node(id));
@@ -60,7 +60,7 @@ std::string space_preview(const study::StudyConfig& config, const mutate::ModelS
   }
   text += "\n# hyper-parameters: " + size_text(config.space.params) + "\n# ";
   text += models.mutator_count() == 0
-              ? "stationary: a model is what its choices say\n"
+              ? "stationary: a model is what its choices give\n"
               : "evolving: " + std::to_string(models.mutator_count()) + " mutators lead beyond that\n";
 
   std::string shapes;

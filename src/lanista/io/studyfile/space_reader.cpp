@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "lanista/model/mutate/mutator.h"
-#include "lanista/model/autodiff/optimizer.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/plugin_reader.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/mutate/mutator.h"
 
 namespace lanista::studyfile {
 namespace {

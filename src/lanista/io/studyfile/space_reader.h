@@ -1,7 +1,7 @@
 #pragma once
 
-#include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/mistakes.h"
+#include "lanista/search/study/config.h"
 
 namespace lanista::studyfile {
 

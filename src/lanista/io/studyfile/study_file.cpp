@@ -10,39 +10,39 @@
 #include "lanista/io/data/augment.h"
 #include "lanista/io/data/selection_comparison.h"
 #include "lanista/io/data/selector.h"
-#include "lanista/search/sampler/second_stage.h"
-#include "lanista/search/sampler/strategy.h"
-#include "lanista/search/study/epoch_schedule.h"
-#include "lanista/io/studyfile/plain_settings.h"
 #include "lanista/io/studyfile/goals_reader.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/model_reader.h"
 #include "lanista/io/studyfile/notation.h"
+#include "lanista/io/studyfile/plain_settings.h"
 #include "lanista/io/studyfile/plugin_reader.h"
 #include "lanista/io/studyfile/rates_reader.h"
 #include "lanista/io/studyfile/space_reader.h"
 #include "lanista/io/studyfile/tuning.h"
 #include "lanista/io/studyfile/tuning_reader.h"
 #include "lanista/io/studyfile/yaml_guard.h"
+#include "lanista/search/sampler/second_stage.h"
+#include "lanista/search/sampler/strategy.h"
+#include "lanista/search/study/epoch_schedule.h"
 
 namespace lanista::studyfile {
 namespace {
 
 using nlohmann::json;
 
-/// Keys at the top that are no section of fields, and keys of sections that are read by hand.
+/// Keys at the top that are no section of settings, and keys of sections with readers of their own.
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to", "implied"};
 constexpr std::pair<std::string_view, std::string_view> kExtraKeys[] = {
     {"data", "augment"}, {"model", "space"},  {"model", "frozen"},  {"train", "class_weights"},   {"train", "select"},
     {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
     {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
 
-/// A key of older studies. It named the program that workers run on other hosts.
+/// A key of old studies. It named the program that workers run on other hosts.
 constexpr std::string_view kProgramKey = "cluster.program";
 
 enum class Origin { kFile, kStored };
 
-/// Turns the tree of one study file into a configuration, collecting every mistake.
+/// Reads the tree of one study file into a configuration and collects every mistake.
 class Reader {
  public:
   Reader(YAML::Node root, std::string file, std::map<std::string, std::string> overridden, study::StudyConfig defaults,
@@ -51,7 +51,7 @@ class Reader {
         mistakes_(std::move(file), std::move(overridden)),
         config_(std::move(defaults)),
         origin_(origin) {
-    // Left to the data unless the file says otherwise; see resolve_from_data.
+    // The data decide unless the file sets it; see resolve_from_data.
     config_.model.base = {"builtin:auto"};
     config_.goals.clear();
   }
@@ -101,7 +101,7 @@ class Reader {
     config_.name = name;
   }
 
-  /// The full names of all keys that are called so: "run.seed", or "goal" at the top.
+  /// The full names of all keys with this name: "run.seed", or "goal" at the top.
   std::set<std::string> sections_with(const std::string& key) const {
     std::set<std::string> out;
     if (std::ranges::find(kTopKeys, key) != std::end(kTopKeys)) out.insert(key);
@@ -122,7 +122,7 @@ class Reader {
 
   void read_section(const Section& section, const YAML::Node& node) {
     if (section.name == "stop" && node.IsScalar() && node.Scalar() == "none") return;
-    if (section.name == "strategy" && node.IsScalar()) {  // a name alone; check_plugins knows whether it is one
+    if (section.name == "strategy" && node.IsScalar()) {  // only a name; check_plugins checks it
       config_.strategy.name = node.Scalar();
       return;
     }
@@ -131,7 +131,7 @@ class Reader {
                             (node.Scalar() == study::kKeepBestEpoch || node.Scalar() == study::kKeepLast);
       return mistakes_.add(node, section.name,
                            std::string("a mapping of settings is wanted here") +
-                               (is_epoch ? "; which epoch a trial stands for is said by train.keep" : ""));
+                               (is_epoch ? "; train.keep selects the epoch of a trial's result" : ""));
     }
     std::vector<std::string> known;
     for (const auto& field : section.fields) known.push_back(field.spec.name);
@@ -161,11 +161,11 @@ class Reader {
       } else if (section.name == "keep" && key == "checkpoint_every") {
         read_checkpoint_every(item.second, path);
       } else if (section.name == "data" && key == "augment") {
-        // Whether they suit the samples is known when the data are: see resolve_from_data.
+        // Whether they fit the samples is checked when the data are known: see resolve_from_data.
         read_plugins(item.second, path, data::builtin_augmentations(), config_.data.augment, mistakes_,
                      [](const auto&, const Options&) { return Result<void>(); });
       } else if (section.name == "train" && key == "class_weights") {
-        // Whether the classes are there is known when the data are: see data::row_weights.
+        // Whether the classes exist is checked when the data are known: see data::row_weights.
         auto weights = study::read_class_weights(mistakes_.to_json(item.second));
         if (!weights) {
           mistakes_.add(item.second, path, weights.error().message);
@@ -245,7 +245,7 @@ class Reader {
   }
 
   void check_plugins() {
-    if (config_.strategy.name != kMltuner) {  // of which the mistakes are told
+    if (config_.strategy.name != kMltuner) {  // its mistakes are reported already
       check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options,
                    {std::string(kMltuner)});
     }
@@ -255,8 +255,9 @@ class Reader {
     if (plugin == all.end()) return;
     const bool keeps = find_key(root_, "train") && find_key(find_key(root_, "train"), "keep");
     if (plugin->forks && !keeps) config_.train.keep = study::kKeepLast;
-    for (const auto& refusal : {strategy::own_halving_conflict(*plugin, config_), strategy::early_closing_conflict(config_),
-                                strategy::repeated_space_conflict(config_), strategy::second_stage_conflict(config_)}) {
+    for (const auto& refusal :
+         {strategy::own_halving_conflict(*plugin, config_), strategy::early_closing_conflict(config_),
+          strategy::repeated_space_conflict(config_), strategy::second_stage_conflict(config_)}) {
       if (refusal) mistakes_.add(find_node_at(root_, refusal->where), refusal->where, refusal->message);
     }
   }
@@ -306,13 +307,13 @@ class Reader {
     check_rates(root_, config_, mistakes_);
     check_epochs();
     check_tune(root_, config_, mistakes_);
-    // Folds take the place of a validation part.
+    // Folds replace a validation part.
     if (config_.data.split[1] == 0 && !config_.data.folds) {
       bad_split(find_key(find_key(root_, "data"), "split"), json(config_.data.split));
     }
   }
 
-  // How many epochs a budget in steps has is known here, or else when the data are: see resolve_from_data.
+  // The number of epochs of a budget in steps is known here, or else when the data are: see resolve_from_data.
   void check_epochs() {
     if (!config_.train.steps) return;
     const YAML::Node train = find_key(root_, "train");
@@ -342,7 +343,7 @@ Result<void> set_override(YAML::Node root, const Override& override) {
     const auto dot = rest.find('.');
     const std::string key = rest.substr(0, dot);
     if (key.empty()) return Error{Code::kInvalidArgument, "a key such as train.epochs is wanted", where};
-    if (override.key.starts_with("strategy.") && at.IsScalar()) {  // a name alone
+    if (override.key.starts_with("strategy.") && at.IsScalar()) {  // only a name
       YAML::Node whole(YAML::NodeType::Map);
       whole["name"] = at.Scalar();
       root["strategy"] = whole;

@@ -36,7 +36,7 @@ Result<study::StudyConfig> read_stored_study(std::string_view text, const std::s
 /// It is "file:line:column: key" of the key or of the existing part of its path. For an overridden key it is "--set
 /// key" or the location in the override's file. If nothing is found it is the key.
 std::string location_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
-                           const std::string& key);
+                              const std::string& key);
 
 /// The resolved file with all settings and no defaults. read_study() of it gives the same configuration.
 std::string write_study(const study::StudyConfig& config);

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "lanista/io/studyfile/plain_settings.h"
-#include "support/io/studyfile/test_support.h"
 #include "lanista/io/studyfile/yaml_guard.h"
+#include "support/io/studyfile/test_support.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -118,7 +118,7 @@ TEST(StudyFile, RoundTrips) {
   EXPECT_EQ(second->space.params.parameters().size(), first->space.params.parameters().size());
 }
 
-// What was written before there were shards, and is part of logs, is written the same.
+// Texts from before there were shards are parts of logs, and are still written alike.
 TEST(StudyFile, WritesMicroBatchesOnlyIfSet) {
   const auto plain = read_study(default_study(), "default");
   const auto parts = read_study(default_study(), "default", {{"train.shards", "4"}, {"train.accumulate", "2"}});
@@ -162,7 +162,7 @@ TEST(StudyFile, WritesStepsPerEpochOnlyIfSet) {
   ASSERT_TRUE(steps) << steps.error().text();
   EXPECT_EQ(steps->train.epochs, 11);
   const std::string text = write_study(*steps);
-  EXPECT_EQ(text.find("epochs: 11"), std::string::npos) << "said by the steps";
+  EXPECT_EQ(text.find("epochs: 11"), std::string::npos) << "the steps set it";
   const auto again = read_study(text, "again");
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(again->train.epochs, 11);
@@ -284,7 +284,7 @@ TEST(StudyFile, ErrorsNameLocationValueAndAllowed) {
       {"budget: {trials: none}", "budget: nothing ends this study"},
       {"data: 3", "s.yaml:1:7: data: a mapping of settings is wanted here"},
       {"- a", "s.yaml:1:1: a study file is a mapping of sections"},
-      {"train: {epochs: 1}\ntrain: {}", "s.yaml:2:1: key 'train' stands here twice"},
+      {"train: {epochs: 1}\ntrain: {}", "s.yaml:2:1: key 'train' is here twice"},
       {"train: {epochs: [}", "s.yaml:1:"},
       {"name: a\ntrain: {lr: \x89}", "s.yaml:2:13: is not UTF-8 from here on; save it as UTF-8"},
       {"name: !!python/object x", "tag '"},
@@ -372,7 +372,7 @@ TEST(StudyFile, RebasesRelativePathsAndNothingElse) {
   config.data.source = "csv:data/iris.csv?target=species";
   config.model.base = {"builtin:small-mlp", "nets/a.graph"};
 
-  ASSERT_TRUE(rebase_paths(config, "/home/me/study", "/home/me/studies/x-1"));
+  ASSERT_TRUE(rebase_paths(config, "/data/me/study", "/data/me/studies/x-1"));
 
   EXPECT_EQ(config.data.source, "csv:../../study/data/iris.csv?target=species");
   EXPECT_EQ(config.model.base, (std::vector<std::string>{"builtin:small-mlp", "../../study/nets/a.graph"}));

@@ -1,4 +1,4 @@
-// Single settings of a study file: read, written again, and refused where they cannot be.
+// Single settings of a study file: read, written again, and refused where they are invalid.
 #include <gtest/gtest.h>
 
 #include "lanista/io/studyfile/study_file.h"
@@ -95,7 +95,9 @@ TEST(StudyFile, RefusesUnknownFrozenPart) {
     const auto config = read_study(text, "study.yaml");
     return config ? std::string("nothing") : config.error().text();
   };
-  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
   std::string text = error_text("model: {base: a.onnx, frozen: {thruogh: x, weights: base}}\n");
   EXPECT_TRUE(has(text, "through") && has(text, "study.yaml:1:") && has(text, "model.frozen.through")) << text;
   text = error_text("model: {base: a.onnx, frozen: {through: x}}\n");
@@ -128,14 +130,14 @@ TEST(StudyFile, RefusesInvalidLrFactors) {
   EXPECT_EQ(error_text("train: {rates: 0.1}\n"),
             "s.yaml:1:16: train.rates: a mapping such as {base: 0.1} is wanted here: parts of the model, and factors");
   EXPECT_EQ(error_text("train:\n  rates:\n    base: 0\n"),
-            "s.yaml:3:11: train.rates.base: is 0, which trains nothing; model.frozen says what is not trained");
+            "s.yaml:3:11: train.rates.base: is 0, which trains nothing; model.frozen sets what is not trained");
   EXPECT_EQ(error_text("train: {rates: {head: -1}}\n"),
             "s.yaml:1:23: train.rates.head: is -1; it must be above 0, and at most 1000000");
   EXPECT_EQ(error_text("train: {rates: {head: much}}\n"),
             "s.yaml:1:23: train.rates.head: a factor of the learning rate is wanted here, a number above 0");
   EXPECT_EQ(
       error_text("model: {base: [a.onnx, b.onnx]}\ntrain: {rates: {stem: 0.5}}\n"),
-      "s.yaml:2:23: train.rates.stem: names a node, which wants one base model, named by model.base; base and head "
+      "s.yaml:2:23: train.rates.stem: names a node, which needs one base model, named by model.base; base and head "
       "are parts of every model");
 }
 
@@ -194,14 +196,15 @@ TEST(StudyFile, ReadsRungRuleAndRefusesMisuse) {
   const std::string where = "mine.yaml:1:18: implied[0].when: 'decided' ";
   EXPECT_EQ(
       refusal(rule + good + "stop: {rule: asha}\n"),
-      where + "needs rungs whose trials wait for each other, stop.rule hyperband or successive_halving; it is asha");
+      where + "needs rungs at which trials wait for each other, stop.rule hyperband or successive_halving; it is asha");
   EXPECT_TRUE(refusal(rule + good).starts_with(where + "needs rungs"));
-  EXPECT_EQ(refusal(rule + "goal: maximize val_accuracy\n" + halving),
-            where +
-                "needs train.ties earlier: who equals the best in the goal could still be better by the loss; it is "
-                "loss");
+  EXPECT_EQ(
+      refusal(rule + "goal: maximize val_accuracy\n" + halving),
+      where +
+          "needs train.ties earlier: a trial that equals the best in the goal could still be better by the loss; it is "
+          "loss");
   EXPECT_EQ(refusal(rule + "train: {ties: earlier}\ngoal: minimize val_loss\n" + halving),
-            where + "needs a goal that has a best value, as accuracy has 1; nobody has declared one of val_loss");
+            where + "needs a goal that has a best value, as accuracy has 1; val_loss has none");
   EXPECT_TRUE(refusal(rule + "train: {ties: earlier, keep: last}\ngoal: maximize val_accuracy\n" + halving)
                   .starts_with(where + "needs train.keep best_epoch"));
   EXPECT_EQ(refusal(rule + "train: {ties: earlier}\ngoal: [maximize val_accuracy, minimize params]\n" + halving),

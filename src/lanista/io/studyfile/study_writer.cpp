@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "lanista/io/studyfile/plain_settings.h"
 #include "lanista/io/studyfile/notation.h"
+#include "lanista/io/studyfile/plain_settings.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::studyfile {

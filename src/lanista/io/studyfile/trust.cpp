@@ -173,10 +173,10 @@ Result<Descriptor> lock_folder(const std::string& file) {
 
 }  // namespace
 
-Result<std::string> trust_list_path(const char* xdg_config_home, const char* home) {
+Result<std::string> trust_list_path(const char* xdg_config, const char* home_directory) {
   const auto is_absolute = [](const char* path) { return path != nullptr && *path == '/'; };
-  if (is_absolute(xdg_config_home)) return std::string(xdg_config_home) + "/lanista/trusted";
-  if (is_absolute(home)) return std::string(home) + "/.config/lanista/trusted";
+  if (is_absolute(xdg_config)) return std::string(xdg_config) + "/lanista/trusted";
+  if (is_absolute(home_directory)) return std::string(home_directory) + "/.config/lanista/trusted";
   return Error{Code::kFailedPrecondition,
                "neither XDG_CONFIG_HOME nor HOME is an absolute path, so there is no list of trusted code", ""};
 }

@@ -13,13 +13,13 @@ namespace lanista::study {
 /// One line of the list.
 struct TrustEntry {
   std::string hash;  ///< as CodeCopy::hash
-  std::string path;  ///< where the code was when it was added; a comment, which no check reads
+  std::string path;  ///< the path when the code was added; a comment that no check reads
   bool operator==(const TrustEntry&) const = default;
 };
 
 /// The path of the list: lanista/trusted below $XDG_CONFIG_HOME, or below .config of $HOME. A value that is empty or no
 /// absolute path does not count; null: not set. Errors: kFailedPrecondition (neither is set).
-Result<std::string> trust_list_path(const char* xdg_config_home, const char* home);
+Result<std::string> trust_list_path(const char* xdg_config, const char* home_directory);
 
 /// The user's private list of code that may run. Its folder has mode 0700 and the file 0600. Two processes may change
 /// it at the same time; one object is used by one thread.
@@ -32,7 +32,7 @@ class TrustList {
 
   const std::string& file() const { return file_; }
   const std::vector<TrustEntry>& entries() const { return entries_; }
-  bool contains(const std::string& hash) const;
+  bool contains(const std::string& hash) const;  ///< whether code with this hash may run
 
   /// Adds a copy's hash; no error if it is there. Errors: as of open; kIo, kResourceExhausted.
   Result<void> add(const CodeCopy& code);
@@ -49,7 +49,7 @@ class TrustList {
 /// hash, and the two ways to allow it).
 Result<void> may_run(const std::string& key, const CodeCopy& code, bool has_trust_option, const TrustList& list);
 
-/// read_code, then may_run: gives the bytes to run. Errors: of both.
+/// Calls read_code(), then may_run(), and returns the bytes to run. Errors: those of both.
 Result<CodeCopy> trusted_code(const std::string& key, const std::string& path, bool has_trust_option,
                               const TrustList& list);
 

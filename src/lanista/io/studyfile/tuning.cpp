@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "lanista/base/option_specs.h"
+#include "lanista/io/studyfile/tuning_space.h"
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
-#include "lanista/io/studyfile/tuning_space.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -47,7 +47,7 @@ Result<void> check_tuner(const std::string& name, const Options& options) {
     LANISTA_TRY(study::read_schedule(options));
     return {};
   }
-  if (name == study::kAdaptive) {  // whether the first batch suits is known when all is read
+  if (name == study::kAdaptive) {  // whether the first batch fits is checked when everything is read
     if (options.at("most").is_number_integer()) return {};
     return Error{Code::kInvalidArgument, "is missing: the largest batch that the trial may come to", "most"};
   }
@@ -80,8 +80,8 @@ std::optional<Error> tuning_conflict(const study::StudyConfig& config) {
   if (train.tune.name == study::kAdaptive) {
     if (!train.select.name.empty()) {
       return refusal("data.batch",
-                     "adaptive(…) does not go with train.select: chosen examples are other draws than those "
-                     "whose noise it would measure; leave out one of the two");
+                     "adaptive(…) does not fit train.select: selected examples differ from those "
+                     "of which it would measure the noise; leave out one of the two");
     }
     if (const auto why = study::batch_tuning_conflict(config, train.tune)) {
       return refusal("data.batch", "adaptive(…)" + std::string(why->starts_with("most ") ? ": " : " ") + *why);
@@ -99,7 +99,8 @@ std::optional<Error> tuning_conflict(const study::StudyConfig& config) {
   const auto& varied = config.space.params.parameters();
   for (const char* name : {"schedule", "warmup_epochs"}) {
     if (std::ranges::find(varied, name, &space::Parameter::name) == varied.end()) continue;
-    return refusal("train.tune", "changes the learning rate itself; " + std::string(name) + " cannot vary beside it");
+    return refusal("train.tune",
+                   "changes the learning rate itself; " + std::string(name) + " cannot vary in addition to it");
   }
   return std::nullopt;
 }
@@ -112,7 +113,7 @@ Result<void> expand_mltuner_strategy(study::StudyConfig& config, bool has_bound)
   config.train.tune = with_normalized_ranges({std::string(kMltuner), std::move(options)});
   config.strategy.name = "random";
   config.strategy.options = {{"again", true}};
-  const bool again = !strategy::repeated_space_conflict(config);  // else others train it several times
+  const bool again = !strategy::repeated_space_conflict(config);  // else other settings train it several times
   if (!again) config.strategy.options = Options::object();
   config.stop.rule = "patience";
   config.stop.options = {{"epochs", end}};
@@ -136,7 +137,7 @@ Result<void> embed_schedule(study::StudyConfig& config, const std::string& folde
   const auto package = nlohmann::json::parse(text, nullptr, false);
   if (!package.is_object() || !package.contains("schedule")) {
     return Error{Code::kInvalidArgument,
-                 "the model of '" + source + "' was trained under one setting: it tells no schedule", kScheduleKey};
+                 "the model of '" + source + "' was trained under one setting: it has no schedule", kScheduleKey};
   }
   Options options{{"settings", package.at("schedule")}, {"from", ""}};
   if (auto good = study::read_schedule(options); !good) {

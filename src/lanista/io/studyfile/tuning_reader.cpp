@@ -5,32 +5,34 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/io/studyfile/plugin_reader.h"
 #include "lanista/io/studyfile/tuning.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::studyfile {
 namespace {
 
-void said_twice(const YAML::Node& node, const std::string& path, const study::StudyConfig& config, Mistakes& mistakes) {
+void add_duplicate_setting(const YAML::Node& node, const std::string& path, const study::StudyConfig& config,
+                           Mistakes& mistakes) {
   if (config.train.tune.name == study::kAdaptive) {
     return mistakes.add(
         node, path,
-        "says what changes in training, as data.batch: adaptive(…) does, which is train.tune: {adaptive: "
-        "{most: …}} in short; one of them");
+        "sets what changes in training, as data.batch: adaptive(…) does, which is train.tune: {adaptive: "
+        "{most: …}} in short; leave out one");
   }
-  mistakes.add(node, path, "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
+  mistakes.add(node, path,
+               "train.tune and train.schedule: {from: DIR} both set what changes in training; leave out one");
 }
 
-/// As of train.tune; the count of finals does not stand among the tuner's options, which have a name like it.
+/// Checks a tuner as train.tune does. The number of refinements is not among the tuner's options, one of which has a
+/// similar name.
 Result<void> check_finals_tuner(const study::TunePlugin& plugin, const Options& options) {
   const auto usual = std::ranges::find(plugin.options, "best", &OptionSpec::name);
   if (options.at("halving") != 0 && options.at("best") != usual->default_value) {
     return Error{Code::kInvalidArgument,
                  "is " + options.at("best").dump() +
-                     ", which is for halving: 0; how many trials are trained once more stands "
-                     "beside " +
-                     plugin.name + ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
+                     ", which is for halving: 0; the number of refinements belongs next to " + plugin.name +
+                     ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
                  "best"};
   }
   return check_tuner(plugin.name, options);
@@ -40,7 +42,7 @@ Result<void> check_finals_tuner(const study::TunePlugin& plugin, const Options& 
 
 void read_tune(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
   if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
-  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
+  if (!config.train.tune.name.empty()) return add_duplicate_setting(node, path, config, mistakes);
   std::vector<study::PluginConfig> read;
   read_plugin(
       node, path, study::builtin_tuners(), read, mistakes,
@@ -56,37 +58,38 @@ void read_adaptive(const YAML::Node& node, const std::string& path, study::Study
     mistakes.add(node, path,
                  "'" + seen +
                      "' is not allowed; adaptive(FROM, MOST) is wanted, such as adaptive(32, 512), or "
-                     "adaptive(MOST), whose FROM is " +
+                     "adaptive(MOST), with FROM " +
                      std::to_string(study::DataConfig{}.batch));
   };
   text.remove_prefix(kAdaptiveCall.size());
   if (!text.ends_with(')')) return wrong();
   text.remove_suffix(1);
-  std::vector<std::int64_t> said;
+  std::vector<std::int64_t> values;
   while (true) {
     while (text.starts_with(' ')) text.remove_prefix(1);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || value < 1 || value > study::kMaxBatch) return wrong();
-    said.push_back(value);
+    values.push_back(value);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     while (text.starts_with(' ')) text.remove_prefix(1);
     if (text.empty()) break;
     if (text.front() != ';' && text.front() != ',') return wrong();
     text.remove_prefix(1);
   }
-  if (said.size() > 2) return wrong();
-  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
-  if (said.size() == 2) config.data.batch = said.front();
+  if (values.size() > 2) return wrong();
+  if (!config.train.tune.name.empty()) return add_duplicate_setting(node, path, config, mistakes);
+  if (values.size() == 2) config.data.batch = values.front();
   config.train.tune = {std::string(study::kAdaptive),
-                       *resolve_options({{"most", said.back()}}, study::adaptive_options())};
+                       *resolve_options({{"most", values.back()}}, study::adaptive_options())};
 }
 
-void read_schedule_source(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
-  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
+void read_schedule_source(const YAML::Node& node, const std::string& path, study::StudyConfig& config,
+                          Mistakes& mistakes) {
+  if (!config.train.tune.name.empty()) return add_duplicate_setting(node, path, config, mistakes);
   const YAML::Node from = find_key(node, "from");
   if (!from || node.size() != 1 || !from.IsScalar() || from.Scalar().empty()) {
-    return mistakes.add(node, path, "a schedule's name, or {from: DIR} of the study whose settings are played back");
+    return mistakes.add(node, path, "a schedule's name, or {from: DIR} with the folder of the study to replay");
   }
   config.train.tune = replayed_schedule(from.Scalar());
 }
@@ -135,7 +138,7 @@ void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, Y
   }
   const YAML::Node budget = find_key(root, "budget");
   if (!config.train.tune.name.empty()) {
-    return mistakes.add(node, "strategy.name", "mltuner is said twice, here and by train.tune");
+    return mistakes.add(node, "strategy.name", "mltuner is set twice, here and by train.tune");
   }
   if (!config.space.mutate.empty() || !config.model.space.is_null()) {
     return mistakes.add(node, "strategy.name",
@@ -143,14 +146,14 @@ void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, Y
   }
   const YAML::Node stop = find_key(root, "stop");
   if (stop && config.strategy.options.contains("end")) {
-    return mistakes.add(stop, "stop", "a trial's end is said twice, here and by strategy.end");
+    return mistakes.add(stop, "stop", "a trial's end is set twice, here and by strategy.end");
   }
-  const study::StopConfig said = config.stop;
+  const study::StopConfig given = config.stop;
   auto tuned = expand_mltuner_strategy(config, budget && budget.IsMap() && budget.size() > 0);
-  if (stop) config.stop = said;
+  if (stop) config.stop = given;
   const YAML::Node train = find_key(root, "train");
-  const bool says_length = train && train.IsMap() && (find_key(train, "epochs") || find_key(train, "steps"));
-  if (!stop && !says_length) config.train.epochs = kDefaultMaxEpochs;
+  const bool has_length = train && train.IsMap() && (find_key(train, "epochs") || find_key(train, "steps"));
+  if (!stop && !has_length) config.train.epochs = kDefaultMaxEpochs;
   if (tuned) return;
   const auto culprit = options.find(tuned.error().where.substr(0, tuned.error().where.find('.')));
   mistakes.add(culprit == options.end() ? node : culprit->second, "strategy." + tuned.error().where,

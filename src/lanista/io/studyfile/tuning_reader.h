@@ -6,8 +6,8 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/mistakes.h"
+#include "lanista/search/study/config.h"
 
 // Readers of settings that trials change while they train. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "lanista/search/tuning/tuner.h"
 #include "lanista/io/studyfile/notation.h"
+#include "lanista/search/tuning/tuner.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -21,7 +21,7 @@ Result<space::Domain> domain_of(const nlohmann::json& value) {
   }
   space::Categorical choice;
   for (const auto& item : value) {
-    if (!item.is_number()) return Error{Code::kInvalidArgument, item.dump() + " is no number", ""};
+    if (!item.is_number()) return Error{Code::kInvalidArgument, item.dump() + " is not a number", ""};
     choice.values.emplace_back(item.get<double>());
   }
   return space::Domain{std::move(choice)};
@@ -54,7 +54,7 @@ Result<space::SearchSpace> tune_space(const Options& options) {
                     ""});
     }
     if (auto added = space.add({name, *domain, {}}); !added) return wrong(added.error());
-    // Bounds of ranges stand for their insides.
+    // Of ranges only the bounds are checked.
     const std::int64_t count = space::domain_size(*domain).value_or(2);
     for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 1000); ++i) {
       study::Recipe recipe;

@@ -42,8 +42,9 @@ TEST(Tune, RefusesUntunableParameters) {
                 error_text("train: {tune: {mltuner: {params: {width: [1, 2]}}}}"));
   expect_within("a list of multiples of data.batch",
                 error_text("train: {tune: {mltuner: {params: {batch: int(16, 32)}}}}"));
-  expect_within("a batch of 48 is no multiple of 32", error_text("train: {tune: {mltuner: {params: {batch: [32, 48]}}}}"));
-  expect_within("no number", error_text("train: {tune: {mltuner: {params: {lr: [fast]}}}}"));
+  expect_within("a batch of 48 is no multiple of 32",
+                error_text("train: {tune: {mltuner: {params: {batch: [32, 48]}}}}"));
+  expect_within("not a number", error_text("train: {tune: {mltuner: {params: {lr: [fast]}}}}"));
   expect_within("a range such as log(1e-3, 0.5)", error_text("train: {tune: {mltuner: {params: {lr: fast}}}}"));
   expect_within("at least one setting", error_text("train: {tune: {mltuner: {params: {}}}}"));
   expect_within("params", error_text("train: {tune: mltuner}"));
@@ -55,10 +56,10 @@ TEST(Tune, RefusesConflictingSettings) {
   expect_within("train.schedule must be constant", error_text("train: {schedule: cosine, " + tune + "}"));
   expect_within("without warm-up", error_text("train: {warmup_epochs: 1, " + tune + "}"));
   expect_within("train.select", error_text("train: {select: selective, " + tune + "}"));
-  expect_within("cannot vary beside it",
+  expect_within("cannot vary in addition to it",
                 error_text("{train: {" + tune + "}, space: {params: {schedule: [constant, cosine]}}}"));
   const std::string batches = "tune: {mltuner: {params: {batch: [32, 64]}}}";
-  expect_within("batch cannot vary beside it",
+  expect_within("batch cannot vary in addition to it",
                 error_text("{train: {" + batches + "}, space: {params: {batch: [32, 64]}}}"));
   EXPECT_EQ(error_text("train: {" + batches + "}"), "");
   EXPECT_EQ(error_text("train: {schedule: cosine, tune: {mltuner: {params: {momentum: range(0, 0.9)}}}}"), "");
@@ -96,9 +97,10 @@ TEST(Tune, StrategyMltunerExpandsToTune) {
   expect_within("and so does data.folds", error_text("{strategy: {name: random, again: true}, data: {folds: 2}}"));
   expect_within("and so does strategy.retry", error_text("{strategy: {name: random, again: true, retry: 1}}"));
   expect_within("params", error_text("strategy: mltuner"));
-  expect_within("strategy.name", error_text("{strategy: {name: mltuner, params: {lr: 0.1}}, space: {mutate: [widen]}}"));
+  expect_within("strategy.name",
+                error_text("{strategy: {name: mltuner, params: {lr: 0.1}}, space: {mutate: [widen]}}"));
   const std::string both = "{strategy: {name: mltuner, params: {lr: 0.1}, end: 3}, stop: {rule: asha}}";
-  expect_within("said twice, here and by strategy.end", error_text(both));
+  expect_within("set twice, here and by strategy.end", error_text(both));
   EXPECT_EQ(read_study("{strategy: {name: mltuner, params: {lr: 0.1}}, stop: none}", "s")->stop.rule, "none");
   expect_within("cannot change", error_text("{strategy: {name: mltuner, params: {depth: 3}}}"));
 }
@@ -186,13 +188,13 @@ TEST(SecondStage, RefusesConflictingSettings) {
   expect_within("3:9: strategy.then: does not go with strategy pbt", error_text("strategy:\n  name: pbt\n  " + then));
   expect_within("strategy.then: goes behind a search",
                 error_text("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, " +
-                        then + "}}"));
+                           then + "}}"));
   expect_within("does not go with train.tune",
                 error_text("{train: {tune: {mltuner: {params: {lr: 0.1}}}}, strategy: {name: tpe, " + then + "}}"));
   const std::string batches = "strategy: {name: tpe, then: {mltuner: {params: {batch: [32, 48]}}}}";
   expect_within("a batch of 48 is no multiple of 32", error_text("{" + batches + "}"));
   EXPECT_EQ(error_text("{data: {batch: 16}, " + batches + "}"), "");
-  expect_within("batch cannot vary beside it",
+  expect_within("batch cannot vary in addition to it",
                 error_text("{data: {batch: 16}, space: {params: {batch: [16, 32]}}, " + batches + "}"));
   expect_within("does not go with data.folds", error_text("{data: {folds: 3}, strategy: {name: tpe, " + then + "}}"));
   EXPECT_EQ(error_text("{train: {schedule: cosine, warmup_epochs: 1}, strategy: {name: tpe, " + then + "}}"), "");
@@ -220,11 +222,11 @@ TEST(Schedule, RefusesMissingSchedule) {
   MemoryFileSystem disk;
   auto config = *read_study("train: {schedule: {from: nowhere}}", "s.yaml");
   EXPECT_EQ(embed_schedule(config, "/studies", disk).error().code, Code::kNotFound);
-  EXPECT_FALSE(study::read_schedule(config.train.tune.options).ok());  // it was not read
+  EXPECT_FALSE(study::read_schedule(config.train.tune.options).ok());  // the folder was not read
   ASSERT_TRUE(disk.make_folder("/studies/nowhere").ok());
   ASSERT_TRUE(write_atomically(disk, "/studies/nowhere/package.json", std::string_view("{}")).ok());
-  expect_within("tells no schedule", embed_schedule(config, "/studies", disk).error().text());
-  expect_within("both say", error_text("train: {schedule: {from: a}, tune: {mltuner: {params: {lr: 0.1}}}}"));
+  expect_within("has no schedule", embed_schedule(config, "/studies", disk).error().text());
+  expect_within("both set", error_text("train: {schedule: {from: a}, tune: {mltuner: {params: {lr: 0.1}}}}"));
   expect_within("not behind step",
                 error_text("train: {tune: {schedule: {settings: [{step: 3, lr: 1}, {step: 3, lr: 2}]}}}"));
   expect_within("'step' is missing", error_text("train: {tune: {schedule: {settings: [{lr: 1}]}}}"));

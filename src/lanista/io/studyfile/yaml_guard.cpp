@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::size_t kMaxDepth = 32;
 constexpr int kMaxAliases = 1000;
-// The parser keeps some 500 bytes for every list, map or value that may begin, before it tells of the first one.
+// The parser keeps about 500 bytes for every list, map or value that may begin, before it reports the first one.
 constexpr std::string_view kMarks = "[]{},:-?\n";
 constexpr std::ptrdiff_t kMaxMarks = 20'000;
 
@@ -57,7 +57,9 @@ class Guard final : public YAML::EventHandler {
   };
 
   static void check_tag(const YAML::Mark& mark, const std::string& tag) {
-    if (!tag.empty() && tag != "?" && tag != "!") throw GuardError{mark, "tag '" + tag + "' is not allowed; no tags are"};
+    if (!tag.empty() && tag != "?" && tag != "!") {
+      throw GuardError{mark, "tag '" + tag + "' is not allowed; no tags are"};
+    }
   }
   void open(const YAML::Mark& mark, const std::string& tag, bool mapping) {
     check_tag(mark, tag);
@@ -70,7 +72,7 @@ class Guard final : public YAML::EventHandler {
     OpenLevel& level = open_levels_.back();
     if (level.key_next) {
       if (text == nullptr) throw GuardError{mark, "a key must be plain text"};
-      if (!level.keys.insert(*text).second) throw GuardError{mark, "key '" + *text + "' stands here twice"};
+      if (!level.keys.insert(*text).second) throw GuardError{mark, "key '" + *text + "' is here twice"};
     }
     level.key_next = !level.key_next;
   }
@@ -90,7 +92,7 @@ bool begins_with_tab(std::string_view text, int line) {
   return indent.find('\t') != std::string_view::npos;
 }
 
-/// The word around the '?' at a place, as in {source: csv:x?target=y}; empty if none is there.
+/// The word around the '?' at a position, as in {source: csv:x?target=y}; empty if there is none.
 std::string word_with_question(std::string_view text, const YAML::Mark& mark) {
   constexpr std::size_t kLongest = 200;
   for (int line = mark.line; line > 0 && !text.empty(); --line) {
@@ -105,9 +107,9 @@ std::string word_with_question(std::string_view text, const YAML::Mark& mark) {
   return std::string(text.substr(begin, std::min(end - begin, kLongest)));
 }
 
-/// yaml-cpp's message about the most common mistakes in words of people.
+/// yaml-cpp's message for the most common mistakes, in plain words.
 std::string in_plain_words(const std::string& message, bool tab, const std::string& question) {
-  if (!question.empty()) return "a text with a '?' wants quotes here; quote the source: \"" + question + "\"";
+  if (!question.empty()) return "a text with a '?' needs quotes here; quote the source: \"" + question + "\"";
   if (tab) return "the line begins with a tab, and YAML takes spaces alone";
   if (message == "end of map flow not found") return "a '{' before this is never closed";
   if (message == "end of sequence flow not found") return "a '[' before this is never closed";

@@ -17,7 +17,7 @@ TEST(Admission, RejectsModelsAtChanceOrFarBelowMedian) {
   EXPECT_EQ(admission_refusal(0.11, 0.1, {}), "");
   EXPECT_EQ(admission_refusal(0.876, std::nullopt, others), "");
   EXPECT_NE(admission_refusal(0.875, std::nullopt, others), "");
-  EXPECT_EQ(admission_refusal(0.5, std::nullopt, {0.90, 0.91, 0.92, 0.93}), "") << "four say nothing";
+  EXPECT_EQ(admission_refusal(0.5, std::nullopt, {0.90, 0.91, 0.92, 0.93}), "") << "four are too few";
   EXPECT_EQ(admission_refusal(0.5, std::nullopt, std::vector(9, 0.9)), "") << "nothing is known of how they differ";
 }
 
@@ -31,10 +31,10 @@ TEST(Admission, KeepsBestNewestAndHeldReplicas) {
   EXPECT_EQ(surplus_replicas({{"a", 0.9, 1}, {"b", 0.5, 2}}, 1), std::vector<std::string>{"b"});
   EXPECT_EQ(surplus_replicas({{"a", 0.5, 1}, {"b", 0.9, 2}}, 1), std::vector<std::string>{"a"});
   EXPECT_EQ(surplus_replicas({{"a", 0.9, 1}, {"b", 0.5, 2, true}, {"c", 0.4, 3, true}}, 1), std::vector<std::string>{})
-      << "the best stays beside those that are held";
+      << "the best stays together with those that are held";
 }
 
-/// What a set is worth.
+/// The value of a set.
 double value_of(const std::vector<EvictionCandidate>& all, const std::vector<bool>& stays) {
   double out = 0;
   for (std::size_t k = 0; k < all.size(); ++k) out += stays[k] ? all[k].value : 0;
@@ -76,9 +76,9 @@ TEST(Eviction, IsNearOptimalSet) {
 
 TEST(Eviction, KeepsHeldAndComplementaryModels) {
   const std::vector<EvictionCandidate> all{{"held", 50, 0, true, {0, 0}},
-                                  {"first", 50, 0, false, {0.9, 0}},
-                                  {"like the first", 50, 0, false, {0.8, 0.1}},
-                                  {"other", 50, 0, false, {0, 0.5}}};
+                                           {"first", 50, 0, false, {0.9, 0}},
+                                           {"like the first", 50, 0, false, {0.8, 0.1}},
+                                           {"other", 50, 0, false, {0, 0.5}}};
 
   EXPECT_EQ(choose_evicted(all, 150), std::vector<std::string>{"like the first"});
   EXPECT_EQ(choose_evicted(all, 0), (std::vector<std::string>{"first", "like the first", "other"}));

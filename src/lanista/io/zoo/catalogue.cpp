@@ -62,7 +62,7 @@ bool Catalogue::remove(const std::string& id) {
 
 /// The preferred model among those with the child's hash.
 std::optional<ParentMatch> Catalogue::same(const MatchModel& child, const std::string& task,
-                                     const SearchOptions& search) const {
+                                           const SearchOptions& search) const {
   const auto found = by_hash_.find({task, child.hash});
   if (found == by_hash_.end()) return std::nullopt;
   const Listed* chosen = nullptr;

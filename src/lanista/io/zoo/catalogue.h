@@ -13,63 +13,71 @@
 
 namespace lanista::zoo {
 
-/// A trained model that others may start from.
+/// A trained model from which others may start.
 struct CatalogueEntry {
-  std::string id;
+  std::string id;        ///< of the model
   std::string task;      ///< models of other tasks are never offered
-  double quality = 0;    ///< what it reached; larger is better, comparable within a task
-  std::int64_t age = 0;  ///< any clock that counts upwards: of two that are as good the younger is offered
+  double quality = 0;    ///< its result; larger is better, comparable within a task
+  std::int64_t age = 0;  ///< an increasing number; of two models of equal quality the one with the larger is offered
 };
 
-/// The model that a child should start from.
+/// The model from which a child should start.
 struct ParentMatch {
-  CatalogueEntry entry;
-  Match match;
+  CatalogueEntry entry;  ///< the model
+  Match match;           ///< how its graph matches the child's
 };
 
-/// What a start is worth, in [0, 1]: what it brings (Match::brings), what it keeps of the parent's function
-/// (function_overlap), and how far the parent is: its rank, the share of the candidates that are no better, since a
-/// quality may be of any scale. The weights are what steps were saved by in trainings that began with parents drawn at
-/// random (bench/RESULTS.md, `lanista bench warm-start`).
-inline double start_score(double start_benefit, double keeps, double rank) { return (3 * start_benefit + keeps + rank) / 5; }
+/// What a start is worth, in [0, 1].
+///
+/// `start_benefit` is Match::start_benefit, `keeps` is the part of the parent's function that remains
+/// (function_overlap). `rank` is the share of the candidates that are no better than the parent, since qualities have
+/// any scale. The weights come from measured savings of trainings with random parents (`lanista bench warm-start`).
+inline double start_score(double start_benefit, double keeps, double rank) {
+  return (3 * start_benefit + keeps + rank) / 5;
+}
 
+/// How to search for a parent.
 struct SearchOptions {
-  MatchOptions match = {};
-  std::function<bool(const CatalogueEntry&)> admits = {};  ///< others are no candidates; without it all are
-  /// Among whose qualities candidates are ranked; without it those that are admitted, and all that are only ranked. A
-  /// choice that has to stay the same when a candidate falls away needs one that does not ask for that.
+  MatchOptions match = {};                                 ///< of the alignment
+  std::function<bool(const CatalogueEntry&)> admits = {};  ///< which models are candidates; empty: all
+  /// The models among which candidates are ranked by quality. Empty: the admitted ones and those of rank_only(). A
+  /// choice that must not change when a candidate is removed needs a function that does not depend on it.
   std::function<bool(const CatalogueEntry&)> ranks = {};
-  bool exhaustive = false;  ///< align with every model, for tests and benchmarks; the answer is the same
+  bool exhaustive = false;  ///< aligns every model, for tests and benchmarks; the result is the same
 };
 
+/// Counts of a search.
 struct SearchStats {
   std::int64_t candidates = 0;  ///< models of the task
-  std::int64_t aligned = 0;     ///< with whom the whole table was filled
+  std::int64_t aligned = 0;     ///< models that were aligned
 };
 
-/// Models in memory. Reading is thread-safe; copies share the models.
+/// Models in memory. Reading is thread-safe. Copies share the models.
 class Catalogue {
  public:
-  /// Errors: kAlreadyExists (an id), kInvalidArgument (no id, or a quality that is no number).
+  /// Adds a model. Errors: kAlreadyExists (the id), kInvalidArgument (no id, or a quality that is not finite).
   Result<void> add(CatalogueEntry entry, const MatchModel& model);
-  /// The same with a model over `signatures()`.
+  /// Adds a packed model over `signatures()`. Errors: as above.
   Result<void> add(CatalogueEntry entry, PackedModel model);
-  /// A model that is never offered, but still one of its task among whose qualities others are ranked; one whose
-  /// quality is no number is not. Until remove().
+  /// Adds a model that is never offered. Candidates of its task are ranked among its quality, if that is finite, until
+  /// remove().
   void rank_only(CatalogueEntry entry);
-  /// False if no model has the id.
+  /// Removes a model. Returns false if no model has the id.
   bool remove(const std::string& id);
   std::size_t size() const { return entries_.size(); }
-  /// For models that are added packed.
+  /// The signatures of all packed models.
   Signatures& signatures() { return signatures_; }
 
-  /// Of the admitted models of the task: one that is the same as the child, if there is one; else the one of the
-  /// highest start_score, of those that bring 0.05 at least. Of several the best, of equally good ones the youngest,
-  /// then the first id. Models are aligned in descending order of a bound of their worth and of preference, and only
-  /// where the bound lets them be chosen; so none is missed. The same model is found by its hash, in O(log entries),
-  /// without an alignment; else O(entries x (bound + log)) and what is aligned.
+  /// The best parent among the admitted models of a task.
+  ///
+  /// A model with the same graph as the child comes first. Otherwise the one with the highest start_score() wins, among
+  /// those with a benefit of at least 0.05. Ties are resolved by quality, then by age, then by id.
+  ///
+  /// Models are aligned in descending order of an upper bound of their score, and only while the bound allows a choice,
+  /// so that none is missed. Equal models are found by hash in O(log entries) without an alignment. Otherwise it costs
+  /// O(entries x (bound + log)) and the alignments.
   std::optional<ParentMatch> best(const MatchModel& child, const std::string& task, const SearchOptions& options = {},
-                            SearchStats* count = nullptr) const;
+                                  SearchStats* count = nullptr) const;
 
  private:
   struct Listed {
@@ -77,8 +85,8 @@ class Catalogue {
     PackedModel model;
   };
   static bool preferred(const Listed& a, const Listed& b);
-  std::optional<ParentMatch> most_similar(const MatchModel& child, const std::string& task, const SearchOptions& options,
-                             std::int64_t& aligned) const;
+  std::optional<ParentMatch> most_similar(const MatchModel& child, const std::string& task,
+                                          const SearchOptions& options, std::int64_t& aligned) const;
   std::optional<ParentMatch> same(const MatchModel& child, const std::string& task, const SearchOptions& options) const;
 
   std::vector<double> ranked(const std::string& task, const SearchOptions& options) const;

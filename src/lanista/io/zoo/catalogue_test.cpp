@@ -26,7 +26,7 @@ Catalogue random_catalogue(std::uint64_t seed, std::uint64_t models) {
   Catalogue out;
   Rng rng = Rng(21).split(seed);
   for (std::uint64_t k = 0; k < models; ++k) {
-    // Few qualities and ages, so that ties come up.
+    // Few qualities and ages, so that ties occur.
     EXPECT_TRUE(out.add({"m" + std::to_string(k), rng.bernoulli(0.8) ? "digits" : "cats",
                          static_cast<double>(rng.below(4)), rng.between(0, 2)},
                         random_model(seed * 1000 + k, 22)));
@@ -58,7 +58,7 @@ TEST(Catalogue, MatchesExhaustiveSearchWithBound) {
   EXPECT_GT(spared, 3 * children);
 }
 
-/// What a start from `parent` is worth, from the shapes of the pairs and nothing that the search is made of.
+/// The score of a start from `parent`, computed from the shapes of the pairs, independently of the search.
 double worth_by_hand(const MatchModel& parent, const MatchModel& child, double rank) {
   const auto weights = [](const MatchModel& model) {
     double all = 0;
@@ -76,7 +76,9 @@ double worth_by_hand(const MatchModel& parent, const MatchModel& child, double r
   if (common == 0) return 0;
   const double coverage = common / weights(child), retention = common / weights(parent);
   const double start_benefit = 1 / (0.9 / coverage + 0.1 / retention);
-  return start_benefit < 0.05 ? 0 : 0.6 * start_benefit + 0.2 * testing::function_overlap_by_paths(parent, child, pairs) + 0.2 * rank;
+  return start_benefit < 0.05
+             ? 0
+             : 0.6 * start_benefit + 0.2 * testing::function_overlap_by_paths(parent, child, pairs) + 0.2 * rank;
 }
 
 TEST(Catalogue, ReturnsModelWithHighestScore) {
@@ -116,7 +118,7 @@ TEST(Catalogue, ReturnsModelWithHighestScore) {
       not_most_alike += parent_match->match.sim < most_alike - 1e-9;
     }
   }
-  // Neither quality nor likeness alone decides.
+  // Neither quality nor similarity alone decides.
   EXPECT_GT(found, 3 * static_cast<std::int64_t>(testing::cases(60)));
   EXPECT_GT(10 * not_best, found);
   EXPECT_GT(10 * not_most_alike, found);
@@ -183,7 +185,8 @@ TEST(Catalogue, WeighsBenefitOverlapAndRank) {
   EXPECT_EQ(chosen({{0.1, chain({16, 15, 4})}, {0.9, chain({16, 14, 4})}}), "1")
       << "one that is a little less alike, but far";
   EXPECT_EQ(chosen({{0.8, chain({16, 16, 5})}, {0.9, chain({1, 1, 4})}}), "0") << "one that is a little behind";
-  EXPECT_EQ(chosen({{0.9, chain({16, 16, 8, 4})}, {0.9, chain({16, 8, 4})}}), "0") << "what a parent has more is cheap";
+  EXPECT_EQ(chosen({{0.9, chain({16, 16, 8, 4})}, {0.9, chain({16, 8, 4})}}), "0")
+      << "additional layers of a parent cost little";
   EXPECT_EQ(chosen({{0.9, chain({160, 160, 4})}, {0.9, chain({16, 12, 4})}}), "1") << "unless it is far larger";
 }
 

@@ -101,8 +101,9 @@ TEST(Database, RejectsStatementsOutsideTheFile) {
 TEST(Database, IgnoresTriggersAndViews) {
   const Folder folder("trigger");
   Database index = created(folder);
-  ASSERT_TRUE(index.run_all("CREATE TABLE t(x); CREATE TABLE u(x); CREATE VIEW v AS SELECT 1 AS x;"
-                            "CREATE TABLE w(x);")
+  ASSERT_TRUE(index
+                  .run_all("CREATE TABLE t(x); CREATE TABLE u(x); CREATE VIEW v AS SELECT 1 AS x;"
+                           "CREATE TABLE w(x);")
                   .ok());
   ASSERT_TRUE(index.run("CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO u VALUES(1); END").ok());
   ASSERT_TRUE(index.run("INSERT INTO t VALUES(1)").ok());

@@ -12,13 +12,13 @@
 // Limits and checks of rows of the index, which another user may have written.
 namespace lanista::zoo {
 
-inline constexpr std::size_t kMaxText = 64 << 10;    ///< Bytes of a task, a metric, an origin or a reason.
-inline constexpr std::size_t kMaxFacts = 1 << 20;    ///< Bytes of a model's facts.
-inline constexpr std::size_t kMaxFactsDepth = 64;    ///< Nested objects and arrays in them.
-inline constexpr std::size_t kMaxGraphBytes = 32 << 20;   ///< Bytes of a graph's text.
-inline constexpr std::size_t kMaxShapeBytes = 4096;       ///< Bytes of a tensor's shape.
+inline constexpr std::size_t kMaxText = 64 << 10;          ///< Bytes of a task, a metric, an origin or a reason.
+inline constexpr std::size_t kMaxFacts = 1 << 20;          ///< Bytes of a model's facts.
+inline constexpr std::size_t kMaxFactsDepth = 64;          ///< Nested objects and arrays in them.
+inline constexpr std::size_t kMaxGraphBytes = 32 << 20;    ///< Bytes of a graph's text.
+inline constexpr std::size_t kMaxShapeBytes = 4096;        ///< Bytes of a tensor's shape.
 inline constexpr std::int64_t kMaxSignatures = 1'000'000;  ///< Signatures of the index.
-inline constexpr std::int64_t kMaxNodes = 100'000;   ///< As graph::parse allows.
+inline constexpr std::int64_t kMaxNodes = 100'000;         ///< As graph::parse allows.
 inline constexpr std::int64_t kMaxWeightsBytes = std::int64_t{1} << 40;  ///< Bytes of a model's weights.
 
 /// The start of a query for the columns that stored_model() reads.

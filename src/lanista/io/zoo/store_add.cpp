@@ -5,11 +5,11 @@
 #include "lanista/base/real_json.h"
 #include "lanista/base/sha256.h"
 #include "lanista/io/formats/safetensors.h"
-#include "lanista/model/graph/infer.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/zoo/admission.h"
 #include "lanista/io/zoo/packed_bytes.h"
 #include "lanista/io/zoo/store_state.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::zoo {
 namespace {
@@ -35,12 +35,12 @@ Result<std::vector<Tensor>> fitting_tensors(const NewModel& model, const graph::
       return refused("tensor " + tensor.name + " holds integers; float32 or float64 is wanted");
     }
     if (tensor.shape != param.spec.shape.dims) {
-      return refused("tensor " + tensor.name + " has shape " + dims(tensor.shape) + ", the graph wants " +
+      return refused("tensor " + tensor.name + " has shape " + dims(tensor.shape) + ", the graph needs " +
                      dims(param.spec.shape.dims));
     }
     if (static_cast<std::size_t>(tensor.elements()) * element_size(tensor.type) != tensor.bytes.size()) {
       return refused("tensor " + tensor.name + " has " + std::to_string(tensor.bytes.size()) +
-                     " bytes, its shape wants another number");
+                     " bytes, which does not fit its shape");
     }
     if (tensor.type != out.emplace_back(tensor).type || tensor.type != out.front().type) {
       return refused("tensor " + tensor.name + " is of another precision than " + out.front().name);
@@ -51,7 +51,7 @@ Result<std::vector<Tensor>> fitting_tensors(const NewModel& model, const graph::
   return out;
 }
 
-/// The first tensor that holds something else than finite numbers; empty: none.
+/// The name of the first tensor with a number that is not finite; empty: none.
 std::string without_numbers(const std::vector<Tensor>& tensors) {
   const auto finite = [](const auto values) {
     return std::ranges::all_of(values, [](auto x) { return std::isfinite(x); });
@@ -64,7 +64,7 @@ std::string without_numbers(const std::vector<Tensor>& tensors) {
   return "";
 }
 
-/// What is written of a model, made before the index is locked.
+/// The rows and the file of a model, made before the index is locked.
 struct Prepared {
   std::string id, graph, relaxed, weights;  ///< weights: SHA-256 of the file
   std::string file;
@@ -77,7 +77,9 @@ Result<Prepared> prepare(const NewModel& model, const graph::OpTable& ops) {
   Prepared out;
   LANISTA_ASSIGN(out.match, MatchModel::of(model.graph, ops));
   LANISTA_ASSIGN(out.tensors, fitting_tensors(model, ops));
-  if (!std::isfinite(model.quality)) return Error{Code::kInvalidArgument, "the quality of the model is no number", ""};
+  if (!std::isfinite(model.quality)) {
+    return Error{Code::kInvalidArgument, "the quality of the model is not a number", ""};
+  }
   out.graph = graph::to_text(model.graph);
   LANISTA_TRY(check_new_texts(model, out.graph.size()));
   Signatures table;
@@ -129,20 +131,20 @@ Result<AddResult> Store::add(const NewModel& model, const graph::OpTable& ops, s
   const bool bad = !ready.bad.empty();
   const std::string temporary = state.weights_folder() + "/" + temporary_weights_name();
   const std::string path = state.weights_folder() + "/" + State::file_name(ready.weights);
-  // The slow part, before anybody has to wait.
+  // The slow part comes before the lock, so that other processes do not wait.
   const auto discard = [&] {
     if (files.exists(temporary)) (void)files.remove(temporary).ok();
   };
   if (!bad) {
     const Result<void> written = files.write_file(temporary, bytes_of(ready.file));
-    if (!written && written.error().code != Code::kAlreadyExists) discard();  // a part of it may be there
+    if (!written && written.error().code != Code::kAlreadyExists) discard();  // a part of it may exist
     LANISTA_TRY(written);
   }
 
   AddResult out{ready.id};
   const auto place_file = [&]() -> Result<void> {
     Result<void> moved = files.rename(temporary, path);
-    if (!moved.ok() && moved.error().code == Code::kNotFound) {  // swept by somebody who does not see this process
+    if (!moved.ok() && moved.error().code == Code::kNotFound) {  // removed by a process that cannot see this one
       LANISTA_TRY(files.write_file(temporary, bytes_of(ready.file)));
       moved = files.rename(temporary, path);
     }
@@ -180,8 +182,8 @@ Result<AddResult> Store::add(const NewModel& model, const graph::OpTable& ops, s
     LANISTA_ASSIGN(const std::int64_t change, state.next_change());
     if (!bad) {
       most_similar.push_back({ready.id, model.quality, change, false});
-      out.replaced =
-          surplus_replicas(std::move(most_similar), static_cast<std::size_t>(std::max<std::int64_t>(state.options.replicas, 1)));
+      out.replaced = surplus_replicas(std::move(most_similar),
+                                      static_cast<std::size_t>(std::max<std::int64_t>(state.options.replicas, 1)));
       if (std::ranges::find(out.replaced, ready.id) != out.replaced.end()) {
         out.state = AddResult::State::kRefused;
         out.why = "the zoo has " + std::to_string(state.options.replicas) + " better models of this structure";

@@ -8,17 +8,17 @@
 #include <filesystem>
 
 #include "lanista/io/zoo/warm_start_query.h"
-#include "support/io/zoo/test_store.h"
 #include "support/io/zoo/test_crash_storm.h"
+#include "support/io/zoo/test_store.h"
 
 namespace lanista::zoo {
 namespace {
 
 using testing::added;
-using testing::random_model;
 using testing::Folder;
 using testing::kDigits;
 using testing::opened;
+using testing::random_model;
 using Mode = Store::Mode;
 
 const graph::OpTable kOps = graph::builtin_ops();

@@ -18,10 +18,10 @@ Result<void> Store::report_outcome(const WarmStartOutcome& outcome) {
   }
   const std::scoped_lock lock(state_->mutex);
   return state_->index.change([&]() -> Result<void> {
-    LANISTA_ASSIGN(const std::int64_t told,
+    LANISTA_ASSIGN(const std::int64_t num_reported,
                    state_->number("SELECT count(*) FROM outcomes WHERE parent = ?1 AND child = ?2 AND source = ?3",
                                   {outcome.parent, outcome.child, outcome.source}));
-    if (told > 0 && !outcome.source.empty()) return {};
+    if (num_reported > 0 && !outcome.source.empty()) return {};
     LANISTA_TRY(
         state_->index.run("INSERT INTO outcomes(parent, task, child, steps, reference, source, change) "
                           "SELECT id, task, ?2, ?3, ?4, ?5, (SELECT value FROM meta WHERE name = 'change') FROM models "

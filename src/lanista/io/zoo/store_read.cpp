@@ -3,9 +3,9 @@
 
 #include "lanista/base/read_inside_folder.h"
 #include "lanista/base/sha256.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/zoo/packed_bytes.h"
 #include "lanista/io/zoo/store_state.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::zoo {
 
@@ -25,7 +25,7 @@ Error unknown(const std::string& id, const std::string& folder) {
   return {Code::kNotFound, "the zoo has no model " + id, folder};
 }
 
-/// New signatures of the index, into the table of a catalogue.
+/// Reads new signatures of the index into the table of a catalogue.
 Result<void> read_signatures(Database& index, std::int64_t& last, std::map<std::int64_t, std::uint32_t>& places,
                              Signatures& table) {
   return index.each("SELECT number, text FROM signatures WHERE number > ?1 ORDER BY number", {last},
@@ -53,28 +53,26 @@ Result<std::shared_ptr<const Catalogue>> Store::find(const TaskKey& task, Scope 
     if (known.catalogue.use_count() > 1) known.catalogue = std::make_shared<Catalogue>(*known.catalogue);
     Catalogue& catalogue = *known.catalogue;
     LANISTA_TRY(read_signatures(state.index, known.signatures, known.places, catalogue.signatures()));
-    LANISTA_TRY(state.index.each(std::string("SELECT id, state, quality, added, view FROM models WHERE ") +
-                                     (family ? "family" : "task") + " = ?1 AND change > ?2 ORDER BY change, id",
-                                 {text, known.change}, [&](const SqlRow& row) -> Result<void> {
-                                   const std::string id = row.text(0);
-                                   if (!is_model_id(id)) {
-                                     known.skipped.push_back("model " + in_quotes(id) +
-                                                             " is left out: an id is 16 hex digits");
-                                     return {};
-                                   }
-                                   catalogue.remove(id);
-                                   if (row.text(1) == "quarantined") {
-                                     catalogue.rank_only({id, text, row.real(2), row.integer(3)});
-                                   }
-                                   if (row.text(1) != "live") return {};
-                                   auto model = packed_from_bytes(row.blob(4), known.places, catalogue.signatures());
-                                   Result<void> added =
-                                       model ? catalogue.add({id, text, row.real(2), row.integer(3)}, *std::move(model))
-                                             : Result<void>(model.error());
-                                   if (!added)
-                                     known.skipped.push_back("model " + id + " is left out: " + added.error().message);
-                                   return {};
-                                 }));
+    LANISTA_TRY(state.index.each(
+        std::string("SELECT id, state, quality, added, view FROM models WHERE ") + (family ? "family" : "task") +
+            " = ?1 AND change > ?2 ORDER BY change, id",
+        {text, known.change}, [&](const SqlRow& row) -> Result<void> {
+          const std::string id = row.text(0);
+          if (!is_model_id(id)) {
+            known.skipped.push_back("model " + in_quotes(id) + " is left out: an id is 16 hex digits");
+            return {};
+          }
+          catalogue.remove(id);
+          if (row.text(1) == "quarantined") {
+            catalogue.rank_only({id, text, row.real(2), row.integer(3)});
+          }
+          if (row.text(1) != "live") return {};
+          auto model = packed_from_bytes(row.blob(4), known.places, catalogue.signatures());
+          Result<void> added = model ? catalogue.add({id, text, row.real(2), row.integer(3)}, *std::move(model))
+                                     : Result<void>(model.error());
+          if (!added) known.skipped.push_back("model " + id + " is left out: " + added.error().message);
+          return {};
+        }));
     known.epoch = epoch;
     known.change = change;
     return {};
@@ -87,18 +85,17 @@ Result<std::shared_ptr<const Catalogue>> Store::find(const TaskKey& task, Scope 
 Result<graph::Graph> Store::graph(const std::string& id) const {
   const std::scoped_lock lock(state_->mutex);
   std::optional<std::string> text;
-  LANISTA_TRY(state_->index.each("SELECT graph FROM models WHERE id = ?1 AND state <> 'removed'", {id},
-                                 [&](const SqlRow& row) -> Result<void> {
-                                   if (row.blob(0).size() > kMaxGraphBytes) {
-                                     return Error{Code::kDataLoss,
-                                                  "the graph of model " + id + " has " +
-                                                      std::to_string(row.blob(0).size()) + " bytes; allowed are " +
-                                                      std::to_string(kMaxGraphBytes),
-                                                  state_->folder};
-                                   }
-                                   text = row.text(0);
-                                   return {};
-                                 }));
+  LANISTA_TRY(state_->index.each(
+      "SELECT graph FROM models WHERE id = ?1 AND state <> 'removed'", {id}, [&](const SqlRow& row) -> Result<void> {
+        if (row.blob(0).size() > kMaxGraphBytes) {
+          return Error{Code::kDataLoss,
+                       "the graph of model " + id + " has " + std::to_string(row.blob(0).size()) +
+                           " bytes; allowed are " + std::to_string(kMaxGraphBytes),
+                       state_->folder};
+        }
+        text = row.text(0);
+        return {};
+      }));
   if (!text) return unknown(id, state_->folder);
   auto graph = graph::parse(*text);
   if (!graph)
@@ -114,7 +111,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   };
   std::vector<StoredTensor> places;
   std::optional<std::string> file;
-  std::uint64_t left = 0;  // bytes of the file which no tensor has claimed yet
+  std::uint64_t left = 0;  // bytes of the file that belong to no tensor yet
   const auto damaged = [&](const std::string& what) {
     return Error{Code::kDataLoss, "the weights of model " + id + " are damaged: " + what, state_->folder};
   };
@@ -136,7 +133,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
           const std::string name = row.text(0);
           if (!names.empty() && std::ranges::find(names, name) == names.end()) return {};
           const auto shape = row.blob(2).size() > kMaxShapeBytes ? nlohmann::json()
-                                                             : nlohmann::json::parse(row.text(2), nullptr, false);
+                                                                 : nlohmann::json::parse(row.text(2), nullptr, false);
           const std::int64_t type = row.integer(1);
           const bool whole = shape.is_array() && std::ranges::all_of(shape, [](const auto& dim) {
                                return dim.is_number_integer() && dim.template get<std::int64_t>() >= 0;
@@ -145,12 +142,12 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
               (type != static_cast<std::int64_t>(ElementType::kF32) &&
                type != static_cast<std::int64_t>(ElementType::kF64)) ||
               row.integer(3) < 0 || row.integer(4) < 0) {
-            return damaged("what the index says of tensor " + in_quotes(name));
+            return damaged("the index of tensor " + in_quotes(name));
           }
           StoredTensor one{{name, static_cast<ElementType>(type), shape.get<std::vector<std::int64_t>>(), {}},
-                    static_cast<std::uint64_t>(row.integer(3)),
-                    static_cast<std::uint64_t>(row.integer(4)),
-                    row.text(5)};
+                           static_cast<std::uint64_t>(row.integer(3)),
+                           static_cast<std::uint64_t>(row.integer(4)),
+                           row.text(5)};
           std::int64_t bytes = static_cast<std::int64_t>(element_size(one.tensor.type));
           for (const std::int64_t dim : one.tensor.shape) {
             if (__builtin_mul_overflow(bytes, dim, &bytes)) return damaged("the shape of tensor " + in_quotes(name));
@@ -165,10 +162,12 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   LANISTA_TRY(state_->index.read(find_places));
   std::vector<Tensor> out;
   for (StoredTensor& one : places) {
-    auto bytes = read_inside_folder(state_->folder, std::string(kWeightsName) + "/" + State::file_name(*file), one.begin, one.bytes);
+    auto bytes = read_inside_folder(state_->folder, std::string(kWeightsName) + "/" + State::file_name(*file),
+                                    one.begin, one.bytes);
     if (!bytes) return damaged("tensor " + in_quotes(one.tensor.name) + ": " + bytes.error().text());
-    if (sha256_hex(*bytes) != one.sha256)
-      return damaged("tensor " + in_quotes(one.tensor.name) + " has another SHA-256 than the index says");
+    if (sha256_hex(*bytes) != one.sha256) {
+      return damaged("tensor " + in_quotes(one.tensor.name) + " has another SHA-256 than in the index");
+    }
     one.tensor.bytes = *std::move(bytes);
     out.push_back(std::move(one.tensor));
   }
@@ -225,7 +224,7 @@ Result<std::vector<StoredModel>> Store::list(std::vector<std::string>* skipped) 
                                    }
                                    return {};
                                  }));
-  // Not sorted by SQLite: what it sorts it copies, before the limit on rows counts.
+  // SQLite does not sort them, since it would copy them before the limit on rows counts.
   std::ranges::sort(out, [](const StoredModel& a, const StoredModel& b) {
     return std::tie(a.task, a.state, b.quality, b.added, a.id) < std::tie(b.task, b.state, a.quality, a.added, b.id);
   });

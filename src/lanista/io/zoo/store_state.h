@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lanista/io/zoo/database.h"
-#include "lanista/io/zoo/zoo_folder.h"
 #include "lanista/io/zoo/index_rows.h"
+#include "lanista/io/zoo/zoo_folder.h"
 #include "lanista/io/zoo/zoo_store.h"
 
 namespace lanista::zoo {

@@ -6,16 +6,16 @@
 
 #include "lanista/base/printable.h"
 #include "lanista/base/sha256.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/zoo/admission.h"
 #include "lanista/io/zoo/packed_bytes.h"
 #include "lanista/io/zoo/store_state.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::zoo {
 namespace {
 
-constexpr double kHalfLife = 1000;            // of what an outcome counts, in changes of the zoo
-constexpr std::size_t kQueriesOfModels = 64;  // where nobody has asked, models of a task stand for questions
+constexpr double kHalfLife = 1000;            // of the weight of an outcome, in changes of the zoo
+constexpr std::size_t kQueriesOfModels = 64;  // without queries, models of a task replace them
 
 struct SeenQuery {
   std::string task, id;  ///< id: empty of a query
@@ -24,7 +24,7 @@ struct SeenQuery {
   std::size_t resident = 0;
 };
 
-/// The views of models or queries over one table; what is damaged is left out.
+/// The packed forms of models or queries over one table, without damaged ones.
 struct Views {
   Signatures table;
   std::map<std::int64_t, std::uint32_t> places;
@@ -40,15 +40,16 @@ Result<Views> read_views(Database& index, std::vector<EvictionCandidate>& reside
   Views out;
   std::vector<Live> live;
   LANISTA_TRY(
-      index.each("SELECT number, text FROM signatures ORDER BY number", {}, [&](const SqlRow& row) -> Result<void> {
-        return read_signature(row, out.places, out.table);
-      }));
+      index.each("SELECT number, text FROM signatures ORDER BY number", {},
+                 [&](const SqlRow& row) -> Result<void> { return read_signature(row, out.places, out.table); }));
   LANISTA_TRY(index.each(
       "SELECT id, task, quality, view, bytes, "
       "pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id AND until > ?1), added FROM models WHERE state = 'live'",
       {now}, [&](const SqlRow& row) -> Result<void> {
         const std::int64_t bytes = row.integer(4);
-        if (!is_model_id(row.blob(0)) || bytes < 0 || bytes > kMaxWeightsBytes || !std::isfinite(row.real(2))) return {};
+        if (!is_model_id(row.blob(0)) || bytes < 0 || bytes > kMaxWeightsBytes || !std::isfinite(row.real(2))) {
+          return {};
+        }
         auto model = packed_from_bytes(row.blob(3), out.places, out.table);
         live.push_back({row.integer(6), {row.text(0), bytes, 0, row.integer(5) != 0, {}}, {}});
         if (model) live.back().seen = SeenQuery{row.text(1), row.text(0), *std::move(model), row.real(2)};
@@ -73,7 +74,7 @@ Result<Views> read_views(Database& index, std::vector<EvictionCandidate>& reside
   return out;
 }
 
-/// In [0, 1], by rank within the task; alike qualities alike.
+/// Ranks within the task in [0, 1]; equal qualities have equal ranks.
 std::vector<double> ranks(const std::vector<SeenQuery>& models) {
   std::map<std::string, std::set<double>> by_task;
   for (const SeenQuery& one : models) by_task[one.task].insert(one.quality);
@@ -89,7 +90,7 @@ std::vector<double> ranks(const std::vector<SeenQuery>& models) {
 void fill_serves(Views& views, std::vector<EvictionCandidate>& residents) {
   std::map<std::string, std::size_t> asked;
   for (const SeenQuery& query : views.queries) ++asked[query.task];
-  for (std::size_t k = views.models.size(); k-- > 0;) {  // the newest first
+  for (std::size_t k = views.models.size(); k-- > 0;) {  // newest first
     const SeenQuery& one = views.models[k];
     if (asked[one.task] < kQueriesOfModels && !std::ranges::any_of(views.queries, [&](const SeenQuery& query) {
           return query.task == one.task && query.id.empty();
@@ -123,7 +124,7 @@ Result<void> fill_values(Database& index, std::vector<EvictionCandidate>& reside
   return {};
 }
 
-/// What is in the place of a regular file of this user or of the folder's owner; empty: such a file, or nothing.
+/// The kind of a file that is no regular file of this user or of the folder's owner; empty: it is one, or none exists.
 std::string foreign_kind(FileKind kind) {
   switch (kind) {
     case FileKind::kLink:
@@ -139,7 +140,7 @@ std::string foreign_kind(FileKind kind) {
   return "";
 }
 
-/// Whether the view is what the graph gives today.
+/// Whether the packed form is what the graph gives in this build.
 bool same_view(const PackedModel& a, const Signatures& of_a, const PackedModel& b, const Signatures& of_b) {
   if (a.ids != b.ids || a.computes != b.computes || a.begins != b.begins || a.inputs != b.inputs || a.hash != b.hash) {
     return false;
@@ -167,12 +168,12 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
       if (row.text(0) != "ok") out.push_back({"index.sqlite", row.text(0)});
       return {};
     }));
-    LANISTA_TRY(index.each(std::string(kModelColumns) + "WHERE state <> 'removed'", {},
-                           [&](const SqlRow& row) -> Result<void> {
-                             const auto one = stored_model(row);
-                             if (!one) out.push_back({printable(row.text(0)), one.error().message});
-                             return {};
-                           }));
+    LANISTA_TRY(
+        index.each(std::string(kModelColumns) + "WHERE state <> 'removed'", {}, [&](const SqlRow& row) -> Result<void> {
+          const auto one = stored_model(row);
+          if (!one) out.push_back({printable(row.text(0)), one.error().message});
+          return {};
+        }));
     LANISTA_TRY(index.read([&]() -> Result<void> {
       std::vector<EvictionCandidate> residents;
       LANISTA_ASSIGN(views, read_views(index, residents, 0));
@@ -189,7 +190,8 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
   for (const Entry& one : entries) {
     const auto append_message = [&](const std::string& what) { out.push_back({one.id, what}); };
     if (one.graph.size() > kMaxGraphBytes) {
-      append_message("its graph has " + std::to_string(one.graph.size()) + " bytes; allowed are " + std::to_string(kMaxGraphBytes));
+      append_message("its graph has " + std::to_string(one.graph.size()) + " bytes; allowed are " +
+                     std::to_string(kMaxGraphBytes));
       continue;
     }
     const auto graph = graph::parse(one.graph);
@@ -197,15 +199,17 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
     if (!match) {
       append_message("its graph is damaged: " + match.error().text());
     } else if (match->hash.hex() != one.hash) {
-      append_message("its graph has another hash than the index says");
+      append_message("its graph has another hash than in the index");
     } else {
       Signatures table;
       const PackedModel fresh = pack_model(*match, table);
       const auto view = packed_from_bytes(one.view, views.places, views.table);
       if (!view) append_message(view.error().message);
-      if (view && !same_view(*view, views.table, fresh, table)) append_message("what the matcher reads of it is not its graph");
+      if (view && !same_view(*view, views.table, fresh, table)) {
+        append_message("what the matcher reads of it is not its graph");
+      }
     }
-    if (!is_sha256(one.weights)) continue;  // empty of quarantined models; others are named above
+    if (!is_sha256(one.weights)) continue;  // empty for quarantined models; others are reported above
     const std::string name = State::file_name(one.weights), path = state_->weights_folder() + "/" + name;
     wanted.insert(name);
     if (const std::string kind = foreign_kind(state_->files().kind(path)); !kind.empty()) {
@@ -218,7 +222,8 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
       continue;
     }
     if (static_cast<std::int64_t>(*size) != one.bytes) {
-      append_message("its file of weights has " + std::to_string(*size) + " bytes, the index says " + std::to_string(one.bytes));
+      append_message("its file of weights has " + std::to_string(*size) + " bytes, in the index " +
+                     std::to_string(one.bytes));
       continue;
     }
     const auto bytes = state_->files().read(path);
@@ -266,7 +271,7 @@ Result<GcResult> Store::gc(std::int64_t now, std::optional<std::int64_t> budget)
   const auto clean = [&]() -> Result<void> {
     LANISTA_ASSIGN(out.orphans, state_->sweep());
     LANISTA_TRY(index.run("DELETE FROM models WHERE state = 'removed'"));
-    // Whoever has read removed models as live ones reads everything again.
+    // Readers that know removed models as live ones must read everything again.
     if (index.changed_rows() > 0) LANISTA_TRY(index.run("UPDATE meta SET value = value + 1 WHERE name = 'epoch'"));
     LANISTA_TRY(index.run("DELETE FROM tensors WHERE weights NOT IN (SELECT weights FROM models)"));
     LANISTA_TRY(index.run("DELETE FROM leases WHERE model NOT IN (SELECT id FROM models)"));

@@ -63,9 +63,9 @@ Result<void> check_file(const struct stat& facts, const struct stat& folder, con
     return refused("has " + std::to_string(facts.st_nlink) + " names (hard links); the zoo's files have one", path);
   }
   if (is_trusted(facts, folder)) return {};
-  return refused("is a file of user " + std::to_string(facts.st_uid) +
-                     "; the zoo's files are this user's or the folder owner's",
-                 path);
+  return refused(
+      "is a file of user " + std::to_string(facts.st_uid) + "; the zoo's files are this user's or the folder owner's",
+      path);
 }
 
 /// The names in a folder, sorted; folders end with '/'.
@@ -191,8 +191,8 @@ Result<FolderFacts> examine_folder(const std::string& folder) {
   std::vector<std::string> others;
   for (const std::string& name : names) {
     const bool is_index = has_index && name.starts_with(kIndexName) &&
-                          (name == kIndexName || std::ranges::find(kIndexSuffixes, name.substr(kIndexName.size())) !=
-                                                     kIndexSuffixes.end());
+                          (name == kIndexName ||
+                           std::ranges::find(kIndexSuffixes, name.substr(kIndexName.size())) != kIndexSuffixes.end());
     if (!is_index && name != std::string(kWeightsName) + "/") others.push_back(name);
   }
   if (facts_of_weights && S_ISDIR(facts_of_weights->st_mode)) {

@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::added;
-using testing::random_model;
 using testing::Folder;
 using testing::opened;
+using testing::random_model;
 using Mode = Store::Mode;
 
 void put(const std::string& path, const std::string& bytes) {

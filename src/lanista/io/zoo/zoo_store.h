@@ -10,154 +10,173 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
-#include "lanista/model/graph/graph.h"
-#include "lanista/model/graph/op.h"
 #include "lanista/io/zoo/catalogue.h"
 #include "lanista/io/zoo/task.h"
+#include "lanista/model/graph/graph.h"
+#include "lanista/model/graph/op.h"
 
-// Trained models in a folder, for starts of later ones:
+// Trained models in a folder, from which later ones may start:
 //   index.sqlite          what they are (SQLite, write-ahead log)
 //   weights/<sha256>.safetensors
 namespace lanista::zoo {
 
-/// A model to be added.
+/// A model for the zoo.
 struct NewModel {
-  graph::Graph graph;
-  TaskKey task;
-  std::vector<Tensor> tensors;        ///< all parameters and buffers of the graph, of one precision
-  double quality = 0;                 ///< on a held-out part; larger is better
-  std::string metric;                 ///< what that is: "accuracy"; "-rmse" where smaller numbers are better
-  std::optional<double> chance = {};  ///< the quality of a guess, where that is known
-  std::string origin = {};            ///< for people: "studies/digits-1#7"
-  nlohmann::json facts = nlohmann::json::object();  ///< whatever else is known: epochs, recipe
+  graph::Graph graph;                 ///< The model.
+  TaskKey task;                       ///< What it was trained for.
+  std::vector<Tensor> tensors;        ///< All parameters and buffers of the graph, of one precision.
+  double quality = 0;                 ///< On a held-out part; larger is better.
+  std::string metric;                 ///< The metric of `quality`: "accuracy"; "-rmse" where smaller is better.
+  std::optional<double> chance = {};  ///< The quality of a guess, if it is known.
+  std::string origin = {};            ///< For users: "studies/digits-1#7".
+  nlohmann::json facts = nlohmann::json::object();  ///< Further facts: epochs, recipe.
 };
 
-/// What became of it.
+/// The result of adding a model.
 struct AddResult {
+  /// What the zoo did with the model.
   enum class State {
-    kLive,         ///< it is in the zoo and may be offered
-    kKnown,        ///< this model with these weights is in the zoo already
-    kRefused,      ///< not kept; `why` says why
-    kQuarantined,  ///< weights that are no numbers: it is listed, without weights, and never offered
+    kLive,         ///< It is in the zoo and may be offered.
+    kKnown,        ///< The same model with the same weights is in the zoo already.
+    kRefused,      ///< It is not kept; `why` has the reason.
+    kQuarantined,  ///< Its weights are not finite. It is listed without weights and never offered.
   };
-  std::string id;
-  State state = State::kLive;
-  std::string why = {};
-  std::vector<std::string> replaced = {};  ///< replicas of one structure that it took the place of
+  std::string id;                          ///< Of the model.
+  State state = State::kLive;              ///< What was done.
+  std::string why = {};                    ///< The reason for refusal or quarantine.
+  std::vector<std::string> replaced = {};  ///< Ids of replicas of its structure that it replaced.
 };
 
-/// What the index says of a model.
+/// A model in the index.
 struct StoredModel {
+  /// Id, task, state, reason for the state, metric, origin and hash of the graph.
   std::string id, task, state, why, metric, origin, graph_hash;
-  double quality = 0;
+  double quality = 0;  ///< Larger is better.
+  /// Nodes, parameters, bytes of weights, number of the change that added it, and trainings that started from it.
   std::int64_t nodes = 0, params = 0, bytes = 0, added = 0, hits = 0;
-  bool pinned = false;
-  nlohmann::json facts;
+  bool pinned = false;   ///< Neither evicted nor replaced.
+  nlohmann::json facts;  ///< Further facts.
 };
 
-/// How a training went that a model was the start of.
+/// The result of a training that started from a model.
 struct WarmStartOutcome {
-  std::string parent;    ///< id
-  std::string child;     ///< graph hash of what was trained
-  double steps = 0;      ///< to the target
-  double reference = 0;  ///< what a random start took, or was expected to take
-  std::string source;    ///< who says so
+  std::string parent;    ///< id of the model
+  std::string child;     ///< hash of the trained graph
+  double steps = 0;      ///< steps to the target
+  double reference = 0;  ///< steps that a random start needed, or was expected to need
+  std::string source;    ///< reporter of the outcome
 };
+/// What earlier starts from a model saved.
 struct ExpectedSaving {
-  double saving = 0;  ///< mean share of steps, 1 - steps / reference; below 0 where it cost more
-  std::int64_t outcomes = 0;
-  bool is_task_average = false;  ///< from other parents of the task: there are none of this one
+  double saving = 0;             ///< mean share of steps, 1 - steps / reference; negative if they needed more
+  std::int64_t outcomes = 0;     ///< reported trainings
+  bool is_task_average = false;  ///< of other parents of the task, since this one has no outcomes
 };
 
-/// Something wrong with a model, or with a file that belongs to none.
+/// A problem of a model, or of a file without a model.
 struct Finding {
-  std::string id;  ///< or the file's name
-  std::string what;
+  std::string id;    ///< of the model, or the name of the file
+  std::string what;  ///< the problem
 };
+/// The result of a garbage collection.
 struct GcResult {
-  std::vector<std::string> evicted;  ///< ids
-  std::int64_t orphans = 0;          ///< files that belonged to no model
-  std::int64_t bytes = 0;            ///< of the weights that stay
+  std::vector<std::string> evicted;  ///< ids of evicted models
+  std::int64_t orphans = 0;          ///< removed files without a model
+  std::int64_t bytes = 0;            ///< of the remaining weights
 };
 
-/// A zoo on a disk. Any number of processes may read and write it at a time; each change is one transaction, and what
-/// was answered is on the disk. A crash at any place leaves files that nobody refers to, which the next writer sweeps.
-/// Thread-safe. Errors in general: those of the index (kUnavailable, kResourceExhausted, kDataLoss, kIo), of files, and
-/// kNotFound for an id that is not there.
+/// A zoo on disk. Any number of processes may read and write it at the same time.
+///
+/// Each change is one transaction and is on disk when the call returns. A crash may leave files without a model, which
+/// the next writer removes. Thread-safe. Errors of all calls: those of the index (kUnavailable, kResourceExhausted,
+/// kDataLoss, kIo), of files, and kNotFound for an unknown id.
 class Store {
  public:
+  /// What a store may do.
   enum class Mode {
-    kRead,    ///< changes nothing; kNotFound where there is no zoo
-    kChange,  ///< kNotFound where there is no zoo
-    kWrite,   ///< makes a zoo in a new or empty folder
+    kRead,    ///< reads; kNotFound without a zoo
+    kChange,  ///< changes an existing zoo; kNotFound without one
+    kWrite,   ///< also makes a zoo in a new or empty folder
   };
+  /// Settings of a store.
   struct Options {
-    std::int64_t replicas = 3;  ///< most models of one task and structure (relaxed hash)
-    FileSystem* files = &real_file_system();
+    std::int64_t replicas = 3;                ///< most models of one task and structure (relaxed hash)
+    FileSystem* files = &real_file_system();  ///< for weights
   };
-  /// Errors: also kFailedPrecondition (another version, by its number; a folder that holds other files, by up to three
-  /// of their names; an index with other tables than a zoo has; a link, a FIFO, a device, a file with several names or
-  /// of another user in the place of one of the zoo's files). Nothing is written before these checks.
+  /// Opens a zoo. Nothing is written before the folder was checked. Errors: also kFailedPrecondition (another version,
+  /// with its number; a folder with other files, with up to three of their names; an index with other tables). Also
+  /// kFailedPrecondition (a link, a FIFO, a device, a file with several names or of another user in place of one of the
+  /// zoo's files).
   static Result<Store> open(const std::string& folder, Mode mode, const Options& options);
+  /// Opens a zoo with default options.
   static Result<Store> open(const std::string& folder, Mode mode) { return open(folder, mode, Options()); }
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  /// `now`: the clock of leases, of which those that are over protect nothing; without it all count. Errors: also
-  /// kInvalidArgument naming the tensor that is missing, has another shape, or belongs to no node; a quality that is no
-  /// number; a graph that is none.
+  /// Adds a model. `now` is the time of leases in seconds; leases that have expired then protect nothing. With 0 all
+  /// leases count. Errors: also kInvalidArgument (a tensor that is missing, has another shape or belongs to no node,
+  /// with its name; a quality that is not finite; an invalid graph).
   Result<AddResult> add(const NewModel& model, const graph::OpTable& ops, std::int64_t now = 0);
 
+  /// Which models find() returns.
   enum class Scope {
-    kTask,    ///< the same data
-    kFamily,  ///< whatever takes and gives the same: see TaskKey::family
+    kTask,    ///< those trained on the same data
+    kFamily,  ///< those with equal inputs and outputs: see TaskKey::family
   };
-  /// The live models of a task, to search in. Kept between calls; only what changed is read. What cannot be read is
-  /// left out and said in `skipped`, a line each.
+  /// The live models of a task, for a search. They are cached between calls; only changes are read. Rows that cannot be
+  /// read are reported in `skipped`, one line each.
   Result<std::shared_ptr<const Catalogue>> find(const TaskKey& task, Scope scope = Scope::kTask,
                                                 std::vector<std::string>* skipped = nullptr) const;
 
+  /// The graph of a model.
   Result<graph::Graph> graph(const std::string& id) const;
-  /// All tensors, or those of the names; each is compared with its SHA-256. Only what is asked for is read. Errors:
-  /// kDataLoss naming model and tensor.
+  /// All tensors of a model, or those with these names. Only these are read, and each is compared with its SHA-256.
+  /// Errors: kDataLoss with model and tensor.
   Result<std::vector<Tensor>> weights(const std::string& id, const std::vector<std::string>& names = {}) const;
-  /// An id as people write it: whole, or enough of its beginning. Errors: kInvalidArgument where several begin so.
+  /// The id that begins with a text. Errors: kInvalidArgument if several ids do.
   Result<std::string> resolve(const std::string& beginning) const;
+  /// A model in the index.
   Result<StoredModel> show(const std::string& id) const;
-  /// All but removed ones, by task and then from the best. Rows that are damaged are left out; `skipped` names them.
+  /// All models except removed ones, by task and then from the best. Damaged rows are reported in `skipped`.
   Result<std::vector<StoredModel>> list(std::vector<std::string>* skipped = nullptr) const;
 
+  /// Removes a model and its weights.
   Result<void> remove(const std::string& id);
-  /// Never offered again, but listed: its files are damaged, or its weights are no numbers.
+  /// Excludes a model from all offers and keeps it in the list: its files are damaged, or its weights are not finite.
   Result<void> quarantine(const std::string& id, const std::string& why);
-  /// Pinned models are neither evicted nor replaced.
+  /// Pins or unpins a model. Pinned models are neither evicted nor replaced.
   Result<void> pin(const std::string& id, bool pinned);
-  /// The same until `until` seconds of the caller's clock; a later lease of the holder replaces it.
+  /// Protects a model as pin() does until `until`, in seconds of the caller's clock. A later lease of the holder
+  /// replaces it.
   Result<void> lease(const std::string& id, const std::string& holder, std::int64_t until);
+  /// Ends a lease.
   Result<void> release(const std::string& id, const std::string& holder);
-  /// The same for all live models of a task or family that were added by the change `newest`, in one change. Gives how
-  /// many.
+  /// Leases all live models of a task or family that were added up to change `newest`, in one change, and returns their
+  /// number.
   Result<std::int64_t> lease_all(const TaskKey& task, Scope scope, std::int64_t newest, const std::string& holder,
                                  std::int64_t until);
+  /// Ends all leases of a holder.
   Result<void> release_all(const std::string& holder);
   /// The number of the last change; models are numbered by the change that added them (StoredModel::added).
   Result<std::int64_t> last_change() const;
 
   /// Counts a training that starts from the model.
   Result<void> report_hit(const std::string& id);
-  /// What the same source has said of the same parent and child already is not told again. Errors: also
-  /// kInvalidArgument for steps that are no positive numbers.
+  /// Stores an outcome. A second one from the same source with the same parent and child is ignored. Errors: also
+  /// kInvalidArgument (steps that are not positive numbers).
   Result<void> report_outcome(const WarmStartOutcome& outcome);
-  /// What outcomes say of starts from the model, else from others of its task; nullopt where there are none.
+  /// What starts from the model saved, or else starts from others of its task; none without outcomes.
   Result<std::optional<ExpectedSaving>> expected_gain(const std::string& id) const;
-  /// Remembers what was asked for: eviction keeps models that serve the last 64 such of a task.
+  /// Stores a query. Eviction keeps models that serve the last 64 queries of a task.
   Result<void> record_query(const TaskKey& task, const MatchModel& child);
 
-  /// Reads everything: graphs against their hashes and views, files against their SHA-256, files without a model.
+  /// Checks everything: graphs against their hashes and packed forms, files against their SHA-256, files without a
+  /// model.
   Result<std::vector<Finding>> verify(const graph::OpTable& ops) const;
-  /// Removes files that belong to no model and what is left of removed models; with a budget of bytes evicts models
-  /// until weights fit, by similarity (its bound) to recent queries, quality, and savings. `now`: the clock of leases.
+  /// Removes files without a model and the rest of removed models. With a budget in bytes it evicts models until the
+  /// weights fit, by similarity (its bound) to recent queries, quality, and savings. `now` is the time of leases in
+  /// seconds.
   Result<GcResult> gc(std::int64_t now, std::optional<std::int64_t> budget = std::nullopt);
 
  private:

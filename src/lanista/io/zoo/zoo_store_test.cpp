@@ -12,11 +12,11 @@ namespace lanista::zoo {
 namespace {
 
 using testing::added;
-using testing::random_model;
 using testing::Folder;
 using testing::kCats;
 using testing::kDigits;
 using testing::opened;
+using testing::random_model;
 using Mode = Store::Mode;
 
 const graph::OpTable kOps = graph::builtin_ops();
@@ -48,7 +48,7 @@ TEST(Store, ReadsModelsOfAnotherProcess) {
   EXPECT_TRUE(store.verify(kOps)->empty());
 }
 
-// What a search through the disk finds is what a search through memory finds, whatever came and went in between.
+// A search on disk and a search in memory give the same result, whatever was added and removed in between.
 TEST(Store, MatchesInMemoryCatalogue) {
   const Folder folder("find");
   Store store = opened(folder.path(), Mode::kWrite, {.replicas = 1000});
@@ -151,7 +151,7 @@ TEST(Store, AdmitsOnlyValidGoodModels) {
   EXPECT_NE(refused(more).find("n999.weight belongs to no node"), std::string::npos);
   NewModel nowhere = model;
   nowhere.quality = NAN;
-  EXPECT_NE(refused(nowhere).find("no number"), std::string::npos);
+  EXPECT_NE(refused(nowhere).find("not a number"), std::string::npos);
 
   NewModel infinite = model;
   elements_of<float>(infinite.tensors.back())[0] = std::numeric_limits<float>::infinity();
@@ -242,7 +242,7 @@ TEST(Store, EvictsUnderBudgetExceptHeld) {
   EXPECT_EQ((*store.find(kDigits))->size(), 12 - done->evicted.size());
   EXPECT_EQ(store.pin(done->evicted.front(), true).error().code, Code::kNotFound);
 
-  // With room for nobody those stay that are held, each as long as it is.
+  // With a budget of almost nothing, held models stay as long as they are held.
   ASSERT_TRUE(store.gc(50, 1).ok());
   EXPECT_EQ((*store.find(kDigits))->size(), 2U);
   EXPECT_TRUE(store.show(ids[0]).ok());
@@ -268,7 +268,7 @@ TEST(Store, EstimatesSavingFromOutcomes) {
   EXPECT_FALSE(own->is_task_average);
   EXPECT_TRUE(other->is_task_average);
   ASSERT_TRUE(store.report_outcome({one, "c2", 20, 100, "race"}).ok());
-  EXPECT_EQ((*store.expected_gain(one))->outcomes, 2) << "who tells it twice is heard once";
+  EXPECT_EQ((*store.expected_gain(one))->outcomes, 2) << "a second report is ignored";
   ASSERT_TRUE(store.report_outcome({one, "c2", 20, 100, "another"}).ok());
   EXPECT_EQ((*store.expected_gain(one))->outcomes, 3);
   EXPECT_EQ(store.report_outcome({one, "c3", 0, 100, ""}).error().code, Code::kInvalidArgument);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "support/model/autodiff/test_models.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "support/model/autodiff/test_models.h"
 
 namespace lanista::step {
 namespace {

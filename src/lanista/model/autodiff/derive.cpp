@@ -2,13 +2,13 @@
 #include <string_view>
 #include <utility>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/backward_pass.h"
 #include "lanista/model/autodiff/forward_lowering.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {
@@ -33,8 +33,7 @@ Result<void> add_loss(StepBuilder& builder, BackwardPass& backward, const Loss& 
   LANISTA_TRY(loss.fits(prediction));
   std::vector<std::int64_t> wanted = graph::ops::without_batch(prediction);
   if (loss.of_classes()) wanted.pop_back();
-  const Attrs target{{"shape", std::move(wanted)},
-                     {"kind", std::string(loss.of_classes() ? "index" : "real")}};
+  const Attrs target{{"shape", std::move(wanted)}, {"kind", std::string(loss.of_classes() ? "index" : "real")}};
   step.target = builder.emit("target", {}, target, std::nullopt);
   step.loss = builder.emit(loss.forward.name, {step.prediction, step.target}, {}, std::nullopt);
   LANISTA_TRY(builder.status());

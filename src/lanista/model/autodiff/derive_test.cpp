@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
 #include "support/model/autodiff/test_models.h"
-#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::step {
 namespace {
@@ -217,9 +217,9 @@ TEST(TrainingStep, RefusesOutputsThatDoNotFitTheLoss) {
 }
 
 TEST(TrainingStep, AcceptsClassesAtEveryPosition) {
-  const auto step = derive_training_step(
-      testing::parsed("%0 = input(shape=[5,4])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n"), {},
-      training_ops(graph::builtin_ops()));
+  const auto step =
+      derive_training_step(testing::parsed("%0 = input(shape=[5,4])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n"), {},
+                           training_ops(graph::builtin_ops()));
 
   ASSERT_TRUE(step) << step.error().text();
   EXPECT_EQ(step->types.at(step->target), (graph::ValueType{{{graph::kBatch, 5}}, graph::DType::kIndex}));

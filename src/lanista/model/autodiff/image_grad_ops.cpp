@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/step_ops.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {
@@ -38,8 +38,8 @@ Types infer_slice_grad(const OpArgs& args) {
   Shape cut = full;
   if (axis < full.rank() && axis < dy.rank()) cut.dims[axis] = dy.dims[axis];
   if (axis >= full.rank() || dy != cut || start + dy.dims[axis] > full.dims[axis]) {
-    return ops::shape_error("dy " + dy.text() + " is no slice of " + full.text() + " along axis " + std::to_string(axis) +
-                       " from element " + std::to_string(start));
+    return ops::shape_error("dy " + dy.text() + " is no slice of " + full.text() + " along axis " +
+                            std::to_string(axis) + " from element " + std::to_string(start));
   }
   return ops::value(full);
 }
@@ -64,7 +64,7 @@ Types infer_resize_grad(const OpArgs& args) {
   const auto& size = args.list("input_size");
   if (size.size() != 3 || size[0] != ops::shape_of(args).dims[1]) {
     return ops::shape_error("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
-                       ops::shape_text(args));
+                            ops::shape_text(args));
   }
   return ops::value(ops::batched(size));
 }

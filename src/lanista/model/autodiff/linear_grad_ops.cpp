@@ -1,8 +1,8 @@
 #include <utility>
 
+#include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
-#include "lanista/model/autodiff/step_ops.h"
 
 namespace lanista::step {
 namespace {
@@ -35,7 +35,8 @@ Types infer_linear_grad_w(const OpArgs& args) {
   const std::int64_t in = x.dims.back();
   x.dims.back() = dy.dims.back();
   if (x.rank() < 2 || x != dy) {
-    return ops::shape_error("x " + ops::shape_text(args, 0) + " and dy " + dy.text() + " must agree but for the last dimension");
+    return ops::shape_error("x " + ops::shape_text(args, 0) + " and dy " + dy.text() +
+                            " must agree but for the last dimension");
   }
   return ops::value(ops::unbatched({dy.dims.back(), in}));
 }

@@ -13,34 +13,41 @@
 
 namespace lanista::step {
 
-/// What a sample is to be predicted as: a class; numbers; or labels, which it has or has not, each for itself.
-enum class TargetKind { kClasses, kNumbers, kMultilabel };
-/// "classes", "numbers", "labels".
+/// The kind of the target of a sample.
+enum class TargetKind {
+  kClasses,    ///< one class number, or one for each position of a sequence
+  kNumbers,    ///< real numbers
+  kMultilabel  ///< several labels, each 0 or 1
+};
+/// The name of a target kind in files: "classes", "numbers" or "labels".
 std::string_view target_kind_name(TargetKind kind);
 
-/// A loss: everything the system knows about it beside its kernels (kernels/family/loss.inc.h, by the same name).
+/// The definition of a loss, without its kernels. They have the same name in kernels/family/loss.inc.h.
 struct Loss {
-  std::string name;  ///< as studies and recipes write it: "cross_entropy"
-  /// Of classes the target is a class number a sample, or one a position of predictions [N, positions, classes], the
-  /// mean over which is the sample's loss; else real values in the prediction's shape, of labels 0 or 1.
+  std::string name;  ///< name in studies and recipes, such as "cross_entropy"
+  /// Kind of the target. For classes the target is one class number a sample. For predictions [N, positions, classes]
+  /// it is one a position, and the loss of the sample is the mean over positions. Otherwise the target has the shape of
+  /// the prediction.
   TargetKind kind = TargetKind::kNumbers;
-  /// Whether it takes predictions of this shape; the error says what it wants.
+  /// Checks the shape of the predictions. Errors: kInvalidArgument with the shapes that the loss accepts.
   std::function<Result<void>(const graph::Shape& prediction)> fits;
-  /// Of prediction and target: the loss of each sample [N], and what its gradient may want.
+  /// Operator from prediction and target to the loss of each sample [N], and to a further output for the gradient.
   graph::OpDef forward;
-  /// The gradient of a batch's mean loss by the prediction, from the prediction and the target.
+  /// Operator for the gradient of the mean loss of a batch with respect to the prediction.
   graph::OpDef gradient;
-  std::optional<std::uint32_t> saved;  ///< output of `forward` that the gradient reads in the prediction's place
+  std::optional<std::uint32_t> saved;  ///< output of `forward` that `gradient` reads instead of the prediction
 
+  /// Whether targets are class numbers.
   bool of_classes() const { return kind == TargetKind::kClasses; }
 };
 
-/// All losses; the first for each kind of target is what a study has if it names none.
+/// All losses. The first one of each target kind is the default of that kind.
 const std::vector<Loss>& losses();
-/// Null if there is none of that name.
+/// The loss with this name, or null.
 const Loss* find_loss(std::string_view name);
+/// The names of all losses, in the order of losses().
 std::vector<std::string> loss_names();
-/// The default for a kind of target.
+/// The default loss of a target kind.
 const Loss& default_loss(TargetKind kind);
 
 }  // namespace lanista::step

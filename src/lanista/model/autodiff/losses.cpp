@@ -1,11 +1,11 @@
-// The losses. A new one is an entry here and kernels of its name in kernels/family/loss.inc.h.
+// The losses. To add one, add an entry here and kernels of its name in kernels/family/loss.inc.h.
 #include <algorithm>
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/step_ops.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {
@@ -19,20 +19,18 @@ namespace ops = graph::ops;
 
 ValueType per_sample(DType dtype) { return {Shape{{graph::kBatch}}, dtype}; }
 
-/// Of samples, or of the positions of sequences.
-bool holds_classes(const Shape& shape) {
-  return (shape.rank() == 2 || shape.rank() == 3) && shape.dims.back() >= 2;
-}
+/// Whether a shape has scores of classes, for samples or for positions of sequences.
+bool holds_classes(const Shape& shape) { return (shape.rank() == 2 || shape.rank() == 3) && shape.dims.back() >= 2; }
 
 constexpr std::string_view kClassShapes = "[N, classes] or [N, positions, classes] with at least two classes";
 
-/// A class number for each row of logits.
+/// The target type for logits: a class number for each row.
 ValueType labels_of(Shape logits) {
   logits.dims.pop_back();
   return {std::move(logits), DType::kIndex};
 }
 
-std::string expected_shape_text(const std::string& words) { return words + " wants "; }
+std::string expected_shape_text(const std::string& words) { return words + " needs "; }
 
 Result<void> require_class_scores(const OpArgs& args, const std::string& words) {
   LANISTA_TRY(ops::require_real(args));
@@ -43,7 +41,7 @@ Result<void> require_class_scores(const OpArgs& args, const std::string& words) 
   return ops::require_type(args, 1, labels_of(shape), "the target");
 }
 
-/// Of classes, from their probabilities, which the gradient is made of. A sample with positions has the mean over them.
+/// Defines a loss of classes. Its further output is the class probabilities, from which the gradient is computed.
 Loss of_classes(const std::string& name, const std::string& words, const std::string& help) {
   const auto forward = [words](const OpArgs& args) -> Types {
     LANISTA_TRY(require_class_scores(args, words));
@@ -58,9 +56,8 @@ Loss of_classes(const std::string& name, const std::string& words, const std::st
           .fits = [words](const Shape& prediction) -> Result<void> {
             if (holds_classes(prediction)) return {};
             return Error{Code::kInvalidArgument,
-                         expected_shape_text(words) +
-                             "an output of shape " + std::string(kClassShapes) + ", but the model's is " +
-                             prediction.text(),
+                         expected_shape_text(words) + "an output of shape " + std::string(kClassShapes) +
+                             ", but the model's is " + prediction.text(),
                          ""};
           },
           .forward = step_op(name, help, 2, forward),
@@ -73,7 +70,7 @@ Types infer_of_numbers(const OpArgs& args) {
   return ops::values({per_sample(DType::kReal)});
 }
 
-/// Of numbers or labels: the mean of some error over a sample's predictions.
+/// Defines a loss of numbers or labels: the mean of an error over the predictions of a sample.
 Loss of_numbers(const std::string& name, const std::string& error, TargetKind kind = TargetKind::kNumbers) {
   return {.name = name,
           .kind = kind,
@@ -104,7 +101,8 @@ const std::vector<Loss>& losses() {
       of_classes(
           "focal", "focal loss",
           "Cross-entropy, each class's part by the square of what its probability lacks of 1 (Lin et al. 2017)."),
-      of_numbers("mse", "squared error"), of_numbers("mae", "absolute error"),
+      of_numbers("mse", "squared error"),
+      of_numbers("mae", "absolute error"),
       of_numbers("huber", "Huber error (1964, its bound is 1)"),
       of_numbers("bce", "binary cross-entropy, by a sigmoid,", TargetKind::kMultilabel)};
   return kAll;

@@ -5,7 +5,7 @@
 namespace lanista::step {
 namespace {
 
-TEST(LanesThatPay, AreLimitedBySecondLevelCache) {
+TEST(MaxCachedLanes, FitIntoSecondLevelCache) {
   EXPECT_EQ(max_cached_lanes(0), kDefaultLanes);
   EXPECT_EQ(max_cached_lanes(100'000), kDefaultLanes);
   EXPECT_EQ(max_cached_lanes(300'000), 3);

@@ -92,14 +92,14 @@ class LiveIntervals {
 // Returns the offset of the smallest gap that fits between values of the same time, or the end of them all.
 std::int64_t best_gap(const LiveInterval& value, const std::vector<LiveInterval>& placed_by_offset) {
   std::int64_t best = -1;
-  std::int64_t best_room = std::numeric_limits<std::int64_t>::max();
+  std::int64_t best_size = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = 0;
   for (const LiveInterval& other : placed_by_offset) {
     if (!other.overlaps(value)) continue;
-    const std::int64_t room = other.offset - end;
-    if (room >= value.bytes && room < best_room) {
+    const std::int64_t size = other.offset - end;
+    if (size >= value.bytes && size < best_size) {
       best = end;
-      best_room = room;
+      best_size = size;
     }
     end = std::max(end, other.offset + other.bytes);
   }
@@ -125,8 +125,9 @@ MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeI
     for (const graph::Port& port : value.ports) plan.offset.emplace(port, value.offset);
     plan.bytes = std::max(plan.bytes, value.offset + value.bytes);
     plan.unshared_bytes += value.bytes * static_cast<std::int64_t>(value.ports.size());
-    const auto position = std::upper_bound(placed.begin(), placed.end(), value,
-                                           [](const LiveInterval& a, const LiveInterval& b) { return a.offset < b.offset; });
+    const auto position =
+        std::upper_bound(placed.begin(), placed.end(), value,
+                         [](const LiveInterval& a, const LiveInterval& b) { return a.offset < b.offset; });
     placed.insert(position, value);
   }
   return plan;

@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/step_ops.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {

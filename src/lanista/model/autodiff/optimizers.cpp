@@ -1,10 +1,10 @@
-// The optimisers. A new one is a row here and a kernel of its name in kernels/family/update.inc.h.
+// The optimisers. To add one, add an entry here and a kernel of its name in kernels/family/update.inc.h.
 #include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {
@@ -40,15 +40,16 @@ std::vector<Optimizer> make_optimizers() {
        .numbers = {{"momentum", 0}, {"beta2", 0.99}, {"eps", 1e-8}}}};
 }
 
-// Inputs come in `parts` equal runs of n tensors: parameters, gradients, then the optimiser's slots.
+// The inputs are `parts` runs of n tensors: parameters, gradients, then the slots of the optimiser.
 Types infer_update(const OpArgs& args, std::size_t parts) {
   if (args.inputs.size() % parts != 0) {
-    return ops::shape_error("wants " + std::to_string(parts) + " tensors for each parameter, but has " +
-                       std::to_string(args.inputs.size()) + " inputs");
+    return ops::shape_error("needs " + std::to_string(parts) + " tensors for each parameter, but has " +
+                            std::to_string(args.inputs.size()) + " inputs");
   }
   const std::size_t n = args.inputs.size() / parts;
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
-    if (args.inputs[i].shape.has_batch()) return ops::shape_error("input " + std::to_string(i) + " has a batch dimension");
+    if (args.inputs[i].shape.has_batch())
+      return ops::shape_error("input " + std::to_string(i) + " has a batch dimension");
     LANISTA_TRY(ops::require_type(args, i, args.inputs[i % n], i < 2 * n ? "the gradient" : "the slot"));
   }
   return std::vector<ValueType>{};

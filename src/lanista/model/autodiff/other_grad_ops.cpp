@@ -1,8 +1,8 @@
 #include <utility>
 
+#include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
-#include "lanista/model/autodiff/step_ops.h"
 
 namespace lanista::step {
 namespace {
@@ -56,7 +56,7 @@ Types infer_adaptive_pool_grad(const OpArgs& args) {
   const auto& size = args.list("input_size");
   if (size.size() != 3 || size[0] != ops::shape_of(args).dims[1]) {
     return ops::shape_error("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
-                       ops::shape_text(args));
+                            ops::shape_text(args));
   }
   return ops::value(ops::batched(size));
 }
@@ -116,7 +116,7 @@ Types infer_mean_grad(const OpArgs& args) {
   }
   if (ops::shape_of(args) != kept && ops::shape_of(args) != dropped) {
     return ops::shape_error("dy " + ops::shape_text(args) + " is not the mean of " + full.text() + " over axes " +
-                       graph::attr_text(axes));
+                            graph::attr_text(axes));
   }
   return ops::value(full);
 }

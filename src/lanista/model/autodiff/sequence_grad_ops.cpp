@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/step_ops.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {
@@ -26,7 +26,8 @@ Types infer_embedding_grad(const OpArgs& args) {
 
 Types infer_batch_sum(const OpArgs& args) {
   LANISTA_TRY(ops::require_real(args));
-  if (ops::shape_of(args).rank() < 2) return ops::shape_error("dy " + ops::shape_text(args) + " has nothing but a batch");
+  if (ops::shape_of(args).rank() < 2)
+    return ops::shape_error("dy " + ops::shape_text(args) + " has nothing but a batch");
   return ops::value(ops::unbatched(ops::without_batch(ops::shape_of(args))));
 }
 

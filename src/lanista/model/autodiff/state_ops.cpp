@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/step_ops.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {
@@ -46,7 +46,7 @@ OpDef state_source(std::string name, std::string help) {
 }
 
 OpDef target_op() {
-  OpDef def = source("target", "What the model should have said: class numbers or real values.");
+  OpDef def = source("target", "The target of the loss: class numbers or real values.");
   def.attrs = {ops::required_list("shape", 1, AttrRole::kStatic, "shape of one sample, without the batch"),
                required_text("kind", {"index", "real"}, "element kind")};
   def.infer = [](const OpArgs& args) {

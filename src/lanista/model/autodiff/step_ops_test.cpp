@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::step {
 namespace {
@@ -22,7 +22,7 @@ struct Refusal {
   const char* message;
 };
 
-// The derivation relies on these checks: each text is a derivation gone wrong.
+// The derivation relies on these checks. Each text is an incorrect derivation.
 TEST(StepOperators, RejectMismatchedShapes) {
   const Refusal cases[] = {
       {"%0 = input(shape=[4])\n%1 = parameter(name=\"w\", shape=[3,5])\n%2 = linear_grad_x(%0, %1)\n",
@@ -63,7 +63,7 @@ TEST(StepOperators, RejectMismatchedShapes) {
       {"%0 = parameter(name=\"a\", shape=[4])\n%1 = parameter(name=\"b\", shape=[3])\n%2 = sgd_update(%0, %1, %0)\n",
        "the gradient (input 1) must be [4], but it is [3]"},
       {"%0 = parameter(name=\"a\", shape=[4])\n%1 = sgd_update(%0, %0, %0, %0)\n",
-       "wants 3 tensors for each parameter"},
+       "needs 3 tensors for each parameter"},
       {"%0 = parameter(name=\"a\", shape=[4])\n%1 = parameter(name=\"b\", shape=[3])\n"
        "%2 = adam_update(%0, %0, %0, %1)\n",
        "the slot (input 3) must be [4], but it is [3]"},

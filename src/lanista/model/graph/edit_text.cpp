@@ -1,8 +1,8 @@
 #include <string>
 #include <type_traits>
 
-#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/editor.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/graph/text_reader.h"
 
@@ -67,13 +67,12 @@ Result<Edit> parse_edit(std::string_view text) {
   reader.skip_space();
   const std::size_t begin = reader.position();
   LANISTA_ASSIGN(const std::string verb, reader.word("put, remove, input or attr"));
-  Result<Edit> edit =
-      verb == "put"      ? read_put(reader)
-      : verb == "remove" ? read_remove(reader)
-      : verb == "input"  ? read_input(reader)
-      : verb == "attr"
-          ? read_attr(reader)
-          : reader.error_at(begin, "unknown edit " + in_quotes(verb.substr(0, 64)) + "; known: put, remove, input, attr");
+  Result<Edit> edit = verb == "put"      ? read_put(reader)
+                      : verb == "remove" ? read_remove(reader)
+                      : verb == "input"  ? read_input(reader)
+                      : verb == "attr"   ? read_attr(reader)
+                                         : reader.error_at(begin, "unknown edit " + in_quotes(verb.substr(0, 64)) +
+                                                                      "; known: put, remove, input, attr");
   if (edit) LANISTA_TRY(reader.expect_end());
   return edit;
 }

@@ -4,8 +4,8 @@
 
 #include "lanista/base/check.h"
 #include "lanista/model/graph/size_limits.h"
-#include "support/model/graph/test_support.h"
 #include "lanista/model/graph/text.h"
+#include "support/model/graph/test_support.h"
 
 namespace lanista::graph {
 namespace {

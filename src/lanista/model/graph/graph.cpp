@@ -5,8 +5,8 @@
 #include <queue>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/lower_bound_by_id.h"
+#include "lanista/model/graph/size_limits.h"
 
 namespace lanista::graph {
 namespace {

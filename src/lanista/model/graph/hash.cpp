@@ -9,9 +9,9 @@
 
 // The graph hash has two parts. The Merkle hash of a node covers its operator, its attributes and, through its inputs,
 // all nodes before it. It is equal for one shared layer, add(a, a), and for two equal layers, add(a, b), which are
-// different models. So if two nodes have equal Merkle hashes, every node gets a canonical number, and the numbered graph
-// is hashed too. The numbers come from colour refinement (Weisfeiler and Leman): one of the alike nodes is marked, and
-// colours are refined again.
+// different models. So if two nodes have equal Merkle hashes, every node gets a canonical number, and the numbered
+// graph is hashed too. The numbers come from colour refinement (Weisfeiler and Leman): one of the alike nodes is
+// marked, and colours are refined again.
 
 namespace lanista::graph {
 namespace {

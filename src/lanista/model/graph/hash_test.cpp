@@ -2,8 +2,8 @@
 
 #include "lanista/base/check.h"
 #include "lanista/model/graph/infer.h"
-#include "support/model/graph/test_support.h"
 #include "lanista/model/graph/text.h"
+#include "support/model/graph/test_support.h"
 
 namespace lanista::graph {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/lower_bound_by_id.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista::graph {
@@ -23,7 +23,7 @@ std::string list_text(std::span<const ValueType> types) {
   return out;
 }
 
-/// The node with the shapes of its inputs in front of what a rule says about it.
+/// Puts the node and the shapes of its inputs before the message of a rule.
 Error rule_error(const Node& node, std::span<const ValueType> inputs, Error error) {
   error.message = name_of(node) + "(" + list_text(inputs) + "): " + error.message;
   return error;
@@ -47,17 +47,17 @@ Result<void> check_outputs(const Node& node, std::span<const ValueType> inputs, 
   return {};
 }
 
-/// Parameters that a step graph hands over as inputs must be those that the operator has.
+/// Checks the inputs of a step node after its data inputs against the parameters of its operator.
 Result<void> check_param_inputs(const Node& node, const OpArgs& args, std::span<const ValueType> given) {
   if (given.empty()) return {};
   const std::vector<ParamSpec> params = args.def.params(args);
   if (params.size() != given.size()) {
-    return refuse(node, "has " + std::to_string(given.size()) + " inputs behind its data, wants its " +
+    return refuse(node, "has " + std::to_string(given.size()) + " inputs after its data inputs, needs its " +
                             std::to_string(params.size()) + " parameters");
   }
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (params[i].shape == given[i].shape) continue;
-    return refuse(node, "parameter " + params[i].name + " comes as " + given[i].shape.text() + ", wants " +
+    return refuse(node, "parameter " + params[i].name + " has shape " + given[i].shape.text() + ", needs " +
                             params[i].shape.text());
   }
   return {};
@@ -91,11 +91,11 @@ Result<void> infer_node(const Graph& graph, const Node& node, const OpDef& def, 
   return {};
 }
 
-/// A graph with the definitions of its operators, and its nodes in dependency order.
+/// A graph with the definitions of its operators and the dependency order.
 struct InferenceWalk {
   const Graph& graph;
-  std::vector<const OpDef*> defs;  ///< by place in graph.nodes()
-  std::vector<std::size_t> order;  ///< places
+  std::vector<const OpDef*> defs;  ///< by index in graph.nodes()
+  std::vector<std::size_t> order;  ///< indices in graph.nodes()
 
   const Node& node(std::size_t place) const { return *graph.nodes()[place]; }
 };
@@ -103,17 +103,18 @@ struct InferenceWalk {
 Error cycle_error(const InferenceWalk& walk) {
   std::vector<bool> on_cycle(walk.graph.size(), true);
   for (const std::size_t place : walk.order) on_cycle[place] = false;
-  // Walking upstream inside the rest must come back; the first node seen twice is on a cycle, not just behind one.
+  // A walk upstream among the remaining nodes never ends, so the first node that it visits twice is on a cycle.
   auto at = static_cast<std::size_t>(std::find(on_cycle.begin(), on_cycle.end(), true) - on_cycle.begin());
   for (std::size_t steps = 0; steps < walk.graph.size(); ++steps) {
     const auto& inputs = walk.node(at).inputs;
-    at = walk.graph.index_of(
-        std::find_if(inputs.begin(), inputs.end(), [&](Port p) { return on_cycle[walk.graph.index_of(p.node)]; })->node);
+    at = walk.graph.index_of(std::find_if(inputs.begin(), inputs.end(), [&](Port p) {
+                               return on_cycle[walk.graph.index_of(p.node)];
+                             })->node);
   }
   return refuse(walk.node(at), "depends on its own result");
 }
 
-/// Errors: operators, attributes, arity, inputs that name no node, cycles.
+/// Checks operators, attributes, input counts, existence of inputs, and cycles.
 Result<InferenceWalk> walk_of(const Graph& graph, const OpTable& ops) {
   InferenceWalk walk{graph, {}, {}};
   walk.defs.reserve(graph.size());
@@ -146,13 +147,14 @@ Result<void> check_model_nodes(const InferenceWalk& walk) {
   for (std::size_t place = 0; place < walk.graph.size(); ++place) {
     const Node& node = walk.node(place);
     const OpDef& def = *walk.defs[place];
-    // A model that verifies can be written and read again, so the limits of the text form are checked here too.
+    // A verified model has a text form, so its limits are checked here too.
     if (node.inputs.size() > kMaxTextInputs) return refuse(node, "has more than 64 inputs");
     if (node.label.size() > kMaxStringLength) return refuse(node, "has a label of more than 4096 bytes");
-    if (def.level != OpLevel::kModel) return refuse(node, "belongs to training steps and may not stand in a model");
+    if (def.level != OpLevel::kModel)
+      return refuse(node, "is an operator of training steps, which a model must not have");
     if (num_data_inputs(node, def) != node.inputs.size()) {
       return refuse(node,
-                    "has " + std::to_string(node.inputs.size()) + " inputs, wants " + std::to_string(def.min_inputs));
+                    "has " + std::to_string(node.inputs.size()) + " inputs, needs " + std::to_string(def.min_inputs));
     }
   }
   return {};

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/check.h"
-#include "support/model/graph/test_support.h"
 #include "lanista/model/graph/text.h"
+#include "support/model/graph/test_support.h"
 
 namespace lanista::graph {
 namespace {
@@ -41,9 +41,9 @@ TEST(Verify, NamesUnknownOperators) {
 }
 
 TEST(Verify, RefusesOperatorsOfSteps) {
-  EXPECT_EQ(
-      refusal("%0 = input(shape=[4])\n%1 = relu_grad(%0, %0)\n%2 = output(%1)\n"),
-      (Error{Code::kInvalidArgument, "%1 relu_grad: belongs to training steps and may not stand in a model", ""}));
+  EXPECT_EQ(refusal("%0 = input(shape=[4])\n%1 = relu_grad(%0, %0)\n%2 = output(%1)\n"),
+            (Error{Code::kInvalidArgument,
+                   "%1 relu_grad: is an operator of training steps, which a model must not have", ""}));
 }
 
 TEST(Verify, RefusesDanglingInputs) {
@@ -100,7 +100,7 @@ TEST(Verify, NamesNodeAndShapesThatDoNotFit) {
 
 TEST(Verify, RefusesParametersAsInputsOfAModel) {
   EXPECT_EQ(refusal("%0 = input(shape=[4])\n%1 = linear(%0, %0, %0, out=3)\n%2 = output(%1)\n").message,
-            "%1 linear: has 3 inputs, wants 1");
+            "%1 linear: has 3 inputs, needs 1");
 }
 
 TEST(Verify, RejectsModelsWithoutTextForm) {
@@ -136,8 +136,9 @@ TEST(InferShapes, AcceptsStepGraphsWithParameterInputs) {
     EXPECT_FALSE(inferred.ok());
     return inferred.ok() ? "" : inferred.error().message;
   };
-  EXPECT_EQ(refused("%3 = linear(%0, %1, out=3)\n"), "%3 linear: has 1 inputs behind its data, wants its 2 parameters");
-  EXPECT_EQ(refused("%3 = linear(%0, %2, %1, out=3)\n"), "%3 linear: parameter weight comes as [3], wants [3, 4]");
+  EXPECT_EQ(refused("%3 = linear(%0, %1, out=3)\n"),
+            "%3 linear: has 1 inputs after its data inputs, needs its 2 parameters");
+  EXPECT_EQ(refused("%3 = linear(%0, %2, %1, out=3)\n"), "%3 linear: parameter weight has shape [3], needs [3, 4]");
 }
 
 TEST(InferShapes, RefusesRulesThatGiveEmptyValues) {
@@ -171,7 +172,7 @@ TEST(ModelCost, AddsFlopsBytesAndParameters) {
   ASSERT_TRUE(cost.ok());
   EXPECT_EQ(cost->parameters, 4 * 8 + 8 + 8 * 3 + 3);
   EXPECT_EQ(cost->forward.flops, 2.0 * (4 * 8 + 8 * 3));
-  // input writes 4 floats, relu reads and writes 8, output 3; linear's own rule says 0 here.
+  // input writes 4 floats, relu reads and writes 8, output 3; the cost rule of linear gives 0 here.
   EXPECT_EQ(cost->forward.bytes, 4.0 * (4 + 16 + 6));
 }
 

@@ -8,8 +8,8 @@
 
 #include "lanista/model/graph/editor.h"
 #include "lanista/model/graph/infer.h"
-#include "support/model/graph/test_support.h"
 #include "lanista/model/graph/text.h"
+#include "support/model/graph/test_support.h"
 
 namespace lanista::graph {
 namespace {

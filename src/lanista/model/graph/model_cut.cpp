@@ -7,33 +7,33 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph {
 namespace {
 
 std::string node_name(const Node& node) { return port_text({node.id, 0}) + " " + node.op; }
 
-// A model's nodes in dependency order, with what decides about them.
+// The nodes of a model in dependency order, with the data for the cut.
 struct NodeOrder {
   struct CutPoint {
     const Node* node = nullptr;
-    bool frozen = false;                     // listed, and it matters: the node has state or draws
-    bool trained = false;                    // has state or draws, and is not listed
-    std::optional<std::size_t> behind = {};  // a trained node above it, or itself
-    std::size_t last_use = 0;                // the last place that reads it
-    std::optional<std::uint32_t> slot = {};  // of the output that is read
-    bool several = false;                    // outputs are read
+    bool frozen = false;                     // listed, and has state or random masks
+    bool trained = false;                    // has state or random masks, and is not listed
+    std::optional<std::size_t> behind = {};  // a trained node before it, or itself
+    std::size_t last_use = 0;                // index of the last node that reads it
+    std::optional<std::uint32_t> slot = {};  // output that is read
+    bool several = false;                    // several outputs are read
   };
   std::vector<CutPoint> places;
-  std::vector<std::size_t> number;  // of each node, by place in graph.nodes()
+  std::vector<std::size_t> number;  // number of each node, by index in graph.nodes()
 
   bool is_cut_allowed(std::size_t i) const { return !places[i].behind.has_value(); }
 };
 
 NodeOrder order_of(const Graph& model, const std::set<NodeId>& frozen, const std::set<NodeId>& with_state,
-               const OpTable& ops) {
+                   const OpTable& ops) {
   NodeOrder order{.places = {}, .number = std::vector<std::size_t>(model.size())};
   for (const std::size_t place : model.dependency_order()) {
     const Node& node = *model.nodes()[place];
@@ -55,8 +55,8 @@ NodeOrder order_of(const Graph& model, const std::set<NodeId>& frozen, const std
   return order;
 }
 
-// The last place behind which everything hangs on one real value, with nothing trained up to it. A value lies on every
-// path from input to output where no connection leads past it.
+// Returns the last node with a real value on which all later nodes depend, with no trained node before it. A value is
+// on every path from input to output if no edge leads past it.
 std::optional<std::pair<std::size_t, Port>> last_cut(const NodeOrder& order, const Types& types) {
   std::optional<std::pair<std::size_t, Port>> found;
   std::size_t reach = 0;
@@ -77,8 +77,8 @@ Error cannot_cut(const Graph& model, const NodeOrder& order, std::size_t at) {
   const NodeOrder::CutPoint& place = order.places[at];
   if (place.behind) {
     return {Code::kUnimplemented,
-            node_name(*place.node) + " is frozen, but stands behind " + node_name(*order.places[*place.behind].node) +
-                ", which is not; only what stands in front of all training can be frozen",
+            node_name(*place.node) + " is frozen, but follows " + node_name(*order.places[*place.behind].node) +
+                ", which is not; frozen nodes must precede all trained nodes",
             ""};
   }
   std::set<std::size_t> crossing;
@@ -91,8 +91,8 @@ Error cannot_cut(const Graph& model, const NodeOrder& order, std::size_t at) {
   std::string values;
   for (const std::size_t from : crossing) values += (values.empty() ? "" : ", ") + node_name(*order.places[from].node);
   return {Code::kUnimplemented,
-          "behind frozen " + node_name(*place.node) + " what is trained reads several values (" + values +
-              "); a frozen part must hand on one value of real numbers",
+          "after frozen " + node_name(*place.node) + " the trained nodes read several values (" + values +
+              "); a frozen part must give one value of real numbers",
           ""};
 }
 
@@ -138,7 +138,7 @@ Result<Cut> cut_behind_frozen(const Graph& model, const std::set<NodeId>& frozen
     if (order.places[i].frozen) return cannot_cut(model, order, i);
   }
   if (!cut || cut->first == 0) {
-    return Error{Code::kNotApplicable, "nothing but the input stands in front of what is trained", ""};
+    return Error{Code::kNotApplicable, "only the input precedes the trained nodes", ""};
   }
   const auto& [last, value] = *cut;
   const ValueType& type = types.at(value);

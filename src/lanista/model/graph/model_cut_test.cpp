@@ -62,13 +62,13 @@ TEST(Cut, KeepsIdsOfHead) {
 }
 
 TEST(Cut, StopsBeforeTrainedOrRandomNode) {
-  EXPECT_EQ(cut(kModel, ids({1, 2, 5}))->value.shape.text(), "[N, 16]");     // dropout draws
-  EXPECT_EQ(cut(kModel, ids({1, 2, 5, 6}))->value.shape.text(), "[N, 16]");  // and does not where it is frozen
+  EXPECT_EQ(cut(kModel, ids({1, 2, 5}))->value.shape.text(), "[N, 16]");     // dropout is random
+  EXPECT_EQ(cut(kModel, ids({1, 2, 5, 6}))->value.shape.text(), "[N, 16]");  // frozen dropout is not
   EXPECT_EQ(cut(kModel, ids({1, 2, 5, 6}))->prefix.size(), 8U);
   EXPECT_EQ(cut(kModel, ids({1}))->prefix.size(), 3U);  // statistics are renewed
 }
 
-// Nodes without parameters go to the side where one value is enough.
+// Nodes without parameters are on the side that needs one value only.
 TEST(Cut, PassesOneValue) {
   const std::string model =
       "%0 = input(shape=[1,8,8])\n"
@@ -101,14 +101,14 @@ TEST(Cut, ReportsSeveralCrossingValues) {
       "%4 = add(%2, %3)\n"
       "%5 = output(%4)\n";
   expect_refused(cut(residual, ids({1, 2})), Code::kUnimplemented,
-                 "behind frozen %1 linear what is trained reads several values (%1 linear, %2 linear)");
+                 "after frozen %1 linear the trained nodes read several values (%1 linear, %2 linear)");
 }
 
 TEST(Cut, RejectsModelsThatCannotBeCut) {
   expect_refused(cut(kModel, ids({7})), Code::kUnimplemented,
-                 "%7 linear is frozen, but stands behind %1 conv2d, which is not");
+                 "%7 linear is frozen, but follows %1 conv2d, which is not");
   expect_refused(cut(kModel, ids({1, 2, 5, 7})), Code::kInvalidArgument, "nothing to train");
-  expect_refused(cut(kModel, {}), Code::kNotApplicable, "nothing but the input");
+  expect_refused(cut(kModel, {}), Code::kNotApplicable, "only the input");
   expect_refused(cut(kModel, ids({77})), Code::kNotFound, "frozen node %77 does not exist");
 }
 

@@ -58,7 +58,7 @@ std::string kind_text(const AttrSpec& spec) {
 
 bool fits(const AttrSpec& spec, const AttrValue& value) {
   const auto in_range = [&](std::int64_t v) { return v >= spec.min && v <= kMaxAttrInteger; };
-  // "p=0" is what people write for 0.0.
+  // Users write "p=0" for 0.0.
   if (std::holds_alternative<double>(spec.default_value)) {
     const double* real = std::get_if<double>(&value);
     return real != nullptr ? std::isfinite(*real) : std::holds_alternative<std::int64_t>(value);
@@ -172,7 +172,7 @@ Result<void> check_node(const Node& node, const OpDef* def, const OpTable& ops) 
   const std::size_t data = num_data_inputs(node, *def);
   const bool too_many = def->max_inputs >= 0 && data > static_cast<std::size_t>(def->max_inputs);
   if (data < static_cast<std::size_t>(def->min_inputs) || too_many) {
-    return refuse("has " + std::to_string(data) + " inputs, wants " + arity_text(*def));
+    return refuse("has " + std::to_string(data) + " inputs, needs " + arity_text(*def));
   }
   for (const auto& [name, value] : node.attrs) {
     const AttrSpec* spec = find_spec(*def, name);

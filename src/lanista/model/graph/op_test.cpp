@@ -110,9 +110,9 @@ TEST(CheckNode, RefusesWrongTypesAndValues) {
 TEST(CheckNode, RefusesWrongNumbersOfInputs) {
   const Port x{NodeId{0}, 0};
   EXPECT_EQ(refusal(Node{NodeId{3}, "relu", {}, {}, {}}),
-            (Error{Code::kInvalidArgument, "%3 relu: has 0 inputs, wants 1", ""}));
-  EXPECT_EQ(refusal(Node{NodeId{3}, "mul", {}, {x, x, x}, {}}).message, "%3 mul: has 3 inputs, wants 2");
-  EXPECT_EQ(refusal(Node{NodeId{3}, "add", {}, {x}, {}}).message, "%3 add: has 1 inputs, wants at least 2");
+            (Error{Code::kInvalidArgument, "%3 relu: has 0 inputs, needs 1", ""}));
+  EXPECT_EQ(refusal(Node{NodeId{3}, "mul", {}, {x, x, x}, {}}).message, "%3 mul: has 3 inputs, needs 2");
+  EXPECT_EQ(refusal(Node{NodeId{3}, "add", {}, {x}, {}}).message, "%3 add: has 1 inputs, needs at least 2");
 }
 
 TEST(OpArgs, GivesAttributesOrDefaultsAndRefusesOtherTypes) {

@@ -20,7 +20,7 @@ Types checked_types(const OpDef& own, const OpArgs& args) {
   return ops::shape_error("an opaque operator gives one value of real numbers with a batch dimension");
 }
 
-// One node of the backward kernel; its outputs are handed out to whoever wants one.
+// Emits one node for the backward kernel and sets its outputs as gradients.
 void gradient(GradientContext& step) {
   const OpArgs args = step.args();
   const std::vector<ParamSpec> params = params_of(args.def, args);
@@ -61,7 +61,7 @@ OpDef backward_of(const OpDef& own) {
     const std::vector<ParamSpec> params = params_of(own, forward);
     const std::size_t wanted = forward.inputs.size() + params.size() + 1;
     if (args.inputs.size() != wanted) {
-      return ops::shape_error("wants its " + std::to_string(params.size()) + " parameters and dy behind the inputs");
+      return ops::shape_error("needs its " + std::to_string(params.size()) + " parameters and dy after the inputs");
     }
     std::vector<ValueType> types(forward.inputs.begin(), forward.inputs.end());
     for (std::size_t i = 0; i < params.size(); ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNextId = "next_id";
 
-/// The next line without its end; shortens `rest`.
+/// Returns the next line without its end, and removes it from `rest`.
 std::string_view take_line(std::string_view& rest) {
   const std::size_t end = rest.find('\n');
   const std::string_view line = rest.substr(0, end);
@@ -62,7 +62,8 @@ std::string to_text(const Graph& graph) {
     out += std::string(kNextId) + " " + std::to_string(graph.next_id().value) + "\n";
   }
   std::vector<NodeId> order = graph.topo();
-  if (order.size() < graph.size()) order = graph.ids();  // with a cycle there is no order; still lose nothing
+  if (order.size() < graph.size())
+    order = graph.ids();  // a graph with a cycle has no order, but all its nodes are written
   for (const NodeId id : order) out += node_text(graph.node(id)) + "\n";
   return out;
 }
@@ -88,12 +89,12 @@ Result<Graph> parse(std::string_view text) {
     const auto [earlier, is_new] = line_of.emplace(node.id, number);
     if (!is_new) {
       return reader.error_at(
-          begin, "node " + port_text({node.id, 0}) + " stands already on line " + std::to_string(earlier->second));
+          begin, "node " + port_text({node.id, 0}) + " is already on line " + std::to_string(earlier->second));
     }
     nodes.push_back(std::move(node));
   }
 
-  // In order of id every node is appended; in the order of the file the builder would move half of the graph each time.
+  // In order of id every node is appended. In another order the builder would move half of the graph each time.
   std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.id < b.id; });
   GraphBuilder builder;
   for (Node& node : nodes) builder.put(std::move(node));

@@ -1,6 +1,6 @@
 #include "lanista/model/graph/text_reader.h"
 
-// With sanitizers on, g++ 12 believes that moving a variant reads alternatives that it does not hold.
+// With sanitizers, g++ 12 warns that moving a variant reads alternatives that it does not have.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -125,7 +125,7 @@ Result<std::string> LineReader::string() {
       } else if (c == 'x') {
         const int high = at_ + 1 < line_.size() ? hex_value(line_[at_ + 1]) : -1;
         const int low = at_ + 2 < line_.size() ? hex_value(line_[at_ + 2]) : -1;
-        if (high < 0 || low < 0) return error_at(escape, "\\x wants two hexadecimal digits");
+        if (high < 0 || low < 0) return error_at(escape, "\\x needs two hexadecimal digits");
         c = static_cast<char>(high * 16 + low);
         at_ += 2;
       } else if (c != '"' && c != '\\') {
@@ -190,7 +190,7 @@ Result<AttrValue> LineReader::value() {
   const std::string_view found = peek_word();
   if (found.empty()) return number();
   if (found != "true" && found != "false") {
-    return error("unknown value " + in_quotes(found.substr(0, 64)) + "; strings stand in quotes");
+    return error("unknown value " + in_quotes(found.substr(0, 64)) + "; strings must be in quotes");
   }
   at_ += found.size();
   return AttrValue(found == "true");
@@ -200,7 +200,7 @@ Result<void> LineReader::argument(Node& node) {
   skip_space();
   const std::size_t begin = at_;
   if (peek() == '%') {
-    if (!node.attrs.empty()) return error("inputs stand before attributes");
+    if (!node.attrs.empty()) return error("inputs must be before attributes");
     if (node.inputs.size() == kMaxTextInputs) return error("a node has at most 64 inputs");
     LANISTA_ASSIGN(const Port source, port());
     node.inputs.push_back(source);

@@ -92,12 +92,12 @@ TEST(Parse, ReportsErrorWithLineAndColumn) {
   expect("%0 = relu", "1:10", "expected \"(\", found the end of the line");
   expect("%0 = relu(%1", "1:13", "expected \")\", found the end of the line");
   expect("%0 = relu(%1,)", "1:14", "expected an input or an attribute, found \")\"");
-  expect("%0 = relu(a=1, %1)", "1:16", "inputs stand before attributes");
+  expect("%0 = relu(a=1, %1)", "1:16", "inputs must be before attributes");
   expect("%0 = relu(a=1, a=2)", "1:16", "attribute a is given twice");
   expect("%0 = relu(a)", "1:12", "expected \"=\", found \")\"");
   expect("%0 = relu(a=)", "1:13", "expected a value, found \")\"");
-  expect("%0 = relu(a=yes)", "1:13", "unknown value \"yes\"; strings stand in quotes");
-  expect("%0 = relu(a=nan)", "1:13", "unknown value \"nan\"; strings stand in quotes");
+  expect("%0 = relu(a=yes)", "1:13", "unknown value \"yes\"; strings must be in quotes");
+  expect("%0 = relu(a=nan)", "1:13", "unknown value \"nan\"; strings must be in quotes");
   expect("%0 = relu(a=-)", "1:13", "expected a value, found \"-\"");
   expect("%0 = relu(a=1.2.3)", "1:13", "\"1.2.3\" is not a number");
   expect("%0 = relu(a=1e999)", "1:13", "\"1e999\" is not a number");
@@ -107,9 +107,9 @@ TEST(Parse, ReportsErrorWithLineAndColumn) {
   expect("%0 = relu(a=\"x)", "1:13", "the string has no closing quote");
   expect("%0 = relu() \"caf\\xe9\"", "1:13", "the string is not UTF-8");
   expect("%0 = relu(a=\"\\q\")", "1:14", "unknown escape; known: \\\" \\\\ \\n \\t \\xHH");
-  expect("%0 = relu(a=\"\\x1\")", "1:14", "\\x wants two hexadecimal digits");
+  expect("%0 = relu(a=\"\\x1\")", "1:14", "\\x needs two hexadecimal digits");
   expect("%0 = relu() label", "1:13", "expected the end of the line, found \"l\"");
-  expect("%0 = relu()\n\n%0 = gelu()\n", "3:1", "node %0 stands already on line 1");
+  expect("%0 = relu()\n\n%0 = gelu()\n", "3:1", "node %0 is already on line 1");
   expect("%2147483647 = relu()", "1:2", "a node number is larger than 2147483646");
   expect("%99999999999999999999 = relu()", "1:2", "a node number is larger than 2147483646");
   expect("next_id x", "1:9", "expected a node number, found \"x\"");

@@ -13,10 +13,10 @@ using List = std::vector<std::int64_t>;
 
 namespace {
 
-/// A chain of one-input nodes, with ways around parts of it.
+/// A chain of nodes with one input, with skip connections.
 class Chain {
  public:
-  /// Begins with an embedding of `dim` features where the input is tokens.
+  /// Starts with an embedding of `dim` features if the input is tokens.
   Chain(const List& input, std::int64_t vocab, std::int64_t dim) {
     Attrs attrs{{"shape", input}};
     if (vocab > 0) attrs.set("dtype", std::string("index"));
@@ -52,14 +52,14 @@ graph::Graph small_mlp(const List& input, std::int64_t outputs, std::int64_t voc
 
 constexpr std::int64_t kFewestValues = 4, kNarrowest = 2, kWidest = 16;
 
-/// The least whole number whose square is not below.
+/// The smallest width with a square of at least `values`, in bounds.
 std::int64_t embedding_width(std::int64_t values) {
   std::int64_t width = kNarrowest;
   while (width < kWidest && width * width < values) ++width;
   return width;
 }
 
-// A row has one value at most: a linear layer without bias looks its weights up, and gives zeros where it has none.
+// A row has at most one value of a category, so a linear layer without bias is a lookup of its weights.
 graph::Graph embedding_mlp(std::int64_t features, std::int64_t outputs,
                            const std::vector<BaseRequirements::Category>& categories) {
   GraphBuilder builder;
@@ -90,7 +90,7 @@ graph::Graph small_cnn(const List& input, std::int64_t outputs) {
   Chain chain(input, 0, 0);
   int stage = 0;
   for (const std::int64_t channels : {16, 32}) {
-    // 3x3 convolutions and 2x2 pools are the operators' defaults.
+    // The defaults of the operators are 3x3 convolutions and 2x2 pools.
     chain.then("conv2d", {{"out", channels}, {"padding", List{1}}}, "stage" + std::to_string(++stage));
     chain.then("relu").then("max_pool2d");
   }
@@ -98,7 +98,7 @@ graph::Graph small_cnn(const List& input, std::int64_t outputs) {
   return std::move(chain).finish(outputs);
 }
 
-// Two blocks of attention and a small network, each normalised in front and added to what it read (Xiong et al., 2020,
+// Two blocks of attention and an MLP, each with a norm before it and a skip connection (Xiong et al., 2020,
 // "On Layer Normalization in the Transformer Architecture").
 graph::Graph small_transformer(const List& input, std::int64_t outputs, std::int64_t vocab, bool everywhere) {
   constexpr std::int64_t kFeatures = 32, kHeads = 4, kHidden = 128;
@@ -145,26 +145,26 @@ Result<BaseModel> builtin_base(std::string_view name, const BaseRequirements& wa
   if (outputs < 1) return invalid("the model needs at least one output, not " + std::to_string(outputs));
 
   const std::string shown = graph::Shape{dims}.text();
-  if (vocab > 0 && dims.size() != 1) return invalid("wants tokens [T], the data is " + shown);
+  if (vocab > 0 && dims.size() != 1) return invalid("needs tokens [T], but the data are " + shown);
   if (positions > 0 && (name != "small-transformer" || dims != List{positions})) {
-    return invalid("gives one answer a sample; the data asks for one at each of " + std::to_string(positions) +
+    return invalid("gives one output a sample; the data need one at each of " + std::to_string(positions) +
                    " positions of a text (task=next_token), as small-transformer gives");
   }
   if (name == "small-mlp") return BaseModel{std::string(name), small_mlp(dims, outputs, vocab)};
   if (name == "embedding-mlp") {
     const auto has_many = [](const BaseRequirements::Category& each) { return each.size >= kFewestValues; };
     if (dims.size() != 1 || std::none_of(categories.begin(), categories.end(), has_many)) {
-      return invalid("wants a table with a category of " + std::to_string(kFewestValues) +
-                     " values or more, the data is " + shown);
+      return invalid("needs a table with a category of " + std::to_string(kFewestValues) +
+                     " values or more, but the data are " + shown);
     }
     return BaseModel{std::string(name), embedding_mlp(dims[0], outputs, categories)};
   }
   if (name == "small-transformer") {
-    if (vocab == 0) return invalid("wants tokens, the data is real numbers " + shown);
+    if (vocab == 0) return invalid("needs tokens, but the data are real numbers " + shown);
     return BaseModel{std::string(name), small_transformer(dims, outputs, vocab, positions > 0)};
   }
-  if (dims.size() != 3) return invalid("wants images [C, H, W], the data is " + shown);
-  if (dims[1] < 4 || dims[2] < 4) return invalid("wants images of at least 4x4, the data is " + shown);
+  if (dims.size() != 3) return invalid("needs images [C, H, W], but the data are " + shown);
+  if (dims[1] < 4 || dims[2] < 4) return invalid("needs images of at least 4x4, but the data are " + shown);
   return BaseModel{std::string(name), small_cnn(dims, outputs)};
 }
 

@@ -1,4 +1,4 @@
-// What every mutator promises, asked of all that are registered: a new one is tested by being in builtin_mutators().
+// The conformance suite of mutators. It tests every mutator of builtin_mutators().
 #include <algorithm>
 #include <optional>
 
@@ -26,7 +26,7 @@ ModelSpace space_of(std::vector<BaseModel> bases, std::vector<std::shared_ptr<co
   return *std::move(space);
 }
 
-/// One step forward and everything that must hold of it; nullopt if the draw does not apply.
+/// One mutation with all checks of its result; nullopt if it does not apply.
 std::optional<Candidate> checked_step(const ModelSpace& space, const Candidate& parent, const Rng& rng) {
   space::RandomChooser choose(rng);
   auto child = space.mutate(parent, choose);
@@ -73,7 +73,7 @@ void check_sequence(const ModelSpace& space, std::int64_t base, std::uint64_t se
   EXPECT_EQ(replayed.edits, now.edits);
 }
 
-/// The bases, and each of them after some mutations.
+/// The base models, and each of them after some mutations.
 std::vector<BaseModel> mutated_bases() {
   std::vector<std::shared_ptr<const Mutator>> mutators;
   for (const auto& plugin : builtin_mutators()) mutators.push_back(with_defaults(plugin));
@@ -98,7 +98,7 @@ TEST_P(EveryBase, SurvivesSequencesOfAllMutators) {
   int applied = 0;
   for (std::uint64_t seed = 0; seed < kSequences; ++seed) check_sequence(space, base, seed, &applied);
 
-  EXPECT_GT(applied, static_cast<int>(kSequences)) << "most draws should apply";
+  EXPECT_GT(applied, static_cast<int>(kSequences)) << "most attempts should apply";
 }
 
 INSTANTIATE_TEST_SUITE_P(Mutators, EveryBase, ::testing::Range<std::size_t>(0, 4), [](const auto& param) {
@@ -137,7 +137,7 @@ TEST_P(EveryMutator, HasANameAndAHelpAndLeavesItsBaseAlone) {
 
 TEST_P(EveryMutator, ReportsWhyMinimalModelHasNoSite) {
   const auto barest = testing::model("%0 = input(shape=[4])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
-  // Joins need repair here; without it nothing fits anywhere.
+  // Joins need repair here; without it no mutation fits.
   const RepairPolicy strict{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
   space::RandomChooser choose(Rng(1));
 
@@ -146,7 +146,7 @@ TEST_P(EveryMutator, ReportsWhyMinimalModelHasNoSite) {
   ASSERT_FALSE(edited.ok());
   EXPECT_EQ(edited.error().code, Code::kNotApplicable);
   EXPECT_TRUE(edited.error().message.starts_with(GetParam().name + ": ")) << edited.error().message;
-  EXPECT_TRUE(choose.trace().empty()) << "a decision was asked although there is none";
+  EXPECT_TRUE(choose.trace().empty()) << "the mutator asked for a decision without a site";
 }
 
 TEST_P(EveryMutator, KeepsTheOutputUnderEveryRepairPolicy) {
@@ -164,7 +164,8 @@ TEST_P(EveryMutator, KeepsTheOutputUnderEveryRepairPolicy) {
             EXPECT_EQ(output_type(edited->graph), output_type(base.graph));
           } else {
             EXPECT_EQ(edited.error().code, Code::kNotApplicable) << edited.error().message;
-            EXPECT_TRUE(choose.trace().empty()) << "a site was offered that is none: " << edited.error().message;
+            EXPECT_TRUE(choose.trace().empty())
+                << "the mutator offered a site that does not fit: " << edited.error().message;
           }
         }
       }

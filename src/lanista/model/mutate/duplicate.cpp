@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/site_change.h"
 #include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
+#include "lanista/model/mutate/site_change.h"
 
 namespace lanista::mutate {
 
@@ -43,11 +43,11 @@ class Duplicate final : public Mutator {
     }
     const graph::ValueType& end = view.type(match.nodes.back());
     return SiteChange{[&view, &repair, match] {
-                    graph::Editor editor(view.graph(), view.ops());
-                    duplicate(editor, match.nodes);
-                    return finish_mutation(std::move(editor), view, repair);
-                  },
-                  leads_to(view, end, layers, end)};
+                        graph::Editor editor(view.graph(), view.ops());
+                        duplicate(editor, match.nodes);
+                        return finish_mutation(std::move(editor), view, repair);
+                      },
+                      leads_to(view, end, layers, end)};
   }
 
   PatternOption match_;

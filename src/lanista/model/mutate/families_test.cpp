@@ -1,4 +1,4 @@
-// The families that users fill in: operator, input, insert, replace, duplicate.
+// The mutators that options define: operator, input, insert, replace, duplicate.
 #include "support/model/mutate/test_models.h"
 
 namespace lanista::mutate {
@@ -12,7 +12,7 @@ using testing::ScriptedChooser;
 
 const RepairPolicy kStrict{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
 
-/// The questions that a mutator asks when it takes the first of everything, or its error.
+/// The questions of a mutator when every answer is the first, or its error.
 std::string questions(const Mutator& mutator, const graph::Graph& base) {
   ScriptedChooser choose({0, 0, 0});
   const auto edited = testing::apply(mutator, base, choose);
@@ -72,7 +72,7 @@ TEST(OperatorFamily, ChangesTiedNodesTogether) {
 
 TEST(OperatorFamily, ReportsWhyNothingFits) {
   EXPECT_EQ(mutated(*mutator("operator", {{"match", "conv2d"}}), testing::model(kMlp), {}),
-            "not_applicable: operator: the model has no node that the pattern \"conv2d\" means");
+            "not_applicable: operator: the model has no node that matches the pattern \"conv2d\"");
   EXPECT_EQ(mutated(*mutator("operator", {{"match", "relu"}, {"set", {{"out", 3}}}}), testing::model(kMlp), {}),
             "not_applicable: operator: no site among 1: %2 relu: relu has no attribute out");
 }
@@ -144,7 +144,7 @@ TEST(InputFamily, RewiresAndAdds) {
 
 TEST(Families, RefuseBadOptions) {
   EXPECT_EQ(refused("operator", {{"match", "relu >> relu"}}),
-            "match: the pattern \"relu >> relu\" is a chain of 2, at most 1 can stand here");
+            "match: the pattern \"relu >> relu\" is a chain of 2, at most 1 are allowed");
   EXPECT_EQ(refused("operator", {{"set", {{"kernal", 3}}}}),
             "set: no operator has an attribute 'kernal'; did you mean 'kernel'?");
   EXPECT_EQ(refused("operator", {{"set", {{"kernel", nlohmann::json::array()}}}}),

@@ -39,7 +39,7 @@ class FunctionMutator final : public Mutator {
   EditModel edit_;
 };
 
-/// The places, those left out that share a node with an earlier one.
+/// Returns the matches that share no node with an earlier one.
 std::vector<Match> apart(std::vector<Match> matches) {
   std::set<graph::NodeId> taken;
   std::erase_if(matches, [&](const Match& match) {
@@ -63,29 +63,31 @@ MutatorBuilder MutatorBuilder::match(Pattern pattern) && {
 }
 
 std::shared_ptr<const Mutator> MutatorBuilder::each(EditMatch edit) && {
-  return make_function_mutator(name_,
-                    [pattern = pattern_, edit = std::move(edit)](const ModelView& view, graph::Editor& editor,
-                                                                 space::Chooser& choose) -> Result<void> {
-                      const auto matches = apart(pattern.find(view));
-                      if (matches.empty()) return not_applicable("the model has no place that the pattern means");
-                      for (const Match& match : matches) {
-                        // An edit may have taken nodes of a later place with it.
-                        const bool stands = std::all_of(match.nodes.begin(), match.nodes.end(),
-                                                        [&](graph::NodeId id) { return editor.graph().contains(id); });
-                        if (stands) LANISTA_TRY(edit(view, match, editor, choose));
-                      }
-                      return {};
-                    });
+  return make_function_mutator(
+      name_,
+      [pattern = pattern_, edit = std::move(edit)](const ModelView& view, graph::Editor& editor,
+                                                   space::Chooser& choose) -> Result<void> {
+        const auto matches = apart(pattern.find(view));
+        if (matches.empty()) return not_applicable("the model has no nodes that match the pattern");
+        for (const Match& match : matches) {
+          // An edit may have removed nodes of a later match.
+          const bool stands = std::all_of(match.nodes.begin(), match.nodes.end(),
+                                          [&](graph::NodeId id) { return editor.graph().contains(id); });
+          if (stands) LANISTA_TRY(edit(view, match, editor, choose));
+        }
+        return {};
+      });
 }
 
 std::shared_ptr<const Mutator> MutatorBuilder::any(EditMatch edit) && {
-  return make_function_mutator(name_,
-                    [pattern = pattern_, edit = std::move(edit)](const ModelView& view, graph::Editor& editor,
-                                                                 space::Chooser& choose) -> Result<void> {
-                      const auto matches = pattern.find(view);
-                      if (matches.empty()) return not_applicable("the model has no place that the pattern means");
-                      return edit(view, choose.one_of("site", matches), editor, choose);
-                    });
+  return make_function_mutator(
+      name_,
+      [pattern = pattern_, edit = std::move(edit)](const ModelView& view, graph::Editor& editor,
+                                                   space::Chooser& choose) -> Result<void> {
+        const auto matches = pattern.find(view);
+        if (matches.empty()) return not_applicable("the model has no nodes that match the pattern");
+        return edit(view, choose.one_of("site", matches), editor, choose);
+      });
 }
 
 }  // namespace lanista::mutate

@@ -5,50 +5,55 @@
 #include <string>
 
 #include "lanista/model/mutate/compound_edits.h"
+#include "lanista/model/mutate/model_view.h"
 #include "lanista/model/mutate/mutator.h"
 #include "lanista/model/mutate/pattern.h"
-#include "lanista/model/mutate/model_view.h"
 
-// Mutators of one's own, in a few lines:
+// Mutators from functions, for C++ programs that use lanista:
 //
-//   auto kernel = mutator("kernel")
-//                     .match(op("conv2d") && attr("kernel") > 1 && label("features.*"))
-//                     .each([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser& pick) -> Result<void> {
-//                       const auto k = pick.one_of("k", std::vector<std::int64_t>{3, 5, 7});
-//                       e.set(m.nodes[0], "kernel", std::vector{k});
-//                       e.set(m.nodes[0], "padding", std::vector{k / 2});
-//                       return {};
-//                     });
-//   auto deeper = mutator("deeper").match(op("conv2d") >> op("batch_norm") >> op("relu"))
-//                     .any([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser&) -> Result<void> {
-//                       duplicate(e, m.nodes);
-//                       return {};
-//                     });
+//     auto kernel = mutator("kernel")
+//                       .match(op("conv2d") && attr("kernel") > 1 && label("features.*"))
+//                       .each([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser& pick) ->
+//                       Result<void> {
+//                         const auto k = pick.one_of("k", std::vector<std::int64_t>{3, 5, 7});
+//                         e.set(m.nodes[0], "kernel", std::vector{k});
+//                         e.set(m.nodes[0], "padding", std::vector{k / 2});
+//                         return {};
+//                       });
+//     auto deeper = mutator("deeper").match(op("conv2d") >> op("batch_norm") >> op("relu"))
+//                       .any([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser&) -> Result<void> {
+//                         duplicate(e, m.nodes);
+//                         return {};
+//                       });
 //
-// A function may keep no state and draws every decision from its Chooser; joins are repaired, the result is verified.
+// A function keeps no state and asks its Chooser for every decision. Afterwards joins are repaired and the result is
+// verified.
 namespace lanista::mutate {
 
-/// Edits a model. Errors: kNotApplicable with the reason, if there is nothing to do.
+/// A function that edits a model. Errors: kNotApplicable with the reason if it finds nothing to change.
 using EditModel = std::function<Result<void>(const ModelView&, graph::Editor&, space::Chooser&)>;
-/// Edits a place that a pattern has found.
+/// A function that edits a model at one match of a pattern. Errors as for `EditModel`.
 using EditMatch = std::function<Result<void>(const ModelView&, const Match&, graph::Editor&, space::Chooser&)>;
 
-/// A mutator that is one function.
+/// Makes a mutator from one function. `name` is stored with every trial.
 std::shared_ptr<const Mutator> make_function_mutator(std::string name, EditModel edit);
 
+/// Builds a mutator from a pattern and a function.
 class MutatorBuilder {
  public:
   explicit MutatorBuilder(std::string name) : name_(std::move(name)) {}
+  /// Sets the pattern. Without it, every node matches.
   MutatorBuilder match(Pattern pattern) &&;
-  /// At all places, in order of id; of places that overlap the first.
+  /// Makes a mutator that edits every match, in order of id. Of overlapping matches it edits the first.
   std::shared_ptr<const Mutator> each(EditMatch edit) &&;
-  /// At one place, which is drawn ("site").
+  /// Makes a mutator that edits one match. The chooser selects it under the label "site".
   std::shared_ptr<const Mutator> any(EditMatch edit) &&;
 
  private:
   std::string name_;
   Pattern pattern_;
 };
+/// Starts to build a mutator with this name.
 inline MutatorBuilder mutator(std::string name) { return MutatorBuilder(std::move(name)); }
 
 }  // namespace lanista::mutate

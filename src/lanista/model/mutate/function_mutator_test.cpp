@@ -17,12 +17,13 @@ const char* const kTied =
     "%4 = add(%2, %3, %1)\n"
     "%5 = output(%4)\n";
 
-/// The tied model after `edit`, or the message.
+/// The text of the tied model after `edit`, or the error message.
 template <class Edit>
 std::string after(Edit edit) {
-  const auto mutator = make_function_mutator(
-      "mine",
-      [&](const ModelView& view, graph::Editor& editor, space::Chooser&) -> Result<void> { return edit(view, editor); });
+  const auto mutator =
+      make_function_mutator("mine", [&](const ModelView& view, graph::Editor& editor, space::Chooser&) -> Result<void> {
+        return edit(view, editor);
+      });
   return mutated(*mutator, testing::model(kTied), {});
 }
 
@@ -57,7 +58,7 @@ TEST(FunctionMutator, NamesMutatorInError) {
           .any([](const ModelView&, const Match&, graph::Editor&, space::Chooser&) -> Result<void> { return {}; });
 
   EXPECT_EQ(mutated(*deeper, testing::model(kTied), {}),
-            "not_applicable: deeper: the model has no place that the pattern means");
+            "not_applicable: deeper: the model has no nodes that match the pattern");
   EXPECT_EQ(after([](const ModelView&, graph::Editor&) -> Result<void> { return {}; }),
             "not_applicable: mine: nothing would change");
   EXPECT_EQ(after([](const ModelView&, graph::Editor& e) -> Result<void> {
@@ -114,7 +115,7 @@ TEST(Edits, SpecialiseGivesOneNodeItsOwnLabel) {
               return {};
             }),
             "not_applicable: mine: nothing would change")
-      << "nobody shares its label";
+      << "no other node has its label";
 }
 
 }  // namespace

@@ -4,13 +4,13 @@
 #include <optional>
 #include <set>
 
-#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/flat_graph.h"
 #include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/compound_edits.h"
-#include "lanista/model/mutate/shape_repair_table.h"
 #include "lanista/model/mutate/pattern_option.h"
+#include "lanista/model/mutate/shape_repair_table.h"
 
 namespace lanista::mutate {
 
@@ -21,7 +21,8 @@ using graph::Port;
 namespace {
 
 /// Makes the model in which a node reads `from` over this edge, instead of its value or (`adds`) in addition.
-Result<graph::Edited> rewired(const ModelView& view, graph::Use edge, NodeId from, bool adds, const RepairPolicy& repair) {
+Result<graph::Edited> rewired(const ModelView& view, graph::Use edge, NodeId from, bool adds,
+                              const RepairPolicy& repair) {
   const Node& node = view.graph().node(edge.node);
   graph::Editor editor(view.graph(), view.ops());
   if (edge.slot == node.inputs.size()) {

@@ -112,10 +112,10 @@ TEST(Input, FindsSitesInMutatedModels) {
 
 TEST(Input, RejectsEquivalentModel) {
   // %4 could read %1 through a projection like %2, or %3 instead of its equal.
-  const auto twins = testing::model(
+  const auto duplicates = testing::model(
       "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = linear(%1, out=5)\n%3 = relu(%2)\n"
       "%4 = relu(%2)\n%5 = tanh(%3)\n%6 = tanh(%4)\n%7 = tanh(%4)\n%8 = concat(%5, %6, %7)\n%9 = output(%8)\n");
-  expect_same_sites(twins, {});
+  expect_same_sites(duplicates, {});
 }
 
 /// Residual blocks of four nodes. After each third, images have half the size and twice the channels.

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/site_change.h"
 #include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
+#include "lanista/model/mutate/site_change.h"
 
 namespace lanista::mutate {
 
@@ -45,15 +45,15 @@ class Insert final : public Mutator {
   }
 
   static Result<SiteChange> insertion(const ModelView& view, const Match& match, const std::vector<LayerText>& chain,
-                                  const RepairPolicy& repair) {
+                                      const RepairPolicy& repair) {
     const graph::ValueType& type = view.type(match.nodes.front());
     LANISTA_ASSIGN(const auto layers, layers_on(view, type, chain));
     return SiteChange{[&view, &repair, match, layers] { return inserted(view, match, layers, repair); },
-                  leads_to(view, type, layers, type)};
+                      leads_to(view, type, layers, type)};
   }
 
-  static Result<graph::Edited> inserted(const ModelView& view, const Match& match, const std::vector<Replacement>& layers,
-                                        const RepairPolicy& repair) {
+  static Result<graph::Edited> inserted(const ModelView& view, const Match& match,
+                                        const std::vector<Replacement>& layers, const RepairPolicy& repair) {
     const graph::Port source{match.nodes.front(), 0};
     const auto uses = view.graph().consumers(source.node);
     graph::Editor editor(view.graph(), view.ops());

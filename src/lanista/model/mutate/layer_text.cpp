@@ -29,7 +29,7 @@ bool is_name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Puts `value_of(node name, attribute)` in the place of each $NODE.ATTRIBUTE.
+/// Replaces each $NODE.ATTRIBUTE by `value_of(node name, attribute)`.
 template <class ValueOf>
 Result<std::string> filled_in(std::string_view text, ValueOf value_of) {
   std::string out;
@@ -54,7 +54,7 @@ Result<std::string> filled_in(std::string_view text, ValueOf value_of) {
   return out;
 }
 
-/// "relu" or "conv2d(out=16)" with the reader of the model's text form.
+/// Reads "relu" or "conv2d(out=16)" with the reader of the text form.
 Result<Replacement> read_layer(std::string_view text) {
   const bool has_attrs = text.find('(') != std::string_view::npos;
   const std::string line = "%0 = " + std::string(text) + (has_attrs ? "" : "()");
@@ -65,19 +65,19 @@ Result<Replacement> read_layer(std::string_view text) {
   return Replacement{std::move(node->op), std::move(node->attrs)};
 }
 
-/// Errors: an operator that does not go with one input.
+/// Checks that an operator accepts one input.
 Result<void> check_arity(std::string_view text, const std::string& op, const graph::OpTable& ops) {
   const graph::OpDef* def = ops.find(op);
-  if (def == nullptr) return {};  // checking the node tells, with the nearest name
+  if (def == nullptr) return {};  // check_node reports it, with the nearest name
   if (op != "output" && def->min_inputs <= 1 && def->max_inputs != 0) return {};
   return invalid(text, op + " is no layer with one input");
 }
 
-/// Errors: an unknown operator or attribute, a value that is not allowed.
+/// Checks the operator, its attributes and their values.
 Result<void> check_layer(std::string_view text, const Replacement& layer, const graph::OpTable& ops) {
   const auto checked = graph::check_node(Node{{}, layer.op, layer.attrs, {graph::Port{}}, ""}, ops);
   if (checked) return {};
-  // Without the number of a node that is not there.
+  // Removes the node number, because there is no node.
   const std::string& message = checked.error().message;
   return Error{checked.error().code, invalid(text, message.substr(message.find(' ') + 1)).message, ""};
 }
@@ -147,7 +147,7 @@ Result<Replacement> LayerText::written(const ModelView& view, const Match* match
   };
   LANISTA_ASSIGN(const std::string text, filled_in(text_, value_of));
   LANISTA_ASSIGN(Replacement layer, read_layer(text));
-  // As in all stored models, an attribute that says its default is left out.
+  // As in all stored models, an attribute at its default is left out.
   const graph::OpDef* def = view.ops().find(layer.op);
   const graph::Attrs given = std::exchange(layer.attrs, {});
   for (const auto& [name, value] : given) {
@@ -164,7 +164,7 @@ Result<Replacement> LayerText::written(const ModelView& view, const Match* match
 Result<Replacement> LayerText::on(const ModelView& view, const ValueType& input, const Match* match) const {
   if (is_word_ && has(conv_words(), text_)) {
     if (auto conv = same_conv(view.ops(), input, text_)) return *std::move(conv);
-    return not_applicable(text_ + " wants images, not " + input.shape.text());
+    return not_applicable(text_ + " needs images, not " + input.shape.text());
   }
   LANISTA_ASSIGN(Replacement layer, written(view, match));
   if (is_word_ && layer.op == "linear") layer.attrs.set("out", input.shape.dims.back());
@@ -180,7 +180,7 @@ Result<Replacement> LayerText::in_place_of(const ModelView& view, const Node& no
   LANISTA_ASSIGN(Replacement layer, written(view, nullptr));
   if (is_word_) {
     const graph::OpDef* def = view.ops().find(layer.op);
-    if (def == nullptr) return not_applicable(text_ + " cannot stand in the place of " + site_name(node));
+    if (def == nullptr) return not_applicable(text_ + " cannot replace " + site_name(node));
     for (const auto& [name, value] : node.attrs) {
       const auto spec = std::find_if(def->attrs.begin(), def->attrs.end(),
                                      [&, &wanted = name](const auto& s) { return s.name == wanted; });

@@ -3,8 +3,8 @@
 #include <array>
 #include <charconv>
 
-#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista::mutate {
@@ -12,10 +12,10 @@ namespace lanista::mutate {
 namespace {
 
 constexpr int kTries = 32;
-constexpr int kTriesPerFrozenNode = 8;  // most draws may fall on what is not to be changed
+constexpr int kTriesPerFrozenNode = 8;  // most attempts may hit frozen nodes
 constexpr std::uint64_t kFirstTries = 1'000;
 
-/// The edits that make `to` of `from`, which share the ids of what they share.
+/// Returns the edits that turn `from` into `to`; equal nodes have equal ids.
 std::vector<graph::Edit> difference(const graph::Graph& from, const graph::Graph& to) {
   std::vector<graph::Edit> edits;
   for (const auto& node : from.nodes()) {
@@ -143,7 +143,7 @@ Candidate ModelSpace::base(std::int64_t index) const {
 
 namespace {
 
-/// An identity behind another one, which nothing chooses together with others; nullopt: there is none.
+/// Returns an unlabelled identity that reads another identity, or no value.
 std::optional<graph::NodeId> consecutive_identity(const graph::Graph& model) {
   for (const auto& node : model.nodes()) {
     if (node->op != "identity" || !node->label.empty()) continue;
@@ -152,7 +152,7 @@ std::optional<graph::NodeId> consecutive_identity(const graph::Graph& model) {
   return std::nullopt;
 }
 
-/// Identities in a row become one. One is a place where a layer may come; more of them only make models look different.
+/// Merges neighbouring identities. One is a site for a layer; more of them make equal models look different.
 Result<graph::Edited> without_identity_chains(graph::Edited edited, const graph::OpTable& ops) {
   while (const auto idle = consecutive_identity(edited.graph)) {
     graph::Editor editor(edited.graph, ops);
@@ -200,7 +200,7 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, std::int64_t count
       if (attempt + 1 == tries || mutators_.empty()) {
         return Error{error.code,
                      "mutation " + std::to_string(i + 1) + " of " + std::to_string(count) + ": none of " +
-                         std::to_string(attempt + 1) + " draws applies; the last: " + error.message,
+                         std::to_string(attempt + 1) + " attempts applies; the last: " + error.message,
                      error.where};
       }
     }

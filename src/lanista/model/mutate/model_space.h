@@ -10,89 +10,100 @@
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
 #include "lanista/model/graph/editor.h"
-#include "lanista/model/spaces/blueprint.h"
 #include "lanista/model/mutate/mutator.h"
 #include "lanista/model/space/chooser.h"
+#include "lanista/model/spaces/blueprint.h"
 
 namespace lanista::mutate {
 
-/// A space of models in place of bases, and what its models stand between.
+/// A blueprint, which replaces the base models of a space, with the interface of its models.
 struct BlueprintSpace {
-  std::string name;
-  Blueprint blueprint;
-  ModelInterface ends;
+  std::string name;     ///< name in messages and of its base model
+  Blueprint blueprint;  ///< the tree of blocks
+  ModelInterface ends;  ///< input and outputs of every model
 };
 
-/// Bounds checked before training; a model beyond them is never a "failed trial".
+/// Limits of models. A model above a limit is rejected before it becomes a trial.
 struct Limits {
-  std::optional<double> params;  ///< trained parameters, at most
-  std::optional<double> flops;   ///< forward FLOPs per sample, at most
+  std::optional<double> params;  ///< largest number of trained parameters
+  std::optional<double> flops;   ///< largest number of forward FLOPs for one sample
 };
 
-/// A base model and its name ("small-mlp").
+/// A model from which mutations start.
 struct BaseModel {
-  std::string name;
-  graph::Graph graph;
+  std::string name;    ///< such as "small-mlp"
+  graph::Graph graph;  ///< verified model
 };
 
-/// A model as decisions: which base, which mutations, and their primitive edits.
+/// A model with the decisions that make it from a base model.
 struct Candidate {
-  std::int64_t base = 0;
-  std::vector<space::MutationStep> steps;
-  std::vector<graph::Edit> edits;
-  graph::Graph graph;
-  Digest hash;
+  std::int64_t base = 0;                   ///< index of the base model
+  std::vector<space::MutationStep> steps;  ///< mutations in order
+  std::vector<graph::Edit> edits;          ///< edits that make `graph` from the base model
+  graph::Graph graph;                      ///< the model
+  Digest hash;                             ///< graph hash of the model
 };
 
-/// Base models, or a blueprint, + mutators + limits: everything that may be built. A value that many threads may read.
+/// A model space: base models or a blueprint, mutators and limits.
 ///
-/// Over a blueprint there is one base model, and every model that a sample draws is that base with edits; mutations
-/// come on top.
+/// With a blueprint there is one base model. The model of a sample is that base with edits, and mutations follow. A
+/// value; reading is thread-safe.
 class ModelSpace {
  public:
-  /// Errors: verify's, for a base; kInvalidArgument if there is no base or a base breaks the limits.
+  /// Makes a space of base models. Errors: those of `graph::verify` for a base; kInvalidArgument if there is no base,
+  /// or if a base exceeds the limits.
   static Result<ModelSpace> make(graph::OpTable ops, std::vector<BaseModel> bases,
                                  std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
                                  Limits limits);
-  /// Over a blueprint. `base`: the base model of a study that has begun; without it, it is the model of the first
-  /// sample (then of random ones, always the same) that makes one. Errors: as above; kInvalidArgument with the last
-  /// reason if none of a thousand samples makes a model.
+  /// Makes a space of a blueprint. `base` is the base model of a study that resumes.
+  ///
+  /// Without it, the base model is that of the first grid point, or of the first of 999 fixed random samples that makes
+  /// a model. Errors: as for base models; kInvalidArgument with the last reason if no sample makes a model.
   static Result<ModelSpace> make(graph::OpTable ops, BlueprintSpace blueprint, std::optional<BaseModel> base,
                                  std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
                                  Limits limits);
 
-  /// From here on no mutation changes these nodes of the bases, or comes between them: what they compute of a sample is
-  /// the same in all models, which train what stands behind. Errors: those of graph::cut_behind_frozen, for a base.
+  /// Freezes nodes of the base models: a mutation that changes them or makes them depend on a trained node is rejected.
+  /// So all models share the frozen prefix. Errors: those of `graph::cut_behind_frozen` for a base.
   Result<void> freeze(std::set<graph::NodeId> nodes);
+  /// The frozen nodes.
   const std::set<graph::NodeId>& frozen() const { return frozen_; }
 
-  /// From here on no mutation takes these nodes of the one base away, or gives their labels to others, so that they are
-  /// found in all models by what they are called. Not of a blueprint.
+  /// Keeps nodes of the one base model and their labels unique: a mutation that removes such a node or copies its label
+  /// is rejected. Not for spaces of a blueprint.
   void keep_labels(std::set<graph::NodeId> nodes);
 
+  /// The operator table.
   const graph::OpTable& ops() const { return *ops_; }
+  /// The base models.
   const std::vector<BaseModel>& bases() const { return bases_; }
+  /// Whether the space has a blueprint.
   bool has_blueprint() const { return blueprint_.has_value(); }
+  /// The number of mutators.
   std::size_t mutator_count() const { return mutators_.size(); }
 
+  /// The candidate of base model number `index`, without mutations.
   Candidate base(std::int64_t index) const;
-  /// The choices of the blueprint as parameters of the study ("model.depth"); empty without one.
+  /// The choices of the blueprint as parameters of a study, such as "model.depth". Empty without a blueprint.
   std::vector<space::Parameter> parameters() const;
-  /// The model a sample draws: the base model, or what the blueprint makes of its choices. Errors: kNotApplicable, also
-  /// when the limits are broken; kInvalidArgument if the sample lacks a choice.
+  /// The model of a sample before mutations: a base model, or the expansion of the blueprint with its choices.
+  /// Errors: kNotApplicable if the sample makes no model or exceeds the limits; kInvalidArgument if it lacks a choice.
   Result<Candidate> model_of_sample(std::int64_t base, const space::Sample& sample) const;
-  /// `candidate` after recorded mutations. Errors: kNotApplicable if one does not fit (any more), or the limits break.
+  /// Applies recorded mutations to a candidate. Errors: kNotApplicable if one does not apply, or exceeds the limits.
   Result<Candidate> replay(Candidate candidate, std::span<const space::MutationStep> steps) const;
-  /// `parent` after one mutation: the mutator ("mutator") and its decisions are drawn from `choose`. Identities that
-  /// then stand in a row become one, so that models do not grow by what does nothing. Errors:
-  /// kNotApplicable, also when the limits are broken.
+  /// Applies one mutation to `parent`. `choose` selects the mutator (label "mutator") and decides its questions.
+  ///
+  /// Neighbouring identity nodes are then merged, so that models do not grow without effect.
+  /// Errors: kNotApplicable, also if the result exceeds the limits.
   Result<Candidate> mutate(const Candidate& parent, space::Chooser& choose) const;
-  /// `count` mutations one after the other; a draw that does not apply is drawn again, up to 32 times each, from splits
-  /// of `rng`. Errors: kNotApplicable with the last reason.
+  /// Applies `count` random mutations one after the other, with decisions from splits of `rng`.
+  ///
+  /// A mutation that does not apply is sampled again, 32 times or more if nodes are frozen or kept.
+  /// Errors: kNotApplicable with the last reason.
   Result<Candidate> mutate(const Candidate& parent, std::int64_t count, const Rng& rng) const;
   /// Rebuilds a model from its stored edits. Errors: kDataLoss.
   Result<graph::Graph> rebuild(std::int64_t base, std::span<const graph::Edit> edits) const;
-  /// Errors: kNotApplicable with the number seen and the limit.
+  /// Checks a model against the limits. Errors: kNotApplicable with the number and the limit.
   Result<void> check_limits(const graph::Graph& model) const;
 
  private:
@@ -110,34 +121,40 @@ class ModelSpace {
   std::set<graph::NodeId> frozen_, labelled_nodes_;
 };
 
-/// What a built-in base is fitted to.
+/// The data for which a built-in base model is made.
 struct BaseRequirements {
-  /// A run of features that are the zeros and ones of a category.
+  /// Neighbouring features that encode one category in one-hot form.
   struct Category {
-    std::int64_t begin = 0, size = 0;
+    std::int64_t begin = 0;  ///< first feature
+    std::int64_t size = 0;   ///< number of features, one for each value
   };
 
-  graph::Shape input;
-  std::int64_t outputs = 0;
-  std::int64_t vocab = 0;      ///< the input is tokens [T] below it; 0: real numbers
-  std::int64_t positions = 0;  ///< outputs are given at each of the tokens; 0: once
-  std::vector<Category> categories = {};  ///< of a table's features, ascending
+  graph::Shape input;                     ///< Shape of one sample, without batch.
+  std::int64_t outputs = 0;               ///< Number of outputs, or of classes.
+  std::int64_t vocab = 0;                 ///< Number of token kinds, for an input of tokens [T]; 0: real numbers.
+  std::int64_t positions = 0;             ///< Positions with outputs of their own; 0: one output for each sample.
+  std::vector<Category> categories = {};  ///< One-hot categories of a table, ascending.
 };
 
-/// Built-in bases fitted to the data: "small-mlp" (linear 64, relu, linear classes) and "small-cnn" (3x3 convolutions
-/// with 16 and 32 channels, each relu and 2x2 max-pooling, then linear). Input [C, H, W] is flattened for the mlp; the
-/// cnn needs rank 3. Tokens begin with an embedding, and there is "small-transformer" (32 features, positions, two
-/// blocks of attention with four heads and a hidden layer of 128, mean over the positions; where every position
-/// answers, causal attention and no mean: the others do not suit). "embedding-mlp" is for tables with categories: each
-/// of four values and more has a linear layer of its own without bias, as wide as the root of their number (2 to 16),
-/// which is an embedding of them; what these give and the other features go through the layers of the mlp. Errors:
-/// kNotFound with the known names; kInvalidArgument if the input does not suit.
+/// Makes a built-in base model for the given data.
+///
+/// - "small-mlp": linear to 64 features, relu, linear to the outputs. An input [C, H, W] is flattened.
+/// - "small-cnn": two 3x3 convolutions with 16 and 32 channels, each with relu and 2x2 max-pooling, then linear. It
+///   needs images [C, H, W] of at least 4x4.
+/// - "small-transformer": for tokens. 32 features with positions, two blocks of attention with four heads and a hidden
+///   layer of 128, then the mean over positions. With `positions`, attention is causal and there is no mean.
+/// - "embedding-mlp": for tables. Each category of four or more values has an embedding: a linear layer without bias,
+///   as wide as the square root of their number (2 to 16). All features then pass through the layers of the mlp.
+///
+/// A model for tokens starts with an embedding. Only "small-transformer" gives outputs at each position.
+/// Errors: kNotFound with the known names; kInvalidArgument if the model does not fit the data.
 Result<BaseModel> builtin_base(std::string_view name, const BaseRequirements& wanted);
+/// Makes a built-in base model for data without categories.
 inline Result<BaseModel> builtin_base(std::string_view name, const graph::Shape& input, std::int64_t outputs,
                                       std::int64_t vocab = 0, std::int64_t positions = 0) {
   return builtin_base(name, BaseRequirements{input, outputs, vocab, positions});
 }
-/// Those that builtin:auto chooses from: all but "embedding-mlp", which is for those who name it.
+/// The names from which builtin:auto selects: all except "embedding-mlp".
 std::vector<std::string> builtin_base_names();
 
 }  // namespace lanista::mutate

@@ -86,7 +86,7 @@ TEST(ModelSpace, ReportsLastReasonOnFailure) {
   const auto stuck = mlp_space({}, {mutator("add_skip", {{"max", 0}})});
   ASSERT_TRUE(stuck.ok());
   expect_error(stuck->mutate(stuck->base(0), 3, Rng(1)), Code::kNotApplicable,
-               "mutation 1 of 3: none of 32 draws applies; the last: add_skip: the model already has 0 skips");
+               "mutation 1 of 3: none of 32 attempts applies; the last: add_skip: the model already has 0 skips");
 }
 
 TEST(ModelSpace, LeavesFrozenNodesAsTheyAre) {
@@ -120,8 +120,7 @@ TEST(ModelSpace, MergesConsecutiveIdentities) {
       "kernel=[3,3], padding=[1,1])\n%3 = conv2d(%2, out=4, kernel=[3,3], padding=[1,1])\n%4 = global_avg_pool(%3)\n%5 "
       "= "
       "linear(%4, out=3)\n%6 = output(%5)\n");
-  const auto space = ModelSpace::make(graph::builtin_ops(), {{"images", images}},
-                                      {mutator("swap_op")}, {}, {});
+  const auto space = ModelSpace::make(graph::builtin_ops(), {{"images", images}}, {mutator("swap_op")}, {}, {});
   ASSERT_TRUE(space.ok()) << space.error().text();
 
   int identities = 0, folded = 0;
@@ -245,11 +244,11 @@ TEST(BuiltinBase, EmbedsTheCategoriesOfATable) {
 
 TEST(BuiltinBase, RejectsUnsuitableData) {
   expect_error(builtin_base("small-transformer", graph::Shape{{20}}, 3), Code::kInvalidArgument,
-               "wants tokens, the data is real numbers [20]");
+               "needs tokens, but the data are real numbers [20]");
   expect_error(builtin_base("small-mlp", graph::Shape{{4, 5}}, 3, 9), Code::kInvalidArgument,
-               "wants tokens [T], the data is [4, 5]");
+               "needs tokens [T], but the data are [4, 5]");
   expect_error(builtin_base("small-mpl", graph::Shape{{20}}, 3), Code::kNotFound, "did you mean 'small-mlp'?");
-  expect_error(builtin_base("small-cnn", graph::Shape{{20}}, 3), Code::kInvalidArgument, "wants images [C, H, W]");
+  expect_error(builtin_base("small-cnn", graph::Shape{{20}}, 3), Code::kInvalidArgument, "needs images [C, H, W]");
   expect_error(builtin_base("small-cnn", graph::Shape{{1, 3, 9}}, 3), Code::kInvalidArgument, "at least 4x4");
   expect_error(builtin_base("small-mlp", graph::Shape{}, 3), Code::kInvalidArgument, "positive dimensions");
   expect_error(builtin_base("small-mlp", graph::Shape{{20}}, 0), Code::kInvalidArgument, "at least one output, not 0");

@@ -84,7 +84,7 @@ TEST(SwapOp, OffersEveryOtherOperatorOfTheFamilyThatFits) {
   EXPECT_EQ(questions({{"where", "conv3x3"}}, base_model("small-cnn")), "site/2 to/5");
   EXPECT_EQ(questions({}, base_model("small-cnn")), "site/6 to/5");
   EXPECT_EQ(questions({{"where", "conv5x5"}}, base_model("small-cnn")),
-            "swap_op: the model has no node that `where` means and that has an operator to swap");
+            "swap_op: the model has no node that matches `where` and has an operator to swap");
 }
 
 TEST(SwapOp, AnIdentityOnImagesCanBecomeAConvolutionAgain) {

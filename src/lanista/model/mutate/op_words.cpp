@@ -67,7 +67,7 @@ std::optional<Replacement> as_conv(const graph::OpTable& ops, const ConvWord& wo
 
 /// Returns the replacement if it gives type `want` for the inputs.
 std::optional<Replacement> if_type_matches(const graph::OpTable& ops, std::optional<Replacement> made,
-                                    std::span<const ValueType> inputs, const ValueType& want) {
+                                           std::span<const ValueType> inputs, const ValueType& want) {
   if (!made) return std::nullopt;
   const auto type = result_type(ops, made->op, made->attrs, inputs);
   return type && *type == want ? std::move(made) : std::nullopt;

@@ -3,9 +3,9 @@
 
 #include "lanista/base/edit_distance.h"
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/site_change.h"
 #include "lanista/model/mutate/layer_text.h"
 #include "lanista/model/mutate/pattern_option.h"
+#include "lanista/model/mutate/site_change.h"
 
 namespace lanista::mutate {
 
@@ -102,7 +102,8 @@ class Operator final : public Mutator {
   }
 
   /// Makes variant `index` at the site. Errors: kNotApplicable, also if the model would not change.
-  Result<SiteChange> variant(const ModelView& view, const Site& site, std::size_t index, const RepairPolicy& repair) const {
+  Result<SiteChange> variant(const ModelView& view, const Site& site, std::size_t index,
+                             const RepairPolicy& repair) const {
     std::vector<std::pair<NodeId, Replacement>> made;
     bool keeps_types = view.reads_first_outputs();
     for (const NodeId id : site) {
@@ -115,11 +116,11 @@ class Operator final : public Mutator {
     }
     if (made.empty()) return not_applicable("there is no other variant");
     return SiteChange{[&view, &repair, made = std::move(made)] {
-                    graph::Editor editor(view.graph(), view.ops());
-                    for (const auto& [id, one] : made) editor.replace(id, one.op, one.attrs);
-                    return finish_mutation(std::move(editor), view, repair);
-                  },
-                  keeps_types};
+                        graph::Editor editor(view.graph(), view.ops());
+                        for (const auto& [id, one] : made) editor.replace(id, one.op, one.attrs);
+                        return finish_mutation(std::move(editor), view, repair);
+                      },
+                      keeps_types};
   }
 
   Result<Replacement> replacement(const ModelView& view, const Node& node, std::size_t index) const {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lanista/base/check.h"
-#include "lanista/model/ops/window.h"
 #include "lanista/model/mutate/op_words.h"
+#include "lanista/model/ops/window.h"
 
 namespace lanista::mutate {
 
@@ -175,8 +175,8 @@ NodePattern node(NodeId id) {
 
 NodePattern attribute(std::string name, Comparison relation, AttrValue value) {
   return NodePattern([=](const ModelView& view, const Node& node) {
-    const bool wants_same = name == "padding" && value == AttrValue(std::string("same"));
-    if (wants_same) return keeps_size(view, node) == (relation == Comparison::kEqual);
+    const bool is_same_padding = name == "padding" && value == AttrValue(std::string("same"));
+    if (is_same_padding) return keeps_size(view, node) == (relation == Comparison::kEqual);
     const graph::OpDef& def = *view.ops().find(node.op);
     const auto spec = std::find_if(def.attrs.begin(), def.attrs.end(), [&](const auto& s) { return s.name == name; });
     if (spec == def.attrs.end() || spec->role == graph::AttrRole::kDerived) return false;

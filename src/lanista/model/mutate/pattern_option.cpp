@@ -9,7 +9,7 @@ Result<PatternOption> PatternOption::read(const Options& options, const std::str
   if (pattern->steps().size() > max_steps) {
     return Error{Code::kInvalidArgument,
                  "the pattern \"" + option.text + "\" is a chain of " + std::to_string(pattern->steps().size()) +
-                     ", at most " + std::to_string(max_steps) + " can stand here",
+                     ", at most " + std::to_string(max_steps) + " are allowed",
                  name};
   }
   option.pattern = *std::move(pattern);
@@ -17,7 +17,7 @@ Result<PatternOption> PatternOption::read(const Options& options, const std::str
 }
 
 std::string PatternOption::what(const std::string& noun) const {
-  return noun + (text.empty() ? " for it" : " that the pattern \"" + text + "\" means");
+  return noun + (text.empty() ? " for it" : " that matches the pattern \"" + text + "\"");
 }
 
 std::vector<std::string> PatternOption::names() const {

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/site_change.h"
 #include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
+#include "lanista/model/mutate/site_change.h"
 
 namespace lanista::mutate {
 
@@ -45,7 +45,7 @@ class Replace final : public Mutator {
   }
 
   static Result<SiteChange> replacement(const ModelView& view, const Match& match, const std::vector<LayerText>& chain,
-                                    const RepairPolicy& repair) {
+                                        const RepairPolicy& repair) {
     const graph::Graph& base = view.graph();
     const auto input = view.inputs(base.node(match.nodes.front())).front();
     LANISTA_ASSIGN(const auto layers, layers_on(view, input, chain, &match));
@@ -56,11 +56,11 @@ class Replace final : public Mutator {
     if (is_same) return not_applicable("is there already");
     const bool keeps_types = leads_to(view, input, layers, view.type(match.nodes.back()));
     return SiteChange{[&view, &repair, match, layers] {
-                    graph::Editor editor(view.graph(), view.ops());
-                    replace_chain(editor, match.nodes, layers);
-                    return finish_mutation(std::move(editor), view, repair);
-                  },
-                  keeps_types};
+                        graph::Editor editor(view.graph(), view.ops());
+                        replace_chain(editor, match.nodes, layers);
+                        return finish_mutation(std::move(editor), view, repair);
+                      },
+                      keeps_types};
   }
 
   PatternOption match_;

@@ -1,10 +1,10 @@
-// Another operator of the same family at one site; every value keeps its shape, so nothing downstream changes.
+// Swaps an operator for another of its family. Every value keeps its shape, so no other node changes.
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/op_words.h"
-#include "lanista/model/mutate/shape_repair.h"
 #include "lanista/model/mutate/pattern.h"
+#include "lanista/model/mutate/shape_repair.h"
 
 namespace lanista::mutate {
 
@@ -39,7 +39,7 @@ class SwapOp final : public Mutator {
         offers.push_back({std::move(site), std::move(words)});
       }
     }
-    if (offers.empty()) return log.error(name(), "node that `where` means and that has an operator to swap");
+    if (offers.empty()) return log.error(name(), "node that matches `where` and has an operator to swap");
 
     const SwapSite& offer = choose.one_of("site", offers);
     const std::string& word = choose.one_of("to", offer.words);
@@ -52,7 +52,7 @@ class SwapOp final : public Mutator {
   }
 
  private:
-  /// Words that every node of the site can become and none is already.
+  /// Returns the words that every node of the site can become, and that none is.
   std::vector<std::string> fitting_words(const ModelView& view, const Site& site) const {
     std::vector<std::string> words = words_of_family(view, view.graph().node(site.front()));
     std::erase_if(words, [&](const std::string& word) {

@@ -15,7 +15,8 @@ OpDef scale_op() {
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_real(args));
     const Shape& shape = shape_of(args);
-    if (shape.rank() < 3) return shape_error("input 0 must be [N, C, H, W] or [N, ..., C], but it is " + shape_text(args));
+    if (shape.rank() < 3)
+      return shape_error("input 0 must be [N, C, H, W] or [N, ..., C], but it is " + shape_text(args));
     LANISTA_TRY(require_type(args, 1, {batched({shape.dims[channel_dim(shape)]}), DType::kReal}, "the gate"));
     return value(shape);
   };
@@ -53,7 +54,8 @@ Result<std::vector<ValueType>> infer_lrn(const OpArgs& args) {
   LANISTA_TRY(require_image(args));
   constexpr std::int64_t kMaxSize = 1 << 20;
   if (args.integer("size") % 2 == 0) {  // PyTorch and ONNX place an even window differently
-    return shape_error("size " + std::to_string(args.integer("size")) + " is even, so that no channel is in the middle");
+    return shape_error("size " + std::to_string(args.integer("size")) +
+                       " is even, so that no channel is in the middle");
   }
   if (args.integer("size") > kMaxSize) {
     return shape_error("size " + std::to_string(args.integer("size")) + " is above " + std::to_string(kMaxSize));

@@ -93,7 +93,7 @@ Result<std::vector<ValueType>> infer_concat(const OpArgs& args) {
     if (same_rank) other.dims[axis] = shape.dims[axis];
     if (other != shape) {
       return shape_error("inputs must agree in all dimensions but axis " + std::to_string(axis) + ", but input 0 is " +
-                    shape_text(args, 0) + " and input " + std::to_string(i) + " is " + shape_text(args, i));
+                         shape_text(args, 0) + " and input " + std::to_string(i) + " is " + shape_text(args, i));
     }
     shape.dims[axis] += length;
   }

@@ -72,7 +72,7 @@ Result<ConvDims> depthwise_dims(const OpArgs& args) {
   const std::int64_t in = channels(args);
   if (args.integer("multiplier") > kMaxValueElements / in) {
     return shape_error("multiplier " + std::to_string(args.integer("multiplier")) + " times " + std::to_string(in) +
-                  " channels is too many");
+                       " channels is too many");
   }
   return conv_dims_of(args, in * args.integer("multiplier"), in);
 }

@@ -19,7 +19,7 @@ Result<std::vector<ValueType>> infer_linear(const OpArgs& args) {
   // Images are channels-last in memory, so their last logical dimension is no row of features.
   if (shape.rank() < 2 || shape.rank() == 4) {
     return shape_error("input must be [N, features] or [N, rows, features], but it is " + shape.text() +
-                  (shape.rank() == 4 ? "; flatten images first" : ""));
+                       (shape.rank() == 4 ? "; flatten images first" : ""));
   }
   LANISTA_TRY(require_valid_params(linear_params(args)));
   shape.dims.back() = args.integer("out");
@@ -83,7 +83,7 @@ Result<std::vector<ValueType>> infer_matmul(const OpArgs& args) {
   const MatmulDims dims = matmul_dims(args);
   if (dims.k_left != dims.k_right) {
     return shape_error("cannot multiply " + both + ": " + std::to_string(dims.k_left) + " columns meet " +
-                  std::to_string(dims.k_right) + " rows");
+                       std::to_string(dims.k_right) + " rows");
   }
   shape.dims[shape.rank() - 2] = dims.m;
   shape.dims.back() = dims.n;

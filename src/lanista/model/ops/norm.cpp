@@ -90,7 +90,7 @@ Result<std::vector<ValueType>> infer_layer_norm(const OpArgs& args) {
   const std::int64_t axes = args.integer("axes");
   if (axes >= rank) {
     return shape_error("cannot normalise the last " + std::to_string(axes) + " dimensions of " + shape_text(args) +
-                  " without the batch");
+                       " without the batch");
   }
   if (rank == 4 && axes != 3) {
     return shape_error("images " + shape_text(args) + " are normalised over axes=3, not axes=" + std::to_string(axes));
@@ -118,7 +118,7 @@ Result<std::vector<ValueType>> infer_group_norm(const OpArgs& args) {
   const std::int64_t channels = shape_of(args).dims[1];
   if (channels % args.integer("groups") != 0) {
     return shape_error(std::to_string(args.integer("groups")) + " groups do not divide " + std::to_string(channels) +
-                  " channels");
+                       " channels");
   }
   return value(shape_of(args));
 }

@@ -10,98 +10,123 @@
 #include "lanista/base/result.h"
 #include "lanista/model/graph/op.h"
 
-// What the definitions of operators are written with; rooms that add operators of their own may use it too.
+// Helper functions for operator definitions. Other modules that define operators may use them too.
 namespace lanista::graph::ops {
 
-/// Most elements of one value per sample, and of one parameter.
+/// Largest number of elements of one value for one sample, and of one parameter.
 inline constexpr std::int64_t kMaxValueElements = 0x7fffffff;
 
-/// kInvalidArgument; whoever walks the graph adds node and operator.
+/// Returns a kInvalidArgument error. Shape inference adds the node and the operator to the message.
 Error shape_error(std::string message);
 
-// Attribute specifications.
+/// Defines an integer attribute that must be set, with a least value of `min`.
 AttrSpec required_int(std::string name, std::int64_t min, AttrRole role, std::string help);
+/// Defines an integer attribute with the default `value` and a least value of `min`.
 AttrSpec optional_int(std::string name, std::int64_t value, std::int64_t min, AttrRole role, std::string help);
+/// Defines an attribute that is a list of integers and must be set. Each element is at least `min`.
 AttrSpec required_list(std::string name, std::int64_t min, AttrRole role, std::string help);
+/// Defines an attribute that is a list of integers, with the default `value`. Each element is at least `min`.
 AttrSpec optional_list(std::string name, std::vector<std::int64_t> value, std::int64_t min, AttrRole role,
                        std::string help);
+/// Defines a real attribute with the default `value`.
 AttrSpec optional_real(std::string name, double value, AttrRole role, std::string help);
-AttrSpec one_of(std::string name, std::vector<std::string> allowed, std::string help);  ///< the first is the default
+/// Defines a static string attribute with the values `allowed`. The first is the default.
+AttrSpec one_of(std::string name, std::vector<std::string> allowed, std::string help);
+/// Defines a static boolean attribute with the default `value`.
 AttrSpec optional_flag(std::string name, bool value, std::string help);
+/// Defines an integer attribute that follows from the inputs.
 AttrSpec derived(std::string name, std::string help);
 
-/// One output of element kind `dtype`. Errors: a value of more than kMaxValueElements elements per sample.
+/// Returns the types of an operator with one output. Errors as in `values`.
 Result<std::vector<ValueType>> value(Shape shape, DType dtype = DType::kReal);
-/// Several outputs, checked in the same way.
+/// Returns `types` as the types of an operator's outputs.
+/// Errors: kInvalidArgument for an empty dimension or over kMaxValueElements elements for one sample.
 Result<std::vector<ValueType>> values(std::vector<ValueType> types);
 
-/// Errors: input `i` holds no real numbers, or has no batch dimension.
+/// Checks that data input `i` has real numbers and a batch dimension.
 Result<void> require_real(const OpArgs& args, std::size_t i = 0);
-/// Errors: as require_real for all inputs, or their shapes differ.
+/// Checks that all data inputs have real numbers, a batch dimension and equal shapes.
 Result<void> require_same_shapes(const OpArgs& args);
-/// Errors: as require_real, or input `i` is not [N, C, H, W].
+/// Checks that data input `i` is a real tensor [N, C, H, W].
 Result<void> require_image(const OpArgs& args, std::size_t i = 0);
-/// Errors: input `i` is not exactly this, called `what` in the message.
+/// Checks that data input `i` has exactly this type. `what` describes the input in the message.
 Result<void> require_type(const OpArgs& args, std::size_t i, const ValueType& type, std::string_view what);
-/// Errors: a parameter with more than kMaxValueElements elements.
+/// Checks that no parameter has over kMaxValueElements elements.
 Result<void> require_valid_params(const std::vector<ParamSpec>& params);
 
-/// Shape of data input `i`.
+/// The shape of data input `i`.
 const Shape& shape_of(const OpArgs& args, std::size_t i = 0);
-/// "[N, 3, 8, 8]" of input `i`, for messages.
+/// The shape of data input `i` as text for messages, such as "[N, 3, 8, 8]".
 std::string shape_text(const OpArgs& args, std::size_t i = 0);
-/// "3x5"
+/// Two sizes as text for messages, such as "3x5".
 std::string size_pair_text(std::int64_t a, std::int64_t b);
-/// A shape without batch from a list attribute; `batched` puts the batch in front.
+/// Makes a shape without batch dimension from the elements of a list attribute.
 Shape unbatched(std::vector<std::int64_t> dims);
+/// Makes a shape with the batch dimension in front of `dims`.
 Shape batched(std::vector<std::int64_t> dims);
-/// All dimensions but the batch, as an attribute.
+/// The dimensions of a shape except the batch, as the value of a list attribute.
 std::vector<std::int64_t> without_batch(const Shape& shape);
-/// Dimension that holds the channels: 1 for images, else the last one.
+/// The index of the channel dimension: 1 for images, otherwise the last one.
 std::size_t channel_dim(const Shape& shape);
 
-/// Elements [begin, begin + len) of a logical axis.
+/// The elements [begin, begin + len) of one axis of a tensor.
 struct SliceRange {
-  std::size_t axis;
-  std::int64_t begin, len;
+  std::size_t axis;    ///< dimension, which counts the batch
+  std::int64_t begin;  ///< first element
+  std::int64_t len;    ///< number of elements
 };
-/// What a slice of data input 0 takes. Errors: no such axis, or elements that it does not have.
+/// The part of data input 0 that a `slice` node selects. Errors: an axis or elements that the input lacks.
 Result<SliceRange> slice_range(const OpArgs& args);
 
-/// Height and width of what `resize` or `upsample` gives. Errors: above 2^20 a side.
+/// The output height and width of `resize` or `upsample`. Errors: a side above 2^20.
 Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args);
 
-/// The written attributes among `names`: what a gradient operator takes over from its forward operator.
+/// Returns the attributes of `from` that are set and listed in `names`. A gradient operator copies them.
 Attrs selected_attrs(const Attrs& from, std::initializer_list<std::string_view> names);
 
-/// Cost with this many operations and the traffic of inputs, outputs and parameters in single precision.
+/// Returns a cost of `flops` operations, with the traffic of inputs, outputs and parameters at 4 bytes an element.
 Cost cost_of(const OpArgs& args, double flops);
-/// A cost rule: `per_element` operations for each element of output 0.
+/// Returns a cost rule with `per_element` operations for each element of output 0.
 std::function<Cost(const OpArgs&)> elementwise_cost(double per_element);
 
-// Inference rules shared by many operators.
-Result<std::vector<ValueType>> infer_same(const OpArgs& args);       ///< one real input, the same out
-Result<std::vector<ValueType>> infer_all_equal(const OpArgs& args);  ///< equal real inputs, the same out
+/// Inference rule: one real input, and one output of the same shape.
+Result<std::vector<ValueType>> infer_same(const OpArgs& args);
+/// Inference rule: real inputs of one shape, and one output of that shape.
+Result<std::vector<ValueType>> infer_all_equal(const OpArgs& args);
 
-/// What the gradient of an element-wise operator looks at beside dy.
+/// The forward value that the gradient of an element-wise operator reads next to the output gradient.
 enum class SavedValue { kInput, kOutput };
-/// Gives an operator of one input its gradient: by an operator "<name>_grad" of the same attributes over the saved
-/// value and dy, which comes along. Call it when the rest of the definition stands.
+/// Adds a gradient rule and the step operator "<name>_grad" to the definition of an operator with one input.
+///
+/// The step operator reads the saved value and the output gradient, and has the attributes of `def`. Call this function
+/// last, when name and attributes of `def` are complete.
 void add_elementwise_gradient(OpDef& def, SavedValue saved);
 
-// The shipped operators by theme.
+/// Adds `input` and `output` to the table. Errors: kAlreadyExists.
 Result<void> add_source_ops(OpTable& table);
+/// Adds `linear` and related operators. Errors: kAlreadyExists.
 Result<void> add_linear_ops(OpTable& table);
+/// Adds the convolutions of images. Errors: kAlreadyExists.
 Result<void> add_conv_ops(OpTable& table);
+/// Adds the normalisations. Errors: kAlreadyExists.
 Result<void> add_norm_ops(OpTable& table);
+/// Adds smooth activations, softmax and dropout. Errors: kAlreadyExists.
 Result<void> add_activation_ops(OpTable& table);
+/// Adds the pooling operators of images. Errors: kAlreadyExists.
 Result<void> add_pool_ops(OpTable& table);
+/// Adds the operators that rearrange or select elements. Errors: kAlreadyExists.
 Result<void> add_shape_ops(OpTable& table);
+/// Adds the operators that join several inputs. Errors: kAlreadyExists.
 Result<void> add_combine_ops(OpTable& table);
+/// Adds the piecewise activations. Errors: kAlreadyExists.
 Result<void> add_piecewise_ops(OpTable& table);
+/// Adds the operators over channels. Errors: kAlreadyExists.
 Result<void> add_channel_ops(OpTable& table);
+/// Adds `resize` and `upsample`. Errors: kAlreadyExists.
 Result<void> add_resize_ops(OpTable& table);
-Result<void> add_window1d_ops(OpTable& table);  ///< on top of conv2d and the pools
+/// Adds the convolution and pooling of sequences, which decompose to those of images. Errors: kAlreadyExists.
+Result<void> add_window1d_ops(OpTable& table);
+/// Adds the operators of token sequences. Errors: kAlreadyExists.
 Result<void> add_sequence_ops(OpTable& table);
 
 }  // namespace lanista::graph::ops

@@ -6,7 +6,7 @@ namespace {
 OpDef input_op() {
   OpDef def;
   def.name = "input";
-  def.help = "The batch that the model is given.";
+  def.help = "The input batch of the model.";
   def.role = OpRole::kSource;
   def.min_inputs = 0;
   def.max_inputs = 0;

@@ -15,7 +15,8 @@ Result<std::pair<std::int64_t, std::int64_t>> bounded_pair(const OpArgs& args, s
   LANISTA_TRY(require_pair(args, name));
   const auto pair = args.pair(name);
   if (pair.first > kMaxWindow || pair.second > kMaxWindow) {
-    return shape_error(std::string(name) + " " + size_pair_text(pair.first, pair.second) + " is above " + std::to_string(kMaxWindow));
+    return shape_error(std::string(name) + " " + size_pair_text(pair.first, pair.second) + " is above " +
+                       std::to_string(kMaxWindow));
   }
   return pair;
 }
@@ -24,10 +25,11 @@ Result<Pads> bounded_pads(const OpArgs& args) {
   const std::vector<std::int64_t>& list = args.list("padding");
   if (list.size() != 1 && list.size() != 2 && list.size() != 4) {
     return shape_error("padding must be [all], [rows, columns] or [top, bottom, left, right], but it lists " +
-                  std::to_string(list.size()) + " integers");
+                       std::to_string(list.size()) + " integers");
   }
   for (const std::int64_t cells : list) {
-    if (cells > kMaxWindow) return shape_error("padding " + attr_text(list) + " is above " + std::to_string(kMaxWindow));
+    if (cells > kMaxWindow)
+      return shape_error("padding " + attr_text(list) + " is above " + std::to_string(kMaxWindow));
   }
   return pads_of(args);
 }
@@ -56,17 +58,17 @@ Result<void> require_pair(const OpArgs& args, std::string_view name, bool may_be
 
 Result<std::int64_t> window_output(std::int64_t size, const Window& window) {
   const std::int64_t reach = window.dilation * (window.kernel - 1) + 1;
-  const std::int64_t room = size + window.before + window.after - reach;
-  if (room < 0) {
+  const std::int64_t slack = size + window.before + window.after - reach;
+  if (slack < 0) {
     const std::string padding = window.before == window.after ? std::to_string(window.before) + " on both sides"
                                                               : std::to_string(window.before) + " before and " +
                                                                     std::to_string(window.after) + " behind them";
-    return shape_error("a kernel of " + std::to_string(window.kernel) + " (dilation " + std::to_string(window.dilation) +
-                  ") reaches over " + std::to_string(reach) + " cells, but there are " + std::to_string(size) +
-                  " and a padding of " + padding);
+    return shape_error("a kernel of " + std::to_string(window.kernel) + " (dilation " +
+                       std::to_string(window.dilation) + ") reaches over " + std::to_string(reach) +
+                       " cells, but there are " + std::to_string(size) + " and a padding of " + padding);
   }
-  const std::int64_t whole = room / window.stride + 1;
-  const bool rest = window.ceil && room % window.stride != 0 && whole * window.stride < size + window.before;
+  const std::int64_t whole = slack / window.stride + 1;
+  const bool rest = window.ceil && slack % window.stride != 0 && whole * window.stride < size + window.before;
   return whole + (rest ? 1 : 0);
 }
 
@@ -100,7 +102,7 @@ Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& 
   const std::int64_t in = image[0];
   if (in % groups != 0 || out % groups != 0) {
     return shape_error(std::to_string(groups) + " groups do not divide " + std::to_string(in) + " input and " +
-                  std::to_string(out) + " output channels");
+                       std::to_string(out) + " output channels");
   }
   LANISTA_ASSIGN(const auto size,
                  windows_output(image[1], image[2], {kernel.first, stride.first, pads.top, pads.bottom, dilation.first},
@@ -139,7 +141,7 @@ Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& 
   }
   if (std::max(pads.top, pads.bottom) > kernel.first / 2 || std::max(pads.left, pads.right) > kernel.second / 2) {
     return shape_error("padding " + attr_text(args.list("padding")) + " is above half the kernel " +
-                  size_pair_text(kernel.first, kernel.second));
+                       size_pair_text(kernel.first, kernel.second));
   }
   const bool ceil = args.flag("ceil_mode");
   LANISTA_ASSIGN(const auto size,
@@ -162,8 +164,8 @@ Result<ConvDims> transposed_dims(const OpArgs& args) {
   LANISTA_ASSIGN(const auto dilation, bounded_pair(args, "dilation"));
   LANISTA_ASSIGN(const auto extra, bounded_pair(args, "output_padding"));
   if (extra.first >= stride.first || extra.second >= stride.second) {
-    return shape_error("output padding " + size_pair_text(extra.first, extra.second) + " must be smaller than the stride " +
-                  size_pair_text(stride.first, stride.second));
+    return shape_error("output padding " + size_pair_text(extra.first, extra.second) +
+                       " must be smaller than the stride " + size_pair_text(stride.first, stride.second));
   }
   const auto& dims = shape_of(args).dims;
   const std::int64_t h =
@@ -171,7 +173,8 @@ Result<ConvDims> transposed_dims(const OpArgs& args) {
   const std::int64_t w =
       (dims[3] - 1) * stride.second + dilation.second * (kernel.second - 1) + 1 + extra.second - pads.left - pads.right;
   if (h < 1 || w < 1) {
-    return shape_error("padding " + attr_text(args.list("padding")) + " leaves a result of " + size_pair_text(h, w) + " cells");
+    return shape_error("padding " + attr_text(args.list("padding")) + " leaves a result of " + size_pair_text(h, w) +
+                       " cells");
   }
   return conv_dims(args, {args.integer("out"), h, w}, dims[1], args.integer("groups"));
 }

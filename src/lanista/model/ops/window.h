@@ -7,69 +7,92 @@
 #include "lanista/base/result.h"
 #include "lanista/model/graph/op.h"
 
-// Geometry of convolutions and pooling, shared by forward operators and by those that compute their gradients.
+// Geometry of convolutions and pooling, for forward operators and their gradients.
 namespace lanista::graph::ops {
 
-/// One spatial extent of a sliding window. `ceil`: a last window that reaches beyond the padding counts, if it starts
-/// inside it.
+/// A sliding window along one axis of an image, in cells.
 struct Window {
-  std::int64_t kernel, stride, before, after, dilation;
-  bool ceil = false;
+  std::int64_t kernel;    ///< cells of the window
+  std::int64_t stride;    ///< distance of neighbouring windows
+  std::int64_t before;    ///< padding before the axis
+  std::int64_t after;     ///< padding after the axis
+  std::int64_t dilation;  ///< distance of neighbouring cells of the window
+  bool ceil = false;      ///< counts a last window that extends past the padding
 };
 
-/// floor or ceil((size + before + after - dilation (kernel - 1) - 1) / stride) + 1; of the windows that ceil adds, as
-/// in PyTorch, none begins behind the image. Errors: below 1, with the numbers.
+/// The number of windows along an axis of `size` cells.
+///
+/// It is floor((size + before + after - dilation (kernel - 1) - 1) / stride) + 1. With `ceil`, a last window that
+/// extends past the padding counts too if it starts inside the image or the padding before it, as in PyTorch.
+/// Errors: kInvalidArgument if no window fits, with the sizes.
 Result<std::int64_t> window_output(std::int64_t size, const Window& window);
 
-/// Cells around an image.
+/// Padding around an image, in cells.
 struct Pads {
   std::int64_t top, bottom, left, right;
   bool operator==(const Pads&) const = default;
 };
 
-/// What the attribute `padding` says: [all], [rows, columns] or [top, bottom, left, right].
+/// Reads the attribute `padding`: [all], [rows, columns] or [top, bottom, left, right].
 Pads pads_of(const OpArgs& args);
 
-/// Everything about a convolution but the batch.
+/// The sizes of a convolution, except the batch.
 struct ConvDims {
-  std::int64_t in, h, w, out, oh, ow, kh, kw, groups;
+  std::int64_t in;      ///< input channels
+  std::int64_t h, w;    ///< input height and width
+  std::int64_t out;     ///< output channels
+  std::int64_t oh, ow;  ///< output height and width
+  std::int64_t kh, kw;  ///< kernel height and width
+  std::int64_t groups;  ///< groups of channels
 
+  /// The input shape [N, in, h, w].
   Shape input() const { return {{kBatch, in, h, w}}; }
+  /// The output shape [N, out, oh, ow].
   Shape output() const { return {{kBatch, out, oh, ow}}; }
+  /// The weight shape [out, in / groups, kh, kw].
   Shape weight() const { return {{out, in / groups, kh, kw}}; }
+  /// The number of inputs of one output element.
   std::int64_t fan_in() const { return in / groups * kh * kw; }
-  double flops() const;  ///< 2 a multiply-add, padding included
+  /// FLOPs for one sample: two for each multiply-add, products with padding included.
+  double flops() const;
 };
 
-/// Attributes kernel, stride, padding, dilation.
+/// Defines the attributes kernel, stride, padding and dilation.
 std::vector<AttrSpec> window_attrs();
-/// conv_dims of the image [C, H, W] with `out` channels in `groups` groups, windows as the attributes say.
-/// Errors: lists of a wrong length, groups that do not divide the channels, windows that do not fit.
+/// The sizes of a convolution of an image [C, H, W] to `out` channels in `groups` groups, with the window attributes of
+/// `args`.
+/// Errors: a list attribute of a wrong length, groups that do not divide the channels, a window that does not fit.
 Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& image, std::int64_t out,
                            std::int64_t groups);
 
-/// Everything about a pooling but the batch.
+/// The sizes of a pooling, except the batch.
 struct PoolDims {
-  std::int64_t c, h, w, oh, ow, kh, kw;
+  std::int64_t c;       ///< channels
+  std::int64_t h, w;    ///< input height and width
+  std::int64_t oh, ow;  ///< output height and width
+  std::int64_t kh, kw;  ///< kernel height and width
 
+  /// The input shape [N, c, h, w].
   Shape input() const { return {{kBatch, c, h, w}}; }
+  /// The output shape [N, c, oh, ow].
   Shape output() const { return {{kBatch, c, oh, ow}}; }
 };
 
-/// Attributes kernel, stride, padding, ceil_mode.
+/// Defines the attributes kernel, stride, padding and ceil_mode.
 std::vector<AttrSpec> pool_attrs();
-/// The step of a pooling's windows; an empty stride means: as the kernel.
+/// The vertical and horizontal stride of a pooling. An empty attribute means the size of the kernel.
 std::pair<std::int64_t, std::int64_t> pool_stride(const OpArgs& args);
-/// Pooling of the image [C, H, W]. Errors: as conv_dims; padding above half the kernel, where a window could see
-/// nothing but padding.
+/// The sizes of a pooling of an image [C, H, W].
+/// Errors: as in `conv_dims`; padding above half the kernel, because a window could then cover padding alone.
 Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& image);
 
-/// The convolution whose input gradient a transposed convolution computes: its input is the result [out, H', W'], its
-/// output the image [C, H, W] of data input 0. Errors: as conv_dims; an output padding that is no smaller than the
-/// stride, where nothing would be written.
+/// The sizes of the convolution of which a transposed convolution computes the input gradient.
+///
+/// The input of that convolution is the result [out, H', W'], and its output is the image [C, H, W] of data input 0.
+/// Errors: as in `conv_dims`; an output padding of at least the stride, because no product would reach the last cells.
 Result<ConvDims> transposed_dims(const OpArgs& args);
 
-/// Errors: the list attribute `name` has not one or two elements (or zero, where `may_be_empty`).
+/// Checks that the list attribute `name` has one or two elements, or none if `may_be_empty`.
 Result<void> require_pair(const OpArgs& args, std::string_view name, bool may_be_empty = false);
 
 }  // namespace lanista::graph::ops

@@ -14,7 +14,7 @@ Value sample_int(const IntRange& range, Rng& rng) {
   const std::int64_t last = *domain_size(range) - 1;
   if (!range.log)
     return range.lo + range.step * static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(last) + 1));
-  // Half a unit on both sides gives the end values the weight of the others.
+  // Half a unit on both sides gives the end values the same probability as the others.
   const auto lo = static_cast<double>(range.lo);
   const auto top = static_cast<double>(range.lo + last * range.step);
   const double x = portable_exp(rng.uniform(portable_log(lo - 0.5), portable_log(top + 0.5)));
@@ -122,7 +122,7 @@ std::int64_t ReplayChooser::pick_index(std::string_view label, std::int64_t coun
   const auto* answer = std::get_if<std::int64_t>(&decision->answer);
   if (answer && *answer >= 0 && *answer < count) return *answer;
   error_ = Error{Code::kDataLoss,
-                 "'" + decision->label + "': " + value_text(decision->answer) + " is no number from 0 to " +
+                 "'" + decision->label + "': " + value_text(decision->answer) + " is not a number from 0 to " +
                      std::to_string(count - 1),
                  ""};
   return 0;

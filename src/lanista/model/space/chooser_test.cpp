@@ -7,7 +7,7 @@
 namespace lanista::space {
 namespace {
 
-/// Asks as many kinds of questions as there are.
+/// Asks every kind of question.
 std::string questions(Chooser& choose) {
   std::string text = std::to_string(choose.index("site", 4));
   text += " " + value_text(choose.draw("lr", FloatRange{1e-3, 1, 0, true}));
@@ -81,7 +81,7 @@ TEST(ReplayChooser, ReportsMismatchedRecord) {
 
   ReplayChooser out_of_range({{"site", 4, std::int64_t{4}}});
   EXPECT_EQ(out_of_range.index("site", 4), 0);
-  expect_data_loss(out_of_range, "4 is no number from 0 to 3");
+  expect_data_loss(out_of_range, "4 is not a number from 0 to 3");
 
   ReplayChooser too_short({});
   EXPECT_EQ(too_short.index("site", 4), 0);

@@ -21,7 +21,7 @@ Result<void> check(const Categorical& c) {
     if (real && !std::isfinite(*real)) return domain_error(c, "values must be finite");
     if (std::find(c.values.begin(), c.values.begin() + static_cast<std::ptrdiff_t>(i), c.values[i]) !=
         c.values.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return domain_error(c, "the value " + value_text(c.values[i]) + " stands twice");
+      return domain_error(c, "the value " + value_text(c.values[i]) + " is listed twice");
     }
   }
   return {};
@@ -42,9 +42,10 @@ Result<void> check(const FloatRange& r) {
   }
   if (r.lo > r.hi) return domain_error(r, "the lower bound must not be above the upper one");
   if (r.log && r.lo <= 0) return domain_error(r, "a logarithmic range must start above 0");
-  if (!(r.quant >= 0) || !std::isfinite(r.quant)) return domain_error(r, "the quantum must be 0 (none) or a positive number");
+  if (!(r.quant >= 0) || !std::isfinite(r.quant))
+    return domain_error(r, "the quantum must be 0 (none) or a positive number");
   if (r.quant > 0) {
-    constexpr double kExact = 4503599627370496.0;  // 2^52: beyond it neighbouring multiples run together
+    constexpr double kExact = 4503599627370496.0;  // 2^52: above it neighbouring multiples become equal
     if (std::max(std::abs(r.lo), std::abs(r.hi)) / r.quant > kExact) return domain_error(r, "the quantum is too small");
     if (const auto grid = quantum_grid(r); grid.first > grid.last) {
       return domain_error(r, "no multiple of the quantum lies inside the bounds");
@@ -64,7 +65,7 @@ std::string list_text(const std::vector<Value>& values) {
 
 }  // namespace
 
-// A bound that should be a multiple often is not one in binary (0.3 / 0.1 = 2.9999999999999996), hence the tolerance.
+// The tolerance is for bounds that are no exact multiples in binary (0.3 / 0.1 = 2.9999999999999996).
 QuantumGrid quantum_grid(const FloatRange& range) {
   const auto snap = [](double x, bool up) {
     const double nearest = std::nearbyint(x);
@@ -75,7 +76,7 @@ QuantumGrid quantum_grid(const FloatRange& range) {
           static_cast<std::int64_t>(snap(range.hi / range.quant, false))};
 }
 
-// Division by a whole number where the quantum is one over it: 3 / 10 is the number people write, 3 * 0.1 is not.
+// Divides if the quantum is 1 / integer: 3 / 10 equals the decimal 0.3, and 3 * 0.1 does not.
 double quantum_value(const FloatRange& range, std::int64_t multiple) {
   const double parts = std::nearbyint(1 / range.quant);
   const bool is_fraction = parts >= 1 && parts < 1e15 && std::abs(parts * range.quant - 1) <= 1e-12;
@@ -144,7 +145,7 @@ std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json) 
   if (json.is_number()) {
     const auto real = json.get<double>();
     ways.emplace_back(real);
-    // Below 2^53 whole numbers are reals without loss.
+    // Below 2^53 integers convert to reals without loss.
     if (json.is_number_float() && std::abs(real) < 0x1p53 && real == std::floor(real)) {
       ways.emplace_back(static_cast<std::int64_t>(real));
     }

@@ -43,7 +43,7 @@ TEST(Domain, RejectsInvalidDomains) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::vector<std::pair<Domain, std::string>> bad = {
       {Categorical{}, "at least one value"},
-      {Categorical{{std::int64_t{1}, std::int64_t{1}}}, "1 stands twice"},
+      {Categorical{{std::int64_t{1}, std::int64_t{1}}}, "1 is listed twice"},
       {Categorical{{inf}}, "finite"},
       {IntRange{3, 2}, "int(3, 2): the lower bound"},
       {IntRange{0, 5, 0}, "step must be at least 1"},

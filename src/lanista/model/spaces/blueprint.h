@@ -17,47 +17,50 @@
 #include "lanista/model/mutate/mutator.h"
 #include "lanista/model/space/domain.h"
 
-// Model spaces with inline choices. A blueprint is a tree of blocks; its choices are parameters of a search space, and
-// with a sample of them it expands to a model. Rules that hold for every block:
+// Model spaces with inline choices. A blueprint is a tree of blocks. Its choices are parameters of a search space. With
+// a sample of them it expands to a model. These rules hold for every block:
 //
-// - A block reads the value before it in its chain, or the named values in `from`, and gives one value; `name` gives
-//   that value a name. A name may be given again (a loop carries values from round to round); names given inside an
-//   option, a branch or a cell end with it.
-// - Equal label, equal choice: what is declared under one label must be declared alike. In a Repeat with choices `own`
-//   the label "k" becomes "k/1", "k/2", …, one a round.
-// - A choice exists in a sample where one of its places is reached (the option is taken, the depth suffices).
-// - Ids of nodes are reserved by position: every block, option and round has a range of its own, so two expansions
-//   share the ids of what they share, whatever else was chosen.
-// - Inputs of joins are made to fit as the RepairPolicy says; such nodes are labelled `repair`.
+// - A block reads the previous value of its chain, or the named values in `from`, and gives one value. `name` gives
+//   that value a name. A later block may reuse the name, so a loop can carry values from round to round. A name from
+//   inside an option, a branch or a cell is not visible outside.
+// - Choices with equal labels are one choice, so their declarations must be equal. In a Repeat with `own` choices, the
+//   label "k" becomes "k/1", "k/2", …, one for each round.
+// - A choice is active in a sample if one of its blocks is reached: its option is chosen, or the depth suffices.
+// - Ids of nodes are reserved by position. Every block, option and round has a range of its own, so two expansions have
+//   the same ids for the blocks that both contain.
+// - Inputs of joins are repaired by the RepairPolicy. The added nodes have the label `repair`.
 namespace lanista::mutate {
 
 struct Block;
-/// Blocks one behind the other; an empty chain gives what it was given (a skip).
+/// Blocks in series. An empty chain returns its input, which makes a skip connection.
 using Chain = std::vector<Block>;
 
 /// A choice among values, declared where it is used or in a list of choices.
 struct ValueChoice {
-  std::string label;
-  space::Domain domain;
+  std::string label;     ///< name of the parameter
+  space::Domain domain;  ///< possible values
 };
 
-/// A text like "2 * width", "16 if wide else 8", "min(k, 5)". Operators as in Python, from weak to strong: `a if c else
-/// b`, or, and, not, comparisons, + -, * / // %, unary -, **; functions min, max, round, floor, ceil; numbers, true,
-/// false, 'text'. `/` of whole numbers is real, everything else on whole numbers whole. Names are labels of choices (a
-/// layer choice is the name of its option, a repeat its depth), rounds of repeats, and
-///   in                  channels of the first input (images: C, else the last dimension)
-///   outputs, classes    what the model must give
-///   vocab               how many tokens its input tells apart; 0: it reads real numbers
-///   outer               in the options of a cell: whether the value read is one of the cell's `previous`
+/// A formula over choices and sizes, such as "2 * width", "16 if wide else 8" or "min(k, 5)".
+///
+/// Operators are those of Python, from weak to strong: `a if c else b`, or, and, not, comparisons, + -, * / // %,
+/// unary -, **. Functions are min, max, round, floor and ceil. Literals are numbers, true, false and 'text'. The result
+/// of `/` is real; all other operators on integers give integers. Names are labels of choices, `index` names of
+/// repeats, and the words below. The value of a layer choice is the name of its option, and that of a repeat its depth.
+///
+///     in                  channels of the first input (C of images, otherwise the last dimension)
+///     outputs, classes    number of outputs of the model
+///     vocab               number of token kinds of the input; 0: real numbers
+///     outer               in the options of a cell: whether the value that is read is one of the cell's `previous`
 struct Formula {
-  std::string text;
+  std::string text;  ///< the formula
 };
 
-/// What an attribute is set to: a value, a formula, a list of formulas, or a choice declared on the spot. A whole
-/// number stands for a list of one; "same" as the padding of a window means that an odd window keeps the size (stride
-/// 1).
+/// The value of an attribute: a constant, a formula, a list of formulas, or a choice that is declared here.
+///
+/// An integer may replace a list of one element. The padding "same" keeps the size for an odd window at stride 1.
 struct Setting {
-  std::variant<graph::AttrValue, Formula, std::vector<Formula>, ValueChoice> value;
+  std::variant<graph::AttrValue, Formula, std::vector<Formula>, ValueChoice> value;  ///< one of the four forms
 
   Setting(bool v) : value(graph::AttrValue(v)) {}
   Setting(int v) : value(graph::AttrValue(std::int64_t{v})) {}
@@ -71,147 +74,174 @@ struct Setting {
   Setting(std::vector<Formula> v) : value(std::move(v)) {}
   Setting(ValueChoice v) : value(std::move(v)) {}
 };
+/// Attributes of a layer by name.
 using Settings = std::vector<std::pair<std::string, Setting>>;
 
-/// How several values become one. One value alone is itself. Concat is along the channels.
+/// How several values become one. A single value is not changed. Concat is along the channels.
 enum class Join { kSum, kMean, kConcat, kMul };
 
-/// An operator of the table.
+/// Block: one operator of the table.
 struct Layer {
-  std::string op;
-  Settings attrs;
-  std::string label;  ///< of the node
+  std::string op;     ///< name of the operator
+  Settings attrs;     ///< its attributes
+  std::string label;  ///< label of the node
 };
 
+/// One option of a choice or of a cell: a named chain.
 struct Option {
-  std::string name;
-  Chain layers;
+  std::string name;  ///< value of the parameter
+  Chain layers;      ///< blocks of the option
 };
 
-/// One of several chains. Parameter: `label`, the option's name.
+/// Block: one of several chains. Its parameter `label` has the name of the option.
 struct LayerChoice {
-  std::string label;
-  std::vector<Option> options;
+  std::string label;            ///< name of the parameter
+  std::vector<Option> options;  ///< at least one
 };
 
-/// Some of the named values, joined, after those in `always`. Parameter: `label`, for one value its name, for several
-/// "a+b" in the order of `from`, for none "none"; where any subset will do (min_count 0, most all), a bool "label/name" a
-/// value.
+/// Block: joins the values in `always` and some of the values in `from`.
+///
+/// Its parameter `label` is the name of one value, "a+b" for several in the order of `from`, or "none". If any subset
+/// is possible (`min_count` 0 and `most` all), there is a boolean parameter "label/name" for each value instead.
 struct InputChoice {
-  std::string label;
-  std::vector<std::string> from;
-  std::int64_t min_count = 1, most = 1;  ///< how many; min_count 0 only next to `always`
-  Join join = Join::kSum;
-  std::vector<std::string> always = {};
+  std::string label;                     ///< name of the parameter
+  std::vector<std::string> from;         ///< names of the values
+  std::int64_t min_count = 1;            ///< least number of values; 0 needs a value in `always`
+  std::int64_t most = 1;                 ///< largest number of values
+  Join join = Join::kSum;                ///< how the values become one
+  std::vector<std::string> always = {};  ///< names of values that are always joined
 };
 
-/// A chain several times. Parameter: `label`, the depth, unless there is only one.
+/// Block: a chain that is repeated. Its parameter `label` is the depth, unless the domain has one value.
 struct Repeat {
-  std::string label;
-  space::Domain depth;  ///< whole numbers from 0 on: {3, 3} is a fixed number
-  Chain layers;
-  bool own = false;                       ///< the choices declared inside are each round's own
-  std::string index = {};                 ///< name under which formulas see the round: 0, 1, …
-  std::vector<ValueChoice> choices = {};  ///< declared inside (for formulas)
+  std::string label;                      ///< Name of the parameter.
+  space::Domain depth;                    ///< Number of rounds, from 0; {3, 3} is fixed.
+  Chain layers;                           ///< Blocks of one round.
+  bool own = false;                       ///< Each round has its own choices.
+  std::string index = {};                 ///< Name of the round number (0, 1, …) in formulas.
+  std::vector<ValueChoice> choices = {};  ///< Choices for formulas inside.
 };
 
-/// Branches that read the same value, joined.
+/// Block: chains that read the same value, with their results joined.
 struct Parallel {
-  std::vector<Chain> branches;
-  Join join = Join::kSum;
+  std::vector<Chain> branches;  ///< the chains
+  Join join = Join::kSum;       ///< how the results become one
 };
 
-/// One of two chains, by a formula over what was chosen.
+/// Block: one of two chains, as a formula over choices decides.
 struct When {
-  Formula condition;
-  Chain then, otherwise;
+  Formula condition;  ///< a boolean formula
+  Chain then;         ///< chain if it is true
+  Chain otherwise;    ///< chain if it is false
 };
 
-/// Chains inside a block, for a name or a `from` of their own.
+/// Block: a chain as one block, so that it can have a name or a `from`.
 struct Group {
-  Chain layers;
+  Chain layers;  ///< blocks of the group
 };
 
-/// A cell of the NASNet kind. Node i = 1, 2, … reads `inputs` earlier values, each through an operator of its own, and
-/// sums them. Parameters: "label/i.j.from" and "label/i.j.op", j = 1, 2, …; with `distinct` inputs "label/i.from" (the
-/// names, "a+b") instead of the former. Values are called by the names in `previous`, nodes "1", "2", ….
+/// Block: a searched cell as in NASNet. Node i = 1, 2, … applies an option to each of `inputs` earlier values and sums
+/// the results.
+///
+/// Its parameters are "label/i.j.from" and "label/i.j.op" for j = 1, 2, …. With `distinct` there is one "label/i.from"
+/// with all names ("a+b") instead. The names of values are those in `previous`, and "1", "2", … for nodes.
 struct Cell {
-  std::string label;
-  std::int64_t nodes = 4, inputs = 2;
-  std::vector<Option> ops;
-  Chain carry;                             ///< what a value in `previous` goes through to be joined
-  std::vector<std::string> previous = {};  ///< named values; empty: the value before
-  bool distinct = false;
-  bool joins_unread_nodes = false;  ///< join the nodes that no other reads; else all
-  Join join = Join::kConcat;
-  bool joins_unread_inputs = false;            ///< of `joins_unread_nodes`: and the values in `previous` that no node reads
-  std::vector<std::string> gives = {};  ///< join just these by name, in the cell's order, whatever reads them
+  std::string label;                       ///< Prefix of the parameters.
+  std::int64_t nodes = 4;                  ///< Number of nodes.
+  std::int64_t inputs = 2;                 ///< Inputs of each node.
+  std::vector<Option> ops;                 ///< Options for each input.
+  Chain carry;                             ///< Blocks between a value in `previous` and the join.
+  std::vector<std::string> previous = {};  ///< Named values that nodes may read; empty: the previous value.
+  bool distinct = false;                   ///< The inputs of a node are different values.
+  bool joins_unread_nodes = false;         ///< Joins the nodes that no other node reads; false: joins all nodes.
+  Join join = Join::kConcat;               ///< How the joined values become one.
+  bool joins_unread_inputs = false;        ///< With `joins_unread_nodes`: joins unread values in `previous` too.
+  std::vector<std::string> gives = {};     ///< If not empty: joins exactly these names, in the order of the cell.
 };
 
-/// Code of yours between choices and chain, for cells that are no product of choices. Must be a pure function.
+/// Block: a function from choices to a chain, for spaces that are no product of choices.
 struct Custom {
-  std::string name;                          ///< for messages
-  std::vector<space::Parameter> parameters;  ///< names are labels; conditions among these only
-  /// The chain for the values of `parameters`; no choices in it. kNotApplicable: the sample is no model.
+  std::string name;                          ///< name in messages
+  std::vector<space::Parameter> parameters;  ///< choices; conditions refer to these parameters only
+  /// Returns the chain for the values of `parameters`, without choices. It must be a pure function.
+  /// Errors: kNotApplicable if the values make no model.
   std::function<Result<Chain>(const space::Sample&)> build;
-  std::int64_t slots = 64;         ///< blocks the chain may have
-  std::int64_t ids_per_slot = 64;  ///< ids each of them may use
+  std::int64_t slots = 64;         ///< largest number of blocks of the chain
+  std::int64_t ids_per_slot = 64;  ///< reserved ids of each block
 };
 
+/// One element of a chain.
 struct Block {
-  std::variant<Layer, LayerChoice, InputChoice, Repeat, Parallel, When, Group, Cell, Custom> what;
-  std::string name = {};               ///< of the value this block gives
-  std::vector<std::string> from = {};  ///< named values to read, instead of the one before; several for a Layer only
-  std::int64_t slot = -1;  ///< in a Custom's chain: the place its ids come from; -1: its number in the chain
+  std::variant<Layer, LayerChoice, InputChoice, Repeat, Parallel, When, Group, Cell, Custom> what;  ///< Its kind.
+  std::string name = {};               ///< Name of its value; may be empty.
+  std::vector<std::string> from = {};  ///< Names of the values that it reads; empty: the previous value.
+  std::int64_t slot = -1;  ///< In the chain of a Custom: number of its range of ids; -1: its index in the chain.
 };
 
-// Short ways to write blocks. All may be followed by named() and from().
+/// Makes a Layer.
 Block layer(std::string op, Settings attrs = {}, std::string label = {});
+/// Makes a LayerChoice.
 Block choice(std::string label, std::vector<Option> options);
+/// Makes an InputChoice of exactly `choose` values.
 Block inputs(std::string label, std::vector<std::string> from, std::int64_t choose = 1, Join join = Join::kSum);
+/// Makes a Repeat with a searched depth.
 Block repeat(std::string label, space::Domain depth, Chain layers);
-Block repeat(std::int64_t times, Chain layers, std::string index = {});  ///< a fixed number
+/// Makes a Repeat with a fixed depth.
+Block repeat(std::int64_t times, Chain layers, std::string index = {});
+/// Makes a Parallel.
 Block parallel(std::vector<Chain> branches, Join join = Join::kSum);
+/// Makes a When.
 Block when(std::string condition, Chain then, Chain otherwise = {});
+/// Makes a Group.
 Block group(Chain layers);
-Block named(std::string name, Block block);                             ///< the block's value gets a name
-Block from(std::vector<std::string> names, Block block);                ///< the block reads these
-Block alias(std::string name, std::string of);                          ///< `name` is now the value `of`
-Formula formula(std::string text);                                      ///< formula("2 * width")
-ValueChoice pick(std::string label, std::vector<space::Value> values);  ///< pick("k", {3, 5}): int, double, text, bool
+/// Returns `block` with a name for its value.
+Block named(std::string name, Block block);
+/// Returns `block` with the names of the values that it reads. Only a Layer may read several.
+Block from(std::vector<std::string> names, Block block);
+/// Makes a block that gives the value `of` the further name `name`.
+Block alias(std::string name, std::string of);
+/// Makes a formula, such as formula("2 * width").
+Formula formula(std::string text);
+/// Makes a choice among listed values, such as pick("k", {3, 5}). A value is an integer, a real, a text or a boolean.
+ValueChoice pick(std::string label, std::vector<space::Value> values);
+/// Makes a choice among the values of a domain.
 ValueChoice pick(std::string label, space::Domain domain);
 
-/// What a model stands between: the attributes of its input (at least "shape", without the batch), the number of its
-/// outputs, where it reads tokens, of how many kinds, and at how many positions it gives those outputs (0: once).
+/// The input and the outputs of the models of a space.
 struct ModelInterface {
-  graph::Attrs input;
-  std::int64_t outputs = 0;
-  std::int64_t vocab = 0;
-  std::int64_t positions = 0;
+  graph::Attrs input;          ///< Attributes of the input node: at least "shape", without the batch.
+  std::int64_t outputs = 0;    ///< Number of outputs, or of classes.
+  std::int64_t vocab = 0;      ///< Number of token kinds of the input; 0: real numbers.
+  std::int64_t positions = 0;  ///< Positions with outputs of their own; 0: one output for each sample.
 };
-ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0, std::int64_t positions = 0);
+/// Makes the interface for inputs of a shape, which may have a batch dimension.
+ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0,
+                               std::int64_t positions = 0);
 
-/// A checked space of models. A value that many threads may read; copies share.
+/// A checked blueprint. A value: copies share their data, and reading is thread-safe.
 class Blueprint {
  public:
-  /// Checks all that does not depend on a sample: labels, domains, names of values, formulas, operators and the names
-  /// of their attributes. `choices` are declared for everywhere. Errors: kInvalidArgument, kNotFound; `where` is the
-  /// place in the tree ("layers[2].choice act.relu[0]").
+  /// Checks a tree as far as possible without a sample: labels, domains, names of values, formulas, operators and
+  /// attribute names. `choices` are visible in the whole tree.
+  /// Errors: kInvalidArgument, kNotFound. `where` is the path in the tree, such as "layers[2].choice act.relu[0]".
   static Result<Blueprint> make(const graph::OpTable& ops, Chain layers, std::vector<ValueChoice> choices = {});
 
-  /// The choices, each behind those its conditions name.
+  /// The choices. Each one follows those on which it depends.
   const std::vector<space::Parameter>& parameters() const;
-  /// The first id behind all reserved ranges: `next_id` of every expansion.
+  /// The first id after all reserved ranges, which is `next_id` of every expansion.
   graph::NodeId end() const;
 
-  /// The model of a sample; it verifies. Values that nobody reads are left out. Errors: kNotApplicable if the sample
-  /// makes no model (shapes that no repair fits, an attribute out of bounds, another number of outputs than wanted, the
-  /// input is not read), with the place in `where`; kInvalidArgument if the sample is not one of parameters().
+  /// Returns the model of a sample. It has passed `graph::verify`, and values that no node reads are left out.
+  ///
+  /// Errors: kNotApplicable if the sample makes no model, with the path in `where`; kInvalidArgument if the sample does
+  /// not fit parameters(). A sample makes no model if shapes cannot be repaired, an attribute is out of range, the
+  /// number of outputs is wrong, or no node reads the input.
   Result<graph::Graph> expand(const space::Sample& sample, const graph::OpTable& ops, const ModelInterface& ends,
                               const RepairPolicy& repair = {}) const;
 
-  /// The tree it was made from.
+  /// The tree of blocks.
   const Chain& layers() const;
+  /// The choices that are visible in the whole tree.
   const std::vector<ValueChoice>& choices() const;
 
  private:

@@ -7,7 +7,7 @@ namespace lanista::mutate {
 
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 40;  // above every limit, and no overflow when multiplied by a thousand
+constexpr std::int64_t kMost = std::int64_t{1} << 40;  // above every limit; times a thousand, no overflow
 
 class Counter {
  public:
@@ -35,7 +35,7 @@ class Counter {
   }
 
   ExpansionSize option(const PlannedBlock& step, const std::vector<Option>& options, const std::string& label,
-                const std::string& suffix) const {
+                       const std::string& suffix) const {
     const auto chosen = sample_.find(label + suffix);
     const auto* name = chosen == sample_.end() ? nullptr : std::get_if<std::string>(&chosen->second);
     for (std::size_t i = 0; name != nullptr && i < options.size(); ++i) {
@@ -94,11 +94,14 @@ ExpansionSize min_extent_of(const std::vector<PlannedChain>& chains) {
 
 std::optional<std::string> size_limit_error(const ExpansionSize& extent) {
   const auto above = [](std::int64_t size, std::size_t most) { return size > static_cast<std::int64_t>(most); };
-  if (above(extent.nodes, kMaxModelNodes)) return "the model would have more than " + std::to_string(kMaxModelNodes) + " nodes";
+  if (above(extent.nodes, kMaxModelNodes))
+    return "the model would have more than " + std::to_string(kMaxModelNodes) + " nodes";
   if (above(extent.steps, kMaxSteps)) return "more than " + std::to_string(kMaxSteps) + " blocks in all rounds";
   return std::nullopt;
 }
 
-ExpansionSize extent_of(const PlannedChain& root, const space::Sample& sample) { return Counter(sample).chain(root, ""); }
+ExpansionSize extent_of(const PlannedChain& root, const space::Sample& sample) {
+  return Counter(sample).chain(root, "");
+}
 
 }  // namespace lanista::mutate

@@ -156,8 +156,8 @@ class Expansion {
     return Error{Code::kInvalidArgument, "there is no option '" + name + "'", ""};
   }
 
-  Made expand(const LayerChoice& choice, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope,
-              std::int64_t id) {
+  Made expand(const LayerChoice& choice, const PlannedBlock& step, const std::vector<TypedPort>& inputs,
+              const Scope& scope, std::int64_t id) {
     LANISTA_ASSIGN(const std::string name, chosen_text(choice.label + scope.suffixes.back()));
     return expand_option(choice.options, name, step, inputs[0], scope, id);
   }
@@ -223,8 +223,8 @@ class Expansion {
     return value;
   }
 
-  Made expand(const Parallel& parallel, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope,
-              std::int64_t id) {
+  Made expand(const Parallel& parallel, const PlannedBlock& step, const std::vector<TypedPort>& inputs,
+              const Scope& scope, std::int64_t id) {
     std::vector<JoinInput> values;
     for (std::size_t i = 0; i < step.chains.size(); ++i) {
       Scope inside = scope;
@@ -235,7 +235,8 @@ class Expansion {
     return nodes_.join(id, parallel.join, values, values.size());
   }
 
-  Made expand(const When&, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope, std::int64_t id) {
+  Made expand(const When&, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope,
+              std::int64_t id) {
     LANISTA_ASSIGN(const Value value, evaluate(*step.condition, inputs[0], scope));
     const bool* holds = std::get_if<bool>(&value);
     if (holds == nullptr) {
@@ -247,7 +248,8 @@ class Expansion {
                   : chain(step.chains[1], inputs[0], inside, id + step.chains[0].ids);
   }
 
-  Made expand(const Group&, const PlannedBlock& step, const std::vector<TypedPort>& inputs, Scope& scope, std::int64_t id) {
+  Made expand(const Group&, const PlannedBlock& step, const std::vector<TypedPort>& inputs, Scope& scope,
+              std::int64_t id) {
     return chain(step.chains.front(), inputs[0], scope, id);
   }
 
@@ -294,7 +296,8 @@ class Expansion {
     return join_of(cell, step, names, values, read, scope, id);
   }
 
-  /// Returns the indices of the `values` (inputs, then nodes, with `names`) that a cell joins. `read` lists the read ones.
+  /// Returns the indices of the `values` (inputs, then nodes, with `names`) that a cell joins. `read` lists the read
+  /// ones.
   Made join_of(const Cell& cell, const PlannedBlock& step, const std::vector<std::string>& names,
                const std::vector<TypedPort>& values, const std::set<std::size_t>& read, const Scope& scope,
                std::int64_t id) {
@@ -359,8 +362,8 @@ class Expansion {
 
 }  // namespace
 
-Result<graph::Graph> Blueprint::expand(const space::Sample& sample, const graph::OpTable& ops, const ModelInterface& ends,
-                                       const RepairPolicy& repair) const {
+Result<graph::Graph> Blueprint::expand(const space::Sample& sample, const graph::OpTable& ops,
+                                       const ModelInterface& ends, const RepairPolicy& repair) const {
   return Expansion(sample, ops, ends, repair).run(plan_->root, plan_->end);
 }
 

@@ -2,9 +2,9 @@
 
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/model/spaces/blueprint.h"
 #include "lanista/model/mutate/model_view.h"
 #include "lanista/model/space/chooser.h"
+#include "lanista/model/spaces/blueprint.h"
 
 namespace lanista::mutate {
 namespace {

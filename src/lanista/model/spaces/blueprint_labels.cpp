@@ -23,7 +23,8 @@ std::vector<std::string> option_names(const std::vector<Option>& options) {
 
 Domain subsets_domain(const std::vector<std::string>& names, std::int64_t min_count, std::int64_t most) {
   Categorical out;
-  for (const auto& members : subsets(names.size(), min_count, most)) out.values.emplace_back(subset_text(members, names));
+  for (const auto& members : subsets(names.size(), min_count, most))
+    out.values.emplace_back(subset_text(members, names));
   return out;
 }
 
@@ -41,7 +42,7 @@ void declare_cell(const Cell& cell, std::vector<DeclaredChoice>& out) {
   }
 }
 
-/// What a block holds that is declared with it, and not in rounds of its own.
+/// Returns the chains inside a block of which the choices are declared with it, not in own rounds.
 std::vector<const Chain*> inner_chains(const Block& block) {
   std::vector<const Chain*> chains;
   const auto add_options = [&](const std::vector<Option>& options) {
@@ -78,14 +79,14 @@ std::string label_of(const Block& block) {
   return block.name;
 }
 
-/// Gathers what a tree declares, within bounds.
+/// Collects the declarations of a tree, within limits.
 class LabelCollector {
  public:
   explicit LabelCollector(Labels& out) : out_(out) {}
 
   Result<void> collect(const Chain& chain, const std::string& place, std::size_t depth) {
     if (depth > kMaxBlockDepth) {
-      return wrong("blocks stand more than " + std::to_string(kMaxBlockDepth) + " deep", place);
+      return wrong("blocks are nested more than " + std::to_string(kMaxBlockDepth) + " deep", place);
     }
     for (std::size_t i = 0; i < chain.size(); ++i) {
       const std::string at = block_path(place, i, chain[i]);
@@ -126,7 +127,8 @@ class LabelCollector {
 
 std::vector<std::vector<std::size_t>> subsets(std::size_t count, std::int64_t min_count, std::int64_t most) {
   std::vector<std::vector<std::size_t>> out;
-  for (auto size = static_cast<std::size_t>(min_count); size <= static_cast<std::size_t>(most) && size <= count; ++size) {
+  for (auto size = static_cast<std::size_t>(min_count); size <= static_cast<std::size_t>(most) && size <= count;
+       ++size) {
     std::vector<std::size_t> members(size);
     for (std::size_t i = 0; i < size; ++i) members[i] = i;
     while (true) {

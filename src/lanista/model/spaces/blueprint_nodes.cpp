@@ -26,9 +26,9 @@ Result<AttrValue> as_attribute(const space::Value& value, const AttrValue& kind,
   }
   // "same" is a padding; resolve_same_padding checks it.
   if (const auto* text = std::get_if<std::string>(&value)) return AttrValue(*text);
-  const bool wants_whole = std::holds_alternative<std::int64_t>(kind) || std::holds_alternative<List>(kind);
+  const bool needs_integer = std::holds_alternative<std::int64_t>(kind) || std::holds_alternative<List>(kind);
   return not_applicable("'" + name + "' would be " + space::value_text(value) +
-                        (wants_whole ? "; it must be a whole number" : "; it is of another kind"));
+                        (needs_integer ? "; it must be a whole number" : "; it is of another kind"));
 }
 
 Result<void> resolve_same_padding(const graph::OpDef& def, graph::Attrs& attrs) {
@@ -61,7 +61,7 @@ Result<void> resolve_same_padding(const graph::OpDef& def, graph::Attrs& attrs) 
 }
 
 Result<TypedPort> TypedNodes::add(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
-                              graph::Attrs attrs, const std::string& label) {
+                                  graph::Attrs attrs, const std::string& label) {
   if (nodes_.size() >= graph::kMaxTextNodes) {
     return not_applicable("the model would have more than " + std::to_string(graph::kMaxTextNodes) + " nodes");
   }
@@ -81,7 +81,7 @@ Result<TypedPort> TypedNodes::add(std::int64_t id, const std::string& op, const 
 }
 
 Result<std::vector<TypedPort>> TypedNodes::fitted(std::int64_t id, const std::vector<JoinInput>& values,
-                                              std::optional<std::size_t> concat_axis) {
+                                                  std::optional<std::size_t> concat_axis) {
   std::vector<ValueType> types;
   for (const JoinInput& joined : values) types.push_back(joined.value.type);
   const ValueType common = common_type(types, repair_);
@@ -99,7 +99,8 @@ Result<std::vector<TypedPort>> TypedNodes::fitted(std::int64_t id, const std::ve
       for (const Port port : inputs) {
         if (const auto at = made.find(port); at != made.end()) typed.push_back(at->second);
       }
-      auto node = failed ? Result<TypedPort>(*failed) : add(next, op, typed, std::move(attrs), std::string(kRepairLabel));
+      auto node =
+          failed ? Result<TypedPort>(*failed) : add(next, op, typed, std::move(attrs), std::string(kRepairLabel));
       if (!node) failed = node.error();
       if (node) made.emplace(node->port, *node);
       return NodeId{static_cast<std::uint32_t>(next++)};
@@ -112,7 +113,7 @@ Result<std::vector<TypedPort>> TypedNodes::fitted(std::int64_t id, const std::ve
 }
 
 Result<TypedPort> TypedNodes::layer(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
-                                const graph::Attrs& attrs, const std::string& label) {
+                                    const graph::Attrs& attrs, const std::string& label) {
   if (inputs.size() < 2 || !is_join(ops_, op)) return add(id, op, inputs, attrs, label);
   std::vector<JoinInput> values;
   for (const TypedPort& input : inputs) values.push_back({input, values.size()});
@@ -126,7 +127,8 @@ Result<TypedPort> TypedNodes::layer(std::int64_t id, const std::string& op, cons
   return add(id + 3 * static_cast<std::int64_t>(inputs.size()), op, same, attrs, label);
 }
 
-Result<TypedPort> TypedNodes::join(std::int64_t id, Join how, const std::vector<JoinInput>& values, std::size_t places) {
+Result<TypedPort> TypedNodes::join(std::int64_t id, Join how, const std::vector<JoinInput>& values,
+                                   std::size_t places) {
   if (values.size() == 1) return values.front().value;
   if (values.size() > graph::kMaxTextInputs) {
     return not_applicable("a join of " + std::to_string(values.size()) + " values; there can be at most " +

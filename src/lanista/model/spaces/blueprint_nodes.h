@@ -5,46 +5,49 @@
 #include <string>
 #include <vector>
 
-#include "lanista/model/spaces/blueprint.h"
 #include "lanista/model/mutate/shape_repair.h"
+#include "lanista/model/spaces/blueprint.h"
 
-// Building a model whose ids are given: nodes are typed as they come, joins are repaired on the spot.
+// Builds the model of a blueprint from nodes with given ids.
 namespace lanista::mutate {
 
+/// A value of a graph with its type.
 struct TypedPort {
   graph::Port port;
   graph::ValueType type;
 };
-/// A value for a join and its place among all that might be joined, which says what ids its repairs have.
+/// A value for a join.
 struct JoinInput {
-  TypedPort value;
-  std::size_t place = 0;
+  TypedPort value;        ///< the value
+  std::size_t place = 0;  ///< index among all possible inputs of the join, which fixes the ids of its repairs
 };
 
-/// The value as an attribute of the kind of `kind`. Errors: kNotApplicable.
+/// Converts a value of a choice to an attribute with the type of `kind`. `name` is the attribute, for messages.
+/// Errors: kNotApplicable.
 Result<graph::AttrValue> as_attribute(const space::Value& value, const graph::AttrValue& kind, const std::string& name);
 
 /// Replaces the padding "same" by numbers. Errors: kNotApplicable for an even window.
 Result<void> resolve_same_padding(const graph::OpDef& def, graph::Attrs& attrs);
 
+/// Builds a graph from nodes with given ids. It infers types and repairs joins at once.
 class TypedNodes {
  public:
   TypedNodes(const graph::OpTable& ops, const RepairPolicy& repair) : ops_(ops), repair_(repair) {}
 
-  /// One node. Errors: kNotApplicable (attributes, shapes; too many nodes).
-  Result<TypedPort> add(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs, graph::Attrs attrs,
-                    const std::string& label = {});
-  /// One node; the inputs of an operator that joins are made to fit. Takes ids from `id` on, as join_ids says.
+  /// Adds one node. Errors: kNotApplicable for attributes or shapes that do not fit, or too many nodes.
+  Result<TypedPort> add(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
+                        graph::Attrs attrs, const std::string& label = {});
+  /// Adds one node and, if it is a join, the repairs of its inputs. It uses up to join_ids() ids from `id`.
   Result<TypedPort> layer(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
-                      const graph::Attrs& attrs, const std::string& label);
-  /// Several values as one; `places`: how many there might be.
+                          const graph::Attrs& attrs, const std::string& label);
+  /// Joins several values. `places` is the number of possible inputs, which fixes the ids after the repairs.
   Result<TypedPort> join(std::int64_t id, Join how, const std::vector<JoinInput>& values, std::size_t places);
-  /// What the output needs of all that was added. Errors: kNotApplicable if that does not verify.
+  /// Returns the nodes on which the output depends. Errors: kNotApplicable if `graph::verify` refuses the result.
   Result<graph::Graph> finish() const;
 
  private:
   Result<std::vector<TypedPort>> fitted(std::int64_t id, const std::vector<JoinInput>& values,
-                                    std::optional<std::size_t> concat_axis);
+                                        std::optional<std::size_t> concat_axis);
   Result<TypedPort> mean(std::int64_t id, const std::vector<TypedPort>& values);
 
   const graph::OpTable& ops_;

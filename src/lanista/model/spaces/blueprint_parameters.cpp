@@ -11,10 +11,10 @@ using space::Value;
 
 namespace {
 
-/// Walks a planned tree and notes for every choice in which ways it is reached.
+/// Visits a planned tree and records the conditions under which each choice is reached.
 class ParameterReach {
  public:
-  /// Where the walk is: the labels that hold with the suffix their rounds give them, and the nearest choice above.
+  /// The position of the walk: visible labels with the suffix of their rounds, and the nearest enclosing choice.
   struct Context {
     std::vector<std::pair<const Labels*, std::string>> levels;
     std::optional<Parameter::Condition> way;
@@ -35,7 +35,7 @@ class ParameterReach {
 
   bool knows(const std::string& label) const { return entries_.contains(label); }
 
-  /// Parents before children, else in order of first appearance. Errors: kInvalidArgument for a circle.
+  /// Orders parents before children, otherwise by first appearance. Errors: kInvalidArgument for a cycle.
   Result<std::vector<Parameter>> parameters() const {
     std::vector<Parameter> out;
     std::set<std::string> done;
@@ -53,7 +53,7 @@ class ParameterReach {
         done.insert(label);
       }
       if (later.size() == waiting.size()) {
-        return Error{Code::kInvalidArgument, "the choice '" + later.front() + "' stands inside itself", ""};
+        return Error{Code::kInvalidArgument, "the choice '" + later.front() + "' is inside itself", ""};
       }
       waiting = std::move(later);
     }
@@ -73,7 +73,7 @@ class ParameterReach {
       for (Parameter::Condition& way : choice.inner) way.parameter += suffix;
       if (choice.inner.empty() && context.way) choice.inner.push_back(*context.way);
       reach(choice.label + suffix, choice.domain, choice.inner);
-      ++steps_;  // a cell declares thousands
+      ++steps_;  // a cell may declare thousands of choices
     }
     for (const PlannedSetting& setting : step.settings) {
       for (const PlannedFormula& formula : setting.formulas) read(formula, context);
@@ -112,7 +112,7 @@ class ParameterReach {
   Result<void> walk_rounds(const PlannedBlock& step, const Repeat& repeat, const Context& context) {
     const std::vector<std::int64_t> rounds = rounds_of(repeat);
     const std::string& suffix = context.levels.back().second;
-    // Rounds that share their choices are reached together, with the first.
+    // Rounds with shared choices are reached together with the first round.
     const std::int64_t last = repeat.own ? rounds.back() : std::min<std::int64_t>(rounds.back(), 1);
     for (std::int64_t round = 1; round <= last; ++round) {
       Context inside = context;
@@ -128,7 +128,7 @@ class ParameterReach {
     return {};
   }
 
-  /// A condition on one choice alone says which of its values lead where; else both sides may be reached.
+  /// A condition on a single choice decides which of its values reach which side. Otherwise both sides may be reached.
   Result<void> walk_when(const PlannedBlock& step, const Context& context) {
     std::vector<Context> sides(2, context);
     const auto& names = step.condition->expression.names();
@@ -153,7 +153,7 @@ class ParameterReach {
     return {};
   }
 
-  /// What a formula reads is reached where the formula stands.
+  /// The choices in a formula are reached where the formula is.
   void read(const PlannedFormula& formula, const Context& context) {
     std::vector<Parameter::Condition> ways;
     if (context.way) ways.push_back(*context.way);
@@ -163,7 +163,7 @@ class ParameterReach {
     }
   }
 
-  /// Without ways: always.
+  /// Without conditions, a choice is always active.
   void reach(const std::string& label, const Domain& domain, const std::vector<Parameter::Condition>& ways) {
     const auto [at, is_new] = entries_.try_emplace(label);
     Entry& entry = at->second;
@@ -173,7 +173,7 @@ class ParameterReach {
     }
     entry.always = entry.always || ways.empty();
     for (const Parameter::Condition& way : ways) {
-      if (way.parameter == label) continue;  // whoever reads its own choice is there already
+      if (way.parameter == label) continue;  // a choice that reads itself is already reached
       const auto known = std::ranges::find(entry.ways, way.parameter, &Parameter::Condition::parameter);
       if (known == entry.ways.end()) {
         entry.ways.push_back(way);

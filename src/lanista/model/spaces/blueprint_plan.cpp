@@ -21,7 +21,7 @@ std::string listed(const std::set<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-/// Makes a value what an attribute of this kind holds; nullopt if it cannot be.
+/// Converts a value to an attribute of this kind, or returns no value.
 std::optional<graph::AttrValue> as_kind(const graph::AttrValue& kind, const graph::AttrValue& value) {
   if (kind.index() == value.index()) return value;
   const auto* whole = std::get_if<std::int64_t>(&value);
@@ -38,7 +38,7 @@ class Planner {
 
   Result<PlannedChain> chain(const Chain& chain, std::set<std::string>& names, const std::string& place) {
     if (++depth_ > kMaxBlockDepth)
-      return wrong(place, "blocks stand more than " + std::to_string(kMaxBlockDepth) + " deep");
+      return wrong(place, "blocks are nested more than " + std::to_string(kMaxBlockDepth) + " deep");
     PlannedChain out;
     for (std::size_t i = 0; i < chain.size(); ++i) {
       if (++blocks_ > kMaxBlocks) return wrong(place, "more than " + std::to_string(kMaxBlocks) + " blocks");
@@ -132,7 +132,7 @@ class Planner {
                    out.place};
     }
     if (def->level != graph::OpLevel::kModel || layer.op == "input" || layer.op == "output") {
-      return wrong(out.place, "'" + layer.op + "' cannot stand in a model space");
+      return wrong(out.place, "'" + layer.op + "' is not allowed in a model space");
     }
     const auto count = static_cast<int>(std::max<std::size_t>(block.from.size(), 1));
     if (count < def->min_inputs || (def->max_inputs >= 0 && count > def->max_inputs)) {
@@ -178,7 +178,7 @@ class Planner {
         LANISTA_ASSIGN(planned.formulas.emplace_back(), plan_formula(item, out.place));
       }
     }
-    // A choice on the spot is looked up under its own label.
+    // A choice that is declared here is looked up by its label.
     out.settings.push_back(std::move(planned));
     return {};
   }
@@ -216,8 +216,8 @@ class Planner {
     LANISTA_TRY(check_known(choice.always, names, out.place));
     const auto count = static_cast<std::int64_t>(choice.from.size());
     if (choice.min_count < 0 || choice.min_count > choice.most || choice.most > count || choice.most < 1) {
-      return wrong(out.place, "cannot choose " + std::to_string(choice.min_count) + " to " + std::to_string(choice.most) +
-                                  " of " + std::to_string(count) + " values");
+      return wrong(out.place, "cannot choose " + std::to_string(choice.min_count) + " to " +
+                                  std::to_string(choice.most) + " of " + std::to_string(count) + " values");
     }
     if (choice.min_count == 0 && choice.always.empty()) {
       return wrong(out.place, "choosing none needs a value that is always read");
@@ -266,7 +266,7 @@ class Planner {
     LANISTA_ASSIGN(out.chains.emplace_back(), chain(repeat.layers, inside, out.place));
     if (repeat.own) levels_.pop_back();
     indices_ = outer_indices;
-    if (rounds.front() > 0) names = inside;  // what only rounds give is there only if there is a round
+    if (rounds.front() > 0) names = inside;  // names from inside are visible only if there is at least one round
     out.ids = rounds.back() * out.chains.front().ids;
     out.min_extent = rounds.front() * out.chains.front().min_extent;
     return {};

@@ -11,23 +11,25 @@
 #include "lanista/model/spaces/blueprint.h"
 #include "lanista/model/spaces/formula.h"
 
-// What a blueprint is turned into once: formulas read, ids reserved, labels resolved.
+// The plan of a blueprint, made once: parsed formulas, reserved ids and resolved labels.
 namespace lanista::mutate {
 
-// Bounds on what a blueprint may ask for.
-inline constexpr std::size_t kMaxBlockDepth = 64;  ///< of blocks in blocks
-inline constexpr std::size_t kMaxBlocks = 100'000;
-inline constexpr std::size_t kMaxSteps = 1'000'000;  ///< of a walk through all rounds
-inline constexpr std::size_t kMaxParameters = 10'000;
-inline constexpr std::int64_t kMaxRounds = 1'000;
-inline constexpr std::size_t kMaxModelNodes = graph::kMaxTextNodes - 2;  ///< between input and output
-inline constexpr std::size_t kMaxSubsets = 512;
-inline constexpr std::size_t kMaxValues = 200'000;  ///< of all choices, as often as they are written
-inline constexpr std::int64_t kMaxCellNodes = 64, kMaxCellInputs = 16;
+// Limits of a blueprint.
 
-/// How much a chain expands to: nodes, and blocks in all rounds. Beyond all bounds it stays at a large number.
+inline constexpr std::size_t kMaxBlockDepth = 64;                        ///< Nesting of blocks.
+inline constexpr std::size_t kMaxBlocks = 100'000;                       ///< Blocks of a tree.
+inline constexpr std::size_t kMaxSteps = 1'000'000;                      ///< Blocks in all rounds of an expansion.
+inline constexpr std::size_t kMaxParameters = 10'000;                    ///< Choices.
+inline constexpr std::int64_t kMaxRounds = 1'000;                        ///< Rounds of one repeat.
+inline constexpr std::size_t kMaxModelNodes = graph::kMaxTextNodes - 2;  ///< Nodes between input and output.
+inline constexpr std::size_t kMaxSubsets = 512;                          ///< Subsets of one input choice.
+inline constexpr std::size_t kMaxValues = 200'000;                       ///< Values of all declarations of choices.
+inline constexpr std::int64_t kMaxCellNodes = 64, kMaxCellInputs = 16;   ///< Nodes of a cell, inputs of a node.
+
+/// The size of an expanded chain. Sizes saturate at a large number.
 struct ExpansionSize {
-  std::int64_t nodes = 0, steps = 0;
+  std::int64_t nodes = 0;  ///< nodes of the model
+  std::int64_t steps = 0;  ///< blocks in all rounds
 
   ExpansionSize& operator+=(const ExpansionSize& other);
   friend ExpansionSize operator+(ExpansionSize a, const ExpansionSize& b) { return a += b; }
@@ -35,100 +37,104 @@ struct ExpansionSize {
 ExpansionSize operator*(std::int64_t rounds, const ExpansionSize& one);
 
 struct PlannedBlock;
+/// A chain with its reserved ids.
 struct PlannedChain {
-  std::vector<PlannedBlock> steps;
-  std::int64_t ids = 0;  ///< reserved for it
-  ExpansionSize min_extent;          ///< of all samples
+  std::vector<PlannedBlock> steps;  ///< its blocks
+  std::int64_t ids = 0;             ///< number of reserved ids
+  ExpansionSize min_extent;         ///< smallest size over all samples
 };
-/// The least of several chains.
+/// The smallest size of several chains.
 ExpansionSize min_extent_of(const std::vector<PlannedChain>& chains);
-/// What is beyond the bounds of a model, if anything is.
+/// The message for a size that exceeds the limits of a model, or no value.
 std::optional<std::string> size_limit_error(const ExpansionSize& extent);
-/// What the chain expands to, or less where conditions or functions decide. Takes no longer than the text is, but for
-/// rounds with choices of their own.
+/// The size of a chain for a sample. It is a lower bound if formulas or functions decide.
+///
+/// O(blocks of the tree), plus the rounds of repeats with choices of their own.
 ExpansionSize extent_of(const PlannedChain& root, const space::Sample& sample);
 
-/// A formula with the places of the labels it reads: how many enclosing rounds their names carry.
+/// A parsed formula with its labels.
 struct PlannedFormula {
-  Expression expression;
-  std::map<std::string, std::size_t> level;
+  Expression expression;                     ///< the formula
+  std::map<std::string, std::size_t> level;  ///< for each label, the number of enclosing rounds in its parameter name
 };
 
-/// An attribute: a value, or formulas (one, or a list's).
+/// The value of an attribute: a constant, one formula, or a list of formulas.
 struct PlannedSetting {
-  std::string name;
-  std::optional<graph::AttrValue> value;
-  std::vector<PlannedFormula> formulas;
-  bool is_list = false;
+  std::string name;                       ///< name of the attribute
+  std::optional<graph::AttrValue> value;  ///< constant, if any
+  std::vector<PlannedFormula> formulas;   ///< formulas otherwise
+  bool is_list = false;                   ///< the formulas are the elements of a list
 };
 
-/// A choice that a block declares. `inner`: of a Custom's, on others of it.
+/// A choice that a block declares.
 struct DeclaredChoice {
-  std::string label;
-  space::Domain domain;
-  std::vector<space::Parameter::Condition> inner = {};
+  std::string label;                                    ///< its label
+  space::Domain domain;                                 ///< its values
+  std::vector<space::Parameter::Condition> inner = {};  ///< conditions on other choices of the same Custom block
 };
-/// The choices that a block itself declares for where it stands.
+/// The choices that a block itself declares, without those of the blocks inside it.
 std::vector<DeclaredChoice> declared_by(const Block& block);
-/// Labels and domains that hold for an own repeat's rounds or, at the top, everywhere.
-using Labels = std::map<std::string, std::pair<space::Domain, std::string>>;  ///< domain, place
+/// Domain and path of declaration by label, for one scope: the rounds of a repeat with own choices, or the whole tree.
+using Labels = std::map<std::string, std::pair<space::Domain, std::string>>;
 
-/// A block with what is known of it before any sample. Points into the blueprint's tree.
+/// A block with everything that does not depend on a sample. It points into the tree of the blueprint.
 struct PlannedBlock {
-  const Block* block = nullptr;
-  std::string place;
-  std::int64_t ids = 0;
-  ExpansionSize min_extent;
-  std::vector<PlannedChain> chains;      ///< options, branches, the body
-  std::vector<PlannedSetting> settings;  ///< of a Layer
-  std::optional<PlannedFormula> condition;
-  Labels own;  ///< declared in the rounds of a repeat with choices of their own
+  const Block* block = nullptr;             ///< The block.
+  std::string place;                        ///< Path in the tree.
+  std::int64_t ids = 0;                     ///< Number of reserved ids.
+  ExpansionSize min_extent;                 ///< Smallest size over all samples.
+  std::vector<PlannedChain> chains;         ///< Options, branches, or the body.
+  std::vector<PlannedSetting> settings;     ///< Attributes of a Layer.
+  std::optional<PlannedFormula> condition;  ///< Condition of a When.
+  Labels own;                               ///< Choices in the rounds of a Repeat with own choices.
 };
 
-/// The rounds a repeat may have, ascending.
+/// The possible depths of a repeat, ascending.
 std::vector<std::int64_t> rounds_of(const Repeat& repeat);
 
-/// What a cell calls its inputs.
+/// The names of the inputs of a cell.
 std::vector<std::string> cell_inputs(const Cell& cell);
-/// Whether inputs of a cell may be among the values that it joins.
+/// Whether a cell may join its inputs.
 bool can_output_inputs(const Cell& cell);
-/// "label/2.1.op"
+/// The label of a choice of a cell, such as "label/2.1.op".
 std::string cell_label(const Cell& cell, std::int64_t node, std::int64_t input, const char* what);
 
-/// All ways to take `min_count` to `most` of `count` things, in order of size, then of members.
+/// All subsets of `min_count` to `most` of `count` elements, in order of size, then of members.
 std::vector<std::vector<std::size_t>> subsets(std::size_t count, std::int64_t min_count, std::int64_t most);
-/// "a+b"; "none" for nothing.
+/// A subset as the value of a parameter: "a+b", or "none".
 std::string subset_text(const std::vector<std::size_t>& members, const std::vector<std::string>& names);
-/// Whether an input choice asks of each value on its own.
+/// Whether an input choice allows any subset, so that it has a boolean parameter for each value.
 bool is_any_subset(const InputChoice& choice);
 
-/// Ids that joining `n` values takes: repairs of each, what a mean needs, the join.
+/// The number of reserved ids for a join of `n` values: repairs of each, nodes of a mean, and the join.
 constexpr std::int64_t join_ids(std::size_t n) { return 4 * static_cast<std::int64_t>(n) + 2; }
 
+/// The data of a blueprint.
 struct Blueprint::Plan {
-  Chain layers;
-  std::vector<ValueChoice> choices;
-  PlannedChain root;
-  std::vector<space::Parameter> parameters;
-  std::int64_t end = 0;
+  Chain layers;                              ///< tree of blocks
+  std::vector<ValueChoice> choices;          ///< choices of the whole tree
+  PlannedChain root;                         ///< planned tree
+  std::vector<space::Parameter> parameters;  ///< all choices
+  std::int64_t end = 0;                      ///< first id after the reserved ones
 };
 
-/// Where a chain stands.
+/// The names that are visible in a chain.
 struct ChainScope {
-  std::vector<const Labels*> levels;  ///< what is declared around it, from the outside in; empty: no choices allowed
-  std::set<std::string> names;        ///< of values before it
-  std::set<std::string> indices;      ///< of rounds around it
+  std::vector<const Labels*> levels;  ///< enclosing scopes of labels, outermost first; empty: no choices allowed
+  std::set<std::string> names;        ///< names of earlier values
+  std::set<std::string> indices;      ///< index names of enclosing repeats
 };
-/// Plans a chain. Errors: as Blueprint::make.
+/// Plans a chain. Errors as in `Blueprint::make`.
 Result<PlannedChain> plan_chain(const graph::OpTable& ops, const Chain& chain, const ChainScope& around,
                                 const std::string& place);
-/// What is declared in the chain outside of own repeats. Errors: kInvalidArgument if equal labels differ.
+/// Adds the choices of a chain, except those inside repeats with own choices, to `out`.
+/// Errors: kInvalidArgument if declarations with equal labels differ.
 Result<void> collect_labels(const Chain& chain, const std::string& place, Labels& out);
-/// The place of block number `i`: "layers[2].choice act".
+/// The path of block number `i` of a chain, such as "layers[2].choice act".
 std::string block_path(const std::string& chain, std::size_t i, const Block& block);
 
-/// The parameters of a planned tree with their conditions, parents first. Errors: kInvalidArgument (a choice inside
-/// itself, a declared one that nothing reads).
+/// Returns the parameters of a planned tree with their conditions. Each one follows those on which it depends.
+/// Errors: kInvalidArgument for a choice that depends on itself, or a declared choice that no block uses.
 Result<std::vector<space::Parameter>> collect_parameters(const PlannedChain& root, const Labels& global,
                                                          const std::vector<ValueChoice>& choices);
 

@@ -18,8 +18,8 @@ ModelSpace make(Chain layers, std::vector<ValueChoice> choices = {}, Limits limi
     if (plugin.name == "widen" || plugin.name == "deepen")
       mutators.push_back(*plugin.make(*resolve_options({}, plugin.options)));
   }
-  auto space =
-      ModelSpace::make(ops, {"toy", *blueprint, model_interface({{6}}, 3)}, std::nullopt, std::move(mutators), {}, limits);
+  auto space = ModelSpace::make(ops, {"toy", *blueprint, model_interface({{6}}, 3)}, std::nullopt, std::move(mutators),
+                                {}, limits);
   LANISTA_CHECK(space.ok(), space ? "" : space.error().text());
   return *std::move(space);
 }
@@ -48,12 +48,12 @@ TEST(ModelSpaceOverABlueprint, NamesItsChoicesApartFromHyperParameters) {
 TEST(ModelSpaceOverABlueprint, SamplesModelsAsEditsOfBase) {
   const ModelSpace space = toy();
   const Candidate base = space.base(0);
-  const auto drawn = space.model_of_sample(0, sample(16, "skip", 2));
-  ASSERT_TRUE(drawn.ok()) << drawn.error().text();
+  const auto sampled = space.model_of_sample(0, sample(16, "skip", 2));
+  ASSERT_TRUE(sampled.ok()) << sampled.error().text();
 
-  EXPECT_TRUE(*space.rebuild(0, drawn->edits) == drawn->graph);
-  EXPECT_TRUE(drawn->steps.empty());
-  EXPECT_EQ(drawn->graph.next_id(), base.graph.next_id());
+  EXPECT_TRUE(*space.rebuild(0, sampled->edits) == sampled->graph);
+  EXPECT_TRUE(sampled->steps.empty());
+  EXPECT_EQ(sampled->graph.next_id(), base.graph.next_id());
   // The base is the first sample: width 8, relu, depth 0.
   EXPECT_TRUE(space.model_of_sample(0, sample(8, "relu", 0))->edits.empty());
   EXPECT_FALSE(space.model_of_sample(0, {{"lr", Value(0.1)}}).ok());
@@ -61,16 +61,16 @@ TEST(ModelSpaceOverABlueprint, SamplesModelsAsEditsOfBase) {
 
 TEST(ModelSpaceOverABlueprint, MutatesAndReplaysOnAnotherSample) {
   const ModelSpace space = toy();
-  const auto drawn = space.model_of_sample(0, sample(16, "relu", 1));
-  ASSERT_TRUE(drawn.ok());
+  const auto sampled = space.model_of_sample(0, sample(16, "relu", 1));
+  ASSERT_TRUE(sampled.ok());
   int replayed = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const auto child = space.mutate(*drawn, 2, Rng(seed));
+    const auto child = space.mutate(*sampled, 2, Rng(seed));
     if (!child) continue;
     EXPECT_TRUE(*space.rebuild(0, child->edits) == child->graph);
     // Ids of mutations start after all ids of the blueprint.
     for (const auto& node : child->graph.nodes()) {
-      EXPECT_TRUE(drawn->graph.contains(node->id) || node->id >= space.base(0).graph.next_id());
+      EXPECT_TRUE(sampled->graph.contains(node->id) || node->id >= space.base(0).graph.next_id());
     }
     const auto other = space.model_of_sample(0, sample(8, "relu", 1));
     const auto moved = space.replay(*other, child->steps);
@@ -97,8 +97,8 @@ TEST(ModelSpaceOverABlueprint, ReadsTokensFromModelInterface) {
   const graph::OpTable ops = graph::builtin_ops();
   const Chain layers{layer("embedding", {{"vocab", formula("vocab")}, {"dim", 4}}), layer("flatten"),
                      layer("linear", {{"out", formula("outputs")}})};
-  const auto space =
-      ModelSpace::make(ops, {"text", *Blueprint::make(ops, layers), model_interface({{5}}, 7, 20)}, std::nullopt, {}, {}, {});
+  const auto space = ModelSpace::make(ops, {"text", *Blueprint::make(ops, layers), model_interface({{5}}, 7, 20)},
+                                      std::nullopt, {}, {}, {});
   ASSERT_TRUE(space.ok()) << space.error().text();
   EXPECT_EQ(space->base(0).graph.node({0}).attrs,
             (graph::Attrs{{"dtype", std::string("index")}, {"shape", std::vector<std::int64_t>{5}}}));

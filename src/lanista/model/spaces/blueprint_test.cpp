@@ -85,26 +85,26 @@ TEST(Blueprint, MatchesClosedFormCounts) {
     for (int i = 0; i < n; ++i) options.push_back({"op" + std::to_string(i), {layer("relu")}});
     return options;
   };
-  // Two choices in each of six edges: 5^6 of NAS-Bench-201.
+  // Five choices on each of six edges: 5^6 of NAS-Bench-201.
   Chain edges;
   for (int i = 0; i < 6; ++i) edges.push_back(choice("edge" + std::to_string(i), ops(5)));
   EXPECT_EQ(count_samples(make(edges)), 15'625);
 
-  // A cell of the DARTS kind: node i takes two different ones of i + 1 values, each through one of seven operators.
+  // A cell as in DARTS: node i reads two different ones of i + 1 values, each through one of seven operators.
   Cell darts{"normal", 4, 2, ops(7), {}, {"a", "b"}, true};
   const Chain names{named("a", group({})), named("b", group({}))};
   Chain layers = names;
   layers.push_back({darts});
   EXPECT_EQ(count_samples(make(layers)), 1 * 3 * 6 * 10 * std::pow(7, 8));
 
-  // A cell of the NASNet kind: inputs may coincide.
+  // A cell as in NASNet: both inputs may be the same value.
   layers = names;
   layers.push_back({Cell{"normal", 5, 2, ops(13), {}, {"a", "b"}}});
   double nasnet = 1;
   for (int i = 0; i < 5; ++i) nasnet *= std::pow((2 + i) * 13, 2);
   EXPECT_DOUBLE_EQ(*count_samples(make(layers)), nasnet);
 
-  // Any subset of four values next to one that is always read.
+  // Any subset of four values, with one that is always read.
   InputChoice any{"skip", {"a", "b"}, 0, 2, Join::kSum, {"b"}};
   layers = names;
   layers.push_back({any});
@@ -165,7 +165,7 @@ TEST(Blueprint, RejectsInconsistentBlueprints) {
 TEST(Blueprint, RejectsTooLargeBlueprints) {
   Chain deep{layer("relu")};
   for (int i = 0; i < 100; ++i) deep = {group(std::move(deep))};
-  EXPECT_NE(refusal(deep).find("blocks stand more than 64 deep"), std::string::npos);
+  EXPECT_NE(refusal(deep).find("blocks are nested more than 64 deep"), std::string::npos);
 
   Chain rounds{layer("relu")};
   for (int i = 0; i < 4; ++i) rounds = {repeat(1000, std::move(rounds))};

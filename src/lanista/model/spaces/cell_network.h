@@ -8,59 +8,68 @@
 #include "lanista/base/options.h"
 #include "lanista/model/spaces/blueprint.h"
 
-// Networks of stacked cells, the form that NASNet introduced and AmoebaNet, PNASNet, ENAS and DARTS share.
+// Networks of stacked cells, as in NASNet, AmoebaNet, PNASNet, ENAS and DARTS.
 namespace lanista::mutate::spaces {
 
-/// Whose habits a network has. The authors' implementations differ in what surrounds the searched part, and the
-/// published numbers of parameters are of these implementations:
+/// The style of a network around its searched cells.
 ///
-///                            kDarts                    kEnas                      kNasnet, kAmoebanet
-///   inputs of a cell         both 1x1                  1x1 where the width         the last 1x1, the one before where
-///                                                      differs; the last once more the width differs; raw in cell 1
-///   a skip that halves       relu, factorised          factorised                  relu, 1x1 of stride 2
-///   loose inputs             never given               given, halved by factorised reductions
-///   answer                   of the means              of the means behind a relu; ENAS without an offset
+/// Published implementations differ in these parts, and published parameter counts depend on them:
+///
+///                              kDarts                    kEnas                      kNasnet, kAmoebanet
+///     inputs of a cell         both 1x1                  1x1 where the width         the last 1x1, the one before
+///     where
+///                                                        differs; the last once more the width differs; raw in cell 1
+///     a skip that halves       relu, factorised          factorised                  relu, 1x1 of stride 2
+///     unread inputs            not joined                joined, halved by factorised reductions
+///     classifier               on the means              on the means after a relu; ENAS without a bias
 ///
 /// kAmoebanet is kNasnet with its 7x1_1x7 convolutions in a bottleneck of a quarter of the channels.
 enum class CellStyle { kDarts, kEnas, kNasnet, kAmoebanet };
 
-/// Where an operator stands.
+/// The cell that contains an operator.
 struct CellPlacement {
-  CellStyle cell_style = CellStyle::kDarts;
-  std::int64_t width = 1;
-  bool reduction = false;
+  CellStyle cell_style = CellStyle::kDarts;  ///< style of the network
+  std::int64_t width = 1;                    ///< channels of the cell
+  bool reduction = false;                    ///< the cell halves the image
 
+  /// Whether the style is kNasnet or kAmoebanet.
   bool is_nasnet() const { return cell_style == CellStyle::kNasnet || cell_style == CellStyle::kAmoebanet; }
-  /// `chain` where the channels that come in are not `width` yet.
+  /// A block that applies `chain` if its input has a number of channels other than `width`.
   Block if_width_differs(Chain chain) const;
 };
 
-/// An operator that cells are made of, by the names of NDS (Radosavovic et al., ICCV'19, Table 1): none skip avg3 max3
-/// max5 max7 conv1 conv3 conv3x1_1x3 conv7x1_1x7 dil3 dil5 sep3 sep5 sep7 dilsep3, and dilsep5. Activation,
-/// convolution, norm; separable ones twice. In a reduction cell it halves the image where it reads what the cell was
-/// given.
+/// An operator of a cell by its name in NDS (Radosavovic et al., ICCV'19, Table 1).
+///
+/// The names of poolings and trivial operators are none, skip, avg3, max3, max5 and max7. Those of convolutions are
+/// conv1, conv3, conv3x1_1x3, conv7x1_1x7, dil3, dil5, sep3, sep5, sep7, dilsep3 and dilsep5. A convolution is
+/// activation, convolution and norm. A separable one has them twice. In a reduction cell the operator halves the image
+/// if it reads an input of the cell.
 Option cell_op(std::string_view name, const CellPlacement& place);
 
+/// The definition of a cell space.
 struct CellRules {
-  std::string space;
-  CellStyle cell_style = CellStyle::kDarts;
-  std::int64_t nodes = 5;
-  std::vector<std::string> ops;
-  bool distinct = false;    ///< a node's two inputs are different values
-  bool joins_unread_nodes = false;  ///< the cell gives what no node reads; else all nodes
-  /// What the cells give instead, whatever is read: "first+1+2". Empty: as joins_unread_nodes says.
-  std::string normal_gives = {}, reduce_gives = {};
-  std::int64_t stem_width = 0;  ///< 0: three times the width; with NASNet's stem for ImageNet 32
-  /// The cell behind a reduction cell reads, for the value before the last, what the reduction cell did so.
+  std::string space;                         ///< Name for messages.
+  CellStyle cell_style = CellStyle::kDarts;  ///< Style of the network.
+  std::int64_t nodes = 5;                    ///< Nodes of a cell.
+  std::vector<std::string> ops;              ///< Names of cell_op().
+  bool distinct = false;                     ///< The two inputs of a node are different values.
+  bool joins_unread_nodes = false;           ///< A cell joins the nodes that no node reads; false: all nodes.
+  std::string normal_gives = {};             ///< If set, such as "first+1+2": the values that a normal cell joins.
+  std::string reduce_gives = {};             ///< If set: the values that a reduction cell joins.
+  std::int64_t stem_width = 0;               ///< Channels; 0: 3 times the width, or 32 for the ImageNet stem of NASNet.
+  /// The cell after a reduction cell has the same first input as the reduction cell.
   bool past_reduction = false;
 };
 
-/// width, cells, stages, stem, dropout.
+/// The options width, cells, stages, stem and dropout of a cell space.
 std::vector<OptionSpec> cell_options();
 
-/// stages x cells normal cells; between the stages a reduction cell halves the image and doubles the channels. Each
-/// cell reads the two before it, brought to its width and size ("first" is the earlier one). Choices: "normal/…" and
-/// "reduce/…", shared by all cells of the kind. With one stage, and no reduction cells in the stem, there is none.
+/// Makes the blueprint of a network of stacked cells.
+///
+/// Each stage has `cells` normal cells. Between two stages a reduction cell halves the image and doubles the channels.
+/// Each cell reads the two cells before it, converted to its width and size ("first" is the earlier one). The choices
+/// "normal/…" and "reduce/…" are shared by all cells of a kind. With one stage and no reduction cells in the stem,
+/// there are no "reduce/…" choices. Errors: kInvalidArgument if the images are too small.
 Result<Blueprint> cell_network(const CellRules& rules, const graph::OpTable& ops, const ModelInterface& ends,
                                const Options& options);
 

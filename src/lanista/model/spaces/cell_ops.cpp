@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/cell_network.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate::spaces {
 namespace {
@@ -45,7 +45,9 @@ Chain bottleneck(std::int64_t k, const CellPlacement& at) {
       {act_conv_bn(quarter, 1), directed({1, k}, {0, k / 2}), directed({k, 1}, {k / 2, 0}), act_conv_bn(at.width, 1)});
 }
 
-Chain seven_by_one(const CellPlacement& at) { return at.cell_style == CellStyle::kAmoebanet ? bottleneck(7, at) : factored(7, at); }
+Chain seven_by_one(const CellPlacement& at) {
+  return at.cell_style == CellStyle::kAmoebanet ? bottleneck(7, at) : factored(7, at);
+}
 
 Chain separable(std::int64_t k, std::int64_t width, Setting stride, std::int64_t dilation = 1) {
   return {layer("relu"),
@@ -114,7 +116,9 @@ constexpr CellOp kCellOps[] = {
 
 }  // namespace
 
-Block CellPlacement::if_width_differs(Chain chain) const { return when("in != " + std::to_string(width), std::move(chain)); }
+Block CellPlacement::if_width_differs(Chain chain) const {
+  return when("in != " + std::to_string(width), std::move(chain));
+}
 
 Option cell_op(std::string_view name, const CellPlacement& place) {
   const auto op =

@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 #include "lanista/model/spaces/cell_network.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate {
 

@@ -22,7 +22,7 @@ double real(const Value& value) {
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
-/// Whole results of whole numbers; nullopt beyond 64 bits.
+/// Integer arithmetic; no value beyond 64 bits.
 std::optional<std::int64_t> whole_result(const std::string& op, std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   if (op == "+") return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
@@ -38,7 +38,7 @@ std::optional<std::int64_t> whole_result(const std::string& op, std::int64_t a, 
     return out;
   }
   if (b == -1) return op == "//" ? whole_result("-", 0, a) : std::optional<std::int64_t>(0);
-  // Rounded down, so that a == (a // b) * b + a % b and the rest has the divisor's sign.
+  // Rounds down, so that a == (a // b) * b + a % b, and the remainder has the sign of the divisor.
   const bool is_above = a % b != 0 && (a % b < 0) != (b < 0);
   return op == "//" ? a / b - (is_above ? 1 : 0) : a % b + (is_above ? b : 0);
 }
@@ -54,7 +54,7 @@ double power(double a, double b) {
 
 Result<Value> arithmetic(const std::string& op, const Value& a, const Value& b) {
   const std::string shown = space::value_text(a) + " " + op + " " + space::value_text(b);
-  if (!is_number(a) || !is_number(b)) return unusable(shown + ": only numbers can be reckoned with");
+  if (!is_number(a) || !is_number(b)) return unusable(shown + ": only numbers have arithmetic");
   const bool divides = op == "/" || op == "//" || op == "%";
   if (divides && real(b) == 0) return unusable(shown + ": division by zero");
   const auto* x = std::get_if<std::int64_t>(&a);
@@ -152,11 +152,12 @@ Result<Value> Expression::term(std::size_t index, const Lookup& lookup) const {
       break;
   }
   LANISTA_ASSIGN(Value best, part(0));
-  if (!is_number(best)) return unusable(term_here.word + " of " + space::value_text(best) + ", which is no number");
+  if (!is_number(best)) return unusable(term_here.word + " of " + space::value_text(best) + ", which is not a number");
   if (term_here.word != "min" && term_here.word != "max") return rounded(term_here.word, best);
   for (std::size_t i = 1; i < term_here.parts.size(); ++i) {
     LANISTA_ASSIGN(const Value other, part(i));
-    if (!is_number(other)) return unusable(term_here.word + " of " + space::value_text(other) + ", which is no number");
+    if (!is_number(other))
+      return unusable(term_here.word + " of " + space::value_text(other) + ", which is not a number");
     if (term_here.word == "min" ? real(other) < real(best) : real(other) > real(best)) best = other;
   }
   return best;

@@ -51,7 +51,7 @@ TEST(Formula, EvaluatesConditions) {
   EXPECT_EQ(shown("act != \"relu\" or k >= 3 and width < 33"), "true");
   EXPECT_EQ(shown("k == 3.0"), "true");
   EXPECT_EQ(shown("act == 3"), "false");
-  // What is not taken is not looked up.
+  // Branches that are not selected are not looked up.
   EXPECT_EQ(shown("1 if wide else unknown"), "1");
   EXPECT_EQ(shown("wide or unknown"), "true");
 }
@@ -80,7 +80,7 @@ TEST(Formula, ReportsEvaluationErrors) {
   EXPECT_EQ(shown("k / 0"), "\"k / 0\": 3 / 0: division by zero");
   EXPECT_EQ(shown("k % 0"), "\"k % 0\": 3 % 0: division by zero");
   EXPECT_EQ(shown("10 ** 30"), "\"10 ** 30\": 10 ** 30 is beyond 64 bits");
-  EXPECT_EQ(shown("act * 2"), "\"act * 2\": relu * 2: only numbers can be reckoned with");
+  EXPECT_EQ(shown("act * 2"), "\"act * 2\": relu * 2: only numbers have arithmetic");
   EXPECT_EQ(shown("act < 2"), "\"act < 2\": relu < 2: only numbers have an order");
   EXPECT_EQ(shown("1 if k else 2"), "\"1 if k else 2\": 3 is neither true nor false");
   EXPECT_EQ(shown("1e300 * 1e300"), "\"1e300 * 1e300\": 1e+300 * 1e+300 is not a finite number");

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "lanista/base/options.h"
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 // The spaces of inverted residuals.
 namespace lanista::mutate {
@@ -207,10 +207,11 @@ Result<Blueprint> mobilenetv3(const graph::OpTable& ops, const ModelInterface& e
         "round(" + s + "expand * (" + text(mobile.channels(stage - 1)) + " if round == 0 else " + out + "))";
     // As in the five stages of MobileNetV3: gates in the second, fourth and last stage, hard_swish from the
     // third on.
-    const spaces::InvertedResidualOptions form{.act = 2 * stage + 1 >= stages ? "hard_swish" : "relu",
-                                  .gate = "hard_sigmoid",
-                                  .squeeze = stage % 2 == 1 || (stage > 0 && stage + 1 == stages) ? "true" : "",
-                                  .squeezed = divisible("in // 4")};
+    const spaces::InvertedResidualOptions form{
+        .act = 2 * stage + 1 >= stages ? "hard_swish" : "relu",
+        .gate = "hard_sigmoid",
+        .squeeze = stage % 2 == 1 || (stage > 0 && stage + 1 == stages) ? "true" : "",
+        .squeezed = divisible("in // 4")};
     Repeat layers{.label = s + "depth", .depth = space::IntRange{2, 4}, .layers = {}};
     layers.own = true;
     layers.index = "round";

@@ -2,9 +2,9 @@
 #include <array>
 #include <utility>
 
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 #include "lanista/model/spaces/nasbench101.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate {
 namespace {

@@ -6,7 +6,7 @@
 namespace lanista::mutate {
 namespace {
 
-// The operators that the papers searched, as counted in NDS, Table 1.
+// Returns the operators that the papers searched, as in NDS, Table 1.
 std::vector<std::string> ops_of(std::string_view kind) {
   if (kind == "amoebanet") return {"skip", "avg3", "max3", "conv7x1_1x7", "sep3", "sep5", "sep7", "dilsep3"};
   if (kind == "pnas") return {"skip", "avg3", "max3", "conv7x1_1x7", "dil3", "sep3", "sep5", "sep7"};
@@ -23,7 +23,7 @@ std::vector<OptionSpec> options() {
                  {},
                  {},
                  {"nasnet", "amoebanet", "pnas"},
-                 "whose operators: 13 of NASNet, 8 of AmoebaNet, 8 of PNASNet"});
+                 "source of the operators: 13 of NASNet, 8 of AmoebaNet, 8 of PNASNet"});
   all.push_back({"nodes", kInt, 5, 1, 12, {}, "sums of two in a cell"});
   const std::string gives = ", by name ('first+1+2'; 'first' and 'second' are its inputs); empty: what no node reads";
   all.push_back({"normal_gives", kText, "", {}, {}, {}, "the values that a normal cell joins" + gives});
@@ -66,15 +66,16 @@ PublishedSpace nasnet_space() {
           [](const graph::OpTable& ops, const ModelInterface& ends, const Options& given) {
             const auto kind = given.at("ops").get<std::string>();
             const bool amoeba = kind == "amoebanet";
-            const spaces::CellRules rules{.space = "nasnet",
-                                          .cell_style = amoeba ? spaces::CellStyle::kAmoebanet : spaces::CellStyle::kNasnet,
-                                          .nodes = given.at("nodes").get<std::int64_t>(),
-                                          .ops = ops_of(kind),
-                                          .joins_unread_nodes = kind != "pnas",
-                                          .normal_gives = given.at("normal_gives").get<std::string>(),
-                                          .reduce_gives = given.at("reduce_gives").get<std::string>(),
-                                          .stem_width = given.at("stem_width").get<std::int64_t>(),
-                                          .past_reduction = given.at("past_reduction").get<bool>()};
+            const spaces::CellRules rules{
+                .space = "nasnet",
+                .cell_style = amoeba ? spaces::CellStyle::kAmoebanet : spaces::CellStyle::kNasnet,
+                .nodes = given.at("nodes").get<std::int64_t>(),
+                .ops = ops_of(kind),
+                .joins_unread_nodes = kind != "pnas",
+                .normal_gives = given.at("normal_gives").get<std::string>(),
+                .reduce_gives = given.at("reduce_gives").get<std::string>(),
+                .stem_width = given.at("stem_width").get<std::int64_t>(),
+                .past_reduction = given.at("past_reduction").get<bool>()};
             return spaces::cell_network(rules, ops, ends, given);
           }};
 }

@@ -50,7 +50,7 @@ Chain factorised_reduction(std::int64_t out) {
     return layer("conv2d",
                  {{"out", channels}, {"kernel", 1}, {"stride", 2}, {"padding", std::move(padding)}, {"bias", false}});
   };
-  // A row and a column of zeros behind the shifted image, where the size is odd: both halves get one size.
+  // If the size is odd, the shifted image gets a row and a column of zeros, so that both halves have one size.
   const Chain shifted{layer("slice", {{"axis", 2}, {"start", 1}}), layer("slice", {{"axis", 3}, {"start", 1}}),
                       halving(out - out / 2, {0, 1, 0, 1})};
   return {parallel({{halving(out / 2, {0})}, shifted}, Join::kConcat), layer("batch_norm")};
@@ -96,7 +96,7 @@ Result<void> require_images(std::string_view space, const ModelInterface& ends, 
   if (dims.size() == 3 && std::min(dims[1], dims[2]) >= size) return {};
   const std::string least = std::to_string(size);
   return Error{Code::kInvalidArgument,
-               "the space '" + std::string(space) + "' wants images [C, H, W] of at least " + least + "x" + least +
+               "the space '" + std::string(space) + "' needs images [C, H, W] of at least " + least + "x" + least +
                    ", but the samples are " + graph::attr_text(dims),
                ""};
 }

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "lanista/model/graph/infer.h"
+#include "lanista/model/space/chooser.h"
 #include "lanista/model/spaces/nasbench101.h"
 #include "lanista/model/spaces/nasbench201.h"
-#include "support/model/spaces/test_spaces.h"
 #include "support/model/mutate/test_models.h"
-#include "lanista/model/space/chooser.h"
+#include "support/model/spaces/test_spaces.h"
 
 // How many models the published spaces hold: as encodings, which papers count by closed forms, and as networks, by
 // making the models and comparing their graph hashes.

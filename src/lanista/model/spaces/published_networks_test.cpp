@@ -100,8 +100,8 @@ TEST_P(PublishedNetworks, MatchPublishedSizes) {
   }
   if (network.rounded > 0) {
     // Papers round to the nearest or down.
-    const double tenths = static_cast<double>(ours.parameters) / 1e5, said = std::round(10 * network.rounded);
-    EXPECT_TRUE(said == std::round(tenths) || said == std::floor(tenths)) << network.rounded;
+    const double tenths = static_cast<double>(ours.parameters) / 1e5, published = std::round(10 * network.rounded);
+    EXPECT_TRUE(published == std::round(tenths) || published == std::floor(tenths)) << network.rounded;
   }
   if (network.macs > 0) {
     EXPECT_NEAR(static_cast<double>(ours.macs) / 1e6 / network.macs, 1, network.tolerance);

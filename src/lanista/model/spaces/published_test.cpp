@@ -182,13 +182,13 @@ TEST(PublishedSpaces, ReportUnsuitableData) {
   EXPECT_NE(error("nasnet", {{"normal_gives", "first+9"}}, digits()).message.find("cannot give '9'"),
             std::string::npos);
   EXPECT_EQ(error("darts", {{"stages", 5}}, digits()).message,
-            "the space 'darts' wants images [C, H, W] of at least 32x32, but the samples are [1,8,8]");
+            "the space 'darts' needs images [C, H, W] of at least 32x32, but the samples are [1,8,8]");
   EXPECT_EQ(error("wide_deep", none, digits()).message,
-            "the space 'wide_deep' wants rows of a table, but the samples are [1,8,8]");
+            "the space 'wide_deep' needs rows of a table, but the samples are [1,8,8]");
   EXPECT_EQ(error("transformer", none, digits()).message,
-            "the space 'transformer' wants tokens [T] or sequences [T, features], but the samples are [1,8,8]");
+            "the space 'transformer' needs tokens [T] or sequences [T, features], but the samples are [1,8,8]");
   EXPECT_EQ(error("transformer", {{"width", 12}}, ends_for("transformer")).message,
-            "the space 'transformer' wants a width that 8 divides, for up to 4 heads, not 12");
+            "the space 'transformer' needs a width that is a multiple of 8, for up to 4 heads, not 12");
 }
 
 TEST(PublishedSpaces, PreferOptionsOverPreset) {

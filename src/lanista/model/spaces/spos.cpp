@@ -1,14 +1,14 @@
 #include <utility>
 
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate {
 namespace {
 
 constexpr std::size_t kMaxStages = 8;
 
-// The trained half of a unit: one depthwise convolution between two 1x1 ones, or three of each (Xception).
+// The trained branch of a unit: one depthwise convolution between two 1x1 ones, or three of each (Xception).
 Chain branch(std::int64_t middle, std::int64_t out, std::int64_t kernel, std::int64_t stride, bool xception) {
   if (!xception) {
     return spaces::chained(
@@ -20,8 +20,8 @@ Chain branch(std::int64_t middle, std::int64_t out, std::int64_t kernel, std::in
   return spaces::chained({separable(middle, stride), separable(middle, 1), separable(out, 1)});
 }
 
-// At stride 1 every other channel passes by; at stride 2 both sides see all channels, and the plain one keeps their
-// number.
+// At stride 1 every second channel passes unchanged. At stride 2 both branches read all channels, and the plain one
+// keeps their number.
 Chain unit(std::int64_t in, std::int64_t out, std::int64_t kernel, bool first, bool xception) {
   const std::int64_t half = out / 2;
   if (first) {
@@ -59,7 +59,7 @@ Result<Blueprint> spos_network(const graph::OpTable& ops, const ModelInterface& 
   const auto stem = options.at("width").get<std::int64_t>();
   const auto stem_stride = options.at("stem_stride").get<std::int64_t>();
   if (stages.empty() || stages.size() > kMaxStages) {
-    return Error{Code::kInvalidArgument, "one to " + std::to_string(kMaxStages) + " stages are wanted", "blocks"};
+    return Error{Code::kInvalidArgument, "one to " + std::to_string(kMaxStages) + " stages are needed", "blocks"};
   }
   LANISTA_TRY(spaces::require_images("spos", ends, stem_stride << stages.size()));
   LANISTA_ASSIGN(const auto widths, widths_of(options, stages.size(), stem));

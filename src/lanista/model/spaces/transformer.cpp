@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate {
 namespace {
@@ -10,14 +10,14 @@ Error shape_error(const std::string& message) {
   return Error{Code::kInvalidArgument, "the space 'transformer' " + message, ""};
 }
 
-// Token numbers through an embedding, numbers through a matrix. What follows a text is again a token of it, so that
-// there are as many outputs as there are different tokens.
+// Tokens pass through an embedding, real numbers through a linear layer. The next token is predicted, so that
+// there are as many outputs as token kinds.
 Result<Chain> entrance(const ModelInterface& ends) {
   const auto dims = spaces::input_shape(ends);
   const graph::AttrValue* dtype = ends.input.find("dtype");
   const bool tokens = dtype != nullptr && *dtype == graph::AttrValue(std::string("index"));
   if (dims.size() != (tokens ? 1u : 2u)) {
-    return shape_error("wants tokens [T] or sequences [T, features], but the samples are " + graph::attr_text(dims));
+    return shape_error("needs tokens [T] or sequences [T, features], but the samples are " + graph::attr_text(dims));
   }
   const Block first = tokens ? layer("embedding", {{"vocab", formula("outputs")}, {"dim", formula("width")}})
                              : layer("linear", {{"out", formula("width")}});
@@ -26,8 +26,9 @@ Result<Chain> entrance(const ModelInterface& ends) {
 
 Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto width = options.at("width").get<std::int64_t>();
-  if (width % 8 != 0) return shape_error("wants a width that 8 divides, for up to 4 heads, not " + std::to_string(width));
-  // Where every position answers, none may see what it is asked for.
+  if (width % 8 != 0)
+    return shape_error("needs a width that is a multiple of 8, for up to 4 heads, not " + std::to_string(width));
+  // If every position has an output, no position may read later ones.
   const bool everywhere = ends.positions > 0;
   const bool causal = everywhere || options.at("causal").get<bool>();
   LANISTA_ASSIGN(Chain chain, entrance(ends));
@@ -44,7 +45,7 @@ Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends,
   chain.push_back({std::move(blocks)});
   chain.push_back(layer("layer_norm"));
   if (causal && !everywhere) {
-    chain.push_back(layer("slice", {{"axis", 1}, {"start", -1}}));  // the last token has seen all
+    chain.push_back(layer("slice", {{"axis", 1}, {"start", -1}}));  // the last token has read all others
     chain.push_back(layer("flatten"));
   } else if (!everywhere) {
     chain.push_back(layer("mean", {{"axes", std::vector<std::int64_t>{1}}}));
@@ -62,7 +63,14 @@ PublishedSpace transformer_space() {
           "Vaswani et al., NeurIPS'17; searched dimensions as in AutoFormer, Chen et al., ICCV'21, section 3",
           {{"width", kInt, 32, 8, 8192, {}, "features of a token; half and twice as many are tried too"},
            {"depth", kInt, 3, 1, 48, {}, "blocks, at most"},
-           {"causal", kBool, false, {}, {}, {}, "a token sees only those before it, and the last answers; always so with task=next_token, where each does"}},
+           {"causal",
+            kBool,
+            false,
+            {},
+            {},
+            {},
+            "a token reads only earlier ones, and the last gives the output; always with task=next_token, where each "
+            "does"}},
           {},
           network};
 }

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate {
 namespace {
@@ -10,7 +10,7 @@ Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends,
   const auto dims = spaces::input_shape(ends);
   if (dims.size() != 1) {
     return Error{Code::kInvalidArgument,
-                 "the space 'wide_deep' wants rows of a table, but the samples are " + graph::attr_text(dims), ""};
+                 "the space 'wide_deep' needs rows of a table, but the samples are " + graph::attr_text(dims), ""};
   }
   const auto width = options.at("width").get<std::int64_t>();
   const auto depth = options.at("depth").get<std::int64_t>();

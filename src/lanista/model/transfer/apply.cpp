@@ -9,7 +9,7 @@
 namespace lanista::zoo {
 namespace {
 
-/// A tensor in double precision, and what the words of its plan say of each element.
+/// A tensor in double precision.
 struct Numbers {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
@@ -28,7 +28,7 @@ struct Split {
       : outer(product(shape.first(axis))), size(shape[axis]), inner(product(shape.subspan(axis + 1))) {}
 };
 
-/// One axis done; zero where the map says so, or says that anything may stand there.
+/// Maps one axis. Elements of kZero and kRandomValue are zero.
 Numbers mapped(const Numbers& in, std::size_t axis, const AxisMap& map) {
   const Split from(in.shape, axis);
   Numbers out{in.shape, {}};
@@ -54,7 +54,7 @@ Numbers mapped(const Numbers& in, std::size_t axis, const AxisMap& map) {
   return out;
 }
 
-/// The grouped kernel [out, in / groups, ...] as the dense one that does the same.
+/// Returns the dense kernel that equals a grouped kernel [out, in / groups, ...].
 Numbers dense(const Numbers& in, std::int64_t groups) {
   const std::int64_t rows = in.shape[0], each = in.shape[1], inner = Split(in.shape, 1).inner;
   Numbers out{in.shape, {}};
@@ -70,21 +70,25 @@ Numbers dense(const Numbers& in, std::int64_t groups) {
 
 double random_parameter(Rng& rng, const graph::ParamSpec& spec) {
   switch (spec.init) {
-    case graph::Init::kZeros: return 0;
-    case graph::Init::kOnes: return 1;
+    case graph::Init::kZeros:
+      return 0;
+    case graph::Init::kOnes:
+      return 1;
     case graph::Init::kUniformFanIn: {
       const double bound = 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(spec.fan_in, 1)));
       return rng.uniform(-bound, bound);
     }
-    case graph::Init::kNormal: return spec.deviation * rng.normal();
-    case graph::Init::kSinusoid: return 0;  // no plan asks for a part of the waves
+    case graph::Init::kNormal:
+      return spec.deviation * rng.normal();
+    case graph::Init::kSinusoid:
+      return 0;  // no plan maps a table of sine waves
   }
   return 0;
 }
 
-/// Fill and random values where a word of any axis asks for them.
+/// Sets fill and random values for the special values of each axis.
 void fill_special_indices(Numbers& out, const TensorPlan& plan, const graph::ParamSpec& spec, Rng rng) {
-  for (const std::int64_t word : {kRandomValue, kZero}) {  // kZero goes before
+  for (const std::int64_t word : {kRandomValue, kZero}) {  // kZero overwrites kRandomValue
     for (std::size_t axis = 0; axis < plan.axes.size(); ++axis) {
       const auto& from = plan.axes[axis].from;
       if (std::ranges::find(from, word) == from.end()) continue;
@@ -93,7 +97,8 @@ void fill_special_indices(Numbers& out, const TensorPlan& plan, const graph::Par
         for (std::int64_t t = 0; t < split.size; ++t) {
           if (from[static_cast<std::size_t>(t)] != word) continue;
           double* to = out.values.data() + (a * split.size + t) * split.inner;
-          for (std::int64_t i = 0; i < split.inner; ++i) to[i] = word == kZero ? plan.fill : random_parameter(rng, spec);
+          for (std::int64_t i = 0; i < split.inner; ++i)
+            to[i] = word == kZero ? plan.fill : random_parameter(rng, spec);
         }
       }
     }
@@ -120,7 +125,7 @@ Result<Numbers> read(const Tensor& tensor) {
     const auto values = elements_of<double>(tensor);
     out.values.assign(values.begin(), values.end());
   } else {
-    return Error{Code::kInvalidArgument, "tensor " + tensor.name + " holds no real numbers", ""};
+    return Error{Code::kInvalidArgument, "tensor " + tensor.name + " has no real numbers", ""};
   }
   return out;
 }
@@ -137,7 +142,7 @@ Tensor written(const Numbers& numbers, const std::string& name, ElementType type
   return out;
 }
 
-/// What the plan says fits the tensor and the shape that the child wants.
+/// Whether the plan fits the tensor of the parent and the shape of the child.
 bool fits(const TensorPlan& plan, const std::vector<std::int64_t>& shape) {
   if (plan.kind == TensorPlan::Kind::kCopy) return shape == plan.shape;
   if (plan.axes.size() != shape.size() || plan.shape.size() != shape.size() || plan.groups < 1) return false;

@@ -5,34 +5,40 @@
 
 #include "lanista/model/transfer/alignment.h"
 
-// How much of what a parent computes its child would compute. Walk back from an end of the child (a node that nobody
-// reads), at every node to one of its inputs, each as likely as any other: the function is kept as far as the walk
-// stays among pairs. A guess of how far training can go on where the parent stopped, and no proof of anything; that is
-// TransferPlan::exact_nodes.
+// An estimate of how much of the parent's function the child keeps. A random walk starts at an end of the child (a node
+// that no node reads) and moves to a random input of each node. The function is kept as far as all nodes of the walk
+// are paired. The estimate guides the choice of a parent. TransferPlan::exact_nodes has the nodes that are exact.
 namespace lanista::zoo {
 
-/// In [0, 1]; 1 of a model with itself. A node that has no partner keeps nothing, an input all; any other the mean of
-/// what its inputs keep (one that the partner does not read, or that only the partner reads, counts 0), times the share
-/// of its own parameters that come along. The mean of this over the ends. O(edges x inputs).
-double function_overlap(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child, const PairTable& table);
+/// The function overlap of a match, in [0, 1]. A model with itself has 1.
+///
+/// A node without partner keeps 0, and an input with a partner keeps 1. Any other node keeps the mean over its inputs,
+/// times the share of its parameters that the partner has too. An input that only one of both nodes reads counts 0. The
+/// result is the mean over the ends. O(edges x inputs).
+double function_overlap(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child,
+                        const PairTable& table);
 
-/// What function_overlap is never above, whatever the pairs are. Of a kind of which the parent has fewer nodes some of the
-/// child's have no partner, at best those that a walk back meets least; and a node gets no more of its parameters than
-/// the parent's best node of its kind has in common with it.
+/// An upper bound of function_overlap() over all possible pairs of a child with a parent.
+///
+/// If the parent has fewer nodes of a kind, some nodes of the child have no partner; at best those that the walk visits
+/// with the smallest probability. And a node keeps at most the share of its parameters that the best node of its kind
+/// has in common with it.
 class FunctionOverlapBound {
  public:
+  /// Prepares the bound for one child. The table must live as long as the bound.
   FunctionOverlapBound(const ChildModel& child, const Signatures& parents, const PairTable& table);
-  /// O(nodes of the parent + kinds + pairs of signatures of one kind).
+  /// The bound for one parent. O(nodes of the parent + kinds + pairs of signatures of one kind).
   double of(const PackedModel& parent) const;
 
  private:
   struct Kind {
-    std::uint32_t number;       ///< among those of the parents; Signatures::kNone: of none
-    std::vector<double> visit_probability;  ///< for each of the child's nodes the share of walks that meet it; ascending
+    std::uint32_t number;                   ///< number among the kinds of the parents, or Signatures::kNone
+    std::vector<double> visit_probability;  ///< share of walks that visit each node of the child, ascending
   };
   struct ParamSignature {
-    std::uint32_t signature, kind;
-    double visit_probability, params;  ///< the most of its nodes; elements
+    std::uint32_t signature, kind;  ///< numbers
+    double visit_probability;       ///< largest of its nodes
+    double params;                  ///< elements
   };
   const PairTable& table_;
   std::vector<Kind> kinds_;

@@ -14,12 +14,12 @@ namespace {
 
 MatchModel matched(const graph::Graph& graph) { return *MatchModel::of(graph, graph::builtin_ops()); }
 
-struct OverlapOf {
+struct OverlapAndBound {
   double is = 0, most = 0;
 };
 
 /// Overlap and bound for these pairs, with other parents in the table.
-OverlapOf kept(const MatchModel& parent, const MatchModel& child, const std::vector<graph::NodePair>& pairs) {
+OverlapAndBound kept(const MatchModel& parent, const MatchModel& child, const std::vector<graph::NodePair>& pairs) {
   Signatures parents;
   for (std::uint64_t k = 0; k < 3; ++k) pack_model(matched(testing::random_layers(Rng(30).split(k), 9)), parents);
   const PackedModel packed = pack_model(parent, parents);
@@ -51,7 +51,7 @@ std::vector<graph::NodePair> random_pairs(const MatchModel& parent, const MatchM
 TEST(FunctionOverlap, MatchesPathSumAndStaysBelowBound) {
   std::int64_t some = 0, part = 0, bounded = 0;
   const auto check = [&](const MatchModel& parent, const MatchModel& child, const std::vector<graph::NodePair>& pairs) {
-    const OverlapOf one = kept(parent, child, pairs);
+    const OverlapAndBound one = kept(parent, child, pairs);
 
     EXPECT_NEAR(one.is, testing::function_overlap_by_paths(parent, child, pairs), 1e-12);
     EXPECT_LE(one.is, one.most);
@@ -83,7 +83,7 @@ TEST(FunctionOverlap, MatchesPathSumAndStaysBelowBound) {
 TEST(FunctionOverlap, IsOneForEqualModels) {
   for (std::uint64_t seed = 0; seed < testing::cases(200); ++seed) {
     const MatchModel model = matched(testing::random_layers(Rng(34).split(seed), 12));
-    const OverlapOf one = kept(model, model, match(model, model).pairs);
+    const OverlapAndBound one = kept(model, model, match(model, model).pairs);
 
     EXPECT_NEAR(one.is, 1.0, 1e-12) << seed;
     EXPECT_EQ(one.most, 1.0) << seed;
@@ -97,15 +97,15 @@ TEST(FunctionOverlap, DecreasesWithRewiring) {
     return matched(*graph::parse(before + "%4 = add(" + inputs + ")\n%5 = output(%4)\n"));
   };
   const MatchModel whole = with("%1, %2, %3");
-  const auto epoch_selector_of = [&](const MatchModel& parent, const MatchModel& child) {
+  const auto overlap = [&](const MatchModel& parent, const MatchModel& child) {
     std::vector<graph::NodePair> pairs;
     for (const auto& node : child.nodes) pairs.push_back({node.id, node.id});
     return kept(parent, child, pairs).is;
   };
 
-  EXPECT_DOUBLE_EQ(epoch_selector_of(whole, whole), 1.0);
-  EXPECT_DOUBLE_EQ(epoch_selector_of(whole, with("%0, %2, %3")), 2.0 / 3) << "another input";
-  EXPECT_DOUBLE_EQ(epoch_selector_of(with("%1, %2, %3, %0"), whole), 3.0 / 4) << "the parent has one more";
+  EXPECT_DOUBLE_EQ(overlap(whole, whole), 1.0);
+  EXPECT_DOUBLE_EQ(overlap(whole, with("%0, %2, %3")), 2.0 / 3) << "another input";
+  EXPECT_DOUBLE_EQ(overlap(with("%1, %2, %3, %0"), whole), 3.0 / 4) << "the parent has one more";
 }
 
 }  // namespace

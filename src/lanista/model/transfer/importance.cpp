@@ -27,7 +27,7 @@ Result<std::vector<double>> values_of(std::span<const Tensor> tensors, const std
   return std::vector<double>(values.begin(), values.end());
 }
 
-/// What reads channels with a weight for each of them: its second dimension counts the channels of the first input.
+/// Whether the second dimension of a node's weight is the channels of its first input.
 bool reads_channels(const graph::Node& node) {
   if (node.op != "linear" && node.op != "conv2d" && node.op != "conv1d") return false;
   const auto* groups = node.attrs.find("groups");
@@ -55,9 +55,9 @@ Result<std::map<graph::NodeId, std::vector<double>>> unit_importance(const graph
     const auto reads = static_cast<std::size_t>(types.at({from, 0}).shape.dims[axis]);
     const auto results = static_cast<std::size_t>(dims[channel_axis(node, dims.size())]);
     if (reads == 0 || w.size() != g.size() || w.size() % (reads * results) != 0) {
-      return Error{Code::kInvalidArgument, "tensor " + weight_of(id) + " has another shape than the model says", ""};
+      return Error{Code::kInvalidArgument, "tensor " + weight_of(id) + " has another shape than in the model", ""};
     }
-    std::size_t places = 1;  // of one channel, one after the other
+    std::size_t places = 1;  // consecutive elements of one channel
     while (model.node(from).op == "flatten") {
       from = model.node(from).inputs[0].node;
       const auto& before = types.at({from, 0}).shape.dims;

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <set>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/transfer/axis_rules.h"
-#include "support/model/transfer/test_layers.h"
 #include "lanista/model/transfer/transfer.h"
+#include "support/model/transfer/test_layers.h"
 
 namespace lanista::zoo {
 namespace {
@@ -199,7 +199,8 @@ TEST(AxisRule, CoversEveryModelOperator) {
 TEST(TransferPlanText, RejectsInvalidPlans) {
   EXPECT_EQ(transfer_from_json({{"lanista_transfer", 2}}).error().code, Code::kUnimplemented);
   EXPECT_EQ(transfer_from_json({{"exact", true}}).error().code, Code::kDataLoss);
-  const nlohmann::json kind{{"lanista_transfer", 1}, {"exact", true},
+  const nlohmann::json kind{{"lanista_transfer", 1},
+                            {"exact", true},
                             {"tensors", {{{"name", "n1.weight"}, {"kind", "guess"}, {"shape", {1}}}}}};
   EXPECT_EQ(transfer_from_json(kind).error().code, Code::kDataLoss);
 }

@@ -6,7 +6,7 @@ namespace lanista::zoo {
 namespace {
 
 constexpr double kMinShare = 0.3;  // least share of transferable weights of a pair
-constexpr double kLarger = 1.2;      // divisor if the parent has more weights than the child
+constexpr double kLarger = 1.2;    // divisor if the parent has more weights than the child
 constexpr double kMismatch = -1;
 
 std::int64_t elements(const std::vector<std::int64_t>& shape) {

@@ -86,7 +86,8 @@ class Pairing {
     return partner != kNoNode;
   }
 
-  /// Adds the pair (i, j), removes pairs that contradict it, and gives their nodes new partners. Undoes all unless the sum grows.
+  /// Adds the pair (i, j), removes pairs that contradict it, and gives their nodes new partners. Undoes all unless the
+  /// sum grows.
   bool try_pair(std::uint32_t i, std::uint32_t j, const std::pair<NodeSet, NodeSet>& around) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> before;  // node of the child and its partner
     std::int64_t change = overlap(i, j) - value_of(j);

@@ -23,7 +23,8 @@ std::vector<Extent> extents(const graph::OpArgs& args, bool image) {
   return {{kh, sh, pads.top, dh}, {kw, sw, pads.left, dw}};
 }
 
-/// Maps the cells of the child's window to those of the parent. Returns false if they would read other cells of the image.
+/// Maps the cells of the child's window to those of the parent. Returns false if they would read other cells of the
+/// image.
 bool cells(const NodeContext& at, bool image, std::vector<AxisMap>& out) {
   const std::vector<Extent> now = extents(at.args(), image), before = extents(at.before(), image);
   bool exact = true;
@@ -31,8 +32,8 @@ bool cells(const NodeContext& at, bool image, std::vector<AxisMap>& out) {
     const Extent &a = now[i], &b = before[i];
     const std::int64_t shift = a.before - b.before;
     std::int64_t offset = shift / a.dilation;
-    const bool fits = a.stride == b.stride && (a.dilation == b.dilation || b.kernel == 1) &&
-                      shift % a.dilation == 0 && offset >= 0 && offset + b.kernel <= a.kernel;
+    const bool fits = a.stride == b.stride && (a.dilation == b.dilation || b.kernel == 1) && shift % a.dilation == 0 &&
+                      offset >= 0 && offset + b.kernel <= a.kernel;
     if (!fits) offset = (a.kernel - b.kernel) / 2;
     exact = exact && fits;
     AxisMap axis;
@@ -191,8 +192,7 @@ ValueMapping separable(TransferWalk& walk, const NodeContext& at) {
   const std::vector<std::int64_t> in = walk.labels(at, 1);
   bool all = true;
   const AxisMap columns = walk.columns(at, in, at.old_size(1), all);
-  const std::vector<std::int64_t> results =
-      walk.results(at, 1, at.args().integer("out"), at.before().integer("out"));
+  const std::vector<std::int64_t> results = walk.results(at, 1, at.args().integer("out"), at.before().integer("out"));
   const AxisMap rows{results, {}};
   std::vector<AxisMap> axes{{in, {}}, {}};
   // No unit of the depthwise part is a mean: every channel has its own window.
@@ -223,8 +223,7 @@ ValueMapping new_separable(TransferWalk& walk, const NodeContext& at) {
 /// Weight [in, out / groups, rows, columns].
 ValueMapping spread(TransferWalk& walk, const NodeContext& at) {
   const ValueMapping from = walk.input(at, 0);
-  const std::vector<std::int64_t> results =
-      walk.results(at, 1, at.args().integer("out"), at.before().integer("out"));
+  const std::vector<std::int64_t> results = walk.results(at, 1, at.args().integer("out"), at.before().integer("out"));
   ValueMapping value = walk.identity(at, 1, results);
   const bool grouped = at.args().integer("groups") != 1 || at.before().integer("groups") != 1;
   const bool same = same_attributes(at, {"out", "bias"});
@@ -252,9 +251,14 @@ std::vector<AxisRule> layer_rules() {
       {.op = "linear", .matched = linear, .inserted = new_linear, .zeroed = {"weight", "bias"}},
       {.op = "conv2d", .matched = conv2d, .inserted = new_conv2d, .zeroed = {"weight", "bias"}},
       {.op = "conv1d", .matched = conv1d, .inserted = new_conv1d, .zeroed = {"weight", "bias"}},
-      {.op = "depthwise_conv2d", .flow = UnitFlow::kDepthwise, .matched = depthwise, .inserted = new_conv2d,
+      {.op = "depthwise_conv2d",
+       .flow = UnitFlow::kDepthwise,
+       .matched = depthwise,
+       .inserted = new_conv2d,
        .zeroed = {"weight", "bias"}},
-      {.op = "separable_conv2d", .matched = separable, .inserted = new_separable,
+      {.op = "separable_conv2d",
+       .matched = separable,
+       .inserted = new_separable,
        .zeroed = {"pointwise.weight", "pointwise.bias"}},
       {.op = "conv_transpose2d", .matched = spread, .zeroed = {"weight", "bias"}},
   };

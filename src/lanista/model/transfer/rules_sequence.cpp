@@ -15,8 +15,7 @@ AxisMap first_ones(std::int64_t n, std::int64_t o) {
 
 ValueMapping embedding(TransferWalk& walk, const NodeContext& at) {
   const std::int64_t words = at.args().integer("vocab"), old = at.before().integer("vocab");
-  const std::vector<std::int64_t> results =
-      walk.results(at, 2, at.args().integer("dim"), at.before().integer("dim"));
+  const std::vector<std::int64_t> results = walk.results(at, 2, at.args().integer("dim"), at.before().integer("dim"));
   walk.map(at, "weight", {first_ones(words, old), {results, {}}});
   ValueMapping value = walk.identity(at, 2, results);
   if (words != old) return walk.inexact(at, "it has another vocabulary", std::move(value));
@@ -34,8 +33,8 @@ ValueMapping positional(TransferWalk& walk, const NodeContext& at) {
   return walk.exact(at, std::move(value));
 }
 
-/// Heads are copied as a whole. In a head that grew, new queries may have any value, because new keys are zero. New values
-/// too, because no node reads them. Queries are scaled, because scores are divided by another square root.
+/// Heads are copied as a whole. In a head that grew, new queries may have any value, because new keys are zero. New
+/// values too, because no node reads them. Queries are scaled, because scores are divided by another square root.
 ValueMapping attention(TransferWalk& walk, const NodeContext& at) {
   const std::int64_t d = at.size(2), old_d = at.old_size(2);
   const std::int64_t heads = at.args().integer("heads"), old_heads = at.before().integer("heads");

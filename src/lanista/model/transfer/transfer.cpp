@@ -18,9 +18,8 @@ std::set<graph::Port> never_negative_values(const graph::Graph& graph, const gra
     const graph::Node& node = graph.node(id);
     const AxisRule* rule = find_axis_rule(node.op);
     if (rule == nullptr || ops.find(node.op) == nullptr) continue;
-    const bool as_inputs =
-        rule->sign == SignRule::kAsInputs && !node.inputs.empty() &&
-        std::ranges::all_of(node.inputs, [&](graph::Port input) { return out.contains(input); });
+    const bool as_inputs = rule->sign == SignRule::kAsInputs && !node.inputs.empty() &&
+                           std::ranges::all_of(node.inputs, [&](graph::Port input) { return out.contains(input); });
     if (as_inputs || rule->sign == SignRule::kNeverNegative) out.insert({id, 0});
   }
   return out;
@@ -49,8 +48,16 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
   LANISTA_ASSIGN(graph::Types before, graph::infer_shapes(parent, ops));
   LANISTA_ASSIGN(graph::Types now, graph::infer_shapes(child, ops));
   UnitClasses old_units = UnitClasses::of(parent, before, ops), new_units = UnitClasses::of(child, now, ops);
-  TransferWalk::Models models{parent, child, ops, std::move(before), std::move(now), std::move(old_units),
-                      std::move(new_units), {}, never_negative_values(parent, ops), {}};
+  TransferWalk::Models models{parent,
+                              child,
+                              ops,
+                              std::move(before),
+                              std::move(now),
+                              std::move(old_units),
+                              std::move(new_units),
+                              {},
+                              never_negative_values(parent, ops),
+                              {}};
   for (const graph::NodeId id : parent.topo()) models.order.emplace(id, models.order.size());
   for (const std::string_view end : {"input", "output"}) {
     models.partner[child.nodes_of(end).front()] = parent.nodes_of(end).front();

@@ -71,7 +71,8 @@ TransferPlan TransferWalk::run() {
       }
       value.exact = same;
       if (same) plan_.exact_nodes.push_back(id);
-      if (!same && plan_.inexact_reason.empty()) plan_.inexact_reason = place_text(node) + ": its shape is not the parent's";
+      if (!same && plan_.inexact_reason.empty())
+        plan_.inexact_reason = place_text(node) + ": its shape is not the parent's";
     }
     values_[id] = std::move(value);
     finish(node);
@@ -87,8 +88,9 @@ TransferPlan TransferWalk::run() {
 ValueMapping TransferWalk::visit(const graph::Node& node) {
   const graph::OpDef& def = *m_.ops.find(node.op);
   const auto partner = m_.partner.find(node.id);
-  NodeContext at{node, partner == m_.partner.end() ? nullptr : &m_.parent.node(partner->second), def,
-           m_.child_types.inputs(node), {}, {}};
+  NodeContext at{node, partner == m_.partner.end() ? nullptr : &m_.parent.node(partner->second),
+                 def,  m_.child_types.inputs(node),
+                 {},   {}};
   if (at.parent != nullptr) at.parent_types = m_.parent_types.inputs(*at.parent);
   for (const graph::Port& port : node.inputs) {
     at.inputs.push_back(port.slot == 0 ? values_.at(port.node) : ValueMapping::none());
@@ -144,7 +146,8 @@ ValueMapping TransferWalk::inexact(const NodeContext& at, std::string why, Value
 }
 
 ValueMapping TransferWalk::exact(const NodeContext& at, ValueMapping best) {
-  if (at.inputs.size() != at.parent->inputs.size()) return inexact(at, "it has another number of inputs", std::move(best));
+  if (at.inputs.size() != at.parent->inputs.size())
+    return inexact(at, "it has another number of inputs", std::move(best));
   for (std::size_t i = 0; i < at.inputs.size(); ++i) {
     if (at.inputs[i].exact && at.inputs[i].parent == at.parent->inputs[i]) continue;
     return inexact(at, "what it reads is not what the parent's reads", std::move(best));
@@ -186,7 +189,8 @@ std::vector<std::int64_t> TransferWalk::labels(const NodeContext& at, std::size_
   return fits ? from.labels : counted(n, o);
 }
 
-std::vector<std::int64_t> TransferWalk::results(const NodeContext& at, std::size_t axis, std::int64_t n, std::int64_t o) {
+std::vector<std::int64_t> TransferWalk::results(const NodeContext& at, std::size_t axis, std::int64_t n,
+                                                std::int64_t o) {
   const std::size_t group = m_.child_units.group(at.child.id, axis);
   if (n > o) grown_.insert(group);
   const auto chosen = choices_.growth.find(group);
@@ -221,7 +225,8 @@ std::vector<std::int64_t> TransferWalk::results(const NodeContext& at, std::size
   return wish;
 }
 
-AxisMap TransferWalk::columns(const NodeContext& at, std::span<const std::int64_t> labels, std::int64_t o, bool& all) const {
+AxisMap TransferWalk::columns(const NodeContext& at, std::span<const std::int64_t> labels, std::int64_t o,
+                              bool& all) const {
   AxisMap out{{labels.begin(), labels.end()}, {}};
   std::vector<std::int64_t> count(static_cast<std::size_t>(o));
   std::vector<double> total(static_cast<std::size_t>(o)), share(labels.size(), 1.0);
@@ -232,11 +237,11 @@ AxisMap TransferWalk::columns(const NodeContext& at, std::span<const std::int64_
       label = kZero;
     }
   }
-  Rng draws = Rng(options_.seed).split("shares").split(at.child.id.value);
+  Rng shares_rng = Rng(options_.seed).split("shares").split(at.child.id.value);
   for (std::size_t t = 0; t < labels.size(); ++t) {
-    const double drawn = draws.uniform(0.5, 1.5);
+    const double random_share = shares_rng.uniform(0.5, 1.5);
     if (labels[t] < 0) continue;
-    share[t] = options_.equal_shares ? 1.0 : drawn;
+    share[t] = options_.equal_shares ? 1.0 : random_share;
     total[static_cast<std::size_t>(labels[t])] += share[t];
   }
   for (std::size_t t = 0; t < labels.size(); ++t) {
@@ -253,7 +258,8 @@ bool TransferWalk::has(const NodeContext& at, std::string_view param) const {
   return at.parent != nullptr && std::ranges::find(old_specs_, param, &graph::ParamSpec::name) != old_specs_.end();
 }
 
-void TransferWalk::map(const NodeContext& at, std::string_view param, std::vector<AxisMap> axes, double fill, std::int64_t groups) {
+void TransferWalk::map(const NodeContext& at, std::string_view param, std::vector<AxisMap> axes, double fill,
+                       std::int64_t groups) {
   const auto old = std::ranges::find(old_specs_, param, &graph::ParamSpec::name);
   if (spec(param) == nullptr || old == old_specs_.end()) return;
   bool copy = groups == 1 && spec(param)->shape == old->shape;

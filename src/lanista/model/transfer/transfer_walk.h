@@ -15,17 +15,21 @@
 
 namespace lanista::zoo {
 
-/// What a value of the child is in words of the parent. All axes but one have the parent's indices in their places;
-/// along that one, `labels` says for each index which of the parent's stands there (or kZero, kMean; kRandomValue: anything).
+/// The relation of a value of the child to a value of the parent.
+///
+/// At most one axis differs. Along it, `labels` has for each index of the child the index of the parent, or kZero,
+/// kMean or kRandomValue.
 struct ValueMapping {
-  bool known = false;  ///< there is a value of the parent that it corresponds to
-  bool exact = false;  ///< it is that value for all weights and inputs; else only its counterpart
-  bool zero = false;   ///< it is zero everywhere
-  graph::Port parent{};
-  std::size_t axis = 0;  ///< 0: no axis differs
-  std::vector<std::int64_t> labels = {};
+  bool known = false;                     ///< A value of the parent corresponds to it.
+  bool exact = false;                     ///< It equals that value for all weights and inputs.
+  bool zero = false;                      ///< It is zero everywhere.
+  graph::Port parent{};                   ///< Value of the parent.
+  std::size_t axis = 0;                   ///< Axis that differs; 0: none.
+  std::vector<std::int64_t> labels = {};  ///< Index of the parent for each index along `axis`.
 
+  /// A value that corresponds to no value of the parent.
   static ValueMapping none() { return {}; }
+  /// A value that is zero everywhere.
   static ValueMapping zeros() {
     ValueMapping out;
     out.zero = true;
@@ -33,88 +37,109 @@ struct ValueMapping {
   }
 };
 
-/// A node of the child under a rule.
+/// The arguments of a transfer rule: a node of the child, its partner, and its inputs.
 struct NodeContext {
-  const graph::Node& child;
-  const graph::Node* parent;  ///< null: the child's alone
-  const graph::OpDef& def;
-  std::vector<graph::ValueType> types, parent_types;  ///< of the inputs
-  std::vector<ValueMapping> inputs;
+  const graph::Node& child;                    ///< node of the child
+  const graph::Node* parent;                   ///< its partner; null: only the child has the node
+  const graph::OpDef& def;                     ///< definition of its operator
+  std::vector<graph::ValueType> types;         ///< types of its inputs
+  std::vector<graph::ValueType> parent_types;  ///< types of the inputs of the partner
+  std::vector<ValueMapping> inputs;            ///< relations of its inputs to the parent
 
+  /// The arguments of the child's node for the rules of its operator.
   graph::OpArgs args() const { return {types, child.attrs, def}; }
+  /// The arguments of the partner.
   graph::OpArgs before() const { return {parent_types, parent->attrs, def}; }
+  /// The size of an input along an axis.
   std::int64_t size(std::size_t axis, std::size_t input = 0) const { return types[input].shape.dims[axis]; }
+  /// The size of an input of the partner along an axis.
   std::int64_t old_size(std::size_t axis, std::size_t input = 0) const { return parent_types[input].shape.dims[axis]; }
+  /// The last axis of input 0.
   std::size_t last() const { return types[0].shape.rank() - 1; }
 };
 
-/// How a width grows.
+/// How an axis grows from `o` units of the parent to `n` units of the child.
 enum class Growth {
-  kAppend,  ///< unit t of n stands for t mod o
-  kRepeat,  ///< for t o / n, where o divides n: copies are neighbours
-  kAverage, ///< new units are the mean of all
+  kAppend,   ///< unit t is a copy of unit t mod o
+  kRepeat,   ///< unit t is a copy of unit t o / n, if o divides n: copies are neighbours
+  kAverage,  ///< each new unit is the mean of all
 };
 
-/// What the tries of one planning vary.
+/// The choices that the tries of one plan vary.
 struct PlanChoices {
   std::map<std::size_t, Growth> growth;  ///< by group of axes (UnitClasses::group); absent: kAppend
-  std::set<graph::NodeId> zeroed;        ///< new layers that are zero rather than identities
+  std::set<graph::NodeId> zeroed;        ///< new layers that are zero instead of identities
 };
 
-/// One walk over the child.
+/// One walk over the nodes of the child in dependency order, which makes a transfer plan for given choices.
 class TransferWalk {
  public:
+  /// The two models with the data that all walks share.
   struct Models {
-    const graph::Graph& parent;
-    const graph::Graph& child;
-    const graph::OpTable& ops;
-    graph::Types parent_types, child_types;
-    UnitClasses parent_units, child_units;
-    std::map<graph::NodeId, graph::NodeId> partner;  ///< child's node -> parent's
-    std::set<graph::Port> never_negative;            ///< values of the parent
-    std::map<graph::NodeId, std::size_t> order;      ///< of the parent's nodes, by dependency
+    const graph::Graph& parent;                      ///< Parent model.
+    const graph::Graph& child;                       ///< Child model.
+    const graph::OpTable& ops;                       ///< Operator table.
+    graph::Types parent_types, child_types;          ///< Types of all values.
+    UnitClasses parent_units, child_units;           ///< Classes of units.
+    std::map<graph::NodeId, graph::NodeId> partner;  ///< Node of the child to node of the parent.
+    std::set<graph::Port> never_negative;            ///< Values of the parent that are at least zero.
+    std::map<graph::NodeId, std::size_t> order;      ///< Position of the parent's nodes in dependency order.
   };
 
+  /// The arguments must live as long as the walk.
   TransferWalk(const Models& models, const TransferOptions& options, const PlanChoices& choices)
       : m_(models), options_(options), choices_(choices) {}
 
+  /// Makes the plan. Call it once.
   TransferPlan run();
-  /// New layers that would have to be zero where a sum did not come out.
+  /// After run(): new layers that should be zero so that a sum keeps the parent's value.
   const std::set<graph::NodeId>& requested_zero() const { return requested_zero_; }
-  /// Groups of axes that grew.
+  /// After run(): the groups of axes that are wider in the child.
   const std::set<std::size_t>& grown() const { return grown_; }
 
-  // For rules.
-  /// Says that the place's value is no longer the parent's, and gives the best that is known.
+  // For transfer rules.
+
+  /// Records that the value of the node differs from the parent, with the reason. Returns `best` as an inexact
+  /// relation.
   ValueMapping inexact(const NodeContext& at, std::string why, ValueMapping best = {});
-  /// `best`, if all inputs are exactly those of the parent's node; else the same as a mere counterpart.
+  /// Returns `best` if all inputs are exactly those of the partner. Otherwise an inexact relation.
   ValueMapping exact(const NodeContext& at, ValueMapping best);
-  /// The relation to output 0 of the parent's node.
+  /// The exact relation to output 0 of the partner, with `labels` along `axis`.
   ValueMapping identity(const NodeContext& at, std::size_t axis = 0, std::vector<std::int64_t> labels = {}) const;
-  /// Input `i` in words of the value that the parent's node reads there; its mere counterpart where it is not that.
+  /// The relation of input `i` to the value that the partner reads there. It is inexact if the input corresponds to
+  /// another value.
   ValueMapping input(const NodeContext& at, std::size_t i) const;
-  /// Labels of an input along an axis; without any: counted upwards, from the beginning again where the child is wider.
+  /// The labels of input `i` along an axis. Without known labels, the indices modulo the size of the partner.
   std::vector<std::int64_t> labels(const NodeContext& at, std::size_t axis, std::size_t i = 0) const;
-  /// Which unit of the parent each result stands for, `n` of the child for `o` of the parent along `axis`.
+  /// The unit of the parent for each of `n` output units along `axis`, where the partner has `o` units.
   std::vector<std::int64_t> results(const NodeContext& at, std::size_t axis, std::int64_t n, std::int64_t o);
-  /// Columns that read these labels: shares of copies add up to 1, what is no copy is read with weight zero. `all`
-  /// becomes false if a unit of the parent is read by nobody.
+  /// The map of a weight's input axis that reads units with these labels. The shares of copies add up to 1, and a unit
+  /// without label of the parent gets weight zero. `all` becomes false if a unit of the parent is not read.
   AxisMap columns(const NodeContext& at, std::span<const std::int64_t> labels, std::int64_t o, bool& all) const;
-  bool has(const NodeContext& at, std::string_view param) const;  ///< the parent's node has this parameter too
+  /// Whether the partner has this parameter.
+  bool has(const NodeContext& at, std::string_view param) const;
+  /// Plans a parameter as a map (or copy) of the partner's parameter.
   void map(const NodeContext& at, std::string_view param, std::vector<AxisMap> axes, double fill = 0,
            std::int64_t groups = 1);
+  /// Plans a parameter with one value.
   void set_constant(const NodeContext& at, std::string_view param, double value);
+  /// Plans a parameter as an identity.
   void set_identity(const NodeContext& at, std::string_view param, std::vector<std::int64_t> tap);
-  /// A bias along `rows`: the parent's, or zero. False if the child cannot have the parent's.
+  /// Plans a bias as a map of the partner's bias, or as zero if the partner has none. Returns false if the partner has
+  /// a bias and the child has not.
   bool bias(const NodeContext& at, std::string_view param, const AxisMap& rows);
+  /// Whether the choices make this new layer zero.
   bool zeroed(const NodeContext& at) const { return choices_.zeroed.contains(at.child.id); }
-  /// The exact value that comes last in the parent, of inputs that differ along no axis but `axis` (0: any); those
-  /// that are read further on are rather that than what stands far above. inputs.size() if there is none.
+  /// The index of the exact input with the parent value that is latest in dependency order, or inputs.size() if there
+  /// is none. With `axis`, inputs that differ along another axis do not count.
   std::size_t latest(const NodeContext& at, std::size_t axis = 0) const;
+  /// Whether a value of the parent is at least zero.
   bool never_negative(graph::Port value) const { return m_.never_negative.contains(value); }
-  /// Asks that input `i`, the child's alone, be zero the next time, if a new layer can make it so.
+  /// Requests that the new layer before input `i` is zero in a later try, if such a layer exists.
   void request_zero(const NodeContext& at, std::size_t i);
+  /// The type of output 0 of the child's node.
   const graph::ValueType& type(const NodeContext& at) const { return m_.child_types.at({at.child.id, 0}); }
+  /// The type of a value of the parent.
   const graph::ValueType& old_type(graph::Port port) const { return m_.parent_types.at(port); }
 
  private:
@@ -128,14 +153,14 @@ class TransferWalk {
   const PlanChoices& choices_;
   TransferPlan plan_;
   std::map<graph::NodeId, ValueMapping> values_;
-  std::map<std::size_t, std::int64_t> stands_for_;  // class of the child's units -> of the parent's, or kMean
+  std::map<std::size_t, std::int64_t> stands_for_;  // class of child units to class of parent units, or kMean
   std::set<graph::NodeId> requested_zero_;
   std::set<std::size_t> grown_;
-  std::map<std::string, TensorPlan, std::less<>> made_;  // of the node in hand, by parameter
-  std::vector<graph::ParamSpec> specs_, old_specs_;      // of the node in hand
+  std::map<std::string, TensorPlan, std::less<>> made_;  // plans of the current node, by parameter
+  std::vector<graph::ParamSpec> specs_, old_specs_;      // parameters of the current node and of its partner
 };
 
-/// Whether the attributes that count in inference agree, but for `except`.
+/// Whether a node and its partner have equal attributes, except `except` and attributes that lanes may set.
 bool same_attributes(const NodeContext& at, std::initializer_list<std::string_view> except = {});
 
 }  // namespace lanista::zoo

@@ -43,13 +43,16 @@ void UnitClasses::join(const graph::Node& node, const graph::Types& types, const
   const graph::NodeId from = node.inputs[0].node;
   const std::size_t rank = inputs[0].shape.rank();
   switch (rule->flow) {
-    case UnitFlow::kNone: break;
+    case UnitFlow::kNone:
+      break;
     case UnitFlow::kAll:
       for (const graph::Port& input : node.inputs) {
         for (std::size_t axis = 1; axis < rank; ++axis) same(input.node, axis, node.id, axis);
       }
       break;
-    case UnitFlow::kChannels: same(from, 1, node.id, 1); break;
+    case UnitFlow::kChannels:
+      same(from, 1, node.id, 1);
+      break;
     case UnitFlow::kDepthwise: {
       const std::int64_t results = args.integer("multiplier");
       const Axis& in = axis_at(from, 1);

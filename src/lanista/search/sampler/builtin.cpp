@@ -99,7 +99,7 @@ std::optional<Error> early_closing_conflict(const study::StudyConfig& config) {
     judges_whole_rungs = judges_whole_rungs || (plugin.judges_whole_rungs && plugin.name == config.stop.rule);
   }
   if (!judges_whole_rungs) {
-    return refuse("needs rungs whose trials wait for each other, stop.rule " + waiting + "; it is " + config.stop.rule);
+    return refuse("needs rungs at which trials wait for each other, stop.rule " + waiting + "; it is " + config.stop.rule);
   }
   if (config.train.keep != study::kKeepBestEpoch) {
     return refuse("needs train.keep " + std::string(study::kKeepBestEpoch) +

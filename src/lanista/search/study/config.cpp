@@ -221,7 +221,7 @@ Result<void> check_rate(double factor) {
   if (std::isfinite(factor) && factor > 0 && factor <= kMaxRateFactor) return {};
   const std::string seen = "is " + space::value_text(factor);
   if (factor == 0) {
-    return Error{Code::kInvalidArgument, seen + ", which trains nothing; model.frozen says what is not trained", ""};
+    return Error{Code::kInvalidArgument, seen + ", which trains nothing; model.frozen sets what is not trained", ""};
   }
   return Error{Code::kInvalidArgument,
                seen + "; it must be above 0, and at most " + std::to_string(static_cast<std::int64_t>(kMaxRateFactor)),

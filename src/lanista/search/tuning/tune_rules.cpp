@@ -130,7 +130,7 @@ std::optional<std::string> batch_tuning_conflict(const StudyConfig& config, cons
   if (later_batches(tune).empty()) return std::nullopt;
   const auto& varied = config.space.params.parameters();
   if (std::ranges::find(varied, kBatch, &space::Parameter::name) != varied.end()) {
-    return "changes the batch size itself; batch cannot vary beside it";
+    return "changes the batch size itself; batch cannot vary in addition to it";
   }
   Recipe first;
   first.batch = config.data.batch;

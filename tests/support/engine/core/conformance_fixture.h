@@ -9,28 +9,28 @@
 
 #include "lanista/engine/core/executor.h"
 
-// What tests of executors speak with: a bench's executor, and what it told.
+// Fixture of the conformance tests: the executor of a bench, and its reports.
 namespace lanista::engine::testing {
 
-/// What an executor told, by kind.
+/// Reports of an executor, by kind.
 struct ReportLog {
   std::vector<Report> all;
   std::map<TrialId, std::vector<study::Measurement>> epochs;
   std::map<TrialId, std::vector<FinishedReport>> finished;
-  std::map<TrialId, CheckpointReport> checkpoints;  ///< the last of each trial
-  std::map<TrialId, std::vector<TrialPausedReport>> parked;
+  std::map<TrialId, CheckpointReport> checkpoints;  ///< Last checkpoint of each trial.
+  std::map<TrialId, std::vector<TrialPausedReport>> paused_trials;
   std::vector<FailureReport> failed;
   int paused = 0;
 
   void add(const Report& report) {
-    if (std::holds_alternative<WorkerReport>(report)) return;  // may be told at any time
+    if (std::holds_alternative<WorkerReport>(report)) return;  // May arrive at any time.
     all.push_back(report);
     if (const auto* epoch = std::get_if<EpochReport>(&report)) {
       epochs[epoch->measurement.trial].push_back(epoch->measurement);
     } else if (const auto* end = std::get_if<FinishedReport>(&report)) {
       finished[end->trial].push_back(*end);
     } else if (const auto* pause_report = std::get_if<TrialPausedReport>(&report)) {
-      parked[pause_report->trial].push_back(*pause_report);
+      paused_trials[pause_report->trial].push_back(*pause_report);
     } else if (const auto* saved = std::get_if<CheckpointReport>(&report)) {
       checkpoints[saved->trial] = *saved;
     } else if (const auto* failure = std::get_if<FailureReport>(&report)) {
@@ -61,7 +61,7 @@ class ExecutorConformance : public ::testing::Test {
   void pause_trial(std::uint32_t id) { executor->command(PauseTrial{TrialId{id}}); }
   void abandon(std::uint32_t id) { executor->command(Finish{TrialId{id}, false, true}); }
 
-  /// Takes reports until `enough` holds of all that was told; then everything that still comes within a moment.
+  /// Reads reports until `enough` is true for them, and then everything that arrives within a moment.
   template <class IsEnough>
   ReportLog collect_reports(IsEnough enough) {
     ReportLog log;
@@ -81,7 +81,7 @@ class ExecutorConformance : public ::testing::Test {
     return collect_reports([](const ReportLog&) { return true; });
   }
   static auto has_paused(std::size_t trials) {
-    return [trials](const ReportLog& log) { return log.parked.size() >= trials; };
+    return [trials](const ReportLog& log) { return log.paused_trials.size() >= trials; };
   }
   static auto has_ended(std::size_t trials) {
     return [trials](const ReportLog& log) { return log.finished.size() + log.failed.size() >= trials; };

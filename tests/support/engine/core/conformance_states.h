@@ -2,7 +2,7 @@
 
 #include "support/engine/core/conformance_fixture.h"
 
-// Of executor_conformance.h: what is kept of trials, and who goes on from it.
+// Part of executor_conformance.h: stored states of trials, and trials that resume from them.
 namespace lanista::engine::testing {
 
 TYPED_TEST_P(ExecutorConformance, ResumesFromCheckpointsExactly) {
@@ -32,7 +32,7 @@ TYPED_TEST_P(ExecutorConformance, ResumesFromCheckpointsExactly) {
 
   this->executor = this->bench.make();
   for (std::uint32_t id = 1; id <= 3; ++id) {
-    // What was saved before the pause and has not changed since need not be saved again.
+    // A state that was saved before the pause and has not changed need not be saved again.
     const auto& last = saved.checkpoints.contains(TrialId{id}) ? saved.checkpoints : before.checkpoints;
     ASSERT_TRUE(last.contains(TrialId{id})) << "trial " << id << " is not saved";
     EXPECT_EQ(last.at(TrialId{id}).epoch, id);
@@ -63,13 +63,14 @@ TYPED_TEST_P(ExecutorConformance, PausesTrialAtAllowedEpoch) {
   this->allow(3, TestFixture::kEpochs);
   this->finish(3);
 
-  const ReportLog log = this->collect_reports([](const ReportLog& t) { return t.parked.contains(TrialId{2}) && t.finished.size() == 1; });
+  const ReportLog log = this->collect_reports(
+      [](const ReportLog& t) { return t.paused_trials.contains(TrialId{2}) && t.finished.size() == 1; });
 
   this->expect_epochs(log, 2, 2);
   this->expect_epochs(log, 3, TestFixture::kEpochs);
-  ASSERT_EQ(log.parked.at(TrialId{2}).size(), 1U);
-  EXPECT_EQ(log.parked.at(TrialId{2}).front().epoch, 2);
-  EXPECT_EQ(log.parked.at(TrialId{2}).front().address.empty(), !TypeParam::kStoresWeights);
+  ASSERT_EQ(log.paused_trials.at(TrialId{2}).size(), 1U);
+  EXPECT_EQ(log.paused_trials.at(TrialId{2}).front().epoch, 2);
+  EXPECT_EQ(log.paused_trials.at(TrialId{2}).front().address.empty(), !TypeParam::kStoresWeights);
   EXPECT_FALSE(log.finished.contains(TrialId{2}));
   EXPECT_TRUE(log.failed.empty());
   this->allow(2, TestFixture::kEpochs);
@@ -77,7 +78,7 @@ TYPED_TEST_P(ExecutorConformance, PausesTrialAtAllowedEpoch) {
   this->finish(2, true);
   const ReportLog after = this->collect_reports();
   EXPECT_TRUE(after.epochs.empty());
-  EXPECT_TRUE(after.parked.empty());
+  EXPECT_TRUE(after.paused_trials.empty());
   EXPECT_TRUE(after.finished.empty());
 }
 
@@ -96,20 +97,20 @@ TYPED_TEST_P(ExecutorConformance, ResumesPausedTrialOnAnyExecutor) {
   std::string address;
   std::vector<study::Measurement> last;
   for (std::int64_t epoch = 1; epoch < TestFixture::kEpochs; ++epoch) {
-    if (epoch % 2 == 1) this->executor = this->bench.make();  // and once at the same one, at once
+    if (epoch % 2 == 1) this->executor = this->bench.make();  // Every second time the same executor resumes it at once.
     this->start(1, address);
     this->allow(1, epoch);
     this->pause_trial(1);
     const ReportLog log = this->collect_reports(this->has_paused(1));
-    this->expect_epochs(log, 1, epoch);  // those that it had are told again
-    const TrialPausedReport& parked = log.parked.at(TrialId{1}).front();
-    EXPECT_EQ(parked.epoch, epoch);
-    EXPECT_EQ(parked.step, log.epochs.at(TrialId{1}).back().step);
+    this->expect_epochs(log, 1, epoch);  // Its earlier epochs are repeated.
+    const TrialPausedReport& paused = log.paused_trials.at(TrialId{1}).front();
+    EXPECT_EQ(paused.epoch, epoch);
+    EXPECT_EQ(paused.step, log.epochs.at(TrialId{1}).back().step);
     if (epoch == 1) {
-      EXPECT_EQ(parked.state_hash, first_epoch.finished.at(TrialId{1}).front().state_hash);
+      EXPECT_EQ(paused.state_hash, first_epoch.finished.at(TrialId{1}).front().state_hash);
     }
-    EXPECT_TRUE(this->executor->test(this->bench.job(1), parked.address));
-    address = parked.address;
+    EXPECT_TRUE(this->executor->test(this->bench.job(1), paused.address));
+    address = paused.address;
   }
   this->start(1, address);
   this->allow(1, TestFixture::kEpochs);
@@ -121,14 +122,14 @@ TYPED_TEST_P(ExecutorConformance, ResumesPausedTrialOnAnyExecutor) {
   EXPECT_EQ(log.finished.at(TrialId{1}).front().weights, undisturbed.finished.at(TrialId{1}).front().weights);
 }
 
-// Cloning is not resuming: the child tells its own epochs from the first on, and a checkpoint of its own needs nothing
-// of its start.
+// Cloning is not resuming: the child reports its own epochs from the first on, and its own checkpoint does not need its
+// start.
 TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
   if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   this->start(1);
   this->allow(1, 1);
   this->pause_trial(1);
-  const std::string left = this->collect_reports(this->has_paused(1)).parked.at(TrialId{1}).front().address;
+  const std::string left = this->collect_reports(this->has_paused(1)).paused_trials.at(TrialId{1}).front().address;
   const auto whole = [&](const std::string& start_address) {
     this->executor = this->bench.make();
     this->start(2, {}, start_address);
@@ -141,7 +142,7 @@ TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
   this->start(2, {}, left);
   this->allow(2, 1);
   this->pause_trial(2);
-  const std::string own = this->collect_reports(this->has_paused(1)).parked.at(TrialId{2}).front().address;
+  const std::string own = this->collect_reports(this->has_paused(1)).paused_trials.at(TrialId{2}).front().address;
   this->start(2, own, left);
   this->allow(2, TestFixture::kEpochs);
   this->finish(2, true);
@@ -149,7 +150,7 @@ TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
 
   for (const ReportLog* log : {&fresh, &child, &again, &resumed}) {
     this->expect_epochs(*log, 2, TestFixture::kEpochs);
-    EXPECT_EQ(log->epochs.size(), 1U) << "of nobody but the child";
+    EXPECT_EQ(log->epochs.size(), 1U) << "of the child only";
   }
   const auto end = [](const ReportLog& log) { return log.finished.at(TrialId{2}).front().state_hash; };
   EXPECT_NE(end(child), end(fresh));
@@ -159,10 +160,10 @@ TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
   }
 }
 
-// Forking is neither: the trial stays itself, with what it measured so far, and goes on from what another one was.
+// A fork is neither: the trial keeps its measurements and continues from the state of another trial.
 TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
-  Job own = this->bench.job(1);  // of one program with it
+  Job own = this->bench.job(1);  // It shares the program.
   own.trial = TrialId{2};
   own.trial_seed = own.trial_seed + 1;
   own.recipe.lr *= 0.5;
@@ -174,7 +175,7 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   }
   const ReportLog rested = this->collect_reports(this->has_paused(2));
   const auto had = rested.epochs.at(TrialId{2});
-  const std::string others = rested.parked.at(TrialId{1}).front().address;
+  const std::string others = rested.paused_trials.at(TrialId{1}).front().address;
   const auto whole = [&](const std::string& checkpoint, bool forks) {
     this->executor = this->bench.make();
     Job job = own;
@@ -186,9 +187,9 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
     this->finish(2, true);
     return this->collect_reports(this->has_ended(1));
   };
-  const ReportLog plain = whole(rested.parked.at(TrialId{2}).front().address, false);
+  const ReportLog plain = whole(rested.paused_trials.at(TrialId{2}).front().address, false);
   const ReportLog forked = whole(others, true), again = whole(others, true);
-  // In the middle of what came of the fork.
+  // In the middle of the training after the fork.
   this->executor = this->bench.make();
   Job job = own;
   job.checkpoint = others;
@@ -196,13 +197,14 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   ASSERT_TRUE(this->executor->start(job));
   this->allow(2, 2);
   this->pause_trial(2);
-  const ReportLog resumed = whole(this->collect_reports(this->has_paused(1)).parked.at(TrialId{2}).front().address, true);
+  const ReportLog resumed =
+      whole(this->collect_reports(this->has_paused(1)).paused_trials.at(TrialId{2}).front().address, true);
 
   const auto end = [](const ReportLog& log) { return log.finished.at(TrialId{2}).front(); };
   const auto texts = [](const ReportLog& log) { return TestFixture::texts(log.epochs.at(TrialId{2})); };
   for (const ReportLog* log : {&plain, &forked, &again, &resumed}) {
     this->expect_epochs(*log, 2, TestFixture::kEpochs);
-    EXPECT_EQ(log->epochs.size(), 1U) << "of nobody but itself";
+    EXPECT_EQ(log->epochs.size(), 1U) << "of the trial itself only";
     EXPECT_EQ(texts(*log).front(), TestFixture::texts(had).front()) << "what it had measured";
   }
   EXPECT_NE(end(forked).state_hash, end(plain).state_hash);
@@ -211,7 +213,7 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
     EXPECT_EQ(end(*log).weights, end(forked).weights);
     EXPECT_EQ(texts(*log), texts(forked));
   }
-  // Whose state is lost does not begin anew.
+  // A forked trial with a lost state does not start again.
   Job lost = job;
   lost.checkpoint.clear();
   EXPECT_FALSE(this->executor->start(lost));

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "support/base/sanitizer.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_engine.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_zoo.h"
+#include "support/base/sanitizer.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine::testing {

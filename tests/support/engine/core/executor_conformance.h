@@ -1,7 +1,7 @@
 #pragma once
 
-#include "support/engine/core/conformance_fixture.h"
 #include "support/engine/core/conformance_commands.h"
+#include "support/engine/core/conformance_fixture.h"
 #include "support/engine/core/conformance_states.h"
 
 // The contract of executor.h as tests for every executor. A bench is default-constructible and has these members.
@@ -14,11 +14,9 @@ namespace lanista::engine::testing {
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorConformance, ReportsEveryEpochOnceInOrder, WaitsAtAllowedEpoch,
                             AbandonsWithoutReportAndKeepsOthers, DropsReportsOfEarlierStart,
-                            IgnoresCommandsForUnknownTrials,
-                            ReportsPauseOnceThenNothing, ResumesFromCheckpointsExactly,
-                            PausesTrialAtAllowedEpoch, ResumesPausedTrialOnAnyExecutor,
-                            ClonesWeightsOfAnotherTrial, ForksFromStateOfAnotherTrial,
-                            RefusesMissingStart, RefusesMissingCheckpoint, TestsStoredWeights,
-                            MeasuresTrialsAndBlendsOfThem);
+                            IgnoresCommandsForUnknownTrials, ReportsPauseOnceThenNothing, ResumesFromCheckpointsExactly,
+                            PausesTrialAtAllowedEpoch, ResumesPausedTrialOnAnyExecutor, ClonesWeightsOfAnotherTrial,
+                            ForksFromStateOfAnotherTrial, RefusesMissingStart, RefusesMissingCheckpoint,
+                            TestsStoredWeights, MeasuresTrialsAndBlendsOfThem);
 
 }  // namespace lanista::engine::testing

@@ -19,9 +19,9 @@ class RandomVerdictStrategy : public strategy::Strategy {
  public:
   /// Distribution of its verdicts.
   struct VerdictDistribution {
-    double pause_probability = 0, stop_probability = 0;   ///< Probabilities.
-    std::int64_t max_epochs_ahead = 1;      ///< Most epochs that a verdict is valid for.
-    bool forgets_ended_trials = true;  ///< False: it forgets failed trials only.
+    double pause_probability = 0, stop_probability = 0;  ///< Probabilities.
+    std::int64_t max_epochs_ahead = 1;                   ///< Most epochs that a verdict is valid for.
+    bool forgets_ended_trials = true;                    ///< False: it forgets failed trials only.
   };
 
   RandomVerdictStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, Rng rng,

@@ -13,9 +13,10 @@ namespace lanista::engine::testing {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kStepSeconds = 0.05;                  // seconds of a worker's step, in the mean
-constexpr double kMessageDelaySeconds = 0.02;                   // of a message
-constexpr double kStartDelaySeconds = 0.5, kRemoteStartDelaySeconds = 5;  // of a worker, here and elsewhere
+constexpr double kStepSeconds = 0.05;          // mean seconds of a worker's step
+constexpr double kMessageDelaySeconds = 0.02;  // seconds of a message
+constexpr double kStartDelaySeconds = 0.5,
+                 kRemoteStartDelaySeconds = 5;  // seconds until a local or remote worker starts
 constexpr int kMaxTestLosses = Lease::kMaxLosses - 2;
 
 }  // namespace
@@ -30,7 +31,8 @@ SimulatedFleet::SimulatedFleet(const FleetOptions& fleet, Options options, Virtu
       rng_(Rng(options.seed).split("fleet")),
       workers_(fleet.workers) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    workers_[i].wakes_at_seconds = clock_.now() + random_delay(i < options_.num_local_workers ? kStartDelaySeconds : kRemoteStartDelaySeconds);
+    workers_[i].wakes_at_seconds =
+        clock_.now() + random_delay(i < options_.num_local_workers ? kStartDelaySeconds : kRemoteStartDelaySeconds);
   }
 }
 
@@ -46,7 +48,8 @@ double SimulatedFleet::next_event_seconds(const SimulatedWorker& entry) const {
 std::optional<Fleet::FleetEvent> SimulatedFleet::next(double seconds) {
   const double until = clock_.now() + seconds;
   while (events_.empty()) {
-    const auto first = std::ranges::min_element(workers_, {}, [this](const SimulatedWorker& entry) { return next_event_seconds(entry); });
+    const auto first = std::ranges::min_element(
+        workers_, {}, [this](const SimulatedWorker& entry) { return next_event_seconds(entry); });
     const double at = next_event_seconds(*first);
     if (at > until) {
       clock_.advance(until - clock_.now());
@@ -65,8 +68,8 @@ void SimulatedFleet::send(std::size_t worker, WireKind kind, std::string_view te
   SimulatedWorker& entry = workers_[worker];
   if (!entry.fake) return;
   const double earliest = entry.inbox.empty() ? 0 : entry.inbox.back().at;
-  entry.inbox.push_back(
-      {std::max(earliest, clock_.now() + random_delay(kMessageDelaySeconds)), {static_cast<std::uint16_t>(kind), std::string(text)}});
+  entry.inbox.push_back({std::max(earliest, clock_.now() + random_delay(kMessageDelaySeconds)),
+                         {static_cast<std::uint16_t>(kind), std::string(text)}});
 }
 
 void SimulatedFleet::mark_lost(std::size_t worker, bool own_fault, const std::string& reason) {
@@ -85,7 +88,7 @@ void SimulatedFleet::advance_worker(std::size_t worker) {
   const bool cut = now < entry.disconnected_until, stopped = now < entry.stopped_until;
   if (!cut && !stopped) entry.last_seen_seconds = now;
   if (!cut && !entry.outbox.empty() && entry.outbox.front().at <= now) return deliver(worker);
-  if (now >= entry.last_seen_seconds + fleet_.lease_seconds && !can_lose(entry, false)) {  // it is back just in time
+  if (now >= entry.last_seen_seconds + fleet_.lease_seconds && !can_lose(entry, false)) {  // it returns just in time
     entry.last_seen_seconds = entry.disconnected_until = entry.stopped_until = now;
     return;
   }
@@ -107,14 +110,14 @@ void SimulatedFleet::start_worker(std::size_t worker) {
   const double now = clock_.now();
   entry = SimulatedWorker{};
   entry.fake = std::make_unique<FakeExecutor>(FakeOptions{.seed = rng_.next(), .workers = 2, .checkpoint_one_in = 2},
-                                             store::CheckpointStore(disk_, fleet_.worker_config.study_folder));
+                                              store::CheckpointStore(disk_, fleet_.worker_config.study_folder));
   entry.process = ++processes_;
   entry.wakes_at_seconds = now + random_delay(kStepSeconds);
   entry.last_seen_seconds = now;
   events_.push_back(Ready{worker, entry.process, host_of(entry, worker)});
 }
 
-/// Whoever comes late is on any of three machines.
+/// A late worker runs on any of three hosts.
 std::string SimulatedFleet::host_of(const SimulatedWorker& entry, std::size_t worker) const {
   return worker < options_.num_local_workers ? std::string() : "far" + std::to_string(entry.process % 3);
 }
@@ -126,7 +129,7 @@ bool SimulatedFleet::can_lose(const SimulatedWorker& entry, bool own_fault) cons
   });
 }
 
-/// True: it is gone.
+/// Returns true if the worker is lost.
 bool SimulatedFleet::inject_fault(std::size_t worker) {
   SimulatedWorker& entry = workers_[worker];
   if (rng_.uniform() >= options_.fault_probability) return false;
@@ -179,8 +182,9 @@ void SimulatedFleet::execute(SimulatedWorker& entry, const Message& message) {
     const Job& job = std::get<Job>(*order);
     entry.tokens[job.trial] = value->token;
     if (const auto started = entry.fake->start(job); !started) {
-      send_to_engine(entry, WireKind::kRefused,
-           with_token(value->token, encode(std::vector<TrialId>{job.trial}) + "\n" + encode(started.error())));
+      send_to_engine(
+          entry, WireKind::kRefused,
+          with_token(value->token, encode(std::vector<TrialId>{job.trial}) + "\n" + encode(started.error())));
     }
   } else if (kind == WireKind::kCommand) {
     const auto order = decode_executor_request(message.text);
@@ -188,10 +192,10 @@ void SimulatedFleet::execute(SimulatedWorker& entry, const Message& message) {
     entry.fake->command(std::get<Command>(*order));
   } else if (kind == WireKind::kQuestion) {
     const auto request = decode_measure_request(message.text);
-    LANISTA_CHECK(request.ok(), "a question that cannot be read");
+    LANISTA_CHECK(request.ok(), "a measurement that cannot be read");
     const auto metrics = entry.fake->measure(request->members, request->part);
     send_to_engine(entry, metrics ? WireKind::kAnswer : WireKind::kNoAnswer,
-         metrics ? encode_measured_metrics(*metrics) : encode(metrics.error()));
+                   metrics ? encode_measured_metrics(*metrics) : encode(metrics.error()));
   }
 }
 
@@ -199,7 +203,7 @@ void SimulatedFleet::send_report(SimulatedWorker& entry, const Report& report) {
   const auto trial = trial_of(report);
   if (trial) send_to_engine(entry, WireKind::kActiveTrials, encode(std::vector<TrialId>{*trial}));
   const auto* saved = std::get_if<CheckpointReport>(&report);
-  if (saved != nullptr && rng_.uniform() < options_.fault_probability) {  // its disk lies
+  if (saved != nullptr && rng_.uniform() < options_.fault_probability) {  // its disk loses the file
     const std::string path = store::CheckpointStore(disk_, fleet_.worker_config.study_folder).path(saved->address);
     if (const auto bytes = disk_.read(path, 0)) {
       std::string other = *bytes;
@@ -211,16 +215,17 @@ void SimulatedFleet::send_report(SimulatedWorker& entry, const Report& report) {
   const std::uint64_t token = trial && entry.tokens.contains(*trial) ? entry.tokens.at(*trial) : 0;
   send_to_engine(entry, WireKind::kReport, with_token(token, encode(report)));
   if (const auto* epoch = std::get_if<EpochReport>(&report)) {
-    const SpanReport span{epoch->measurement.trial, epoch->measurement.epoch, 0, clock_.now() - kStepSeconds, clock_.now()};
+    const SpanReport span{epoch->measurement.trial, epoch->measurement.epoch, 0, clock_.now() - kStepSeconds,
+                          clock_.now()};
     entry.outbox.push_back({entry.outbox.back().at,
-                         {static_cast<std::uint16_t>(WireKind::kReport), with_token(token, encode(Report(span)))}});
+                            {static_cast<std::uint16_t>(WireKind::kReport), with_token(token, encode(Report(span)))}});
   }
 }
 
 void SimulatedFleet::send_to_engine(SimulatedWorker& entry, WireKind kind, std::string text) {
   const double earliest = entry.outbox.empty() ? 0 : entry.outbox.back().at;
-  entry.outbox.push_back(
-      {std::max(earliest, clock_.now() + random_delay(kMessageDelaySeconds)), {static_cast<std::uint16_t>(kind), std::move(text)}});
+  entry.outbox.push_back({std::max(earliest, clock_.now() + random_delay(kMessageDelaySeconds)),
+                          {static_cast<std::uint16_t>(kind), std::move(text)}});
 }
 
 void SimulatedFleet::deliver(std::size_t worker) {
@@ -248,15 +253,17 @@ void SimulatedFleet::drop(std::size_t worker, bool own_fault, const std::string&
   SimulatedWorker& entry = workers_[worker];
   for (const TrialId trial : entry.active_trials) ++losses_[trial];
   const bool keeps_running = !own_fault && clock_.now() < entry.disconnected_until;
-  if (keeps_running) zombies_.push_back({std::move(entry.fake), clock_.now() + random_delay(1), static_cast<int>(rng_.below(4))});
+  if (keeps_running)
+    zombies_.push_back({std::move(entry.fake), clock_.now() + random_delay(1), static_cast<int>(rng_.below(4))});
   const pid_t process = entry.process;
   const std::string host = host_of(entry, worker);
   entry = SimulatedWorker{};
-  entry.wakes_at_seconds = clock_.now() + random_delay(worker < options_.num_local_workers ? kStartDelaySeconds : kRemoteStartDelaySeconds);
+  entry.wakes_at_seconds =
+      clock_.now() + random_delay(worker < options_.num_local_workers ? kStartDelaySeconds : kRemoteStartDelaySeconds);
   events_.push_back(Lost{worker, process, own_fault, reason, host});
 }
 
-/// Who was cut off goes on, and writes files that nobody waits for.
+/// A disconnected worker continues, and writes files that the engine does not use.
 void SimulatedFleet::step_zombies() {
   for (ZombieWorker& zombie : zombies_) {
     while (zombie.steps > 0 && zombie.wakes_at_seconds <= clock_.now()) {

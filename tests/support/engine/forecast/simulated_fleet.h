@@ -31,8 +31,8 @@ class SimulatedFleet final : public Fleet {
  public:
   struct Options {
     std::uint64_t seed = 0;
-    double fault_probability = 0.05;  ///< Probability of a fault at each action of a worker.
-    std::size_t num_local_workers = 2;   ///< Local workers; the others are remote.
+    double fault_probability = 0.05;    ///< Probability of a fault at each action of a worker.
+    std::size_t num_local_workers = 2;  ///< Local workers; the others are remote.
   };
   SimulatedFleet(const FleetOptions& fleet, Options options, VirtualClock& clock, MemoryFileSystem& disk,
                  FaultCounts& fault_counts);
@@ -54,10 +54,10 @@ class SimulatedFleet final : public Fleet {
   struct SimulatedWorker {
     std::unique_ptr<FakeExecutor> fake;  // Null: no process.
     pid_t process = 0;
-    double wakes_at_seconds = 0;          // Time of its next action or its start.
-    double last_seen_seconds = 0;          // When the engine last received a message from it.
-    double disconnected_until = 0;      // Its messages wait until then.
-    double stopped_until = 0;  // It is stopped until then.
+    double wakes_at_seconds = 0;    // Time of its next action or its start.
+    double last_seen_seconds = 0;   // When the engine last received a message from it.
+    double disconnected_until = 0;  // Its messages wait until then.
+    double stopped_until = 0;       // It is stopped until then.
     std::deque<InFlightMessage> inbox, outbox;
     std::map<TrialId, std::uint64_t> tokens;
     std::set<TrialId> active_trials;  // Active trials by the received messages.
@@ -92,7 +92,7 @@ class SimulatedFleet final : public Fleet {
   std::vector<SimulatedWorker> workers_;
   std::vector<ZombieWorker> zombies_;
   std::deque<FleetEvent> events_;
-  std::map<TrialId, int> losses_;         // Losses since the last new epoch.
+  std::map<TrialId, int> losses_;                         // Losses since the last new epoch.
   std::map<TrialId, std::int64_t> last_reported_epochs_;  // Last epoch of each trial.
   std::set<TrialId> crashed_;
   bool may_launch_ = true;

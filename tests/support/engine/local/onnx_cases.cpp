@@ -14,7 +14,7 @@ namespace lanista::runtime::testing {
 namespace {
 
 constexpr std::int64_t kBatch = 3;
-constexpr std::uint64_t kVocab = 7;  ///< of the smallest embedding here
+constexpr std::uint64_t kVocab = 7;  ///< Tokens of the smallest embedding here.
 using List = std::vector<std::int64_t>;
 
 struct OneOperator {
@@ -138,7 +138,7 @@ std::vector<mutate::BaseModel> all_bases() {
   std::vector<mutate::BaseModel> bases;
   const auto add = [&](const std::string& name, const graph::Shape& shape) {
     auto base = mutate::builtin_base(name, shape, 10);
-    if (!base) return;  // the images that one base needs are no rule for the others
+    if (!base) return;  // one base needs images, the others do not
     base->name += shape.text();
     bases.push_back(*std::move(base));
   };
@@ -164,10 +164,10 @@ OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport opt
   List shape = input.shape.dims;
   shape.front() = kBatch;
   made.x = floats("x", std::move(shape));
-  Rng draws = rng.split("x");
+  Rng samples = rng.split("x");
   for (float& value : elements_of<float>(made.x)) {
     const bool token = input.dtype == graph::DType::kIndex;
-    value = static_cast<float>(token ? static_cast<double>(draws.below(kVocab)) : draws.normal());
+    value = static_cast<float>(token ? static_cast<double>(samples.below(kVocab)) : samples.normal());
   }
   return made;
 }
@@ -243,7 +243,7 @@ std::vector<OnnxCase> mutated_cases(int count) {
   LANISTA_CHECK(space.ok(), "the models of the tests make no space");
 
   std::vector<OnnxCase> cases;
-  std::string refused;  // a chain of mutations may end where none applies any more
+  std::string refused;  // a chain of mutations may end when no mutation applies
   for (int i = 0; std::ssize(cases) < count; ++i) {
     LANISTA_CHECK(i < 4 * count, "hardly any mutation applies: " + refused);
     const Rng rng = Rng(11).split(static_cast<std::uint64_t>(i));
@@ -254,7 +254,7 @@ std::vector<OnnxCase> mutated_cases(int count) {
       continue;
     }
     OnnxCase one = make_case("mutated " + std::to_string(i), mutated->graph);
-    // A mutation may leave a division by what is zero; such numbers tell nothing of a file.
+    // A mutation may leave a division by zero; such values are useless for comparing files.
     const Tensor y = predict(one);
     const auto is_finite = [](float value) { return std::isfinite(value); };
     if (std::ranges::all_of(elements_of<float>(y), is_finite)) cases.push_back(std::move(one));

@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/io/data/dataset.h"
-#include "lanista/engine/core/study_setup.h"
-#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/core/resolve_from_data.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/local/worker_executor.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/io/store/log.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::runtime::testing {
 
@@ -25,7 +25,8 @@ struct ProcessRun {
   std::function<void()> on_event = {};
 };
 inline Result<engine::RunResult> run_process(MemoryFileSystem& disk, const engine::testing::CustomStudy& study,
-                                    const data::Dataset& data, const Clock& clock, const ProcessRun& process_run) {
+                                             const data::Dataset& data, const Clock& clock,
+                                             const ProcessRun& process_run) {
   engine::WorkerConfig worker_config;
   worker_config.study_folder = engine::testing::kFolder;
   worker_config.workers = process_run.workers;
@@ -40,12 +41,12 @@ inline Result<engine::RunResult> run_process(MemoryFileSystem& disk, const engin
     if (process_run.on_event) process_run.on_event();
   };
   return study.run_study({.fs = &disk,
-                      .clock = &clock,
-                      .executor = executor.get(),
-                      .data = &data.spec(),
-                      .pause = &pause,
-                      .observer = observer,
-                      .machine = executor->machine()});
+                          .clock = &clock,
+                          .executor = executor.get(),
+                          .data = &data.spec(),
+                          .pause = &pause,
+                          .observer = observer,
+                          .machine = executor->machine()});
 }
 
 inline std::string canonical(MemoryFileSystem& disk) {
@@ -75,7 +76,7 @@ class BlobStudy : public ::testing::Test {
   }
   /// Runs an interrupted study to its end.
   engine::StudyView run_to_end(MemoryFileSystem& disk, const engine::testing::CustomStudy& study, std::int64_t workers,
-                          std::int64_t lanes, const std::function<void()>& on_event = {}) {
+                               std::int64_t lanes, const std::function<void()>& on_event = {}) {
     const auto end = run_process(disk, study, data, clock, {workers, lanes, 0, on_event});
     EXPECT_TRUE(end.ok()) << end.error().text();
     return *engine::fold(*store::read_log(disk, engine::testing::kFolder));

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/engine/local/worker_executor.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/mutate/model_space.h"
 
 namespace lanista::runtime {
 

@@ -17,11 +17,11 @@
 
 #include "lanista/engine/core/fake_executor.h"
 #include "lanista/engine/remote/process_executor.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/engine/remote/worker_loop.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/core/test_support.h"
 
-// For tests of worker processes: workers that die of their trials, and what becomes of those.
+// Worker processes that crash on their trials, for tests.
 namespace lanista::engine::testing {
 
 inline constexpr std::int64_t kShortEpochs = 4;
@@ -36,22 +36,23 @@ inline Job short_job(std::uint32_t id) {
   return job;
 }
 
-/// Whether the process heard it. A place of a worker is empty (0) while the next one comes, and kill(2) would then mean
-/// the whole group of this test, which is also the group of whoever runs it.
+/// Returns whether the process received the signal. A worker has process id 0 while its next process starts; kill(2)
+/// with 0 would signal the whole process group of the test.
 inline bool send_signal(pid_t process, int number) { return process > 0 && ::kill(process, number) == 0; }
 
-/// What a worker's trials do to it.
+/// How a worker's trials crash it.
 struct CrashProfile {
-  std::optional<TrialId> kills;  ///< whoever has it in hand
+  std::optional<TrialId> kills;  ///< The trial that kills a worker which trains it.
   int signal = SIGSEGV;
-  int of_processes = 1 << 30;  ///< only so many of them, counted in a file
-  double seconds = 0;          ///< that an epoch takes
+  int of_processes = 1 << 30;  ///< Most crashing processes, counted in a file.
+  double seconds = 0;          ///< Seconds of an epoch.
 };
 
-/// A fake that says whom it has in hand, all at once as lanes of one step, and may die of them.
+/// A fake that reports its active trials, all at once as lanes of one step, and may crash on them.
 class CrashingExecutor final : public ForwardingExecutor {
  public:
-  CrashingExecutor(std::unique_ptr<FakeExecutor> fake, ReportActiveTrials report_trials, CrashProfile crash_profile, std::string crash_marks_path)
+  CrashingExecutor(std::unique_ptr<FakeExecutor> fake, ReportActiveTrials report_trials, CrashProfile crash_profile,
+                   std::string crash_marks_path)
       : ForwardingExecutor(*fake),
         fake_(std::move(fake)),
         report_trials_(std::move(report_trials)),
@@ -77,7 +78,7 @@ class CrashingExecutor final : public ForwardingExecutor {
   }
 
  private:
-  using Trials = std::map<TrialId, std::int64_t>;  // epochs that it may train and has not
+  using Trials = std::map<TrialId, std::int64_t>;  // Allowed epochs that are not trained yet.
 
   void allow(const Allow& allowed) {
     for (Trials* trials : {&ungrouped_, &grouped_}) {
@@ -102,8 +103,9 @@ class CrashingExecutor final : public ForwardingExecutor {
       const auto died = real_file_system().read(crash_marks_path_);
       if (died && std::ssize(*died) >= crash_profile_.of_processes) continue;
       const std::string marks_with_one_more = (died ? *died : "") + "x";
-      static_cast<void>(write_atomically(real_file_system(), crash_marks_path_, std::as_bytes(std::span(marks_with_one_more))));
-      ::signal(crash_profile_.signal, SIG_DFL);  // a sanitizer's handler would exit
+      static_cast<void>(
+          write_atomically(real_file_system(), crash_marks_path_, std::as_bytes(std::span(marks_with_one_more))));
+      ::signal(crash_profile_.signal, SIG_DFL);  // A sanitizer's handler would exit.
       ::raise(crash_profile_.signal);
     }
   }
@@ -124,16 +126,18 @@ class ProcessExecutorTest : public ::testing::Test {
   }
   ~ProcessExecutorTest() override { std::filesystem::remove_all(folder_); }
 
-  /// What workers of this nature obey with.
+  /// Makes the executors of workers with this profile.
   MakeWorkerExecutor crashing_worker(const CrashProfile& crash_profile) const {
-    return [crash_profile, crash_marks_path = folder_ + "/marks"](const WorkerConfig& config, const ReportActiveTrials& report_trials) {
+    return [crash_profile, crash_marks_path = folder_ + "/marks"](const WorkerConfig& config,
+                                                                  const ReportActiveTrials& report_trials) {
       const FakeOptions options{.seed = 3, .workers = 2, .checkpoint_one_in = 2};
       const store::CheckpointStore files(real_file_system(), config.study_folder);
-      return Result<std::shared_ptr<Executor>>(
-          std::make_shared<CrashingExecutor>(std::make_unique<FakeExecutor>(options, files), report_trials, crash_profile, crash_marks_path));
+      return Result<std::shared_ptr<Executor>>(std::make_shared<CrashingExecutor>(
+          std::make_unique<FakeExecutor>(options, files), report_trials, crash_profile, crash_marks_path));
     };
   }
-  std::unique_ptr<ProcessExecutor> make(std::int64_t workers, const CrashProfile& crash_profile = {}, double lease_seconds = 20) {
+  std::unique_ptr<ProcessExecutor> make(std::int64_t workers, const CrashProfile& crash_profile = {},
+                                        double lease_seconds = 20) {
     return make(workers, lease_seconds, crashing_worker(crash_profile));
   }
   std::unique_ptr<ProcessExecutor> make(std::int64_t workers, double lease_seconds, const MakeWorkerExecutor& worker) {
@@ -154,8 +158,8 @@ class ProcessExecutorTest : public ::testing::Test {
     std::vector<WorkerReport> lost;
     std::optional<Error> broken;
   };
-  /// Trains so many trials to their ends; `meanwhile` is called with every report.
-  TrialEnds train(Executor& executor, std::uint32_t trials, const std::function<void(const Report&)>& meanwhile = {}) {
+  /// Trains so many trials to their ends; `on_report` is called with every report.
+  TrialEnds train(Executor& executor, std::uint32_t trials, const std::function<void(const Report&)>& on_report = {}) {
     for (std::uint32_t id = 1; id <= trials; ++id) {
       EXPECT_TRUE(executor.start(short_job(id)));
       executor.command(Allow{TrialId{id}, kShortEpochs});
@@ -168,7 +172,7 @@ class ProcessExecutorTest : public ::testing::Test {
         ADD_FAILURE() << "silence";
         break;
       }
-      if (meanwhile) meanwhile(*report);
+      if (on_report) on_report(*report);
       if (const auto* epoch = std::get_if<EpochReport>(&*report)) {
         ends.epochs[epoch->measurement.trial].push_back(epoch->measurement.epoch);
       } else if (const auto* finished = std::get_if<FinishedReport>(&*report)) {

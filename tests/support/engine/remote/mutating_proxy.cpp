@@ -25,18 +25,18 @@ namespace {
 using nlohmann::json;
 using Steady = std::chrono::steady_clock;
 
-/// Places of values in a JSON text. Values that an honest worker could have sent in their place are left out: nothing
-/// but training once more tells whether a metric or a state's hash is right.
-void collect_pointers(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& places) {
-  if (!value.is_structured()) return places.push_back(at);
+/// Pointers to values in a JSON text. Values that an honest worker could also have sent are left out: only training
+/// again can check a metric or the hash of a state.
+void collect_pointers(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& pointers) {
+  if (!value.is_structured()) return pointers.push_back(at);
   for (auto it = value.begin(); it != value.end(); ++it) {
     const std::string key = value.is_object() ? it.key() : "";
     if (key == "state_hash" || key == "reason" || key == "process" || key == "host") continue;
-    const auto place = value.is_object() ? at / key : at / static_cast<std::size_t>(it - value.begin());
+    const auto pointer = value.is_object() ? at / key : at / static_cast<std::size_t>(it - value.begin());
     if (key == "metrics") {
-      if (!it->empty()) places.push_back(place);
+      if (!it->empty()) pointers.push_back(pointer);
     } else {
-      collect_pointers(*it, place, places);
+      collect_pointers(*it, pointer, pointers);
     }
   }
 }
@@ -60,23 +60,23 @@ json changed_value(const json& value, Rng& rng) {
   return text;
 }
 
-/// Empty: there is no JSON in the text to change.
+/// The changed text; empty: it has no JSON to change.
 std::string change_one_value(const std::string& text, Rng& rng) {
   const auto begin = text.find('{');
   if (begin == std::string::npos) return "";
   json all = json::parse(text.substr(begin), nullptr, false);
   if (all.is_discarded()) return "";
-  std::vector<json::json_pointer> places;
-  collect_pointers(all, json::json_pointer(), places);
-  if (places.empty()) return "";
-  const json::json_pointer place = places[rng.below(places.size())];
-  const bool is_metrics = place.back() == "metrics";
+  std::vector<json::json_pointer> pointers;
+  collect_pointers(all, json::json_pointer(), pointers);
+  if (pointers.empty()) return "";
+  const json::json_pointer pointer = pointers[rng.below(pointers.size())];
+  const bool is_metrics = pointer.back() == "metrics";
   if (is_metrics) {
-    all[place].erase(all[place].begin());
-  } else if (rng.below(5) == 0 && all[place.parent_pointer()].is_object()) {
-    all[place.parent_pointer()].erase(place.back());
+    all[pointer].erase(all[pointer].begin());
+  } else if (rng.below(5) == 0 && all[pointer.parent_pointer()].is_object()) {
+    all[pointer.parent_pointer()].erase(pointer.back());
   } else {
-    all[place] = changed_value(all[place], rng);
+    all[pointer] = changed_value(all[pointer], rng);
   }
   return text.substr(0, begin) + all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -113,7 +113,7 @@ class Proxy {
     auto numbered = split_token(message.text);
     const bool is_hello = index == 0;
     NumberedMessage each{message.kind, is_hello || !numbered ? 0 : numbered->token,
-                  is_hello || !numbered ? message.text : numbered->text};
+                         is_hello || !numbered ? message.text : numbered->text};
     if (delayed_) {
       const NumberedMessage first = *std::exchange(delayed_, std::nullopt);
       if (mutation_.fault == MessageFault::kSwapRenumbered) std::swap(each.number, held_number_);
@@ -142,7 +142,7 @@ class Proxy {
     return each.number == 0 ? each.body : with_token(each.number + number_shift_, each.body);
   }
 
-  /// Bytes that Channel would not send. What was sent before goes out first.
+  /// Sends bytes that Channel would not send, after all earlier messages.
   void send_raw(const std::string& bytes) {
     engine_.flush(5);
     for (std::size_t at = 0; at < bytes.size();) {
@@ -152,7 +152,7 @@ class Proxy {
     }
   }
 
-  /// False: this message cannot be changed so; the next one may.
+  /// Changes a message. Returns false if this kind of change does not apply to it.
   bool mutate(NumberedMessage each) {
     std::string frame;
     encode_frame(each.kind, text_of(each), frame);

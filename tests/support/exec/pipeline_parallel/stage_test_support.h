@@ -15,18 +15,19 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/futex.h"
-#include "lanista/model/ops/op_rules.h"
-#include "lanista/exec/program/aligned_bytes.h"
-#include "lanista/exec/program/opaque.h"
 #include "lanista/exec/pipeline_parallel/stage_worker.h"
 #include "lanista/exec/pipeline_parallel/stages.h"
+#include "lanista/exec/program/aligned_bytes.h"
+#include "lanista/exec/program/opaque.h"
+#include "lanista/model/ops/op_rules.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::nn::testing {
 
 /// The model's operators in their order, in `count` runs; stages at some places in turn. All forward passes, then all
 /// backward passes, the weights' parts last of all.
-inline Stages split_into_stages(const graph::Graph& model, std::size_t count, std::int64_t parts, std::size_t ranks = 2) {
+inline Stages split_into_stages(const graph::Graph& model, std::size_t count, std::int64_t parts,
+                                std::size_t ranks = 2) {
   std::vector<graph::NodeId> nodes = model.topo();
   std::erase_if(nodes, [&](graph::NodeId id) { return model.node(id).op == "input" || model.node(id).op == "output"; });
   count = std::min(count, nodes.size());
@@ -37,7 +38,8 @@ inline Stages split_into_stages(const graph::Graph& model, std::size_t count, st
     Stage stage{.nodes = {}, .micro_batches = parts, .slots = parts, .successors = {}};
     stage.nodes.assign(nodes.begin() + static_cast<std::ptrdiff_t>(s * nodes.size() / count),
                        nodes.begin() + static_cast<std::ptrdiff_t>((s + 1) * nodes.size() / count));
-    for (std::size_t later = s + 1; later < count; ++later) stage.successors.push_back(static_cast<std::uint32_t>(later));
+    for (std::size_t later = s + 1; later < count; ++later)
+      stage.successors.push_back(static_cast<std::uint32_t>(later));
     stages.stages.push_back(std::move(stage));
   }
   const auto add = [&](std::size_t s, StagePass::Kind kind) {
@@ -79,9 +81,9 @@ inline Operators with_throwing_operator(const std::shared_ptr<std::atomic<int>>&
 
 /// For tests: a model with numbers that every lane may set for itself, and other numbers than the model's.
 inline const TestModel kDropoutModel{"dropouts",
-                                 "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n"
-                                 "%3 = linear(%2, out=8)\n%4 = dropout(%3, p=0.2)\n%5 = linear(%4, out=5)\n"
-                                 "%6 = output(%5)\n"};
+                                     "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n"
+                                     "%3 = linear(%2, out=8)\n%4 = dropout(%3, p=0.2)\n%5 = linear(%4, out=5)\n"
+                                     "%6 = output(%5)\n"};
 inline std::vector<double> lane_attr_values(const std::vector<LaneAttr>& lane_attrs) {
   std::vector<double> all;
   for (const LaneAttr& number : lane_attrs) all.push_back(number.node == graph::NodeId{2} ? 0.6 : 0.3);
@@ -99,7 +101,7 @@ class ThreadRanks final : public RemoteRanks {
   ~ThreadRanks() override { stop_workers(); }
 
   std::byte* begin_step(const StageMemoryMap& map) override {
-    if (begin_step_fails_at > 0 && --begin_step_fails_at == 0) throw RankLost("nobody is here");
+    if (begin_step_fails_at > 0 && --begin_step_fails_at == 0) throw RankLost("no rank is here");
     if (workers_.empty()) begin(map);
     is_entered = true;
     return rank_memories_[0].data();
@@ -110,14 +112,14 @@ class ThreadRanks final : public RemoteRanks {
   }
   void end_step() override { is_entered = false; }
 
-  /// What is there is gone: whoever is at work is left to itself, with memory that nobody reads.
+  /// Ends the ranks: running ones continue alone, with memory that no other rank reads.
   [[noreturn]] void lose_rank() {
     stop_workers();
     throw RankLost("a place was lost");
   }
 
   int begin_step_fails_at = 0, check_alive_fails_at = 0;  ///< the so manieth from here on; 0: none
-  bool is_idle = false;                          ///< whoever begins next has one place that does nothing
+  bool is_idle = false;                                   ///< in the next step one rank does nothing
   bool is_entered = false;
   int num_starts = 0;
   std::int64_t num_sent_bytes = 0;  ///< from place to place
@@ -150,15 +152,15 @@ class ThreadRanks final : public RemoteRanks {
   }
   void stop_workers() {
     should_stop_ = true;
-    // Who sleeps between steps looks again now: at the first word of a memory, where its board is.
+    // Wakes ranks that wait between steps at the first word of their memory.
     for (AlignedBytes& each : rank_memories_) futex_wake_all(*reinterpret_cast<SharedWord*>(each.data()));
     threads_.clear();
     workers_.clear();
     const std::lock_guard lock(mutex_);
-    inboxes_.clear();  // the first place may still speak, to nobody
+    inboxes_.clear();  // rank 0 may still send, to no rank
   }
 
-  // What is said is heard at once, and in one order.
+  // A sent message arrives at once, and all arrive in one order.
   class ThreadTransport final : public StageTransport {
    public:
     ThreadTransport(ThreadRanks& all, std::uint32_t own) : all_(&all), own_(own) {}

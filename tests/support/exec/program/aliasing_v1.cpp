@@ -54,7 +54,7 @@ struct OutputAddresses {
 }  // namespace
 
 bool v1_rule_overwrote_value_read_again(const LoweredGraph& lowered, const std::set<Port>& live_out,
-                                           const std::set<Port>& outside_arena) {
+                                        const std::set<Port>& outside_arena) {
   OutputAddresses places(lowered, live_out, outside_arena);
   bool wrong = false;
   for (std::size_t i = 0; i < lowered.calls.size(); ++i) {

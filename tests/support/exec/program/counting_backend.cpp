@@ -124,8 +124,8 @@ CountingBackend::CountingBackend(const Backend& inner) : inner_(inner), call_log
 CountingBackend::~CountingBackend() = default;
 
 Result<std::unique_ptr<Executable>> CountingBackend::compile(const step::TrainingStep* train,
-                                                          const step::InferenceStep& infer,
-                                                          const ProgramOptions& options) const {
+                                                             const step::InferenceStep& infer,
+                                                             const ProgramOptions& options) const {
   LANISTA_ASSIGN(auto inner, inner_.compile(train, infer, options));
   return std::unique_ptr<Executable>(std::make_unique<CountingExecutable>(std::move(inner), call_log_));
 }

@@ -26,7 +26,7 @@ class CountingBackend final : public Backend {
   std::string_view name() const override { return "counting"; }
   std::string_view numeric_class() const override { return inner_.numeric_class(); }
   Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                           const ProgramOptions& options) const override;
+                                              const ProgramOptions& options) const override;
 
   Counts counts() const;
   /// The next attach of any machine throws std::bad_alloc.

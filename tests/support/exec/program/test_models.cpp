@@ -4,9 +4,9 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/model/autodiff/loss.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::nn::testing {
 namespace {

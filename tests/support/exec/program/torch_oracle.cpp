@@ -153,8 +153,8 @@ const std::map<std::string, Make>& oracle_optimizers() {
       {"lion", [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> { return std::make_unique<Lion>(all); }},
       {"rmsprop",
        [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
-         return std::make_unique<TorchOptimizer<RMSprop, RMSpropOptions, RMSpropParamState>>(all, RMSpropOptions(),
-                                                                                      set_rmsprop, slots_of_rmsprop);
+         return std::make_unique<TorchOptimizer<RMSprop, RMSpropOptions, RMSpropParamState>>(
+             all, RMSpropOptions(), set_rmsprop, slots_of_rmsprop);
        }},
   };
   return kAll;

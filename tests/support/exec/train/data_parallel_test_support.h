@@ -11,12 +11,12 @@
 #include <string_view>
 
 #include "lanista/base/private_folder.h"
-#include "lanista/io/formats/safetensors.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "lanista/model/autodiff/training_step.h"
-#include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/data_parallel_session.h"
+#include "lanista/exec/train/lane_group.h"
+#include "lanista/io/formats/safetensors.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 // A small trial, its leader and its helpers, for tests of wide sessions.
 namespace lanista::train {
@@ -85,7 +85,7 @@ inline std::string new_session_path() {
 // As a worker leads, but until helpers have failed it waits for one at every epoch: helpers for an epoch, alone after
 // they failed. `before` is called before each epoch.
 inline TrainedWithHelpers train_as_leader(const TrainerInput& input, const std::string& path,
-                    const std::function<void(std::int64_t)>& before) {
+                                          const std::function<void(std::int64_t)>& before) {
   const kernels::FlushToZero as_workers;
   auto group = *LaneGroup::create(input, 1);
   auto run = *TrialRun::create(input);

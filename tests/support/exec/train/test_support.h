@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "lanista/io/data/dataset.h"
-#include "lanista/model/graph/op.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trial_run.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/op.h"
 
 // What tests of training train on. Read once a process.
 namespace lanista::train {

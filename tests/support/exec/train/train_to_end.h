@@ -21,8 +21,8 @@ struct Trained {
 
 /// Trains to the end of the epochs, with save and restore at every step of `saves_at`; `prepare` is called before each.
 inline Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
-                             const std::function<void(LaneGroup&, TrialRun&)>& prepare,
-                             const std::function<bool(std::int64_t)>& saves_at = {}) {
+                            const std::function<void(LaneGroup&, TrialRun&)>& prepare,
+                            const std::function<bool(std::int64_t)>& saves_at = {}) {
   auto group = LaneGroup::create(input, lanes);
   EXPECT_TRUE(group) << group.error().text();
   TrialRun run = *TrialRun::create(input);

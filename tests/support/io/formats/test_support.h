@@ -12,10 +12,10 @@
 #include "lanista/base/rng.h"
 #include "support/base/sanitizer.h"
 
-// What the tests of the codecs share.
+// Helpers for tests of file formats.
 namespace lanista::formats::test {
 
-/// The same bytes on every machine.
+/// Random bytes, the same on every machine.
 inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
   Rng rng(seed);
   std::string out(size, '\0');
@@ -23,7 +23,7 @@ inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
   return out;
 }
 
-/// Calls `decode(bytes)` with every prefix and with every byte changed in three ways; `damaged` is told what came out.
+/// Calls `decode(bytes)` with every prefix and with every byte changed in three ways; `damaged` receives the results.
 template <class Decode, class Damaged>
 void damage_bytes(const std::string& good, Decode decode, Damaged damaged) {
   for (std::size_t size = 0; size < good.size(); ++size) damaged(decode(good.substr(0, size)), true);
@@ -36,9 +36,8 @@ void damage_bytes(const std::string& good, Decode decode, Damaged damaged) {
   }
 }
 
-/// Whether `holds()` says true in a child whose memory may grow by 4 x input + 64 MB and no more; C libraries are
-/// counted too. A child that dies for want of memory says false. Sanitizers map terabytes for themselves; under them
-/// only the answer counts.
+/// Whether `holds()` returns true in a child process in which memory may grow by at most 4 x input + 64 MB, C libraries
+/// included. False if the child dies for lack of memory. Sanitizers map terabytes, so under them memory is not limited.
 template <class Holds>
 bool within_memory(std::size_t input_bytes, Holds holds) {
   const pid_t child = fork();

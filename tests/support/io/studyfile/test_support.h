@@ -8,7 +8,7 @@
 
 namespace lanista::studyfile::testing {
 
-/// What the reader says of a study file "s.yaml" with this text; empty: nothing is wrong with it.
+/// The mistakes in a study file "s.yaml" with this text; empty: none.
 inline std::string errors_of(std::string_view text, const std::vector<Override>& overrides = {}) {
   const auto read = read_study(text, "s.yaml", overrides);
   return read ? "" : read.error().text();

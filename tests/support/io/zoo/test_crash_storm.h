@@ -30,8 +30,8 @@ struct CrashStormResult {
   std::string failures;  ///< empty: index whole, nothing lost
 };
 
-/// Adds models to the zoo in `folder` + "/zoo" and asks for starts until it is killed; writes the id of every model that
-/// add() answered for to a file in `folder`.
+/// Adds models to the zoo in `folder` + "/zoo" and searches for starts until it is killed. It writes the id of every
+/// model that add() acknowledged to a file in `folder`.
 [[noreturn]] inline void crash_storm_worker(const std::string& folder, std::uint64_t life) {
   const graph::OpTable ops = graph::builtin_ops();
   const int out =
@@ -67,7 +67,7 @@ inline CrashStormResult run_crash_storm(const std::string& folder, const CrashSt
   std::uint64_t life = 0;
   const auto begin = [&] {
     const pid_t child = ::fork();
-    LANISTA_CHECK(child >= 0, "no process");  // -1 would be everybody, below
+    LANISTA_CHECK(child >= 0, "no process");  // kill(-1) would end every process
     if (child == 0) crash_storm_worker(folder, life);
     ++life;
     return child;

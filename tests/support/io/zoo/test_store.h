@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
+#include "lanista/io/zoo/zoo_store.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/io/zoo/zoo_store.h"
 #include "support/model/transfer/test_layers.h"
 
 namespace lanista::zoo::testing {
@@ -63,8 +63,8 @@ inline AddResult added(Store& store, const NewModel& model) {
   return out ? *out : AddResult{};
 }
 
-/// A rollback journal of the database file `index` whose last record names `other`: SQLite would roll back, and then
-/// delete the file that is named.
+/// A rollback journal of the database file `index` with a last record that names `other`. SQLite would roll back, and
+/// then delete the named file.
 inline std::string journal_naming(const std::string& other, const std::string& index) {
   const std::string magic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
   const auto number = [](std::uint32_t value) {
@@ -74,12 +74,13 @@ inline std::string journal_naming(const std::string& other, const std::string& i
   };
   const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(static_cast<unsigned char>(index[at])); };
   const std::uint32_t page = byte(16) << 8U | byte(17);
-  std::string out = magic + number(0) + number(0) + number(static_cast<std::uint32_t>(index.size()) / page) + number(512) +
-                    number(page);
+  std::string out = magic + number(0) + number(0) + number(static_cast<std::uint32_t>(index.size()) / page) +
+                    number(512) + number(page);
   out.resize(512, '\0');
   std::uint32_t sum = 0;
   for (const char c : other) sum += static_cast<std::uint32_t>(static_cast<signed char>(c));
-  return out + number(0x40000000 / page + 1) + other + number(static_cast<std::uint32_t>(other.size())) + number(sum) + magic;
+  return out + number(0x40000000 / page + 1) + other + number(static_cast<std::uint32_t>(other.size())) + number(sum) +
+         magic;
 }
 
 }  // namespace lanista::zoo::testing

@@ -57,7 +57,7 @@ OpDef linear() {
   def.attrs.back().role = AttrRole::kDerived;
   def.infer = [](const OpArgs& args) -> Result<Types> {
     const Shape& in = args.inputs[0].shape;
-    if (in.rank() != 2) return Error{Code::kInvalidArgument, "wants [N, features]", ""};
+    if (in.rank() != 2) return Error{Code::kInvalidArgument, "needs [N, features]", ""};
     return Types{{Shape{{kBatch, args.integer("out")}}, DType::kReal}};
   };
   def.params = [](const OpArgs& args) {
@@ -158,7 +158,7 @@ Graph random_model(Rng& rng) {
         break;
     }
   }
-  // Nodes of which nothing is read yet; one that is read through its second output alone is alive as well.
+  // Nodes without users so far. A node with a used second output has users.
   std::vector<Port> ends;
   for (const Port& port : unread) {
     if (builder.peek().consumers(port.node).empty()) ends.push_back(port);

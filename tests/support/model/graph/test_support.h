@@ -8,9 +8,10 @@
 
 namespace lanista::graph::testing {
 
-/// A small operator table, to test the module without the built-in operators:
-/// input(shape), output, linear(out, bias=true), relu, gelu, scale(by=1.0, mode="up"|"down"), add and mul
-/// (commutative), join (order matters), split (two outputs), and for step graphs parameter(shape) and relu_grad.
+/// A small operator table, to test the module without the built-in operators.
+///
+/// It has input(shape), output, linear(out, bias=true), relu, gelu, scale(by=1.0, mode="up"|"down"), add and mul
+/// (commutative), join (order matters) and split (two outputs). For step graphs it has parameter(shape) and relu_grad.
 OpTable small_ops();
 
 /// input -> linear 8 -> relu -> linear 3 -> output.

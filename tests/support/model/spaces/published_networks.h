@@ -18,7 +18,7 @@ struct Network {
   std::string space;
   nlohmann::json options;
   space::Sample sample;
-  tables::NetworkSize table;         ///< the sum over its layers
+  tables::NetworkSize table;   ///< the sum over its layers
   std::int64_t published = 0;  ///< trained numbers that a public implementation counts; 0: none is known
   double rounded = 0;          ///< millions in the paper, to one digit behind the point; 0: none there
   double macs = 0;             ///< millions of multiply-adds that were published; 0: none

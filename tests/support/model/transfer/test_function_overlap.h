@@ -33,7 +33,7 @@ inline double common_by_hand(const MatchModel::Node& a, const MatchModel::Node& 
 
 /// function_overlap, as a sum over all backward paths from the ends to the inputs.
 inline double function_overlap_by_paths(const MatchModel& parent, const MatchModel& child,
-                           const std::vector<graph::NodePair>& pairs) {
+                                        const std::vector<graph::NodePair>& pairs) {
   std::map<std::size_t, std::size_t> partner;
   for (const graph::NodePair& pair : pairs) partner[place_of(child, pair.b)] = place_of(parent, pair.a);
   std::vector<std::pair<std::size_t, double>> ways;

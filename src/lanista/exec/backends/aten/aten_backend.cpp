@@ -63,7 +63,7 @@ class AtenBackend final : public nn::Backend {
     return device_.device().is_cpu() ? nn::Capability{} : nn::Capability{.workers = 1, .prefers_many_lanes = true};
   }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     be_single_threaded();
     try {
       return AtenExecutable::compile(train, infer, options, device_);
@@ -123,10 +123,9 @@ Result<const nn::Backend*> aten_backend(std::string_view device) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (error == std::errc() && end == digits.data() + digits.size() && index >= 0) return cuda_backend(index);
   }
-  return Error{
-      .code = Code::kUnavailable,
-      .message = "device 'torch:" + std::string(device) + "' is not known: there are torch:cpu and torch:cuda:N",
-      .where = {}};
+  return Error{.code = Code::kUnavailable,
+               .message = "device 'torch:" + std::string(device) + "' is not known; known: torch:cpu, torch:cuda:N",
+               .where = {}};
 }
 
 }  // namespace lanista::device

@@ -1,9 +1,9 @@
 // Linear layers, convolutions and matrix products. A convolution gathers its windows and is a product of each lane and
 // group; nothing is ever scattered.
 #include "lanista/exec/backends/aten/aten_matrix_views.h"
-#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/aten_shapes.h"
 #include "lanista/exec/backends/aten/aten_table.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/model/ops/op_rules.h"
 
 namespace lanista::device {
@@ -24,8 +24,8 @@ Tensor linear_grad_w(const Tensors& in) { return at::bmm(rows(in[0]).transpose(1
 Tensor channels_last(const Tensor& x) { return x.permute({0, 1, 3, 4, 2}); }
 Tensor channels_first(const Tensor& x) { return x.permute({0, 1, 4, 2, 3}); }
 
-// What is left of one dimension where `pre_activation` and `after` of it are cut off, which may be nothing: ATen's own padding
-// throws then.
+// What is left of one dimension where `pre_activation` and `after` of it are cut off, which may be nothing: ATen's own
+// padding throws then.
 Tensor cut(const Tensor& x, std::int64_t dim, std::int64_t pre_activation, std::int64_t after) {
   const std::int64_t size = x.size(dim), begin = std::min(pre_activation, size);
   return x.slice(dim, begin, std::max(begin, size - after));

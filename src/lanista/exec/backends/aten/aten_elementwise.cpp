@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "lanista/exec/backends/aten/aten_table.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/exec/kernels/kernels.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::device {
 namespace {
@@ -140,8 +140,8 @@ void drop(const Frame& frame, std::size_t number, std::uint64_t origin, const Te
     const LaneKey& key = frame.keys[static_cast<std::size_t>(lane)];
     if (!key.active) continue;
     kernel.dropout(frame.batch, per_sample, key.samples.data(),
-                   frame.host_lane_attrs[static_cast<std::size_t>(lane) * lane_attrs + number], {key.seed, key.step, origin},
-                   x.data_ptr<T>() + lane * each, y.data_ptr<T>() + lane * each);
+                   frame.host_lane_attrs[static_cast<std::size_t>(lane) * lane_attrs + number],
+                   {key.seed, key.step, origin}, x.data_ptr<T>() + lane * each, y.data_ptr<T>() + lane * each);
   }
 }
 

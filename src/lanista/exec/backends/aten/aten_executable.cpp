@@ -24,10 +24,12 @@ Result<void> check_options(const nn::ProgramOptions& options) {
   if (options.shards == 1 && options.accumulate == 1) return {};
   return unimplemented("a batch in parts (train.shards=" + std::to_string(options.shards) +
                        ", train.accumulate=" + std::to_string(options.accumulate) +
-                       ") is for the CPU; leave both at 1 on this device, or run with run.devices: [cpu]");
+                       ") needs the CPU; set both to 1 on this device, or run on the CPU (run.devices: [cpu])");
 }
 
-std::size_t element_size(const nn::StateFormat& state_format) { return state_format.is_double() ? sizeof(double) : sizeof(float); }
+std::size_t element_size(const nn::StateFormat& state_format) {
+  return state_format.is_double() ? sizeof(double) : sizeof(float);
+}
 
 // Bytes of the values of a section that live at the same time, in one lane with a full batch.
 std::int64_t bytes_of_values(const graph::Graph& graph, const graph::Types& types,
@@ -44,13 +46,15 @@ std::int64_t bytes_of_values(const graph::Graph& graph, const graph::Types& type
 }
 
 // Weights that a product may change as it makes their gradients, by those.
-std::map<graph::Port, graph::Port> updatable_by_products(const step::TrainingStep& train, const nn::StateLayout& layout) {
+std::map<graph::Port, graph::Port> updatable_by_products(const step::TrainingStep& train,
+                                                         const nn::StateLayout& layout) {
   std::map<graph::Port, graph::Port> updatable_parameters;
   std::set<graph::Port> several;
   for (const nn::StateTensorLayout& item : layout.items) {
     const auto found = train.gradient.find(item.tensor.node);
     if (!item.tensor.trained || found == train.gradient.end()) continue;
-    if (!updatable_parameters.emplace(found->second, graph::Port{item.tensor.node, 0}).second) several.insert(found->second);
+    if (!updatable_parameters.emplace(found->second, graph::Port{item.tensor.node, 0}).second)
+      several.insert(found->second);
     const bool is_product = train.graph.node(found->second.node).op == "linear_grad_w";
     const bool is_transposed =
         item.tensor.shape.dims.size() == 2 && nn::memory_axes(item.layout, 2) == std::vector<std::size_t>{1, 0};
@@ -77,12 +81,14 @@ struct AtenExecutable::CompiledParts {
 };
 
 // Where memory ends, for half as many, down to one.
-void AtenExecutable::CompiledParts::allocate_rows(std::int64_t lanes, const nn::StateFormat& state_format, at::Device device) {
+void AtenExecutable::CompiledParts::allocate_rows(std::int64_t lanes, const nn::StateFormat& state_format,
+                                                  at::Device device) {
   const AtenScope scope(*queue);
   const std::int64_t row = state_format.bytes() / static_cast<std::int64_t>(element_size(state_format));
   while (true) {
     try {
-      rows = at::zeros({lanes, row}, at::TensorOptions(device).dtype(state_format.is_double() ? at::kDouble : at::kFloat));
+      rows =
+          at::zeros({lanes, row}, at::TensorOptions(device).dtype(state_format.is_double() ? at::kDouble : at::kFloat));
       return;
     } catch (const std::exception& error) {
       if (lanes == 1 || !is_out_of_memory(error)) throw;
@@ -93,8 +99,9 @@ void AtenExecutable::CompiledParts::allocate_rows(std::int64_t lanes, const nn::
 }
 
 Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::TrainingStep* train,
-                                                          const step::InferenceStep& infer,
-                                                          const nn::ProgramOptions& options, const AtenDevice& device) {
+                                                                const step::InferenceStep& infer,
+                                                                const nn::ProgramOptions& options,
+                                                                const AtenDevice& device) {
   const c10::InferenceMode no_gradients;
   LANISTA_TRY(check_options(options));
   // How states lie is the CPU's to say, for they come from there and go there; so are the checks of options.
@@ -125,24 +132,25 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
     for (const auto& [buffer, value] : train->renewed) keep.insert(value);
     LANISTA_ASSIGN(parts.compute,
                    AtenSection::make("train", train->graph, train->types, train->compute, keep, ops, table, fusions,
-                                     device.kernels() == nullptr ? std::map<graph::Port, graph::Port>{}
-                                                                 : updatable_by_products(*train, properties.state_format->layout())));
+                                     device.kernels() == nullptr
+                                         ? std::map<graph::Port, graph::Port>{}
+                                         : updatable_by_products(*train, properties.state_format->layout())));
     const auto update = aten_updates().find(train->options.optimizer);
     if (update == aten_updates().end()) {
-      return unimplemented("optimiser '" + train->options.optimizer + "' has no form on this device; run on the CPU " +
-                           "(run.devices: [cpu])");
+      return unimplemented("optimiser '" + train->options.optimizer +
+                           "' is not supported on this device; run on the CPU " + "(run.devices: [cpu])");
     }
     parts.update = update->second;
     values = std::max(values, bytes_of_values(train->graph, train->types, train->compute, options.max_batch, element));
     properties.plan = parts.compute.plan();
     properties.plan.push_back({.section = "commit",
-                          .node = {},
-                          .op = train->options.optimizer,
-                          .kernel = train->options.optimizer,
-                          .family = "aten",
-                          .attrs = {},
-                          .inputs = {},
-                          .outputs = {}});
+                               .node = {},
+                               .op = train->options.optimizer,
+                               .kernel = train->options.optimizer,
+                               .family = "aten",
+                               .attrs = {},
+                               .inputs = {},
+                               .outputs = {}});
   }
   properties.plan.insert(properties.plan.end(), parts.predict.plan().begin(), parts.predict.plan().end());
   for (nn::PlanLine& line : properties.plan) line.batch = options.max_batch;
@@ -158,9 +166,11 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
     properties.lanes = made.lanes = parts.rows.size(0);
     if (made.lanes < options.lanes) {
       device.warnings().add("device " + std::string(device.name()) + " has no memory for the states of " +
-                         std::to_string(options.lanes) + " lanes of a program; it has " + std::to_string(made.lanes));
+                            std::to_string(options.lanes) + " lanes of a program; it has " +
+                            std::to_string(made.lanes));
     }
-    std::unique_ptr<AtenExecutable> executable(new AtenExecutable(std::move(properties), std::move(parts), made, device));
+    std::unique_ptr<AtenExecutable> executable(
+        new AtenExecutable(std::move(properties), std::move(parts), made, device));
     executable->check_lane_equality();
     return std::unique_ptr<nn::Executable>(std::move(executable));
   } catch (const std::exception&) {
@@ -171,13 +181,14 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
   }
 }
 
-AtenExecutable::AtenExecutable(nn::ExecutableProperties properties, CompiledParts parts, const nn::ProgramOptions& options,
-                         const AtenDevice& device)
+AtenExecutable::AtenExecutable(nn::ExecutableProperties properties, CompiledParts parts,
+                               const nn::ProgramOptions& options, const AtenDevice& device)
     : Executable(std::move(properties)),
       options_(options),
       device_(device),
       queue_(std::move(parts.queue)),
-      real_(at::TensorOptions(device.device()).dtype(this->properties().state_format->is_double() ? at::kDouble : at::kFloat)),
+      real_(at::TensorOptions(device.device())
+                .dtype(this->properties().state_format->is_double() ? at::kDouble : at::kFloat)),
       state_format_(this->properties().state_format),
       train_(std::move(parts.train)),
       infer_(std::move(parts.infer)),
@@ -225,21 +236,21 @@ void AtenExecutable::check_lane_equality() {
   }
   if (lanes_are_equal_) return;
   device_.warnings().add("on device " + std::string(device_.name()) +
-                      " equal trials have other bits in other lanes (class " + numeric_class_by_lanes() +
-                      "): a trial's bits depend on its lane, and a resumed or repeated one agrees to rounding");
+                         " the bits of a trial depend on its lane (class " + numeric_class_by_lanes() +
+                         "); a resumed or repeated trial agrees up to rounding only");
 }
 
-// Numbers hang on how many lanes a program has where they hang on the lane.
+// If numbers depend on the lane, they depend on the number of lanes too.
 std::string AtenExecutable::numeric_class_by_lanes() const {
   return std::string(device_.numeric_class()) + "/L" + std::to_string(options_.lanes);
 }
 
-// From here on a launch takes half as many.
+// Later launches run half as many lanes.
 void AtenExecutable::halve_lanes_per_launch(std::int64_t lanes) {
   lanes_per_launch_ = std::max<std::int64_t>(1, (lanes + 1) / 2);
-  device_.warnings().add("device " + std::string(device_.name()) + " has no memory for steps of " + std::to_string(lanes) +
-                      " lanes; a program of " + std::to_string(options_.lanes) + " lanes takes " +
-                      std::to_string(lanes_per_launch_) + " of them at a time, and is slower");
+  device_.warnings().add("device " + std::string(device_.name()) + " has no memory for steps of " +
+                         std::to_string(lanes) + " lanes; a program of " + std::to_string(options_.lanes) +
+                         " lanes runs " + std::to_string(lanes_per_launch_) + " of them at a time, which is slower");
 }
 
 std::int64_t AtenExecutable::bytes() const {
@@ -252,7 +263,8 @@ std::string AtenExecutable::describe() const {
                      std::to_string(options_.lanes) + " lanes, up to " + std::to_string(options_.max_batch) +
                      " samples, " + std::to_string(bytes()) + " bytes\n";
   if (!lanes_are_equal_) text += "lanes differ: class " + numeric_class_by_lanes() + "\n";
-  if (lanes_per_launch_ < options_.lanes) text += "memory for " + std::to_string(lanes_per_launch_) + " lanes at once\n";
+  if (lanes_per_launch_ < options_.lanes)
+    text += "memory for " + std::to_string(lanes_per_launch_) + " lanes at once\n";
   for (const nn::PlanLine& line : properties().plan) text += line.text() + "\n";
   return text;
 }
@@ -264,7 +276,8 @@ Result<nn::LaneState> AtenExecutable::make_state(std::uint64_t trial_seed) const
 // The host's memory of a lane's state, as a tensor.
 Tensor AtenExecutable::host_row(std::int64_t lane) const {
   const nn::LaneState& state = states_[static_cast<std::size_t>(lane)];
-  void* const bytes = state_format_->is_double() ? static_cast<void*>(state.parameters<double>()) : state.parameters<float>();
+  void* const bytes =
+      state_format_->is_double() ? static_cast<void*>(state.parameters<double>()) : state.parameters<float>();
   return at::from_blob(bytes, {state_rows_.size(1)}, real_.device(at::kCPU));
 }
 
@@ -298,9 +311,10 @@ Result<void> AtenExecutable::clone(std::int64_t from, std::int64_t to, std::uint
   try {
     copy.ensure_unique();
   } catch (const std::bad_alloc&) {
-    return Error{.code = Code::kResourceExhausted,
-                 .message = "the system has no memory for a state of " + std::to_string(state_format_->bytes()) + " bytes",
-                 .where = {}};
+    return Error{
+        .code = Code::kResourceExhausted,
+        .message = "the system has no memory for a state of " + std::to_string(state_format_->bytes()) + " bytes",
+        .where = {}};
   }
   state_of(to) = std::move(copy);
   state_rows_.select(0, to).copy_(state_rows_.select(0, from));

@@ -51,10 +51,10 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
     for (const graph::NodeId id : nodes) {
       const graph::Node& node = graph.node(id);
       if (ops.find(node.op) == nullptr || !table.contains(node.op)) {
-        return Error{
-            .code = Code::kUnimplemented,
-            .message = "operator '" + node.op + "' has no form on this device; run on the CPU (run.devices: [cpu])",
-            .where = {}};
+        return Error{.code = Code::kUnimplemented,
+                     .message = "operator '" + node.op +
+                                "' is not supported on this device; run on the CPU (run.devices: [cpu])",
+                     .where = {}};
       }
       in.push_back(types.inputs(node));
       out.push_back(types.outputs(id));
@@ -68,7 +68,7 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
                        .id = nodes[i],
                        .lane_attrs = section.lane_attrs_});
       name += (i > 0 ? "+" : "") + node.op;
-      section.draws_masks_ |= node.op == "dropout_train";
+      section.samples_masks_ |= node.op == "dropout_train";
     }
     Call call{.op = name, .run = {}, .inputs = graph.node(at).inputs, .outputs = {}, .dead_values = {}, .line = {}};
     if (found != fused.end()) {

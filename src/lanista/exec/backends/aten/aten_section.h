@@ -6,21 +6,26 @@
 #include <vector>
 
 #include "lanista/exec/backends/aten/aten_fusion.h"
+#include "lanista/exec/program/plan.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/infer.h"
-#include "lanista/exec/program/plan.h"
 
 namespace lanista::device {
 
+/// Tensors by the graph port that produces them.
 using Values = std::map<graph::Port, Tensor>;
 
-/// Nodes of a step graph as calls, in their order; some make several. A value goes when its last reader is done.
+/// Ordered list of ATen calls for the nodes of a step graph. A value is released after its last reader.
 class AtenSection {
  public:
+  /// A section without calls.
   AtenSection() = default;
-  /// `keep` are values that somebody reads later; `name` stands in the plan. Of `updatable_parameters`, where a gradient is beside
-  /// what it may change, the gradient is made when nobody reads that any more, if nobody here reads the gradient.
-  /// Errors: kUnimplemented, naming an operator without an entry and the way out.
+  /// Builds the calls of the nodes `order` of `graph`.
+  ///
+  /// `name` is shown in the plan. Values in `keep` stay until the end of the step. `updatable_parameters` maps
+  /// gradients to the parameters that an update may change. Such a gradient is computed after the last reader of its
+  /// parameter, unless another call of the section reads the gradient. Errors: kUnimplemented for an operator without a
+  /// table entry; the message names it and an alternative.
   static Result<AtenSection> make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
                                   const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
                                   const graph::OpTable& ops, const AtenTable& table, const AtenFusions& fusions = {},
@@ -29,10 +34,14 @@ class AtenSection {
   /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan. Throws
   /// DeviceOutOfMemory or std::runtime_error, naming the operator, for whatever ATen throws.
   void run(const Frame& frame, Values& values, const std::function<void()>& done = {}) const;
+  /// Attributes that each lane may set to its own value.
   const std::vector<nn::LaneAttr>& lane_attrs() const { return lane_attrs_; }
-  bool has_random_masks() const { return draws_masks_; }
+  /// Whether a call samples random masks.
+  bool has_random_masks() const { return samples_masks_; }
+  /// One line per call for `describe`.
   const std::vector<nn::PlanLine>& plan() const { return plan_; }
-  /// Gradients of `updatable_parameters` whose makers may change things at once (Frame::descents).
+  /// Gradients of `updatable_parameters` that a call may apply at once instead of storing them
+  /// (`Frame::fused_updates`).
   const std::set<graph::Port>& fused_gradients() const { return fused_gradients_; }
 
  private:
@@ -48,7 +57,7 @@ class AtenSection {
   std::vector<Call> calls_;
   std::vector<nn::LaneAttr> lane_attrs_;
   std::vector<nn::PlanLine> plan_;
-  bool draws_masks_ = false;
+  bool samples_masks_ = false;
   std::set<graph::Port> fused_gradients_;
 };
 

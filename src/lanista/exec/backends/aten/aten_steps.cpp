@@ -17,7 +17,8 @@ constexpr std::size_t kMaxRecordedShapes = 64;  // of steps that are kept
 
 }  // namespace
 
-std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::make_recorded_step(const StepShape& shape, std::size_t steps) const {
+std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::make_recorded_step(const StepShape& shape,
+                                                                                 std::size_t steps) const {
   auto step = std::make_unique<RecordedStep>(shape, layouts_of(shape), device_, steps);
   const StepInputBuffer& inputs = step->inputs;
   for (std::size_t at = 0; at < steps; ++at) {
@@ -83,10 +84,10 @@ AtenExecutable::RecordedStep& AtenExecutable::recorded(const StepShape& shape) {
     } catch (const std::exception& error) {
       if (!queue_->is_device_alive()) abort_on_lost_device(device_.name());
       if (!is_out_of_memory(error)) throw;
-      throw DeviceOutOfMemory("device " + std::string(device_.name()) + " has no memory for a step of " +
-                     std::to_string(shape.lanes) + (shape.lanes == 1 ? " lane" : " lanes") + " with " +
-                     std::to_string(shape.size) + " samples; take a smaller batch (data.batch) or model, or run on " +
-                     "the CPU (run.devices: [cpu])");
+      throw DeviceOutOfMemory(
+          "device " + std::string(device_.name()) + " has no memory for a step of " + std::to_string(shape.lanes) +
+          (shape.lanes == 1 ? " lane" : " lanes") + " with " + std::to_string(shape.size) +
+          " samples; use a smaller batch (data.batch) or model, or run on " + "the CPU (run.devices: [cpu])");
     }
   }
   return *(recorded_steps_[shape] = std::move(made));
@@ -109,8 +110,8 @@ Values AtenExecutable::compute_step(const Step& step, const std::function<void()
 AtenExecutable::StepResults AtenExecutable::collect_results(const Lanes& lanes, const Values& values) const {
   const nn::StateLayout& layout = state_format_->layout();
   StepResults of{.losses = values.at(train_->loss),
-              .gradients = at::zeros({lanes.count, layout.parameters}, real_),
-              .buffers = state_part(lanes, 1, layout.buffers).clone()};
+                 .gradients = at::zeros({lanes.count, layout.parameters}, real_),
+                 .buffers = state_part(lanes, 1, layout.buffers).clone()};
   for (const nn::StateTensorLayout& item : layout.items) {
     const auto& sources = item.tensor.trained ? train_->gradient : train_->renewed;
     const auto found = sources.find(item.tensor.node);
@@ -130,14 +131,15 @@ Tensor AtenExecutable::gradient_squares(const Step& step, const Tensor& gradient
     const Tensor moments =
         state_part({step.shape().begin, step.shape().lanes}, 2 + static_cast<std::size_t>(slot), layout.parameters)
             .to(at::kDouble);
-    const Tensor by = at::sqrt(moments) * hyper.doubles(UpdateHyperTable::kSecondMomentCorrection) + hyper.doubles(UpdateHyperTable::kEps);
+    const Tensor by = at::sqrt(moments) * hyper.doubles(UpdateHyperTable::kSecondMomentCorrection) +
+                      hyper.doubles(UpdateHyperTable::kEps);
     divided = at::where(hyper.is(UpdateHyperTable::kDividesBySecondMoment), divided / by, divided);
   }
   return row_sum(divided * divided).squeeze(1);
 }
 
 double AtenExecutable::squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                                    const nn::LaneHyper& hyper) const {
+                                             const nn::LaneHyper& hyper) const {
   const AtenScope scope(*queue_);
   const LaneBatches fed{.lanes = {lane, 1}, .size = 1, .of = {nullptr}, .shared = true};
   const auto step = make_recorded_step(shape_of(fed, {&hyper, 1}));
@@ -146,7 +148,7 @@ double AtenExecutable::squared_gradient_norm(std::int64_t lane, const nn::LaneGr
   fill(*step, 0, fed, {&hyper, 1}, {&active, 1}, 0);
   step->inputs.send();
   const auto values = state_format_->is_double() ? static_cast<void*>(gradients.gradients<double>())
-                                         : static_cast<void*>(gradients.gradients<float>());
+                                                 : static_cast<void*>(gradients.gradients<float>());
   const Tensor host = at::from_blob(values, {1, state_format_->layout().parameters}, real_.device(at::kCPU));
   return gradient_squares({*step}, host.to(real_.device())).cpu().data_ptr<double>()[0];
 }
@@ -172,7 +174,8 @@ std::vector<std::pair<Tensor, Tensor>> AtenExecutable::loss_updates(const Step& 
 }
 
 // Everything is computed before anything is written; what is written is selected, so that no lane meets another's.
-void AtenExecutable::commit_lanes(const Step& step, const StepResults& of, std::vector<std::pair<Tensor, Tensor>> writes) {
+void AtenExecutable::commit_lanes(const Step& step, const StepResults& of,
+                                  std::vector<std::pair<Tensor, Tensor>> writes) {
   const nn::StateLayout& layout = state_format_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor mask = (step.frame().active != 0).unsqueeze(1);
@@ -225,8 +228,9 @@ void AtenExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends)
   const AtenScope scope(*queue_);
   LANISTA_CHECK(chunk.communicator == nullptr, "steps on a device are not shared");
   *pending_chunk_ = {.ends = ends,
-               .active = {chunk.active.begin(), chunk.active.end()},
-               .wants_gradient_norm = std::ranges::any_of(chunk.wants_gradient_norm, [](std::uint8_t asked) { return asked != 0; })};
+                     .active = {chunk.active.begin(), chunk.active.end()},
+                     .wants_gradient_norm =
+                         std::ranges::any_of(chunk.wants_gradient_norm, [](std::uint8_t asked) { return asked != 0; })};
   chunk_totals_.zero_();
   chunk_totals_.select(0, kFirstNonfiniteStep).fill_(-1);
   // Sums go on from where they stand, so that they do not hang on how steps are cut into chunks.
@@ -245,8 +249,9 @@ void AtenExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends)
 // Lanes whose batches have different sizes take turns, the others masked.
 void AtenExecutable::train_step(const nn::StepInput& step_input, std::int64_t step) {
   const auto lanes = static_cast<std::size_t>(options_.lanes);
-  LANISTA_CHECK(step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
-                "a step wants hyper-parameters for every lane, and one batch or one a lane");
+  LANISTA_CHECK(
+      step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
+      "a step needs hyper-parameters for every lane, and one batch or one batch per lane");
   for (const nn::LaneHyper& each : step_input.hyper) check_hyper(each);
   const bool shared = step_input.batches.size() == 1;
   if (shared) check_batch(step_input.batches[0], true);
@@ -272,8 +277,8 @@ void AtenExecutable::train_step(const nn::StepInput& step_input, std::int64_t st
 }
 
 // Those of the lanes that are in the group, as many at once as memory allows: where it ends, half as many from then on.
-void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const nn::StepInput& step_input,
-                              std::int64_t step) {
+void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group,
+                                 const nn::StepInput& step_input, std::int64_t step) {
   const bool shared = step_input.batches.size() == 1;
   for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
     const std::int64_t count = std::min(lanes_per_launch_, lanes.begin + lanes.count - begin);
@@ -284,7 +289,8 @@ void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_
       continue;
     }
     const auto member = static_cast<std::size_t>(begin + (first - own.begin()));
-    LaneBatches fed{.lanes = {begin, count}, .size = step_input.batches[shared ? 0 : member].size, .of = {}, .shared = shared};
+    LaneBatches fed{
+        .lanes = {begin, count}, .size = step_input.batches[shared ? 0 : member].size, .of = {}, .shared = shared};
     for (std::size_t i = 0; i < (shared ? 1 : own.size()); ++i) {
       const nn::Batch* const batch = &step_input.batches[shared ? 0 : static_cast<std::size_t>(begin) + i];
       fed.of.push_back(shared || own[i] != 0 ? batch : nullptr);
@@ -298,8 +304,8 @@ void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_
 }
 
 // False: there is no memory for so many lanes at once, and nothing has happened.
-bool AtenExecutable::train_group(const LaneBatches& fed, const nn::StepInput& step_input, std::vector<std::uint8_t> active,
-                              std::int64_t number) {
+bool AtenExecutable::train_group(const LaneBatches& fed, const nn::StepInput& step_input,
+                                 std::vector<std::uint8_t> active, std::int64_t number) {
   const auto begin = static_cast<std::size_t>(fed.lanes.begin), count = static_cast<std::size_t>(fed.lanes.count);
   const auto fail = [&](std::size_t i) {
     pending_chunk_->ends[begin + i].failure = std::current_exception();

@@ -10,8 +10,8 @@
 
 #include "lanista/base/precision.h"
 #include "lanista/exec/backends/aten/aten_queue.h"
-#include "lanista/model/graph/op.h"
 #include "lanista/exec/program/chunk.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::device {
 
@@ -20,105 +20,141 @@ class LaneKernels;
 class OperandRounding;
 struct FusedUpdate;
 
-/// What keys a lane's masks in a step.
+/// Keys of a lane's random masks in one step.
 struct LaneKey {
-  std::uint64_t seed = 0, step = 0;
-  bool active = false;
-  std::span<const std::int64_t> samples;  ///< [batch] numbers of them in the data set
+  std::uint64_t seed = 0, step = 0;       ///< trial seed, step number
+  bool active = false;                    ///< whether the lane takes part
+  std::span<const std::int64_t> samples;  ///< [batch] sample numbers in the data set
 };
 
-/// What the calls of a section see when they run. A value is a tensor [lanes, batch, …], one without a batch
-/// [lanes, …]; behind the lanes its dimensions are those of the graph, whatever the strides are.
+/// Inputs that all calls of a section share when they run.
+///
+/// A value is a tensor [lanes, batch, …], or [lanes, …] without a batch. The dimensions after the lanes are those of
+/// the graph, with any strides.
 struct Frame {
-  std::int64_t lanes = 0, batch = 0;
-  std::int64_t total = 0;                 ///< samples of the step; its loss is the mean over them
-  at::TensorOptions real = {};            ///< element type and device of real values
-  std::vector<LaneKey> keys = {};         ///< of each lane; none in inference
-  Tensor smoothing = {};                  ///< [lanes] of labels
-  Tensor weights = {};                    ///< [lanes, batch] of samples; undefined: 1 each
-  Tensor lane_attrs = {};                    ///< [lanes, k] of ExecutableProperties::lane_attrs, double
-  Tensor active = {};                     ///< [lanes] int64: 1 where a lane takes part; of steps
-  Tensor mask_keys = {};                  ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
-  Tensor samples = {};                    ///< [lanes, batch] int64 numbers of samples, where masks are drawn
-  std::vector<double> host_lane_attrs = {};  ///< the same, for kernels of the host
-  MatmulPrecisionScope products = {};            ///< of the device; may be empty
-  /// What gradients by these nodes are for, where their makers may change it at once; a maker that does, has no value.
+  std::int64_t lanes = 0;       ///< number of lanes
+  std::int64_t batch = 0;       ///< samples per lane
+  std::int64_t total = 0;       ///< samples of the step; its loss is the mean over them
+  at::TensorOptions real = {};  ///< element type and device of real values
+
+  std::vector<LaneKey> keys = {};  ///< mask keys of each lane; empty in inference
+  Tensor smoothing = {};           ///< [lanes] label smoothing
+  Tensor weights = {};             ///< [lanes, batch] sample weights; undefined if all are 1
+  Tensor lane_attrs = {};          ///< [lanes, k] of ExecutableProperties::lane_attrs, double
+
+  Tensor active = {};     ///< [lanes] int64: 1 if the lane takes part; only in training steps
+  Tensor mask_keys = {};  ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
+  Tensor samples = {};    ///< [lanes, batch] int64 sample numbers, if masks are sampled
+
+  std::vector<double> host_lane_attrs = {};  ///< `lane_attrs` in host memory, for kernels on the host
+  MatmulPrecisionScope products = {};        ///< precision scope of the device; may be empty
+  /// Updates that the product at a node may apply instead of storing its gradient. Such a product returns no value.
   const std::map<graph::NodeId, FusedUpdate>* fused_updates = nullptr;
 };
 
-/// A call before it runs.
+/// A node of the step graph as the table's entries see it before it runs.
 struct AtenCall {
-  graph::OpArgs args;  ///< types of all inputs, parameters too
-  const std::vector<graph::ValueType>& out;
-  graph::NodeId id;
-  std::vector<nn::LaneAttr>& lane_attrs;  ///< of the section so far
-  mutable bool narrow = false;           ///< told by the entry: a product of rounded operands
+  graph::OpArgs args;                        ///< attributes, and types of all inputs including parameters
+  const std::vector<graph::ValueType>& out;  ///< types of all outputs
+  graph::NodeId id;                          ///< node
+  std::vector<nn::LaneAttr>& lane_attrs;     ///< lane attributes of the section so far
+  mutable bool narrow = false;               ///< set by the entry: a product of rounded operands
 
+  /// Shape of input `i`.
   const graph::Shape& x(std::size_t i = 0) const { return args.inputs[i].shape; }
+  /// Shape of output `i`.
   const graph::Shape& y(std::size_t i = 0) const { return out[i].shape; }
-  /// The index in Frame::numbers of an attribute that lanes may set.
+  /// Registers an attribute that lanes may set and returns its index in `Frame::lane_attrs`.
   std::size_t lane_attr(const std::string& attr) const {
     lane_attrs.push_back({id, attr, args.real(attr)});
     return lane_attrs.size() - 1;
   }
 };
 
+/// List of tensors.
 using Tensors = std::vector<Tensor>;
-/// Values of all inputs in, of all outputs out. What does not depend on lane or batch is fixed in it.
+
+/// Runs one call: takes the values of all inputs and returns those of all outputs.
 using AtenRun = std::function<Tensors(const Frame&, const Tensors&)>;
+
+/// Prepares one call: computes everything that depends on neither lane nor batch.
 using AtenPrepare = std::function<AtenRun(const AtenCall&)>;
-/// By the name of the operator. Kernels of the CPU have a table of the same names, less the fusions.
+
+/// Entries by operator name. The kernel table of the CPU has the same names, without the fusions.
 using AtenTable = std::map<std::string, AtenPrepare, std::less<>>;
 
-/// Every operator of steps that this backend knows, but updates (aten_update.h); where `kernels` has one that stands
-/// for many calls, it takes their place. They outlive the table.
+/// All step operators of this backend except optimiser updates (`aten_update.h`).
+///
+/// If `kernels` is not null, its lane kernels replace entries of ATen calls. `kernels` must outlive the table.
 AtenTable aten_table(const LaneKernels* kernels = nullptr, Precision precision = Precision::kFloat32);
 
-// Its parts, one file each.
+/// Adds ATen entries of linear layers, convolutions and matrix products.
 void add_dense(AtenTable& table, const OperandRounding& products);
+/// Adds ATen entries of activations and other element-wise operators.
 void add_elementwise(AtenTable& table);
+/// Adds ATen entries of normalisations.
 void add_norms(AtenTable& table);
+/// Adds ATen entries of pools.
 void add_pools(AtenTable& table);
+/// Adds ATen entries of data movement.
 void add_moves(AtenTable& table);
+/// Adds ATen entries of losses.
 void add_losses(AtenTable& table);
-// Entries of kernels of our own, in place of those.
+/// Replaces entries of convolutions by lane kernels.
 void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
+/// Replaces entries of linear layers and matrix products by lane kernels.
 void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
+/// Replaces `transpose` by a view if the last axis stays the last one, else by one copy.
 void add_lane_moves(AtenTable& table);
+/// Replaces entries of batch norm, layer norm and softmax by lane kernels.
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
+/// Replaces entries of element-wise operators, embeddings, dropout and cross-entropy by lane kernels.
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
+/// Replaces entries of pools by lane kernels.
 void add_lane_pools(AtenTable& table, const LaneKernels& kernels);
 
-// What several parts use.
-
-/// An entry that reads nothing of its call.
+/// Entry for a function of the input tensors alone.
 template <class F>
 AtenPrepare elementwise_entry(F f) {
   return [f](const AtenCall&) -> AtenRun { return [f](const Frame&, const Tensors& in) { return Tensors{f(in)}; }; };
 }
 
-/// The order of a `transpose`'s dimensions as tensors have them, behind the lanes; and the way back from an order.
+/// Permutation of a `transpose` call in tensor dimensions, including the lane dimension.
 std::vector<std::int64_t> axes_of(const AtenCall& call);
+
+/// Inverse of a permutation.
 std::vector<std::int64_t> inverse_of(const std::vector<std::int64_t>& axes);
-/// A mean's gradient: every number's share of what `kept` has beside it, as sizes of the call's result.
+
+/// Gradient of a mean: spreads the gradient of each mean over the elements of the mean.
 struct MeanGradientShare {
+  /// Reads the shapes of a mean's gradient.
   explicit MeanGradientShare(const AtenCall& call);
+  /// `shares` expanded to the sizes of the call's result.
   Tensor operator()(const Frame& frame, const Tensor& shares) const;
-  graph::Shape kept, all;
-  double count = 1;
+  graph::Shape kept;  ///< shape of the means, with reduced dimensions of size 1
+  graph::Shape all;   ///< shape of the result
+  double count = 1;   ///< elements of one mean
 };
-/// The sizes of a value of this shape.
+
+/// Tensor sizes of a value with this shape, including the lane dimension.
 std::vector<std::int64_t> sizes_of(const Frame& frame, const graph::Shape& shape);
-/// [.., R, C] -> [.., C]: the sum of rows, as a product with ones, so that every lane's is computed alike.
+
+/// Sum over rows: [.., R, C] to [.., C], as a product with ones. So every lane is computed by the same code.
 Tensor column_sum(const Tensor& rows);
-/// The sum along the last dimension, which stays with size 1.
+
+/// Sum along the last dimension, which stays with size 1.
 Tensor row_sum(const Tensor& x);
-/// Channels last: [lanes, rows, channels] of a value whose channels are dimension `channel` of the tensor.
+
+/// x as [lanes, rows, channels], where dimension `channel` of x holds the channels.
 Tensor rows_of(const Tensor& x, std::int64_t channel);
-/// [lanes, C] as [lanes, 1, C, 1, …], with the channels at dimension `channel` of `rank`.
+
+/// `values` [lanes, C] as [lanes, 1, C, 1, …], with the channels at dimension `channel` of `rank`.
 Tensor expand_channels(const Tensor& values, std::int64_t channel, std::int64_t rank);
-/// Dimension of the tensor that holds the channels of a value: behind the lanes, so one more than the graph says.
+
+/// Tensor dimension of a value's channels, including the lane dimension.
 std::int64_t channel_of(const graph::Shape& shape);
+
+/// Sigmoid of x, element by element.
 Tensor sigmoid_of(const Tensor& x);
 
 }  // namespace lanista::device

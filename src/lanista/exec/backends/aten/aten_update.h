@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "lanista/exec/backends/aten/aten_table.h"
-#include "lanista/exec/program/state_layout.h"
 #include "lanista/exec/program/chunk.h"
+#include "lanista/exec/program/state_layout.h"
 
 namespace lanista::device {
 
-/// Numbers of lanes for one step as updates want them: a row a lane of what follows from LaneHyper, in double.
+/// Hyper-parameters of one step as optimiser updates read them: one row per lane, in double.
 class UpdateHyperTable {
  public:
+  /// Column of the table.
   enum Column {
     kNegativeLr,
     kNegativeAdamLr,
@@ -31,21 +32,24 @@ class UpdateHyperTable {
     kIsFirstStep,
     kClipNorm,
     kLabelSmoothing,
-    kDividesBySecondMoment,     // gradients by the root of their second moment, where their size is asked for
+    kDividesBySecondMoment,   // gradients by the root of their second moment, where their size is asked for
     kSecondMomentCorrection,  // of that moment
     kColumns
   };
 
-  /// A lane's row: its rate times `factor`, `steps_done` before this step.
+  /// Writes the row of one lane. The learning rate is multiplied by `factor`; `steps_done` steps came before.
   static void write(std::span<double> row, const nn::LaneHyper& hyper, double factor, std::int64_t steps_done);
 
-  /// `table` is [lanes, kColumns].
+  /// Wraps `table` [lanes, kColumns]; `real` is the element type and device of values.
   UpdateHyperTable(Tensor table, const at::TensorOptions& real) : table_(std::move(table)), real_(real) {}
 
   /// [lanes, 1] in the element type of values; doubles are rounded once.
   Tensor of(Column column) const { return doubles(column).to(real_); }
+  /// [lanes, 1] in double.
   Tensor doubles(Column column) const { return table_.narrow(1, column, 1); }
+  /// [lanes, 1] of bool: whether the entry is not zero.
   Tensor is(Column column) const { return doubles(column) != 0; }
+  /// Whole table [lanes, kColumns].
   const Tensor& table() const { return table_; }
 
  private:
@@ -53,25 +57,26 @@ class UpdateHyperTable {
   at::TensorOptions real_;
 };
 
-/// The ranges in pieces in which every lane has one factor of its rate (LaneHyper::rates).
+/// Splits `ranges` so that in each piece every lane has one learning rate factor.
 std::vector<nn::Range> lr_ranges_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper);
-/// A lane's factor at an element of its parameters.
+/// Learning rate factor of a lane at parameter `element`.
 double lr_factor(const nn::LaneHyper& hyper, std::int64_t element);
 
-/// What an update makes of parameters and slots, all [lanes, elements].
+/// Result of an optimiser update.
 struct Updated {
-  Tensor parameters;
-  std::vector<Tensor> slots;
+  Tensor parameters;          ///< [lanes, elements]
+  std::vector<Tensor> slots;  ///< [lanes, elements] each
 };
 
-/// From gradients that are scaled already. Nothing is written.
+/// Computes an update from scaled gradients. It writes to none of its arguments.
 using AtenUpdate = Updated (*)(const UpdateHyperTable&, const Tensor& gradients, const Tensor& parameters,
                                const std::vector<Tensor>& slots);
-/// By the name of the optimiser.
+/// Updates by the name of the optimiser.
 const std::map<std::string, AtenUpdate, std::less<>>& aten_updates();
 
-/// [lanes, 1]: what gradients are multiplied with, 1 or less where their norm exceeds clip_norm. Norms are taken in
-/// double over `gradients` [lanes, parameters], with zeros where none arrives.
+/// Factor [lanes, 1] for gradient clipping: below 1 if the gradient norm of a lane exceeds its clip_norm, else 1.
+///
+/// Norms are computed in double over `gradients` [lanes, parameters]; parameters without a gradient count as zero.
 Tensor clip_scale(const UpdateHyperTable& hyper, const Tensor& gradients);
 
 }  // namespace lanista::device

@@ -157,8 +157,8 @@ Result<const AtenDevice*> aten_cuda(int index) {
   // Read as the first handle of cuBLAS is made; without it, sums may differ from run to run.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   const int there = c10::cuda::device_count();
-  if (there == 0) return unavailable("LibTorch sees no GPU (nvidia-smi tells of driver and devices)");
-  if (index >= there) return unavailable("there are " + std::to_string(there) + " GPUs, from 0");
+  if (there == 0) return unavailable("LibTorch finds no GPU (nvidia-smi shows driver and devices)");
+  if (index >= there) return unavailable("LibTorch finds " + std::to_string(there) + " GPUs, numbered from 0");
   auto kernels = cuda_kernels(index, current_stream, torch_folder());
   if (!kernels) return unavailable(kernels.error().message);
   try {

@@ -1,4 +1,4 @@
-// Where LibTorch has no CUDA.
+// Stub for builds whose LibTorch has no CUDA.
 #include "lanista/exec/backends/aten/aten_devices.h"
 
 namespace lanista::device {
@@ -6,7 +6,7 @@ namespace lanista::device {
 Result<const AtenDevice*> aten_cuda(int index) {
   return Error{.code = Code::kUnavailable,
                .message = "device 'torch:cuda:" + std::to_string(index) +
-                          "' wants a LibTorch with CUDA, and this build has one without (docs/guides/gpu.md)",
+                          "' needs a LibTorch with CUDA; that of this build has none (docs/guides/gpu.md)",
                .where = {}};
 }
 

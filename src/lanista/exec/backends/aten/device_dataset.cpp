@@ -16,7 +16,7 @@ constexpr std::int64_t kRowsPerCopy = 1024;
 
 // [rows, …], on the device.
 Tensor AtenExecutable::upload_column(const nn::SampleTable& table, const graph::ValueType& type,
-                               std::span<const float> nn::Batch::*member) const {
+                                     std::span<const float> nn::Batch::*member) const {
   std::vector<std::int64_t> sizes = StepInputBuffer::sizes_of(type.shape, table.rows);
   const bool is_real = type.dtype == graph::DType::kReal;
   const Tensor whole = at::empty(sizes, is_real ? real_ : real_.dtype(at::kLong));
@@ -85,12 +85,13 @@ const DeviceDataset* AtenExecutable::dataset_of(const LaneBatches& fed) const {
   const auto [known, is_new] = dataset_cache_.try_emplace(table->identity);
   if (is_new) {
     const auto type = [](const graph::ValueType& value) { return static_cast<int>(value.dtype); };
-    const DeviceDatasetCache::Key key{table->identity, 2 * type(infer_.types.at(infer_.input)) + (state_format_->is_double() ? 1 : 0),
-                              type(train_->types.at(train_->target))};
+    const DeviceDatasetCache::Key key{table->identity,
+                                      2 * type(infer_.types.at(infer_.input)) + (state_format_->is_double() ? 1 : 0),
+                                      type(train_->types.at(train_->target))};
     known->second = device_.dataset_cache().get(key, [&] { return upload_dataset(*table); });
     if (known->second == nullptr) {
       device_.warnings().add("device " + std::string(device_.name()) +
-                          " has no memory for the data set; batches go up as they are read");
+                             " has no memory for the data set; batches are copied one by one");
     }
   }
   return known->second.get();

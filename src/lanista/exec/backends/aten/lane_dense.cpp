@@ -5,10 +5,10 @@
 #include <string>
 
 #include "lanista/exec/backends/aten/aten_matrix_views.h"
-#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/aten_shapes.h"
 #include "lanista/exec/backends/aten/lane_calls.h"
 #include "lanista/exec/backends/aten/lane_products.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 
 namespace lanista::device {
 namespace {
@@ -158,8 +158,8 @@ bool is_direct(const WorkSplit& cut, std::int64_t outputs) {
   return cut.groups == 1 && outputs % kOutputs == 0 && !cut.is_whole();
 }
 
-Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weights, std::int64_t co, const WorkSplit& s,
-                 const Tensor& bias = {}) {
+Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weights, std::int64_t co,
+                 const WorkSplit& s, const Tensor& bias = {}) {
   Tensor y = at::empty({weights.size(0), x.size(1), s.oh, s.ow, co}, x.options());
   const Tensor columns = bias.defined() ? dense_columns(bias) : Tensor();
   const std::int64_t pixels = x.size(1) * s.oh * s.ow;
@@ -205,8 +205,9 @@ Tensor turned(const LaneKernels& kernels, const Tensor& weight, const Conv& s) {
 }
 
 Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& back, const Conv& s) {
-  const Tensor dy =
-      can_load_fours(back) ? back : to_channels_first(back.permute({0, 1, 3, 4, 2}).clone(at::MemoryFormat::Contiguous));
+  const Tensor dy = can_load_fours(back)
+                        ? back
+                        : to_channels_first(back.permute({0, 1, 3, 4, 2}).clone(at::MemoryFormat::Contiguous));
   const std::int64_t lanes = dy.size(0), rows = x.size(1) * s.oh * s.ow;
   // As many parts as keep a device busy, whatever lanes there are.
   const std::int64_t threads = s.kh * s.kw * ((s.ci + 3) / 4) * (s.co / kOutputs);

@@ -54,26 +54,27 @@ std::map<std::string_view, Start>& doubles() {
 #define LANE_THREAD_STATE own[t]
 #define LANE_FOR_EACH_THREAD(t) for (int t = 0; t < kThreads; ++t)
 #define LANE_BARRIER static_assert(true)
-#define LANE_TILE_KERNEL(name, Args, body, ...)                                                                 \
-  [[maybe_unused]] const bool name##_is_known =                                                                 \
-      LANE_TABLE()                                                                                              \
-          .emplace(#name,                                                                                       \
-                   [](i64 count, const void* args) {                                                            \
-                     const auto shared_memory = std::make_unique<__VA_ARGS__::Shared>();                                 \
-                     const auto own = std::make_unique<__VA_ARGS__::ThreadState[]>(std::size_t{__VA_ARGS__::kThreads}); \
-                     for (i64 i = 0; i < count; ++i) {                                                          \
-                       body(i, *static_cast<const Args*>(args), *shared_memory, own.get());                              \
-                     }                                                                                          \
-                   })                                                                                           \
+#define LANE_TILE_KERNEL(name, Args, body, ...)                                                            \
+  [[maybe_unused]] const bool name##_is_known =                                                            \
+      LANE_TABLE()                                                                                         \
+          .emplace(#name,                                                                                  \
+                   [](i64 count, const void* args) {                                                       \
+                     const auto shared_memory = std::make_unique<__VA_ARGS__::Shared>();                   \
+                     const auto own =                                                                      \
+                         std::make_unique<__VA_ARGS__::ThreadState[]>(std::size_t{__VA_ARGS__::kThreads}); \
+                     for (i64 i = 0; i < count; ++i) {                                                     \
+                       body(i, *static_cast<const Args*>(args), *shared_memory, own.get());                \
+                     }                                                                                     \
+                   })                                                                                      \
           .second;
 
 // In the order of the GPU's.
-#define LANE_ROW_THREADS_SUM(share, member)                                              \
-  for (int lane_distance = (share) / 2; lane_distance > 0; lane_distance /= 2) {                                  \
-    T pre_activation[kThreads];                                                             \
-    for (int t = 0; t < kThreads; ++t) pre_activation[t] = own[t].member;                   \
+#define LANE_ROW_THREADS_SUM(share, member)                                                                   \
+  for (int lane_distance = (share) / 2; lane_distance > 0; lane_distance /= 2) {                              \
+    T pre_activation[kThreads];                                                                               \
+    for (int t = 0; t < kThreads; ++t) pre_activation[t] = own[t].member;                                     \
     for (int t = 0; t < kThreads; ++t) own[t].member = pre_activation[t] + pre_activation[t ^ lane_distance]; \
-  }                                                                                 \
+  }                                                                                                           \
   static_assert(true)
 #define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
 #define LANE_ROW_FN inline
@@ -86,7 +87,7 @@ std::map<std::string_view, Start>& doubles() {
 #define LANE_ROW_OWN(j) (j)
 #define LANE_THREADS_PER_ROW 1
 #define LANE_ROW_FOR_EACH_MATCH(count, holds, read, take) \
-  for (i64 row_ = 0; row_ < (count); ++row_)     \
+  for (i64 row_ = 0; row_ < (count); ++row_)              \
     if (holds(row_)) take(read(row_))
 
 #pragma GCC diagnostic push
@@ -101,14 +102,14 @@ using T = float;
 using namespace lane;
 #include "lanista/exec/backends/aten/device/base.inc.h"
 #include "lanista/exec/backends/aten/device/convolution.inc.h"
-#include "lanista/exec/backends/aten/device/optimizer_rules.inc.h"
 #include "lanista/exec/backends/aten/device/elementwise.inc.h"
-#include "lanista/exec/backends/aten/device/step_end.inc.h"
 #include "lanista/exec/backends/aten/device/norm.inc.h"
+#include "lanista/exec/backends/aten/device/optimizer_rules.inc.h"
 #include "lanista/exec/backends/aten/device/pool.inc.h"
 #include "lanista/exec/backends/aten/device/product.inc.h"
 #include "lanista/exec/backends/aten/device/row_grad.inc.h"
 #include "lanista/exec/backends/aten/device/row_mean.inc.h"
+#include "lanista/exec/backends/aten/device/step_end.inc.h"
 }  // namespace in_float
 #undef LANE_TABLE
 #undef LANE_ELEMENTWISE
@@ -123,14 +124,14 @@ using T = double;
 using namespace lane;
 #include "lanista/exec/backends/aten/device/base.inc.h"
 #include "lanista/exec/backends/aten/device/convolution.inc.h"
-#include "lanista/exec/backends/aten/device/optimizer_rules.inc.h"
 #include "lanista/exec/backends/aten/device/elementwise.inc.h"
-#include "lanista/exec/backends/aten/device/step_end.inc.h"
 #include "lanista/exec/backends/aten/device/norm.inc.h"
+#include "lanista/exec/backends/aten/device/optimizer_rules.inc.h"
 #include "lanista/exec/backends/aten/device/pool.inc.h"
 #include "lanista/exec/backends/aten/device/product.inc.h"
 #include "lanista/exec/backends/aten/device/row_grad.inc.h"
 #include "lanista/exec/backends/aten/device/row_mean.inc.h"
+#include "lanista/exec/backends/aten/device/step_end.inc.h"
 }  // namespace in_double
 #pragma GCC diagnostic pop
 

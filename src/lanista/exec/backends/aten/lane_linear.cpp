@@ -4,8 +4,8 @@
 
 #include "lanista/exec/backends/aten/aten_fusion.h"
 #include "lanista/exec/backends/aten/aten_matrix_views.h"
-#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/lane_products.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 
 namespace lanista::device {
 namespace {
@@ -27,7 +27,7 @@ ProductResult linear_grad_x(const LaneProducts& multiply, const Tensors& in, Pro
 
 // [in, out] as it lies in the state; nothing where the weights have descended by it.
 ProductResult linear_grad_w(const LaneProducts& multiply, const Frame& frame, graph::NodeId id, const Tensors& in,
-                         ProductEpilogue end = {}) {
+                            ProductEpilogue end = {}) {
   if (frame.fused_updates != nullptr) {
     const auto found = frame.fused_updates->find(id);
     if (found != frame.fused_updates->end()) end.fused_update = &found->second;
@@ -110,33 +110,35 @@ Tensor LaneMatmul::operator()(const Tensor& left, const Tensor& right, const Ten
   return product;
 }
 
-void add_lane_linear_fusions(AtenFusions& fusions, const LaneKernels& kernels, const OperandRounding& operand_rounding) {
+void add_lane_linear_fusions(AtenFusions& fusions, const LaneKernels& kernels,
+                             const OperandRounding& operand_rounding) {
   const LaneProducts multiply(kernels, operand_rounding);
   for (const std::string name : LaneActivation::kNames) {
     fusions[{"linear", name}] = {AtenFusion::kReadsFirstOutput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
-                                 ProductEpilogue end{.activation = LaneActivation::of_call(calls[1])};
-                                 end.activated = true;
-                                 return [multiply, end](const Frame&, const Tensors& in) {
-                                   const ProductResult out = linear(multiply, in, in.size() > 2, end);
-                                   return Tensors{out.y, out.activated};
-                                 };
-                               }};
+                                   ProductEpilogue end{.activation = LaneActivation::of_call(calls[1])};
+                                   end.activated = true;
+                                   return [multiply, end](const Frame&, const Tensors& in) {
+                                     const ProductResult out = linear(multiply, in, in.size() > 2, end);
+                                     return Tensors{out.y, out.activated};
+                                   };
+                                 }};
     fusions[{"linear_grad_x", name + "_grad"}] = {
         AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
-          return
-              [multiply, end = ProductEpilogue{.activation = LaneActivation::of_call(calls[1])}](const Frame&, const Tensors& in) {
-                ProductEpilogue own = end;
-                own.pre_activation = in[2];
-                return Tensors{linear_grad_x(multiply, in, own).y};
-              };
+          return [multiply, end = ProductEpilogue{.activation = LaneActivation::of_call(calls[1])}](const Frame&,
+                                                                                                    const Tensors& in) {
+            ProductEpilogue own = end;
+            own.pre_activation = in[2];
+            return Tensors{linear_grad_x(multiply, in, own).y};
+          };
         }};
   }
   fusions[{"linear", "add"}] = {AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
-                                return [multiply, own = calls[0].args.inputs.size()](const Frame&, const Tensors& in) {
-                                  const Tensor other = rows(sum_of_terms_from(in, own));
-                                  return Tensors{linear(multiply, in, own > 2, {.other = other}).y};
-                                };
-                              }};
+                                  return
+                                      [multiply, own = calls[0].args.inputs.size()](const Frame&, const Tensors& in) {
+                                        const Tensor other = rows(sum_of_terms_from(in, own));
+                                        return Tensors{linear(multiply, in, own > 2, {.other = other}).y};
+                                      };
+                                }};
   fusions[{"linear_grad_x", "mean_grad"}] = {
       AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
         return [multiply, share = MeanGradientShare(calls[1])](const Frame& frame, const Tensors& in) {
@@ -144,11 +146,11 @@ void add_lane_linear_fusions(AtenFusions& fusions, const LaneKernels& kernels, c
         };
       }};
   fusions[{"matmul", "transpose"}] = {AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) {
-                                      return transposed_matmul(LaneMatmul(multiply, calls[0]), calls[1]);
-                                    }};
+                                        return transposed_matmul(LaneMatmul(multiply, calls[0]), calls[1]);
+                                      }};
   fusions[{"matmul", "scale_by"}] = {AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) {
-                                     return matmul({multiply, calls[0], calls[1].args.real("by")}, calls[0]);
-                                   }};
+                                       return matmul({multiply, calls[0], calls[1].args.real("by")}, calls[0]);
+                                     }};
   fusions[{"linear_grad_w", "channel_sum"}] = {
       AtenFusion::kReadsSameInput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
         return [multiply, id = calls[0].id](const Frame& frame, const Tensors& in) {
@@ -163,7 +165,8 @@ void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Operand
   table["linear"] = operand_rounding.of([multiply](const AtenCall&) -> AtenRun {
     return [multiply](const Frame&, const Tensors& in) { return Tensors{linear(multiply, in, in.size() > 2).y}; };
   });
-  table["linear_grad_x"] = operand_rounding.of(elementwise_entry([multiply](const Tensors& in) { return linear_grad_x(multiply, in).y; }));
+  table["linear_grad_x"] =
+      operand_rounding.of(elementwise_entry([multiply](const Tensors& in) { return linear_grad_x(multiply, in).y; }));
   table["linear_grad_w"] = operand_rounding.of([multiply](const AtenCall& call) -> AtenRun {
     return [multiply, id = call.id](const Frame& frame, const Tensors& in) {
       return Tensors{linear_grad_w(multiply, frame, id, in).y};

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lanista/exec/backends/aten/aten_fusion.h"
-#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/lane_products.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 
 namespace lanista::device {
 namespace {
@@ -79,10 +79,10 @@ AtenRun joined_slices(std::span<const AtenCall> calls, const LaneProducts& multi
 void add_lane_moves(AtenTable& table) { table["transpose"] = transpose; }
 
 void add_lane_move_fusions(AtenFusions& fusions, const LaneKernels& kernels, const OperandRounding& operand_rounding) {
-  fusions[{"slice_grad", "add"}] = {AtenFusion::kManyToOne,
-                                  [multiply = LaneProducts(kernels, operand_rounding)](std::span<const AtenCall> calls) {
-                                    return joined_slices(calls, multiply);
-                                  }};
+  fusions[{"slice_grad", "add"}] = {
+      AtenFusion::kManyToOne, [multiply = LaneProducts(kernels, operand_rounding)](std::span<const AtenCall> calls) {
+        return joined_slices(calls, multiply);
+      }};
 }
 
 }  // namespace lanista::device

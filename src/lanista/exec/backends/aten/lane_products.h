@@ -10,55 +10,69 @@ namespace lanista::device {
 
 class OperandRounding;
 
-/// Parameters [m, n] of each lane, one behind the other where the state holds them, and what changes them.
+/// Optimiser update that a weight-gradient product applies to the parameters [m, n] of each lane.
 struct FusedUpdate {
-  lane::UpdateTarget to;
-  lane::UpdateRule by = lane::kNoUpdate;
+  lane::UpdateTarget to;                  ///< parameters and optimiser slots in the lanes' states
+  lane::UpdateRule by = lane::kNoUpdate;  ///< rule of the optimiser
 };
 
-/// What a product does to its numbers before it stores them.
+/// Operations that a product applies to its result before it stores it.
 struct ProductEpilogue {
-  double scale = 1;
-  Tensor bias = {};          ///< [batch, n] of products without an inner batch, added to every row
-  Tensor other = {};         ///< as the product: added to it
-  LaneActivation activation = {};    ///< f
-  Tensor pre_activation = {};        ///< what f was of, as the product: its gradient goes on
-  bool activated = false;     ///< f(y) is wanted beside y
-  bool column_sums = false;  ///< of the right matrix, beside the product
-  Tensor destination = {};          ///< where the product is written, if that is somewhere; with a scale alone
-  /// Of what the product is the gradient, if anything: lanes that are active descend at once, and there is no y; where
-  /// that cannot be, there is one. With a scale and column sums alone.
+  double scale = 1;   ///< factor of the product, applied first
+  Tensor bias = {};   ///< [batch, n] of products without an inner batch, added to every row
+  Tensor other = {};  ///< tensor of the product's shape that is added to it
+
+  LaneActivation activation = {};  ///< activation f
+  Tensor pre_activation = {};      ///< input of f, of the product's shape; the product is multiplied by f' of it
+  bool activated = false;          ///< whether f(y) is returned in addition to y
+
+  bool column_sums = false;  ///< whether the column sums of the right matrix are returned too
+  Tensor destination = {};   ///< tensor that receives the product; allowed with a scale only
+  /// Update to apply if the product is a weight gradient; null otherwise.
+  ///
+  /// The parameters of active lanes are updated at once, and no y is returned. If the product cannot do so, it returns
+  /// y. Allowed with a scale and column sums only.
   const FusedUpdate* fused_update = nullptr;
 };
 
+/// Results of a product.
 struct ProductResult {
-  Tensor y, activated, column_sums;  ///< [batch, m, n] without gaps, the same, [batch, n]
+  Tensor y;            ///< product [batch, m, n], dense
+  Tensor activated;    ///< f(y) [batch, m, n], dense; undefined unless requested
+  Tensor column_sums;  ///< [batch, n]; undefined unless requested
 };
 
-/// Products of matrices [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], wherever their numbers lie; all in
-/// one launch. A number's terms are added in their order, but for few numbers of long sums, which the library makes.
+/// Matrix products by lane kernels, all lanes in one launch.
+///
+/// Operands are [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], with any strides. The terms of an element
+/// are added in ascending order. Products with few elements and long sums are the exception: LibTorch computes them.
 class LaneProducts {
  public:
+  /// `kernels` must outlive the object.
   LaneProducts(const LaneKernels& kernels, const OperandRounding& products);
+  /// Product of `left` and `right` with the operations of `end`.
   ProductResult operator()(const Tensor& left, const Tensor& right, const ProductEpilogue& end = {}) const;
+  /// Lane kernels of the products.
   const LaneKernels& kernels() const { return *kernels_; }
-  /// The same, whatever the sizes, with one tile of `tiles`, where it can be. No bit depends on it.
+  /// Copy that uses one tile of `tiles` for all sizes, if possible. The tile changes no bit. For tests.
   LaneProducts with_tile(std::string_view kernel) const;
+  /// Names of the tile kernels for a type.
   static std::vector<std::string> tiles(at::ScalarType type);
 
  private:
   ProductResult multiply_with_library(const Tensor& left, const Tensor& right, const ProductEpilogue& end) const;
 
   const LaneKernels* kernels_;
-  bool uses_lane_kernels_;  ///< no rounding, for which the library has units of its own
+  bool uses_lane_kernels_;  // false with operand rounding, for which LibTorch uses tensor cores
   std::string tile_ = {};
 };
 
-/// What a `matmul` makes of values, wherever their matrices lie.
+/// A `matmul` operator on values with any strides.
 class LaneMatmul {
  public:
+  /// Reads the transpositions of `call`.
   LaneMatmul(const LaneProducts& multiply, const AtenCall& call, double scale = 1);
-  /// [outer, inner, rows, columns]; in `destination`, wherever its matrices lie, if there is such a place.
+  /// Product [outer, inner, rows, columns], written to `destination` if it is defined.
   Tensor operator()(const Tensor& left, const Tensor& right, const Tensor& destination = {}) const;
 
  private:

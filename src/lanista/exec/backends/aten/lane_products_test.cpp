@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/aten_update.h"
-#include "support/exec/backends/aten/kernel_test_support.h"
 #include "lanista/exec/backends/aten/lane_products.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
+#include "support/exec/backends/aten/kernel_test_support.h"
 
 namespace lanista::device {
 namespace {
@@ -251,11 +251,11 @@ TEST_P(LaneProductsTest, FuseUpdatesWithEqualResults) {
     const auto descended_of = [&](const at::Tensor& state, std::int64_t from) {
       const auto part = [&](std::int64_t i) { return state.select(0, i).narrow(1, from, row - from).data_ptr(); };
       return lane::UpdateTarget{.active = reinterpret_cast<const long long*>(active.data_ptr()),
-                             .hyper = lr_ranges.data_ptr<double>(),
-                             .parameters = part(0),
-                             .slots = {part(1), slots == 2 ? part(2) : nullptr},
-                             .lane = row,
-                             .columns = UpdateHyperTable::kColumns};
+                                .hyper = lr_ranges.data_ptr<double>(),
+                                .parameters = part(0),
+                                .slots = {part(1), slots == 2 ? part(2) : nullptr},
+                                .lane = row,
+                                .columns = UpdateHyperTable::kColumns};
     };
     const ProductResult runs_all_cases = multiply(left, right, {.scale = 0.5, .column_sums = true});
     const at::Tensor later = pre_activation.clone();
@@ -275,7 +275,8 @@ TEST_P(LaneProductsTest, FuseUpdatesWithEqualResults) {
           multiply.with_tile(tile)(left, right, {.scale = 0.5, .column_sums = true, .fused_update = &fused_update});
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
         if (active[lane].item<std::int64_t>() == 0) continue;
-        EXPECT_TRUE(out.column_sums.select(0, lane).equal(runs_all_cases.column_sums.select(0, lane))) << "round " << round;
+        EXPECT_TRUE(out.column_sums.select(0, lane).equal(runs_all_cases.column_sums.select(0, lane)))
+            << "round " << round;
       }
       if (out.y.defined()) continue;  // these lie so that there is no such tile
       ++descended;

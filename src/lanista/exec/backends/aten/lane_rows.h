@@ -4,32 +4,44 @@
 
 namespace lanista::device {
 
-constexpr std::int64_t kMaxRegisterRow = 256;  ///< numbers of a row that threads of a block keep, at most
+/// Longest row, in elements, that the threads of a block keep in registers.
+constexpr std::int64_t kMaxRegisterRow = 256;
 
-/// Rows [lanes, rows, len] that were normalised each for itself.
+/// Rows of a layer normalisation and their statistics.
 struct LaneRows {
-  Tensor x, mean, inverse;  ///< [lanes, rows, len], [lanes, rows] of each; without gaps
-  Tensor weight = {};       ///< [lanes, len], if they were weighed; columns are neighbours
+  Tensor x;            ///< input [lanes, rows, len], dense
+  Tensor mean;         ///< mean of each row [lanes, rows], dense
+  Tensor inverse;      ///< inverse standard deviation of each row [lanes, rows], dense
+  Tensor weight = {};  ///< [lanes, len] with contiguous columns; undefined if there is none
 };
+
+/// Gradients of a layer normalisation.
 struct LaneRowsGrad {
-  Tensor x;             ///< as it lies
-  Tensor weight, bias;  ///< [lanes, len], whether there are any or not
+  Tensor x;             ///< gradient of the input, with its layout
+  Tensor weight, bias;  ///< [lanes, len] each; always computed
 };
-/// By dy, which lies as x does, or has fewer rows: each of them is then that of some rows, one behind the other. Rows
-/// of some hundred numbers are read once. How sums are parted hangs on rows and len alone.
-/// `other` lies as x does, too, and is added to the gradient by x.
+
+/// Computes the gradients of a layer normalisation.
+///
+/// `dy` has the layout of x, or fewer rows; then each of its rows belongs to several consecutive rows of x. `other` has
+/// the layout of x and is added to the gradient of x. Rows of up to kMaxRegisterRow elements are read once. The split
+/// of sums into parts depends on rows and len alone.
 LaneRowsGrad lane_rows_grad(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& other = {});
 
+/// Mean over normalised rows, and the statistics of the rows.
 struct LaneRowsMean {
   Tensor y;              ///< [lanes, samples, len]
   Tensor mean, inverse;  ///< [lanes, samples, rows] of each row
 };
-/// The mean over a sample's rows [lanes, samples, rows, len], without gaps, of at most kMaxRegisterRow numbers, normalised
-/// each for itself; weight and bias are [lanes, len] that lie alike, or neither is there.
+
+/// Layer normalisation of each row of x [lanes, samples, rows, len], then the mean over the rows of a sample.
+///
+/// x is dense, and len is at most kMaxRegisterRow. `weight` and `bias` are [lanes, len] with equal strides, or both are
+/// undefined.
 LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Tensor& bias,
                             double eps);
 
-/// Sums of columns in double, [lanes, parts, 2 columns]: the kernel's of two for each.
+/// Runs a kernel that sums two quantities per column, in double: [lanes, parts, 2 columns].
 Tensor column_moments(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call);
 
 }  // namespace lanista::device

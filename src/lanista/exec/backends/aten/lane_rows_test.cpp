@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lanista/exec/backends/aten/aten_fusion.h"
-#include "support/exec/backends/aten/kernel_test_support.h"
 #include "lanista/exec/backends/aten/lane_rows.h"
+#include "support/exec/backends/aten/kernel_test_support.h"
 
 namespace lanista::device {
 namespace {
@@ -61,7 +61,7 @@ ExpectedRows wanted(const RandomRows& of) {
     return few[row / static_cast<std::size_t>(of.each) * len + k];
   };
   ExpectedRows all{std::vector<double>(lanes * rows * len), std::vector<double>(lanes * len),
-                 std::vector<double>(lanes * len)};
+                   std::vector<double>(lanes * len)};
   std::vector<double> sizes(lanes * len);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     for (std::size_t row = lane * rows; row < (lane + 1) * rows; ++row) {

@@ -7,10 +7,10 @@
 #include <stdexcept>
 
 #include "lanista/exec/backends/aten/cuda_kernels.h"
-#include "support/exec/backends/aten/test_support.h"
-#include "lanista/model/graph/opaque.h"
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/graph/opaque.h"
+#include "support/exec/backends/aten/test_support.h"
 
 namespace lanista::device {
 namespace {

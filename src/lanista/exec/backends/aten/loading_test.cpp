@@ -27,26 +27,26 @@ TEST(DeviceLibrary, LoadsAndTrains) {
 }
 
 TEST(DeviceLibrary, ReportsAMissingLibraryWithAdvice) {
-  const auto says = [](const std::string& name, const std::string& file, const std::string& part) {
+  const auto expect_message = [](const std::string& name, const std::string& file, const std::string& part) {
     const auto backend = open(name, file);
     ASSERT_FALSE(backend.ok());
     EXPECT_EQ(backend.error().code, Code::kUnavailable);
     EXPECT_NE(backend.error().message.find(part), std::string::npos) << backend.error().message;
     EXPECT_NE(backend.error().message.find("run.devices: [cpu]"), std::string::npos) << backend.error().message;
   };
-  says("torch:cpu", "/nowhere/liblanista_torch.so", "/nowhere/liblanista_torch.so");
-  says("torch:cuda:0", LANISTA_TORCH_LIBRARY, "torch:cuda:0");
-  says("torch:cpu", LANISTA_OTHER_BUILD, "is of another build: another there, ");
-  says("abacus", "", "abacus");
+  expect_message("torch:cpu", "/nowhere/liblanista_torch.so", "/nowhere/liblanista_torch.so");
+  expect_message("torch:cuda:0", LANISTA_TORCH_LIBRARY, "torch:cuda:0");
+  expect_message("torch:cpu", LANISTA_OTHER_BUILD, "belongs to another build: its stamp is another, ");
+  expect_message("abacus", "", "abacus");
   const auto folder = std::filesystem::temp_directory_path() / "lanista_device_loading_test";
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "text.so").string();
   std::ofstream(file) << "no library";
-  says("torch:cpu", file, "text.so");
+  expect_message("torch:cpu", file, "text.so");
   std::filesystem::remove_all(folder);
 }
 
-// The program's own would be equal to itself, whatever the library was built from.
+// Without a stamp of its own, the library would return the stamp of the program, which always matches.
 TEST(DeviceLibrary, HasItsOwnStamp) {
   void* const library = ::dlopen(LANISTA_TORCH_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr);

@@ -16,66 +16,85 @@ namespace lanista::device {
 
 using at::Tensor;
 
-/// What recorded steps differ by: one of them serves all steps of its shape.
+/// Key of a recorded step. One recording serves all steps of its shape.
 struct StepShape {
-  std::int64_t begin = 0, lanes = 0;  ///< neighbouring lanes
-  std::int64_t size = 0;              ///< samples of each one's batch
-  bool shared = false;                ///< one batch for all lanes
-  bool weighted = false, wants_gradient_norm = false, clipped = false;
-  const DeviceDataset* table = nullptr;     ///< that batches are rows of; null: they bring their samples
-  std::vector<std::int64_t> lr_ranges = {};  ///< begins and counts of runs of parameters with one rate in every lane
-  /// Of the lanes' numbers: one a piece, and one where nothing is trained, for losses read them too.
-  std::int64_t num_hyper_tables() const { return std::max<std::int64_t>(1, static_cast<std::int64_t>(lr_ranges.size()) / 2); }
+  std::int64_t begin = 0, lanes = 0;  ///< first lane, and number of consecutive lanes
+  std::int64_t size = 0;              ///< samples of each lane's batch
+  bool shared = false;                ///< whether all lanes have one batch
+  bool weighted = false;              ///< whether samples have weights
+  bool wants_gradient_norm = false;   ///< whether the squared gradient norm is computed
+  bool clipped = false;               ///< whether gradients are clipped
+
+  const DeviceDataset* table = nullptr;  ///< data set of which batches are rows; null if batches hold samples
+
+  /// Begins and counts of the parameter ranges in which every lane has one learning rate.
+  std::vector<std::int64_t> lr_ranges = {};
+
+  /// Number of hyper-parameter tables: one per learning rate range, and at least one, because losses read it too.
+  std::int64_t num_hyper_tables() const {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(lr_ranges.size()) / 2);
+  }
   auto operator<=>(const StepShape&) const = default;
 };
 
-/// What steps read that is another in every step: regions of one buffer, so that all of it goes up in one copy, of
-/// several steps in a row too, each of which has its place. On a GPU there are several buffers of the host, so that
-/// steps can be prepared while others are still to be done.
+/// Buffer of everything that differs from step to step, for one or more consecutive steps.
+///
+/// The regions of all its steps lie in one buffer, so that one copy uploads them. On a GPU there are several host
+/// buffers, so that the host prepares steps while the device runs earlier ones.
 class StepInputBuffer {
  public:
+  /// Region of a step's inputs.
   enum Region {
-    kFeatures,  ///< real, or tokens as int64; [lanes, batch, …], one lane where batches are shared
-    kTargets,   ///< the same
+    kFeatures,  ///< real, or tokens as int64; [lanes, batch, …], one lane if batches are shared
+    kTargets,   ///< real, or labels as int64; [lanes, batch, …], one lane if batches are shared
     kWeights,   ///< real [lanes, batch]
-    kHyper,     ///< double [pieces, lanes, columns]
-    kLaneAttrs,   ///< double [lanes, numbers]
-    kActive,    ///< int64 [lanes]
-    kKeys,      ///< int64 [lanes, 2]: seed, step
-    kSamples,   ///< int64 [lanes, batch] rows, one lane where batches are shared
-    kStep,      ///< int64 [1]: the step's number in its chunk
-    kRegions
+
+    kHyper,      ///< double [learning rate ranges, lanes, UpdateHyperTable::kColumns]
+    kLaneAttrs,  ///< double [lanes, attributes]
+    kActive,     ///< int64 [lanes]
+
+    kKeys,     ///< int64 [lanes, 2]: seed and step of the masks
+    kSamples,  ///< int64 [lanes, batch] row numbers, one lane if batches are shared
+    kStep,     ///< int64 [1]: number of the step in its chunk
+
+    kRegions  ///< number of regions
   };
+  /// Element type and sizes of a region.
   struct Layout {
-    at::ScalarType type = at::kLong;
-    std::vector<std::int64_t> sizes;
+    at::ScalarType type = at::kLong;  ///< element type
+    std::vector<std::int64_t> sizes;  ///< sizes; no sizes for an absent region
   };
+  /// Layout of every region.
   using Layouts = std::array<Layout, kRegions>;
 
+  /// Allocates the buffer for `steps` steps.
   StepInputBuffer(const Layouts& layouts, at::Device device, std::size_t steps = 1);
   ~StepInputBuffer();
   StepInputBuffer(const StepInputBuffer&) = delete;
   StepInputBuffer& operator=(const StepInputBuffer&) = delete;
 
-  /// Of a value of so many samples.
+  /// Tensor sizes of `samples` samples of a value with this shape.
   static std::vector<std::int64_t> sizes_of(const graph::Shape& shape, std::int64_t samples);
 
+  /// Number of steps.
   std::size_t steps() const { return views_.size(); }
-  /// That go up for a step.
+  /// Bytes that are uploaded per step.
   std::int64_t step_bytes() const { return static_cast<std::int64_t>(step_bytes_); }
-  /// Room for the next steps; waits until the device has read what stood there.
+  /// Selects the host buffer of the next steps. It waits until the device has read that buffer.
   void prepare();
+  /// A region of the current host buffer, to be filled.
   template <class T>
   std::span<T> host(Region region, std::size_t step = 0) {
     const auto [begin, bytes] = region_ranges_[region];
-    return {reinterpret_cast<T*>(static_cast<char*>(host_buffers_[current_host_].data_ptr()) + step * step_bytes_ + begin),
-            bytes / sizeof(T)};
+    return {
+        reinterpret_cast<T*>(static_cast<char*>(host_buffers_[current_host_].data_ptr()) + step * step_bytes_ + begin),
+        bytes / sizeof(T)};
   }
-  /// What was prepared goes to the device, behind what is there to do: of all steps,
+  /// Enqueues the upload of all steps.
   void send();
-  /// or of one, to where the first is read.
+  /// Enqueues the upload of one step to the region of the first step.
   void send_as_first(std::size_t step);
-  /// Where the device reads it.
+  /// Tensor through which the device reads a region.
   const Tensor& at(Region region, std::size_t step = 0) const { return views_[step][region]; }
 
  private:
@@ -89,7 +108,8 @@ class StepInputBuffer {
   std::size_t step_bytes_ = 0;
   Tensor device_;
   std::vector<Tensor> host_buffers_;
-  std::vector<std::optional<c10::Event>> upload_events_;  // of each of these; none on the CPU, which reads them where they are
+  std::vector<std::optional<c10::Event>>
+      upload_events_;  // of each of these; none on the CPU, which reads them where they are
   std::size_t current_host_ = 0;
   std::vector<std::array<Tensor, kRegions>> views_;  // of each step
 };

@@ -8,13 +8,13 @@ namespace {
 
 template <class T>
 Result<std::unique_ptr<Executable>> executable_of(kernels::Isa isa, const step::TrainingStep* train,
-                                            const step::InferenceStep& infer, const ProgramOptions& options) {
+                                                  const step::InferenceStep& infer, const ProgramOptions& options) {
   LANISTA_ASSIGN(auto program, LaneProgram<T>::compile(isa, train, infer, options));
   return std::unique_ptr<Executable>(std::move(program));
 }
 
-// Kernels of one class give a lane the same bits at every lane count and position, whatever form runs them; the twin
-// tests prove it. A change of any kernel's bits takes a new number here.
+// Kernels of one numeric class give a lane the same bits at every lane count and position, on the CPU and on the block
+// backend. Equivalence tests check it. A change of any kernel's bits needs a new class number here.
 class CpuBackend final : public Backend {
  public:
   constexpr CpuBackend(kernels::Isa isa, std::string_view name, std::string_view numeric_class)
@@ -23,11 +23,11 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return class_; }
   Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                           const ProgramOptions& options) const override {
+                                              const ProgramOptions& options) const override {
     if (stored(options.precision) != options.precision) {
       return Error{.code = Code::kUnimplemented,
                    .message = "train.precision: " + std::string(name_of(options.precision)) +
-                              " is for devices of LibTorch; take float32, or run on one (run.devices: [cuda:0])",
+                              " needs a LibTorch device; use float32, or run on such a device (run.devices: [cuda:0])",
                    .where = {}};
     }
     return options.precision == Precision::kFloat32 ? executable_of<float>(isa_, train, infer, options)

@@ -17,13 +17,14 @@ class BlockBackend final : public nn::Backend {
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return nn::cpu_backend(kernels::Isa::kAvx2).numeric_class(); }
   nn::Capability capability() const override {
-    // A thread a structure that is under way: their lanes go in one launch (LaunchBatcher), and most of the time threads
-    // wait for it. A second machine for a structure serves trials that came too late for the first.
-    return &device_ == &host_block_device() ? nn::Capability{}
-                                      : nn::Capability{.workers = 64, .prefers_many_lanes = true, .max_executables = 2};
+    // A thread a structure that is under way: their lanes go in one launch (LaunchBatcher), and most of the time
+    // threads wait for it. A second machine for a structure serves trials that came too late for the first.
+    return &device_ == &host_block_device()
+               ? nn::Capability{}
+               : nn::Capability{.workers = 64, .prefers_many_lanes = true, .max_executables = 2};
   }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     return BlockExecutable::compile(device_, train, infer, options);
   }
 
@@ -44,8 +45,8 @@ Result<const nn::Backend*> block_backend(std::string_view device) {
   static std::map<std::string, std::unique_ptr<BlockBackend>, std::less<>> known;
   if (kernels::best_isa() == kernels::Isa::kPortable) {
     return unavailable("device 'block:" + std::string(device) +
-                       "' computes with fused multiply-add, and predictions of its states are the CPU's: this CPU has "
-                       "none, or LANISTA_ISA turns it off");
+                       "' needs a CPU with fused multiply-add for predictions; this CPU has none, or LANISTA_ISA "
+                       "turns it off");
   }
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(device); found != known.end()) return found->second.get();
@@ -55,8 +56,7 @@ Result<const nn::Backend*> block_backend(std::string_view device) {
   } else if (device.starts_with(kCuda)) {
     LANISTA_ASSIGN(blocks, cuda_block_device(device.substr(kCuda.size())));
   } else {
-    return unavailable("device 'block:" + std::string(device) +
-                       "' is not known: there are block:host and block:cuda:N");
+    return unavailable("device 'block:" + std::string(device) + "' is not known; known: block:host, block:cuda:N");
   }
   std::string name = "block:" + std::string(device);
   return known.emplace(device, std::make_unique<BlockBackend>(std::move(name), *blocks)).first->second.get();

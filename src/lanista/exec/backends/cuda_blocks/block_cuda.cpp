@@ -129,7 +129,7 @@ class CudaBlockDevice final : public BlockDevice {
     int count = 0;
     LANISTA_TRY(reported("cuDeviceGetCount", driver_.device_count(&count)));
     if (number >= count) {
-      return unavailable("there is no CUDA device " + std::to_string(number) + " (the driver knows " +
+      return unavailable("there is no CUDA device " + std::to_string(number) + " (the driver reports " +
                          std::to_string(count) + ")");
     }
     CuDevice device = 0;
@@ -200,8 +200,8 @@ class CudaBlockDevice final : public BlockDevice {
     }
     if (driver_.launch_in_clusters == nullptr || architecture_ < kClusters) {
       throw std::runtime_error(
-          "teams of blocks (block:cuda:N/THREADSxTEAM) want compute capability 9.0 and a driver "
-          "that knows clusters");
+          "teams of blocks (block:cuda:N/THREADSxTEAM) need compute capability 9.0 and a driver "
+          "that supports clusters");
     }
     CuLaunchAttribute team;
     team.cluster[0] = static_cast<unsigned>(shape.team);
@@ -300,8 +300,8 @@ Result<std::pair<int, std::optional<LaunchShape>>> parsed(std::string_view name)
     return {{number, LaunchShape{threads, team}}};
   }
   return unavailable("device 'block:cuda:" + text +
-                     "' wants a number, or a number with threads and team as in block:cuda:0/512x2 (threads 128, 256 "
-                     "or 512; team 1, 2, 4 or 8)");
+                     "' is not valid; allowed: a number, or a number with threads and team as in block:cuda:0/512x2 "
+                     "(threads 128, 256 or 512; team 1, 2, 4 or 8)");
 }
 
 }  // namespace
@@ -321,8 +321,8 @@ Result<BlockDevice*> cuda_block_device(std::string_view name) {
 
 Result<std::string> compile_block(int architecture, std::string* log) {
   const CudaSource text{"block",
-                      std::string(block_text()),
-                      {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}};
+                        std::string(block_text()),
+                        {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}};
   return compile_cuda(text, architecture, {}, log);
 }
 

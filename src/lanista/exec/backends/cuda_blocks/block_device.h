@@ -9,34 +9,39 @@
 #include <utility>
 
 #include "lanista/base/result.h"
+#include "lanista/exec/backends/cuda_blocks/block_memory_pool.h"
 #include "lanista/exec/backends/cuda_blocks/device/types.inc.h"
 #include "lanista/exec/backends/cuda_blocks/launch_batcher.h"
-#include "lanista/exec/backends/cuda_blocks/block_memory_pool.h"
 
 namespace lanista::device {
 
-/// Where blocks run: memory, copies and launches. Copies are done one after the other, and so are launches; a launch
-/// comes behind all copies that were begun before it, and who copies what a launch writes waits for it first. What goes
-/// wrong throws std::runtime_error, naming the call; for lack of memory std::bad_alloc. Thread-safe.
+/// Device interface of the block backend: memory, copies and launches.
+///
+/// Copies run in order, and so do launches. A launch starts after all copies that were begun before it. A caller must
+/// wait for a launch before it copies results of that launch. A failure throws std::runtime_error with the name of the
+/// call; out of memory throws std::bad_alloc. Thread-safe.
 class BlockDevice {
  public:
-  /// So much memory waits for the next owner (BlockMemoryPool).
+  /// `idle` limits the free memory that the pool keeps.
   explicit BlockDevice(BlockMemoryPool::Limits idle = {}) : memory_pool_(idle) {}
   virtual ~BlockDevice() = default;
-  /// Memory with anything in it; launches may write to staging, too.
+  /// Allocates uninitialised memory. Launches may also write to staging memory.
   virtual std::byte* allocate(MemoryKind kind, std::int64_t bytes) = 0;
+  /// Frees memory of `allocate`.
   virtual void release(MemoryKind kind, std::byte* memory) noexcept = 0;
-  /// Begins a copy between any two memories, the host's included; a host's own memory, but staging, may change once
-  /// this returns.
+  /// Begins a copy between device, staging and host memory.
+  ///
+  /// Ordinary host memory may change once this returns. Staging memory must not change until the copy is done.
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
-  /// Begins the steps of all these lanes, a block or a team of blocks each.
+  /// Begins the steps of these lanes, with one block or one team of blocks per lane.
   virtual void launch(std::span<const block::Lane> lanes) = 0;
-  /// Until everything that was begun is done.
+  /// Waits for all copies and launches.
   virtual void wait() = 0;
-  /// Until all copies are that were begun; a launch under way is not waited for where that can be.
+  /// Waits for all copies. It does not wait for a running launch if the device can avoid that.
   virtual void wait_for_copies() { wait(); }
-  /// Who launches with whom.
+  /// Combines launches of several threads.
   LaunchBatcher& launch_batcher() { return launch_batcher_; }
+  /// Pool of free memory.
   BlockMemoryPool& memory_pool() { return memory_pool_; }
 
  private:
@@ -44,25 +49,27 @@ class BlockDevice {
   BlockMemoryPool memory_pool_;
 };
 
-/// The host, a lane after the other. It runs what a device runs, for proofs.
+/// The host as a device, which runs one lane after another with the text of the kernel. For tests.
 BlockDevice& host_block_device();
 
-/// The CUDA device of that name: "0", or "0/512x2" with the threads of a block and the blocks of a team. Errors:
-/// kUnavailable, naming the library, device or entry that is missing.
+/// The CUDA device by name: "0", or "0/512x2" with 512 threads per block and 2 blocks per lane.
+///
+/// Errors: kUnavailable; the message names the library, device or function that is missing.
 Result<BlockDevice*> cuda_block_device(std::string_view name);
 
-/// The text of the kernel, whole.
+/// Source text of the whole kernel.
 std::string_view block_text();
 
-/// The text compiled by NVRTC for sm_<architecture>, which needs no device: from the cache (LANISTA_BLOCK_CACHE, or the
-/// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. Errors:
-/// kUnavailable (no NVRTC, or the text does not compile).
+/// Compiles the kernel for sm_<architecture> and returns the cubin. Cache, `log` and errors are those of
+/// `compile_cuda`.
 Result<std::string> compile_block(int architecture, std::string* log = nullptr);
 
-/// Memory of a device that goes back to its store with its owner; there may be anything in it.
+/// Owner of uninitialised device or staging memory. The destructor returns the memory to the pool of the device.
 class BlockMemory {
  public:
+  /// No memory.
   BlockMemory() = default;
+  /// Takes at least `bytes` bytes from the pool of `device`. Throws what `BlockDevice::allocate` throws.
   BlockMemory(BlockDevice& device, MemoryKind kind, std::int64_t bytes)
       : device_(&device), kind_(kind), allocation_(device.memory_pool().take(device, kind, bytes)) {}
   BlockMemory(BlockMemory&& other) noexcept
@@ -76,8 +83,11 @@ class BlockMemory {
   ~BlockMemory() {
     if (allocation_.at != nullptr) device_->memory_pool().release_to_pool(*device_, kind_, allocation_);
   }
+  /// Whether the object owns memory.
   explicit operator bool() const { return allocation_.at != nullptr; }
+  /// Address at an offset in bytes.
   std::byte* at(std::int64_t byte = 0) const { return allocation_.at + byte; }
+  /// Size in bytes; it may exceed the requested size.
   std::int64_t bytes() const { return allocation_.bytes; }
 
  private:

@@ -21,29 +21,29 @@ Error unimplemented(std::string message) {
 Result<void> check_options(const nn::ProgramOptions& options) {
   if (options.precision != Precision::kFloat32) {
     return unimplemented(
-        "a block of a device computes in float32, not in " + std::string(name_of(options.precision)) +
+        "the block backend computes in float32, not in " + std::string(name_of(options.precision)) +
         "; use train.precision: float32, or run on the CPU (run.devices: [cpu]) or a device of LibTorch "
         "(run.devices: [cuda:0])");
   }
   if (options.shards == 1 && options.accumulate == 1 && options.stages == nullptr) return {};
   return unimplemented("a batch in parts or a model in stages (train.shards=" + std::to_string(options.shards) +
                        ", train.accumulate=" + std::to_string(options.accumulate) +
-                       ") is for the CPU; run with run.devices: [cpu]");
+                       ") needs the CPU; run on the CPU (run.devices: [cpu])");
 }
 
 Error no_memory(std::int64_t lanes, std::int64_t bytes) {
   return {.code = Code::kResourceExhausted,
           .message = "the device has no memory for " + std::to_string(lanes) + (lanes == 1 ? " lane" : " lanes") +
                      " of " + std::to_string(bytes) +
-                     " bytes; take fewer (run.lanes), or run on the CPU (run.devices: [cpu])",
+                     " bytes; use fewer (run.lanes), or run on the CPU (run.devices: [cpu])",
           .where = {}};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<nn::Executable>> BlockExecutable::compile(BlockDevice& device, const step::TrainingStep* train,
-                                                           const step::InferenceStep& infer,
-                                                           const nn::ProgramOptions& options) {
+                                                                 const step::InferenceStep& infer,
+                                                                 const nn::ProgramOptions& options) {
   LANISTA_TRY(check_options(options));
   // Of one numeric class with the blocks; the caller has seen that this CPU has it.
   const kernels::Isa isa = kernels::best_isa() == kernels::Isa::kAvx512 ? kernels::Isa::kAvx512 : kernels::Isa::kAvx2;
@@ -62,8 +62,8 @@ Result<std::unique_ptr<nn::Executable>> BlockExecutable::compile(BlockDevice& de
   LANISTA_ASSIGN(BlockProgram program, block_program(*train, *properties.state_format, ops, options.max_batch));
   for (const nn::PlanLine& line : properties.plan) program.flops += line.section == "infer" ? 0 : line.flops;
   try {
-    std::unique_ptr<BlockExecutable> executable(
-        new BlockExecutable(std::move(properties), device, std::move(program), std::move(cpu_executable), *train, options));
+    std::unique_ptr<BlockExecutable> executable(new BlockExecutable(std::move(properties), device, std::move(program),
+                                                                    std::move(cpu_executable), *train, options));
     LANISTA_TRY(executable->reserve_lanes(1));
     return std::unique_ptr<nn::Executable>(std::move(executable));
   } catch (const std::bad_alloc&) {
@@ -74,8 +74,8 @@ Result<std::unique_ptr<nn::Executable>> BlockExecutable::compile(BlockDevice& de
 }
 
 BlockExecutable::BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program,
-                           std::unique_ptr<nn::Executable> cpu_executable, const step::TrainingStep& train,
-                           const nn::ProgramOptions& options)
+                                 std::unique_ptr<nn::Executable> cpu_executable, const step::TrainingStep& train,
+                                 const nn::ProgramOptions& options)
     : Executable(std::move(properties)),
       options_(options),
       device_(&device),
@@ -99,7 +99,8 @@ BlockExecutable::BlockExecutable(nn::ExecutableProperties properties, BlockDevic
   // A step's part in the staging: a batch a lane, its numbers, and their fringes.
   const std::int64_t sample = 4 * (sample_values_ + target_values_ + 1) + 8;
   const std::int64_t lr_ranges = 16 * (std::ssize(state_format_->layout().trained) + 64);
-  staging_bytes_per_lane_ = options.max_batch * sample + lr_ranges + 8 * std::ssize(this->properties().lane_attrs) + 2048;
+  staging_bytes_per_lane_ =
+      options.max_batch * sample + lr_ranges + 8 * std::ssize(this->properties().lane_attrs) + 2048;
   spare_slabs_.reserve(lane_slots_.size() + 1);
   const auto call_bytes = static_cast<std::int64_t>(program_.calls.size() * sizeof(block::Call));
   calls_ = BlockMemory(device, MemoryKind::kDevice, call_bytes);
@@ -144,13 +145,14 @@ Result<void> BlockExecutable::reserve_lanes(std::int64_t lanes) {
 }
 
 void BlockExecutable::release_spare_slabs() {
-  while (!spare_slabs_.empty() && num_occupied_lanes() + std::ssize(spare_slabs_) > num_reserved_lanes_) spare_slabs_.pop_back();
+  while (!spare_slabs_.empty() && num_occupied_lanes() + std::ssize(spare_slabs_) > num_reserved_lanes_)
+    spare_slabs_.pop_back();
 }
 
 std::int64_t BlockExecutable::bytes() const {
   const std::int64_t states = num_occupied_lanes();
-  return (states + std::ssize(spare_slabs_)) * program_.slab_bytes() + staging_.bytes() + device_staging_.bytes() + cpu_executable_->bytes() +
-         states * state_format_->bytes();
+  return (states + std::ssize(spare_slabs_)) * program_.slab_bytes() + staging_.bytes() + device_staging_.bytes() +
+         cpu_executable_->bytes() + states * state_format_->bytes();
 }
 
 std::string BlockExecutable::describe() const {
@@ -218,9 +220,10 @@ Result<void> BlockExecutable::clone(std::int64_t from, std::int64_t to, std::uin
   try {
     copy.ensure_unique();
   } catch (const std::bad_alloc&) {
-    return Error{.code = Code::kResourceExhausted,
-                 .message = "the system has no memory for a state of " + std::to_string(state_format_->bytes()) + " bytes",
-                 .where = {}};
+    return Error{
+        .code = Code::kResourceExhausted,
+        .message = "the system has no memory for a state of " + std::to_string(state_format_->bytes()) + " bytes",
+        .where = {}};
   }
   Slab slab;
   if (spare_slabs_.empty()) {
@@ -279,7 +282,7 @@ std::vector<BlockExecutable::TimedCall> BlockExecutable::timed_calls() const {
 Result<nn::LaneGradients> BlockExecutable::make_gradients() const { return cpu_executable_->make_gradients(); }
 
 double BlockExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,
-                               const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
+                                  const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
   double sum = 0;
   with_cpu_executable(lane, false, [&] { sum = cpu_executable_->gradients(0, batch, total, hyper, out, add); });
   return sum;
@@ -294,7 +297,7 @@ void BlockExecutable::renew_buffers(std::int64_t lane, const nn::LaneGradients& 
 }
 
 double BlockExecutable::squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                                     const nn::LaneHyper& hyper) const {
+                                              const nn::LaneHyper& hyper) const {
   double square = 0;
   with_cpu_executable(lane, false, [&] { square = cpu_executable_->squared_gradient_norm(0, gradients, hyper); });
   return square;
@@ -310,7 +313,9 @@ void BlockExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::Lan
     for (nn::LaneMetrics& each : lanes) {
       const nn::Batch* left = batch;
       nn::LaneMetrics own{0, each.requested, std::move(each.sums)};
-      with_cpu_executable(each.lane, false, [&] { cpu_executable_->evaluate([&] { return std::exchange(left, nullptr); }, {&own, 1}); });
+      with_cpu_executable(each.lane, false, [&] {
+        cpu_executable_->evaluate([&] { return std::exchange(left, nullptr); }, {&own, 1});
+      });
       each.sums = std::move(own.sums);
     }
   }
@@ -320,7 +325,8 @@ void BlockExecutable::losses(std::int64_t lane, const nn::Batch& batch, double l
   with_cpu_executable(lane, false, [&] { cpu_executable_->losses(0, batch, label_smoothing, out); });
 }
 
-void BlockExecutable::profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) {
+void BlockExecutable::profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper,
+                                   const std::function<void()>& done) {
   with_cpu_executable(0, true, [&] { cpu_executable_->profile_step(batch, hyper, done); });
 }
 
@@ -332,14 +338,17 @@ void BlockExecutable::run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResul
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (chunk.active[i] == 0 || ends[i].failure) continue;
       nn::LaneResult& end = ends[i];
-      const std::uint8_t one = 1, wants_gradient_norm = chunk.wants_gradient_norm.empty() ? 0 : chunk.wants_gradient_norm[i];
+      const std::uint8_t one = 1,
+                         wants_gradient_norm = chunk.wants_gradient_norm.empty() ? 0 : chunk.wants_gradient_norm[i];
       const nn::StepInput part{step_input.batches.size() == 1 ? step_input.batches : step_input.batches.subspan(i, 1),
-                              step_input.hyper.subspan(i, 1)};
+                               step_input.hyper.subspan(i, 1)};
       own[0] = {.loss_sum = end.loss_sum, .failure = {}};
       with_cpu_executable(static_cast<std::int64_t>(i), true, [&] {
-        cpu_executable_->run(
-            {.steps = 1, .active = {&one, 1}, .step_input = [&](std::int64_t) { return part; }, .wants_gradient_norm = {&wants_gradient_norm, 1}},
-            own);
+        cpu_executable_->run({.steps = 1,
+                              .active = {&one, 1},
+                              .step_input = [&](std::int64_t) { return part; },
+                              .wants_gradient_norm = {&wants_gradient_norm, 1}},
+                             own);
       });
       end.loss_sum = own[0].loss_sum;
       end.failure = own[0].failure;

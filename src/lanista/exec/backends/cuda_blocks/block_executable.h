@@ -7,23 +7,27 @@
 #include "lanista/exec/backends/cuda_blocks/block_device.h"
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 #include "lanista/exec/program/backend.h"
-#include "lanista/exec/program/layout.h"
 #include "lanista/exec/program/executable.h"
+#include "lanista/exec/program/layout.h"
 #include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::device {
 
-/// Form B: a block a lane. Each lane that somebody sits in has a slab of the device's memory with its state, gradients
-/// and values, and its block goes through the program's calls for a chunk of steps. Batches of a chunk go up together,
-/// and a launch writes losses to the host. Predictions, and steps in halves, are the CPU's: a twin of one lane does
-/// them on the state brought home.
+/// Executable of the block backend: one thread block runs one lane.
+///
+/// Each occupied lane has a slab of device memory with its state, gradients and values. Its block interprets the calls
+/// of the program for a chunk of steps. The batches of a round of steps are uploaded together, and a launch writes
+/// losses to the host. Predictions and split steps run on the CPU: a CPU executable of one lane runs them on the
+/// downloaded state.
 class BlockExecutable final : public nn::Executable {
  public:
-  /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form, float64, a batch in parts),
-  /// kResourceExhausted.
+  /// Compiles a program for `device`.
+  ///
+  /// Errors: kInvalidArgument for invalid options; kUnimplemented for an unsupported operator, float64 or a batch in
+  /// parts; kResourceExhausted.
   static Result<std::unique_ptr<nn::Executable>> compile(BlockDevice& device, const step::TrainingStep* train,
-                                                      const step::InferenceStep& infer,
-                                                      const nn::ProgramOptions& options);
+                                                         const step::InferenceStep& infer,
+                                                         const nn::ProgramOptions& options);
 
   ~BlockExecutable() override;
 
@@ -44,21 +48,24 @@ class BlockExecutable final : public nn::Executable {
   void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
   void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
   double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                         const nn::LaneHyper& hyper) const override;
+                               const nn::LaneHyper& hyper) const override;
   void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override;
   void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
-  /// Room for batches of a chunk, in bytes, if two steps need no more: a longer chunk goes in rounds.
+  /// Limits the staging memory for batches, in bytes. Two steps always fit. A chunk that needs more runs in rounds.
   void set_max_staging_bytes(std::int64_t bytes) { max_staging_bytes_ = bytes; }
+  /// Number of rounds so far.
   std::int64_t num_rounds() const { return num_rounds_; }
-  /// From here on calls of the first lane of a chunk are timed, one by one. For who looks for what a step spends.
+  /// Starts to time each call of the first lane of a chunk. For profiling.
   void time_calls();
+  /// A call of the program and its time.
   struct TimedCall {
-    block::Call call;
-    std::uint64_t cycles = 0;  ///< of the device, so far
+    block::Call call;          ///< call
+    std::uint64_t cycles = 0;  ///< device cycles so far
   };
+  /// Times of all calls since `time_calls`.
   std::vector<TimedCall> timed_calls() const;
 
  private:
@@ -68,8 +75,8 @@ class BlockExecutable final : public nn::Executable {
   struct Round {
     std::size_t lane = 0;
     std::vector<block::Step> steps;
-    nn::LaneHyper hyper;      // of the last of them
-    std::int64_t first = 0;   // of the chunk
+    nn::LaneHyper hyper;            // of the last of them
+    std::int64_t first = 0;         // of the chunk
     const float* losses = nullptr;  // one a step
   };
   struct Slab {
@@ -79,7 +86,7 @@ class BlockExecutable final : public nn::Executable {
   struct LaneSlot {
     nn::LaneState state;
     bool is_device_newer = false;  // the device's bytes are newer than the host's
-    Slab slab = {};      // while there is a state
+    Slab slab = {};                // while there is a state
   };
   // What a batch brings, once up.
   struct UploadedBatch {
@@ -88,15 +95,16 @@ class BlockExecutable final : public nn::Executable {
     const float* weights = nullptr;
     int size = 0;
   };
-  // Batches that machines of a population have sent up for the step at hand.
+  // A batch that an executable of a combined launch has uploaded for the current step.
   struct SharedUpload {
     nn::Batch batch;
     const BlockExecutable* uploader = nullptr;
     UploadedBatch uploaded;
   };
 
-  BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program, std::unique_ptr<nn::Executable> cpu_executable,
-               const step::TrainingStep& train, const nn::ProgramOptions& options);
+  BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program,
+                  std::unique_ptr<nn::Executable> cpu_executable, const step::TrainingStep& train,
+                  const nn::ProgramOptions& options);
   LaneSlot& lane_slot(std::int64_t lane) const { return lane_slots_[static_cast<std::size_t>(lane)]; }
   std::byte* slab(std::int64_t lane) const { return lane_slot(lane).slab.memory.at(); }
   std::int64_t num_occupied_lanes() const;
@@ -144,10 +152,10 @@ class BlockExecutable final : public nn::Executable {
   std::int64_t staging_bytes_per_lane_ = 0;  // a step's part in the staging, of a lane, at most
   std::int64_t max_staging_bytes_ = std::int64_t{64} << 20, num_rounds_ = 0;
   BlockMemory calls_, staging_, device_staging_;  // staging, staged: while a chunk is under way; what of it went up
-  BlockMemory call_cycles_;                    // of calls; none: nobody asks
+  BlockMemory call_cycles_;                       // cycles of each call; empty unless calls are timed
   mutable std::vector<LaneSlot> lane_slots_;
-  std::vector<Slab> spare_slabs_;  // for who comes
-  std::int64_t num_reserved_lanes_ = 1;    // lanes that have a slab, at least
+  std::vector<Slab> spare_slabs_;        // for who comes
+  std::int64_t num_reserved_lanes_ = 1;  // lanes that have a slab, at least
 
   // Of the chunk under way.
   nn::Chunk chunk_;
@@ -157,16 +165,17 @@ class BlockExecutable final : public nn::Executable {
   std::vector<Round> rounds_;
 };
 
-/// A machine with a chunk of its own.
+/// An executable and its chunk for `run_in_one_launch`.
 struct LaunchPart {
-  nn::Executable* executable = nullptr;
-  const nn::Chunk* chunk = nullptr;
-  std::span<nn::LaneResult> ends = {};
+  nn::Executable* executable = nullptr;  ///< executable of the block backend
+  const nn::Chunk* chunk = nullptr;      ///< its steps
+  std::span<nn::LaneResult> ends = {};   ///< result of each lane; an output
 };
-/// The chunks of several machines of one block device, made by block backends, in one launch: lanes of different
-/// structures side by side. Each machine's ends are as after Executable::run and wait. A batch that several of them are
-/// given for the same step of a round, by the addresses of its numbers, goes up once: what lies there stays as it is
-/// until all have been asked for that step.
+
+/// Runs the chunks of several executables of one block device in shared launches. Their programs may differ.
+///
+/// Results are those of Executable::run and wait. If several executables receive the same batch (by address) for the
+/// same step of a round, it is uploaded once. So the batch must not change until all of them have received that step.
 void run_in_one_launch(std::span<const LaunchPart> parts);
 
 }  // namespace lanista::device

@@ -9,30 +9,38 @@ namespace lanista::device {
 
 class BlockDevice;
 
-enum class MemoryKind : std::uint8_t { kDevice, kStaging };
+/// Kind of memory of a block device.
+enum class MemoryKind : std::uint8_t {
+  kDevice,   ///< memory of the device
+  kStaging,  ///< host memory that the device can access
+};
 
-/// Memory of a device that nobody has at the moment, so that machines which come and go ask no driver, whose calls for
-/// memory wait for everything that the device does. What was given back longest ago goes first where there is too much
-/// of it, and all of it where an allocation fails, which is then tried once more. Thread-safe.
+/// Pool of a device's free memory. It saves driver calls, which would wait for all work of the device.
+///
+/// If the free memory exceeds its limit, the pool frees the allocation that was released first. If an allocation fails,
+/// the pool frees all its memory and tries once more. Thread-safe.
 class BlockMemoryPool {
  public:
-  /// Bytes that may wait for the next owner.
+  /// Maximum free bytes per kind.
   struct Limits {
-    std::int64_t device = 0, staging = 0;
+    std::int64_t device = 0, staging = 0;  ///< bytes
   };
+  /// A piece of memory.
   struct Allocation {
-    std::byte* at = nullptr;
-    std::int64_t bytes = 0;  ///< at least those that were wanted
+    std::byte* at = nullptr;  ///< address; null if there is none
+    std::int64_t bytes = 0;   ///< size, at least the requested one
   };
 
+  /// A pool that keeps at most `most` bytes.
   explicit BlockMemoryPool(Limits most) : limits_(most) {}
 
-  /// Memory with anything in it. Throws what BlockDevice::allocate throws.
+  /// Returns uninitialised memory of at least `bytes` bytes. Throws what BlockDevice::allocate throws.
   Allocation take(BlockDevice& device, MemoryKind kind, std::int64_t bytes);
-  /// The device does nothing more with it but what comes in order before anything new.
+  /// Returns memory to the pool. Work of the device that still uses it must be ordered before any new work.
   void release_to_pool(BlockDevice& device, MemoryKind kind, Allocation memory) noexcept;
-  /// All that waits goes; whoever has a store with anything in it calls this before it goes itself.
+  /// Frees all memory of the pool. The owner of the pool must call it before the pool is destroyed.
   void empty(BlockDevice& device) noexcept;
+  /// Free bytes of a kind in the pool.
   std::int64_t idle_bytes(MemoryKind kind) const;
 
  private:
@@ -44,8 +52,8 @@ class BlockMemoryPool {
   std::int64_t idle_locked(MemoryKind kind) const;
 
   const Limits limits_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::vector<IdleAllocation> idle_allocations_;    // given back longest ago first
+  mutable std::mutex mutex_;                      // guards what follows
+  std::vector<IdleAllocation> idle_allocations_;  // given back longest ago first
 };
 
 }  // namespace lanista::device

@@ -1,9 +1,9 @@
 // Norms, pools, moves, embeddings and losses as calls of a block.
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
+#include "lanista/exec/program/mean_plan.h"
 #include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
-#include "lanista/exec/program/mean_plan.h"
 
 namespace lanista::device {
 namespace {
@@ -175,7 +175,8 @@ void mean_over(const Binding& b, Emitter& e, const std::vector<std::int64_t>& ax
     e.add(block::kMeanAxis, {stage.outer, stage.len, stage.inner}, {from, to});
     from = to_read(to);
   }
-  if (plan.stages().empty() || !plan.final_reorder().is_identity()) add_reordered(e, plan.final_reorder(), from, e.write(b, 0));
+  if (plan.stages().empty() || !plan.final_reorder().is_identity())
+    add_reordered(e, plan.final_reorder(), from, e.write(b, 0));
 }
 
 void mean(const Binding& b, Emitter& e) { mean_over(b, e, b.args().list("axes")); }
@@ -188,7 +189,8 @@ void mean_grad(const Binding& b, Emitter& e) {
   const nn::MeanPlan plan(b.y_shape(), b.args().list("axes"), b.x_shape(0));
   OperandRange from = e.read(b, 0);
   if (plan.stages().empty() || !plan.initial_reorder().is_identity()) {
-    const OperandRange to = plan.stages().empty() ? e.write(b, 0) : e.scratch(plan.initial_reorder().elements(e.max_batch()));
+    const OperandRange to =
+        plan.stages().empty() ? e.write(b, 0) : e.scratch(plan.initial_reorder().elements(e.max_batch()));
     add_reordered(e, plan.initial_reorder(), from, to);
     from = to_read(to);
   }
@@ -221,9 +223,9 @@ std::vector<std::int64_t> logits_size(const Binding& b) {
 void cross_entropy(const Binding& b, Emitter& e) {
   const std::vector<std::int64_t> size = logits_size(b);
   const bool many = size[1] > 1;
-  EmittedCall& call = e.add(
-      block::kCrossEntropy, size,
-      {e.read(b, 0), e.read(b, 1), e.write(b, 0), e.write(b, 1), many ? e.scratch(size[1] * e.max_batch()) : OperandRange{}});
+  EmittedCall& call = e.add(block::kCrossEntropy, size,
+                            {e.read(b, 0), e.read(b, 1), e.write(b, 0), e.write(b, 1),
+                             many ? e.scratch(size[1] * e.max_batch()) : OperandRange{}});
   call.has_phases = many;
 }
 
@@ -238,7 +240,8 @@ void errors(const Binding& b, Emitter& e) {
 
 template <int kWhich>
 void errors_grad(const Binding& b, Emitter& e) {
-  e.add(block::kValueLossGrad, {b.x_shape(0).elements_per_sample(), kWhich}, {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+  e.add(block::kValueLossGrad, {b.x_shape(0).elements_per_sample(), kWhich},
+        {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
 }
 
 }  // namespace

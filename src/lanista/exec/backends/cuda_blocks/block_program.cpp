@@ -27,7 +27,7 @@ const std::map<std::string, block::Optimizer, std::less<>>& optimizers() {
 
 Error unsupported_operator(const std::string& what) {
   return {.code = Code::kUnimplemented,
-          .message = what + " has no form in a block of a device; run on the CPU (run.devices: [cpu])",
+          .message = what + " is not supported by the block backend; run on the CPU (run.devices: [cpu])",
           .where = {}};
 }
 
@@ -54,7 +54,8 @@ bool depends(const EmittedCall& first, const EmittedCall& second) {
 void insert_barriers(std::vector<EmittedCall>& calls) {
   std::vector<const EmittedCall*> open;
   for (EmittedCall& call : calls) {
-    call.call.needs_barrier = std::ranges::any_of(open, [&](const EmittedCall* each) { return depends(*each, call); }) ? 1 : 0;
+    call.call.needs_barrier =
+        std::ranges::any_of(open, [&](const EmittedCall* each) { return depends(*each, call); }) ? 1 : 0;
     if (call.call.needs_barrier != 0 || call.has_phases) open.clear();
     open.push_back(&call);
   }
@@ -72,11 +73,13 @@ void fuse_bias_gradients(std::vector<EmittedCall>& calls) {
   }
 }
 
-bool same(const OperandRange& a, const OperandRange& b) { return a.part == b.part && a.begin == b.begin && a.words == b.words; }
+bool same(const OperandRange& a, const OperandRange& b) {
+  return a.part == b.part && a.begin == b.begin && a.words == b.words;
+}
 
 bool touches(const EmittedCall& call, const OperandRange& operand, bool writing) {
-  return std::ranges::any_of(call.at,
-                             [&](const OperandRange& each) { return (each.written || !writing) && overlap(each, operand); });
+  return std::ranges::any_of(
+      call.at, [&](const OperandRange& each) { return (each.written || !writing) && overlap(each, operand); });
 }
 
 // Where a call stores the results that another may finish; none of calls that finish nothing.
@@ -171,7 +174,7 @@ void emit_commit(const step::TrainingStep& train, const nn::StateFormat& state_f
   const auto slots = static_cast<std::int64_t>(layout.slots.size());
   const std::int64_t between = slots > 1 ? (state_format.part_offset(3) - state_format.part_offset(2)) / kWord : 0;
   const OperandRange first{slots > 0 ? SlabRegion::kState : SlabRegion::kNowhere, state_format.part_offset(2) / kWord,
-                   (state_format.bytes() - state_format.part_offset(2)) / kWord, true};
+                           (state_format.bytes() - state_format.part_offset(2)) / kWord, true};
   emitter.add(block::kUpdate, {optimizers().find(train.options.optimizer)->second, between},
               {gradients, OperandRange{SlabRegion::kState, 0, count, true}, first, factor});
   for (const nn::Range& run : layout.renewed) {
@@ -264,7 +267,7 @@ BlockProgram Emitter::finish(std::int64_t arena_words) && {
       each.call.at[i] = operand.part == SlabRegion::kNowhere  ? block::kNowhere
                         : operand.part == SlabRegion::kInput  ? block::kInput
                         : operand.part == SlabRegion::kTarget ? block::kTarget
-                                                     : static_cast<int>(begin[operand.part] + operand.begin);
+                                                              : static_cast<int>(begin[operand.part] + operand.begin);
     }
     program.calls.push_back(each.call);
   }
@@ -293,7 +296,8 @@ Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::St
   Emitter emitter(state_format, max_batch);
   const nn::KernelTable<float> table = emitting_table(cpu, emitter);
   const std::vector<nn::Fusion> fusions = nn::fusions_of(table);
-  const nn::LoweredGraph lowered = nn::lower(train.graph, train.types, train.compute, nn::outputs_read_after(train), {ops, fusions});
+  const nn::LoweredGraph lowered =
+      nn::lower(train.graph, train.types, train.compute, nn::outputs_read_after(train), {ops, fusions});
   for (const nn::KernelCall& call : lowered.calls) {
     if (table.contains(call.kernel)) continue;
     return unsupported_operator("operator '" + call.op + "' (node %" + std::to_string(call.id.value) + ")");

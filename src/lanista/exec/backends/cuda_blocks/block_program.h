@@ -14,60 +14,84 @@
 
 namespace lanista::device {
 
-/// A training step as the calls of a block, and the memory of a lane that they work on, in words of four bytes: the
-/// state as nn::StateFormat has it, gradients, new buffers, values, scratch.
+/// A training step as a list of block calls.
+///
+/// The calls work on the slab of a lane: state (in nn::StateFormat), gradients, new buffers, values and scratch.
 struct BlockProgram {
-  std::vector<block::Call> calls;
-  std::int64_t slab_words = 0;
-  bool has_random_masks = false;
-  double flops = 0;  ///< of a step with a full batch
+  std::vector<block::Call> calls;  ///< calls of one step, in order
+  std::int64_t slab_words = 0;     ///< size of a slab in words of four bytes
+  bool has_random_masks = false;   ///< whether a call samples random masks
+  double flops = 0;                ///< operations of a step with a full batch
 
+  /// Size of a slab in bytes.
   std::int64_t slab_bytes() const { return 4 * slab_words; }
 };
 
-/// Errors: kUnimplemented, an operator or optimiser that has no form here, by name. `state_format` is how states of the step
-/// lie.
+/// Lowers a training step to a block program. `state_format` is the layout of its states.
+///
+/// Errors: kUnimplemented for an operator or optimiser that the block backend lacks; the message names it.
 Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch);
 
-/// Operators of steps that have a form here, updates too, in order of their names.
+/// Sorted names of all step operators that the block backend supports, including optimiser updates.
 std::vector<std::string> block_operators();
 
-/// Parts of a lane's slab; those from kScratch on are this room's own.
-enum class SlabRegion : std::uint8_t { kState, kGradient, kNewBuffer, kArena, kScratch, kInput, kTarget, kNowhere };
+/// Region of an operand. The first four follow the layout of the CPU program.
+enum class SlabRegion : std::uint8_t {
+  kState,      ///< parameters, buffers and optimiser slots
+  kGradient,   ///< gradients of the parameters
+  kNewBuffer,  ///< new values of buffers, before the commit
+  kArena,      ///< values of the step
+  kScratch,    ///< scratch of one call
+  kInput,      ///< features of the batch, outside the slab
+  kTarget,     ///< targets of the batch, outside the slab
+  kNowhere,    ///< no operand
+};
 
 /// Words that a call reads or writes.
 struct OperandRange {
-  SlabRegion part = SlabRegion::kNowhere;
-  std::int64_t begin = 0, words = 0;
-  bool written = false;
+  SlabRegion part = SlabRegion::kNowhere;  ///< region
+  std::int64_t begin = 0, words = 0;       ///< first word in the region, and number of words
+  bool written = false;                    ///< whether the call writes them
 };
 
-/// A call before it is known where parts begin.
+/// A call before the offsets of the regions are known.
 struct EmittedCall {
-  block::Call call{};
-  std::array<OperandRange, block::kMaxOperands> at{};
-  bool reads_only_parameters = false;     ///< reads parameters alone: it may run before all others
-  bool has_phases = false;  ///< it has phases
+  block::Call call{};                                  ///< operator and sizes
+  std::array<OperandRange, block::kMaxOperands> at{};  ///< operands
+  bool reads_only_parameters = false;  ///< whether it reads parameters alone, so that it may run before all others
+  bool has_phases = false;             ///< whether it has several phases with barriers between them
 };
 
-/// Takes down the calls of a step.
+/// Collects the calls of a step and assigns their memory.
 class Emitter {
  public:
-  Emitter(const nn::StateFormat& state_format, std::int64_t max_batch) : state_format_(state_format), max_batch_(max_batch) {}
+  /// `state_format` must outlive the emitter.
+  Emitter(const nn::StateFormat& state_format, std::int64_t max_batch)
+      : state_format_(state_format), max_batch_(max_batch) {}
 
+  /// Appends a call and returns it.
   EmittedCall& add(block::Op op, std::vector<std::int64_t> sizes, std::vector<OperandRange> spots);
+  /// Operand that reads an input.
   OperandRange read(const nn::Binding<float>& b, std::size_t input) const;
+  /// Operand that writes an output.
   OperandRange write(const nn::Binding<float>& b, std::size_t output) const;
+  /// Operand that reads an optional input.
   OperandRange read(const nn::Binding<float>& b, std::size_t input, bool exists) const {
     return exists ? read(b, input) : OperandRange{};
   }
+  /// New scratch of `words` words.
   OperandRange scratch(std::int64_t words);
+  /// Operand of `words` words at an address of the CPU program.
   OperandRange operand(nn::Address place, std::int64_t words) const;
+  /// Largest batch of the program, in samples.
   std::int64_t max_batch() const { return max_batch_; }
+  /// Layout of the states.
   const nn::StateFormat& state_format() const { return state_format_; }
 
-  /// Puts the calls in their places. `arena_words`: of the values.
+  /// Fuses epilogues, places barriers, resolves operands to words of the slab, and returns the program.
+  ///
+  /// `arena_words` is the size of the values.
   BlockProgram finish(std::int64_t arena_words) &&;
 
  private:
@@ -77,14 +101,20 @@ class Emitter {
   std::vector<EmittedCall> calls_;
 };
 
-/// What turns a call of the step into calls of a block.
+/// Function that lowers one call of the step to block calls.
 using Emit = void (*)(const nn::Binding<float>&, Emitter&);
+
+/// Lowering functions by operator name.
 using EmitTable = std::map<std::string, Emit, std::less<>>;
+
+/// Lowering functions of all supported operators.
 EmitTable emit_table();
 
-// Its parts.
+/// Adds linear layers, convolutions and matrix products.
 void add_dense_calls(EmitTable& table);
+/// Adds activations, element-wise arithmetic, softmax and dropout.
 void add_elementwise_calls(EmitTable& table);
+/// Adds normalisations, pools, means, data movement, embeddings and losses.
 void add_other_calls(EmitTable& table);
 
 }  // namespace lanista::device

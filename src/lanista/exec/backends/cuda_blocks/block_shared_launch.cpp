@@ -1,4 +1,4 @@
-// Chunks of several machines in one launch, without threads.
+// Runs chunks of several executables in one launch from one thread.
 #include <iterator>
 
 #include "lanista/base/check.h"
@@ -11,7 +11,7 @@ void run_in_one_launch(std::span<const LaunchPart> parts) {
   for (const LaunchPart& part : parts) {
     auto* const executable = dynamic_cast<BlockExecutable*>(part.executable);
     LANISTA_CHECK(executable != nullptr && (executables.empty() || executable->device_ == executables[0]->device_),
-                  "a population of machines that are not blocks of one device");
+                  "run_in_one_launch needs executables of one block device");
     executables.push_back(executable);
     executable->begin(*part.chunk, part.ends);
   }
@@ -24,10 +24,10 @@ void run_in_one_launch(std::span<const LaunchPart> parts) {
     std::erase_if(executables, [](const BlockExecutable* executable) { return !executable->has_steps(); });
     if (executables.empty()) return;
     try {
-      // In step, so that they may share batches.
+      // All executables append a step in turn, so that they may share batches.
       for (BlockExecutable* executable : executables) executable->open_round(std::ssize(executables));
-      while (std::ranges::all_of(executables,
-                                 [](const BlockExecutable* each) { return each->has_steps() && each->has_staging_space(); })) {
+      while (std::ranges::all_of(
+          executables, [](const BlockExecutable* each) { return each->has_steps() && each->has_staging_space(); })) {
         shared_uploads.clear();
         for (BlockExecutable* executable : executables) executable->append_step(&shared_uploads);
       }

@@ -28,7 +28,7 @@ void relu_grad(i64 count, const T* y, const T* dy, T* dx) {
   map<T>(count, y, dy, dx, [](auto v, auto d) { return v <= T(0) ? decltype(d){} : d; });
 }
 
-/// gelu(x) = x sigmoid(2 u): the tanh form without its cancellation for negative x.
+/// gelu(x) = x sigmoid(2 u). It equals the tanh formula without its cancellation for negative x.
 template <class T>
 struct Gelu {
   static constexpr T kTwoRoot = static_cast<T>(1.5957691216057307117597842397375);  // 2 sqrt(2 / pi)
@@ -87,7 +87,7 @@ void sigmoid_grad(i64 count, const T* y, const T* dy, T* dx) {
   map<T>(count, y, dy, dx, [](auto v, auto d) { return d * (v * (T(1) - v)); });
 }
 
-/// Not a number stays.
+/// NaN is returned unchanged.
 template <class V, class T>
 inline V clipped(V x, T low, T high) {
   const V raised = x < low ? spread<V>(low) : x;
@@ -192,7 +192,7 @@ inline T exp_row(i64 len, T most, const T* x, T* y) {
   });
 }
 
-/// In the vectors that a sum has just stored: a wider load would have to wait for them.
+/// Divides a row in vectors of the width that the sum has just stored. A wider load would wait for those stores.
 template <class T>
 inline void divide_row(i64 len, T sum, T* y) {
   sweep_by<Simd<T>>(len, [&](auto lanes, i64 i) { lanes.store(y + i, lanes.load(y + i) / sum); });

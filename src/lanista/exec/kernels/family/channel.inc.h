@@ -37,7 +37,7 @@ void gate_grad(i64 n, i64 rows, i64 c, const T* x, const T* dy, T* dg) {
   }
 }
 
-/// A row of c numbers between zeros, so that every window of neighbours can be read whole.
+/// A row of c numbers between zeros, so that every window of neighbours is read without a border check.
 template <class T>
 struct PaddedRow {
   T* cells;  // c + size - 1
@@ -93,8 +93,8 @@ void lrn(const LrnShape& s, const T* x, T* y, T* scratch) {
   }
 }
 
-/// With b the base of a channel: dx_i = dy_i b_i^-beta - 2 slope beta x_i (sum of dy_j x_j b_j^(-beta - 1) over the
-/// channels j whose window holds i).
+/// Gradient of `lrn`, with b the base of a channel: dx_i = dy_i b_i^-beta - 2 slope beta x_i s_i. Here s_i is the sum
+/// of dy_j x_j b_j^(-beta - 1) over the channels j with i in their window.
 template <class T>
 void lrn_grad(const LrnShape& s, const T* x, const T* dy, T* dx, T* scratch) {
   const LrnRow<T> row(s, scratch);

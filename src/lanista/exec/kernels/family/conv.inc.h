@@ -98,13 +98,13 @@ inline void run_class(const TapSum<T>& job, const AxisClass& ch, const AxisClass
   terms.relu = job.relu;
 
   OutputPositions walk{ch.count,
-                    cw.count,
-                    ah.source_len * source_row,
-                    ah.source_per_position() * source_row,
-                    aw.source_per_position() * job.source_c,
-                    ah.positions * target_row,
-                    ah.position_step() * target_row,
-                    aw.position_step() * job.target_c};
+                       cw.count,
+                       ah.source_len * source_row,
+                       ah.source_per_position() * source_row,
+                       aw.source_per_position() * job.source_c,
+                       ah.positions * target_row,
+                       ah.position_step() * target_row,
+                       aw.position_step() * job.target_c};
   const T* source = job.source + ch.source * source_row + cw.source * job.source_c + group * job.k;
   T* target = job.target + ch.first * target_row + cw.first * job.target_c + group * job.columns;
   if (job.columns <= Wide<T>::kWidth && cw.count > kMaxTileRows) {
@@ -136,7 +136,7 @@ inline void run_taps(const TapSum<T>& job) {
   }
 }
 
-/// Depthwise: channels in the vector, up to four neighbouring positions with one look at the weights.
+/// Depthwise convolution: channels in the vector; up to four neighbouring positions share one load of the weights.
 template <class T, int kPositions>
 inline void depthwise_positions(const TapSum<T>& job, const AxisClass& ch, const AxisClass& cw, const T* weights,
                                 const T* source, T* target) {

@@ -1,6 +1,6 @@
 #pragma once
-// Which taps meet which positions, along one image axis. Positions that see the same taps form a class; a class is an
-// arithmetic progression in every respect, so a whole class runs through the tile kernel without a branch per tap, and
+// Which taps apply at which positions of one image axis. Positions with the same taps form a class. Positions, taps and
+// sources of a class are arithmetic progressions. So the tile kernel runs a whole class without a branch per tap, and
 // border taps are skipped rather than multiplied by zero.
 
 #include "lanista/exec/kernels/family/vector_ops.inc.h"

@@ -1,6 +1,6 @@
 #pragma once
-// The weight gradient: rows of a tile are (tap, input channel) pairs, columns are output channels, and the sum runs
-// over n, oh, ow in ascending order. A row whose tap falls outside the image at a position skips that position.
+// Weight gradient of a convolution. Rows of a tile are (tap, input channel) pairs; columns are output channels. The sum
+// runs over n, oh, ow in ascending order. A row skips the positions where its tap is outside the image.
 
 #include "lanista/exec/kernels/family/conv.inc.h"
 #include "lanista/exec/kernels/family/conv_axis.inc.h"
@@ -11,7 +11,7 @@
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
-/// Where row r of a tile reads and which output positions it sees.
+/// Source offset and output positions of every row of a tile.
 struct WeightGradRows {
   i64 offset[kMaxTileRows];  // of the source element at n = oh = ow = 0; may be negative
   i64 low_h[kMaxTileRows], high_h[kMaxTileRows], low_w[kMaxTileRows], high_w[kMaxTileRows];
@@ -36,12 +36,12 @@ void mixed_tile(const WeightGradSum<T>& s, const WeightGradRows& rows, T* const*
   };
   const T* row[kRows];
   V acc[kRows][kColumns];
-  // Positions that every row sees, and those that any row sees.
+  // Positions of every row, and those of any row.
   i64 low_h = 0, high_h = s.oh, low_w = 0, high_w = s.ow;
   i64 any_low_h = s.oh, any_high_h = 0, any_low_w = s.ow, any_high_w = 0;
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-    // Through an integer: the address at position 0 may lie before the array; it is not read there.
+    // Computed as an integer: the address at position 0 may be before the array, where nothing is read.
     row[r] = reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(s.x) +
                                         static_cast<std::uintptr_t>(rows.offset[r]) * sizeof(T));
     low_h = larger(low_h, rows.low_h[r]);
@@ -118,7 +118,7 @@ using MixedTileFunction = void (*)(const WeightGradSum<T>&, const WeightGradRows
 template <class T, int kRows>
 struct MixedForms {
   static constexpr MixedTileFunction<T> kForms[4] = {mixed_tile<T, kRows, 1, false>, mixed_tile<T, kRows, 1, true>,
-                                                 mixed_tile<T, kRows, 2, false>, mixed_tile<T, kRows, 2, true>};
+                                                     mixed_tile<T, kRows, 2, false>, mixed_tile<T, kRows, 2, true>};
 };
 
 template <class T, int... kRows>
@@ -127,13 +127,13 @@ inline MixedTileFunction<T> mixed_function(i64 rows, int form, std::integer_sequ
   return kByRows[rows - 1][form];
 }
 
-/// The output positions that one tap sees, and the source element of the first one at sample 0.
+/// Output positions of one tap, and the source element of the first one at sample 0.
 struct TapRange {
   i64 low_h, high_h, low_w, high_w;
   i64 at;
 };
 
-/// Neighbouring channels of one tap: their source elements are neighbours, and they see the same positions.
+/// Neighbouring channels of one tap. Their source elements are neighbours, and they have the same positions.
 template <class T, int kRows, int kColumns, bool kPart>
 void tap_tile(const WeightGradSum<T>& s, const TapRange& span, T* dw, i64 dw_row, i64 part) {
   using S = Wide<T>;
@@ -188,7 +188,7 @@ using TapTileFunction = void (*)(const WeightGradSum<T>&, const TapRange&, T*, i
 template <class T, int kRows, bool kTwo>
 struct TapForms {
   static constexpr TapTileFunction<T> kForms[2] = {tap_tile < T, kRows, kTwo ? 2 : 1, false >,
-                                               tap_tile<T, kRows, kTwo ? 2 : 1, true>};
+                                                   tap_tile<T, kRows, kTwo ? 2 : 1, true>};
 };
 
 template <class T, bool kTwo, int... kRows>
@@ -238,7 +238,7 @@ struct WeightGradSlice {
 
   i64 channels() const { return s.ci / s.groups; }
   i64 columns() const { return s.co / s.groups; }
-  /// Of the source element that a tap meets at output (0, 0); may lie before the image.
+  /// Offset of a tap's source element at output (0, 0); it may be before the image.
   i64 offset(i64 th, i64 tw) const {
     return ((th * s.dilation_h - s.pad_h) * s.w + (tw * s.dilation_w - s.pad_w)) * s.ci;
   }
@@ -271,7 +271,7 @@ inline void add_tap(const WeightGradSlice<T>& part, i64 th, i64 tw) {
   }
 }
 
-/// Few channels: tiles of (tap, channel) pairs, since those of one tap would be too small.
+/// Few channels: a tile holds (tap, channel) pairs of several taps, because one tap would fill too little of it.
 template <class T>
 inline void add_mixed(const WeightGradSlice<T>& part) {
   const ConvShape& s = part.s;
@@ -306,7 +306,7 @@ inline void add_part(const WeightGradSlice<T>& part) {
   }
 }
 
-/// Which outputs of a row some neighbouring taps of it meet: each, any, and all of them.
+/// Outputs of a row at which neighbouring taps apply: of each tap, of any tap, and of all taps.
 template <int kTaps>
 struct TapColumns {
   i64 low[kTaps], high[kTaps];
@@ -323,7 +323,7 @@ struct TapColumns {
   }
 };
 
-/// Adds one sample's terms to `kTaps` taps from `tap` on of window row `th`; every look at a gradient serves them all.
+/// Adds one sample's terms to `kTaps` taps from `tap` on of window row `th`. One load of a gradient serves all of them.
 template <class T, int kTaps>
 inline void depthwise_taps(const ConvShape& s, i64 th, i64 tap, const T* x, const T* dy, T* dw) {
   i64 low_h, high_h;
@@ -373,8 +373,8 @@ void conv2d_grad_w(const ConvShape& s, const T* x, const T* dy, T* dw, T*) {
   }
   fill<T>(s.kh * s.kw * (s.ci / s.groups) * s.co, T(0), dw);
   if (is_depthwise(s)) return depthwise_grad_w<T>(s, x, dy, dw);
-  // Some samples or rows of one at a time, so that all tiles of the gradient read them from L1; the sums go on where
-  // they stood.
+  // Some samples, or some rows of one, at a time, so that all tiles of the gradient read them from L1. The sums
+  // continue from part to part.
   const i64 sample = larger(1, (s.h * s.w * s.ci + s.oh * s.ow * s.co) * static_cast<i64>(sizeof(T)));
   const i64 samples = larger(1, kInCacheBytes / sample);
   const i64 cuts = (sample + kInCacheBytes - 1) / kInCacheBytes;
@@ -383,8 +383,9 @@ void conv2d_grad_w(const ConvShape& s, const T* x, const T* dy, T* dw, T*) {
     for (i64 oh = 0; oh < s.oh; oh += rows) {
       for (i64 group = 0; group < s.groups; ++group) {
         add_part(WeightGradSlice<T>(s, smaller(samples, s.n - n), oh, smaller(s.oh, oh + rows),
-                             x + n * s.h * s.w * s.ci + group * (s.ci / s.groups),
-                             dy + n * s.oh * s.ow * s.co + group * (s.co / s.groups), dw + group * (s.co / s.groups)));
+                                    x + n * s.h * s.w * s.ci + group * (s.ci / s.groups),
+                                    dy + n * s.oh * s.ow * s.co + group * (s.co / s.groups),
+                                    dw + group * (s.co / s.groups)));
       }
     }
   }

@@ -43,7 +43,7 @@ inline void philox_eight(u64 key, u64 high, u64 low, u32* words) {
 template <class T>
 void dropout(i64 samples, i64 per_sample, const i64* sample_index, double p, DropoutKey key, const T* x, T* y) {
   const u64 mixed = detail::dropout_stream(key);
-  // word * 2^-32 < 1 - p, decided on whole numbers.
+  // word * 2^-32 < 1 - p, decided with integers.
   const double bound = (1.0 - p) * 4294967296.0;
   u64 least_dropped = bound <= 0 ? 0 : (bound >= 4294967296.0 ? u64{1} << 32 : static_cast<u64>(bound));
   if (static_cast<double>(least_dropped) < bound) ++least_dropped;

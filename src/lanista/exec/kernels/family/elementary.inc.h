@@ -1,6 +1,6 @@
 #pragma once
-// exp, expm1, tanh, sigmoid and log on vectors: the same bits for an element whatever its lane. Range reduction by
-// Cody and Waite with constants whose products with the exponent are exact, so that it needs no FMA.
+// exp, expm1, tanh, sigmoid and log on vectors. An element has the same bits in every vector lane. Range reduction is
+// by Cody and Waite: the constants have exact products with the exponent, so no FMA is needed.
 
 #include "lanista/exec/kernels/family/vector_ops.inc.h"
 
@@ -70,14 +70,14 @@ inline V exp_of(V x) {
   const V most = S::set(C::kMost), least = S::set(C::kLeast);
   const V inside = x > most ? most : (x < least ? least : x);
   const ExpParts<V> parts = exp_parts(inside);
-  // Two factors: 2^128 itself is no float.
+  // Two factors, because a float cannot hold 2^128.
   const typename S::I half = parts.exponent >> 1;
   const V y = ((parts.expm1 + T(1)) * power_of_two<V>(half)) * power_of_two<V>(parts.exponent - half);
   const V bounded = x < least ? V{} : y;
   return x > most ? S::set(static_cast<T>(__builtin_inf())) : bounded;
 }
 
-/// exp(x) - 1 of x <= 0, exact to the last places around zero too. Both zeros and not a number stay.
+/// exp(x) - 1 for x <= 0, accurate around zero too. Both zeros and NaN are returned unchanged.
 template <class V>
 inline V expm1_of(V x) {
   using S = SimdOf<V>;
@@ -89,7 +89,7 @@ inline V expm1_of(V x) {
   return x == T(0) ? x : y;
 }
 
-/// Odd, and exact to the last places around zero: with e = expm1(-2 |x|), tanh |x| = -e / (2 + e).
+/// tanh(x), odd and accurate around zero: with e = expm1(-2 |x|), tanh |x| = -e / (2 + e).
 template <class V>
 inline V tanh_of(V x) {
   using S = SimdOf<V>;
@@ -125,7 +125,7 @@ struct LogConstants<double> {
 };
 
 /// Natural logarithm of positive normal numbers: x = 2^e m, m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m-1)/(m+1)).
-/// Not a number and infinity stay.
+/// NaN and infinity are returned unchanged.
 template <class V>
 inline V log_of(V x) {
   using S = SimdOf<V>;

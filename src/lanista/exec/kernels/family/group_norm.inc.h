@@ -1,6 +1,6 @@
 #pragma once
-// Group normalisation of [n][hw][c]. Sums go over positions first (channels in the vector), then over the channels of a
-// group in ascending order, so they do not depend on the vector width.
+// Group normalisation of [n][hw][c]. Sums run over positions first, with channels in the vector. Then they run over the
+// channels of a group in ascending order. So they do not depend on the vector width.
 
 #include "lanista/exec/kernels/family/norm.inc.h"
 #include "lanista/exec/kernels/family/vector_ops.inc.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Losses per sample, their gradients, and the reductions that watch a training step.
+// Losses per sample, their gradients, and the reductions that monitor a training step.
 
 #include <limits>
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr i64 kLossBlock = 64;
 
-/// With z = x - max, loss = log sum exp z - (1 - smoothing) z_target - smoothing mean z. The logarithms of a block of
-/// rows are taken together.
+/// Cross-entropy. With z = x - max, loss = log sum exp z - (1 - smoothing) z_target - smoothing mean z. The logarithms
+/// of a block of rows are computed together.
 template <class T>
 void cross_entropy(i64 rows, i64 classes, double smoothing, const T* logits, const std::int32_t* target, T* loss,
                    T* probability) {
@@ -62,8 +62,8 @@ inline V square_of_rest(V p) {
   return rest * rest;
 }
 
-/// Lin et al.: Focal Loss for Dense Object Detection (2017), gamma 2; smoothing shares the label out among the classes
-/// as it does in cross-entropy: sum over classes of share (1 - p)^2 (- log p).
+/// Focal loss with gamma 2: the sum over classes of share (1 - p)^2 (- log p). Smoothing distributes the label over the
+/// classes as in cross-entropy. Source: Lin et al., Focal Loss for Dense Object Detection (2017).
 template <class T>
 void focal(i64 rows, i64 classes, double smoothing, const T* logits, const std::int32_t* target, T* loss,
            T* probability) {
@@ -97,7 +97,7 @@ void focal(i64 rows, i64 classes, double smoothing, const T* logits, const std::
   }
 }
 
-/// With a = 2 p (1 - p) log p - (1 - p)^2 of each class: share a - p (sum of all shares' a).
+/// Gradient of `focal`: share a - p (sum of share a over classes), where a = 2 p (1 - p) log p - (1 - p)^2.
 template <class T>
 void focal_grad(i64 rows, i64 total, i64 classes, double smoothing, const T* probability, const std::int32_t* target,
                 T* dlogits) {
@@ -126,19 +126,18 @@ void focal_grad(i64 rows, i64 total, i64 classes, double smoothing, const T* pro
   }
 }
 
-/// loss[r]: the mean of `term(d, acc)`, which adds to `acc` what the error d costs, over a row's predictions.
+/// loss[r] is the mean over the predictions of a row. `term(d, acc)` adds the loss of the error d to `acc`.
 template <class T, class Term>
 void mean_of_errors(i64 rows, i64 len, const T* prediction, const T* target, T* loss, Term term) {
   for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
-    loss[r] = tree_sum<T>(len,
-                          [&](auto lanes, i64 i, auto acc) {
-                            return term(lanes.load(prediction + i) - lanes.load(target + i), acc);
-                          }) /
-              static_cast<T>(len);
+    loss[r] =
+        tree_sum<T>(len, [&](auto lanes, i64 i,
+                             auto acc) { return term(lanes.load(prediction + i) - lanes.load(target + i), acc); }) /
+        static_cast<T>(len);
   }
 }
 
-/// `times` slope(d) by the number of predictions in the batch.
+/// Gradient: `times` slope(d) divided by the number of predictions in the batch.
 template <class T, class Slope>
 void slope_of_errors(i64 rows, i64 total, i64 len, double times, const T* prediction, const T* target, T* dprediction,
                      Slope slope) {
@@ -156,7 +155,7 @@ void mse_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target
   slope_of_errors(rows, total, len, 2.0, prediction, target, dprediction, [](auto d) { return d; });
 }
 
-/// -1, 0 or 1; what is no number stays.
+/// Sign of a number: -1, 0 or 1. NaN is returned unchanged.
 template <class V>
 inline V sign_of(V x) {
   using T = typename SimdOf<V>::Element;
@@ -174,7 +173,7 @@ void mae_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target
   slope_of_errors(rows, total, len, 1.0, prediction, target, dprediction, [](auto d) { return sign_of(d); });
 }
 
-/// Between -1 and 1; what is no number stays.
+/// Value limited to [-1, 1]. NaN is returned unchanged.
 template <class V>
 inline V clipped(V x) {
   using T = typename SimdOf<V>::Element;
@@ -182,7 +181,8 @@ inline V clipped(V x) {
   return low > T(1) ? spread<V>(T(1)) : low;
 }
 
-/// Of an error d: d^2 / 2 up to 1, |d| - 1/2 beyond; with c, d between -1 and 1, both are c (d - c / 2).
+/// Huber loss of an error d: d^2 / 2 if |d| <= 1, else |d| - 1/2. With c = d limited to [-1, 1], both are c (d - c /
+/// 2).
 template <class T>
 void huber(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
   mean_of_errors(rows, len, prediction, target, loss, [](auto d, auto acc) {
@@ -196,8 +196,10 @@ void huber_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* targ
   slope_of_errors(rows, total, len, 1.0, prediction, target, dprediction, [](auto d) { return clipped(d); });
 }
 
-/// Of a logit x and a target t: log(1 + e^x) - t x as max(x, 0) - t x + log(1 + e^-|x|), which no finite x overflows;
-/// the logarithm as exact where e^-|x| is small (Goldberg 1991, theorem 4). What is no number stays.
+/// Binary cross-entropy of a logit x and a target t: log(1 + e^x) - t x.
+///
+/// It is computed as max(x, 0) - t x + log(1 + e^-|x|), which does not overflow for finite x. The logarithm is accurate
+/// where e^-|x| is small (Goldberg 1991, theorem 4). NaN is returned unchanged.
 template <class V>
 inline V log_loss_of(V x, V t) {
   using T = typename SimdOf<V>::Element;

@@ -50,7 +50,7 @@ inline void permute_dense(int rank, const i64* sizes, const i64* strides, const 
   }
 }
 
-// Flattened: not even a standard library accessor may be emitted as a function of this level.
+// Flattened, because not even a standard library accessor may be emitted as a function of this level.
 template <class T>
 __attribute__((flatten)) void permute(std::span<const i64> sizes, std::span<const i64> x_strides, const T* x, T* y) {
   permute_dense<T>(static_cast<int>(sizes.size()), sizes.data(), x_strides.data(), x, y);

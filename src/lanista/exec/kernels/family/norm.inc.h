@@ -1,14 +1,14 @@
 #pragma once
-// Batch and layer normalisation. Statistics take two passes (mean, then squared deviations). Means are taken of the
-// distances to the first value (Chan, Golub, LeVeque: Algorithms for computing the sample variance, 1983): of values
-// that hardly differ the plain sum's rounding would be all that is left of x - mean, and gradients would follow it.
+// Batch and layer normalisation. Statistics need two passes: mean, then squared deviations. Means are means of the
+// distances to the first value. With a plain sum of nearly equal values, the rounding error would dominate x - mean and
+// the gradients. Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance (1983).
 
 #include "lanista/exec/kernels/family/vector_ops.inc.h"
 
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
-/// Vector `j` of a row of optional numbers, from column i on.
+/// Vector `j` of an optional row, from column i on; the default if the row is null.
 template <class B>
 inline auto load_or(const B& block, const typename B::T* p, i64 i, int j, typename B::T otherwise) {
   return p != nullptr ? block.load(p + i, j) : spread<typename B::V>(otherwise);
@@ -64,7 +64,7 @@ void batch_norm_train(i64 rows, i64 c, double eps, double momentum, const T* x, 
       }
       if (new_running_var != nullptr) {
         const auto old = block.load(running_var + i, j);
-        // One value has no variance: what is known stays.
+        // One value has no variance, so the running variance keeps its value.
         block.store(new_running_var + i, j, rows > 1 ? madd(old, keep, (squares[j] / unbiased) * take) : old);
       }
       slope[j] = inverse * load_or(block, gamma, i, j, 1);
@@ -99,8 +99,8 @@ void batch_norm_eval(i64 rows, i64 c, double eps, const T* x, const T* gamma, co
   });
 }
 
-/// Of columns of batch norm: mean and inverse deviation, and over all rows the sums of dy and of dy times the
-/// normalised x. Pointers are to the first of the columns.
+/// Loads mean and inverse deviation of a block of columns. Sums dy, and dy times the normalised x, over all rows.
+/// Pointers point to the first column of the block.
 template <class B, class T, class V>
 inline void norm_gradient_sums(const B& block, i64 rows, i64 c, const T* x, const T* mean, const T* inv_std,
                                const T* dy, V (&m)[B::n], V (&inverse)[B::n], V (&sum)[B::n], V (&dot)[B::n]) {

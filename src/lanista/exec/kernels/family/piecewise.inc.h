@@ -1,12 +1,12 @@
 #pragma once
-// Activations of straight pieces, and the exponential linear unit.
+// Piecewise linear activations, and the exponential linear unit.
 
 #include "lanista/exec/kernels/family/activation.inc.h"
 
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
-/// d where y lies inside, zero at the ends and beyond.
+/// d where y is strictly between the limits, else zero.
 template <class V, class T>
 inline V inside(V y, T low, T high, V d) {
   const V above = y <= low ? V{} : d;

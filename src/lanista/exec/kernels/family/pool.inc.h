@@ -8,13 +8,13 @@
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
-/// Cells [begin, end) of one axis inside the image; `skipped` cells of the window lie before them.
+/// Cells [begin, end) of a window along one axis that are inside the image. `skipped` cells of the window precede them.
 struct IndexRange {
   i64 begin, end, skipped;
 };
 
-/// One axis of a pooling: which cells every position takes. The windows of [full_begin, full_end) are whole and each
-/// lies `step` cells behind the one before, so they run without a look at the border.
+/// One axis of a pool: the cells of every position. The windows of [full_begin, full_end) are whole, `step` cells
+/// apart, so they need no border check.
 struct PoolAxis {
   i64 positions, len, window, stride, pad;
   i64 full_begin, full_end, step;
@@ -33,7 +33,7 @@ inline PoolAxis window_axis(i64 positions, i64 len, i64 window, i64 stride, i64 
   return {positions, len, window, stride, pad, begin, larger(begin, end), stride};
 }
 
-/// The other way round: which positions' windows hold a cell.
+/// Positions with a given cell in their window.
 struct CoveringAxis {
   i64 positions, full_begin, full_end, step;
   PoolAxis windows;
@@ -60,7 +60,7 @@ struct AdaptiveAxis {
   }
 };
 
-/// Neighbouring windows of a row: `count` of them, each `step` cells behind the one before.
+/// `count` neighbouring windows of a row, `step` cells apart.
 struct PoolSegment {
   IndexRange h, w;  // of the first
   i64 count, step;
@@ -120,7 +120,7 @@ inline void max_pool_form(const PoolShape& s, const T* x, T* y, std::uint8_t* in
       constexpr int kN = decltype(windows)::value;
       const T* start = image + window * run.step * s.c;
       sweep<T>(s.c, [&](auto lanes, i64 i) {
-        // An empty window gives minus infinity and no index.
+        // An empty window gives minus infinity and index 255.
         typename decltype(lanes)::V best[kN];
         I where[kN];
         for (int p = 0; p < kN; ++p) {
@@ -136,7 +136,7 @@ inline void max_pool_form(const PoolShape& s, const T* x, T* y, std::uint8_t* in
 #pragma GCC unroll 4
             for (int p = 0; p < kN; ++p) {
               const auto v = lanes.load(at + p * run.step * s.c);
-              // A NaN always wins, as in PyTorch: it is the one value that is not <= anything.
+              // A NaN always wins, as in PyTorch.
               const I takes = first ? ~I{} : static_cast<I>(v > best[p]) | static_cast<I>(v != v);
               best[p] = takes ? v : best[p];
               where[p] = takes ? number : where[p];
@@ -168,9 +168,10 @@ void relu_max_pool(const PoolShape& s, const T* x, T* y, std::uint8_t* index) {
   max_pool_form<T, true>(s, x, y, index);
 }
 
-/// Windows that do not overlap: a cell gets its window's gradient or nothing.
+/// Gradient for windows that do not overlap: a cell receives the gradient of its window or zero.
 template <class T>
-inline void spread_gradient(const PoolShape& s, const PoolSegment& run, const std::uint8_t* index, const T* dy, T* image) {
+inline void spread_gradient(const PoolShape& s, const PoolSegment& run, const std::uint8_t* index, const T* dy,
+                            T* image) {
   using Int = typename Wide<T>::Int;
   for (i64 p = 0; p < run.count; ++p) {
     const i64 from = (run.output + p) * s.c;
@@ -188,15 +189,15 @@ inline void spread_gradient(const PoolShape& s, const PoolSegment& run, const st
   }
 }
 
-/// Every input cell gets the gradients of the windows that chose it, in ascending order of the windows.
+/// Adds to every input cell the gradients of the windows of which it is the maximum, in ascending order of the windows.
 template <class T>
 void max_pool_grad(const PoolShape& s, const std::uint8_t* index, const T* dy, T* dx) {
   const bool apart = s.stride_h >= s.kh && s.stride_w >= s.kw;
-  // Windows side by side that begin at the corner and end at the other one leave no cell out.
+  // Adjacent windows that cover the image from corner to corner write every cell.
   const bool tiled = s.stride_h == s.kh && s.stride_w == s.kw && s.pad_h == 0 && s.pad_w == 0 && s.oh * s.kh == s.h &&
                      s.ow * s.kw == s.w;
   if (!tiled) fill<T>(s.n * s.h * s.w * s.c, T(0), dx);
-  i64 offset[256];  // of a window's cells from its first one: cheaper than dividing for every element
+  i64 offset[256];  // offset of each window cell from the first; replaces a division per element
   for (i64 cell = 0; cell < smaller(255, s.kh * s.kw); ++cell) offset[cell] = (cell / s.kw * s.w + cell % s.kw) * s.c;
   for_pool_runs(s, [&](const PoolSegment& run) {
     T* image = dx + run.sample * s.h * s.w * s.c;
@@ -237,7 +238,7 @@ inline i64 cells(const PoolSegment& run) { return larger(1, (run.h.end - run.h.b
 template <class T>
 inline T avg_divisor(const PoolShape& s, const PoolSegment& run) {
   if (!s.count_include_pad) return static_cast<T>(cells(run));
-  // Padding counts, but a window that reaches beyond the padding (ceil mode) is cut there, as in PyTorch.
+  // Padding counts. A window that reaches beyond the padding (ceil mode) ends there, as in PyTorch.
   const i64 height = smaller(s.kh, s.h + s.pad_bottom - (run.h.begin - run.h.skipped));
   const i64 width = smaller(s.kw, s.w + s.pad_right - (run.w.begin - run.w.skipped));
   return static_cast<T>(larger(1, height * width));
@@ -250,8 +251,8 @@ void avg_pool(const PoolShape& s, const T* x, T* y) {
   });
 }
 
-/// Every window's share of its gradient first, then for every cell the sum over the windows that hold it: in ascending
-/// order, as if the windows had been spread one after the other. `scratch`: the shares of one sample.
+/// Computes the share of every window, then sums for every cell the shares of the windows that contain it. The order is
+/// ascending by window. `scratch` holds the shares of one sample.
 template <class T>
 void avg_pool_grad(const PoolShape& s, const T* dy, T* dx, T* scratch) {
   const PoolAxis axis_h = window_axis(s.oh, s.h, s.kh, s.stride_h, s.pad_h);
@@ -298,7 +299,7 @@ void adaptive_avg_pool_grad(const PoolShape& s, const T* dy, T* dx) {
   });
 }
 
-/// inner == 1: the fixed tree over the row; otherwise ascending along the axis with `inner` in the vector.
+/// If inner is 1, the sum is the fixed tree over the row. Else it ascends along the axis, with `inner` in the vector.
 template <class T>
 void mean_axis(const AxisShape& s, const T* x, T* y) {
   const T count = static_cast<T>(s.len);

@@ -1,5 +1,5 @@
 #pragma once
-// What the level can do at most: multiply-adds without memory, reads without arithmetic to wait for.
+// Probes of a level's limits: multiply-adds without memory access, and reads without dependent arithmetic.
 
 #include "lanista/exec/kernels/family/vector_ops.inc.h"
 

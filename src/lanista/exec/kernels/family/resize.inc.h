@@ -1,6 +1,6 @@
 #pragma once
-// Images of another size, channels in the vector. Positions are computed in whole numbers, so that no rounding decides
-// which cell is read.
+// Image resize with channels in the vector. Positions are computed in integers, so rounding never changes the cell that
+// is read.
 
 #include "lanista/exec/kernels/family/vector_ops.inc.h"
 #include "lanista/exec/kernels/kernels.h"
@@ -8,14 +8,14 @@
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
-/// Between which cells of an axis a position lies: the share `part` belongs to `high`.
+/// The two cells of an axis around a position. `part` is the weight of `high`.
 template <class T>
 struct Between {
   i64 low, high;
   T part;
 };
 
-/// (position + 1/2) len / outputs - 1/2, not below zero, and no neighbour behind the last cell.
+/// Source position (position + 1/2) len / outputs - 1/2, limited to the cells of the axis.
 template <class T>
 inline Between<T> between(i64 position, i64 outputs, i64 len) {
   const i64 halves = larger(0, (2 * position + 1) * len - outputs);
@@ -23,7 +23,7 @@ inline Between<T> between(i64 position, i64 outputs, i64 len) {
   return {low, smaller(low + 1, len - 1), static_cast<T>(halves % (2 * outputs)) / static_cast<T>(2 * outputs)};
 }
 
-/// f(image, oh, ow, out) for every output in ascending order: where its image starts, its row and column, its place.
+/// Calls f(image, oh, ow, out) for every output in ascending order: offset of its image, row, column, output offset.
 template <class F>
 inline void for_outputs(const ResizeShape& s, F f) {
   for (i64 n = 0; n < s.n; ++n) {
@@ -60,7 +60,7 @@ void resize_nearest(const ResizeShape& s, const T* x, T* y) {
               [&](i64 image, i64 oh, i64 ow, i64 out) { copy<T>(s.c, x + nearest_cell(s, image, oh, ow), y + out); });
 }
 
-/// Every input cell gets the gradients of the outputs that read it, in ascending order of the outputs.
+/// Adds to every input cell the gradients of the outputs that read it, in ascending order of the outputs.
 template <class T>
 void resize_nearest_grad(const ResizeShape& s, const T* dy, T* dx) {
   fill<T>(s.n * s.h * s.w * s.c, T(0), dx);

@@ -1,6 +1,6 @@
 #pragma once
-// The register kernel that serves every product: a tile of up to kMaxTileRows rows and two vectors of columns stays in
-// registers while the terms are added in ascending order, so the tile's shape never shows in the result.
+// The register kernel of every product. A tile of up to kMaxTileRows rows and two vectors of columns stays in registers
+// while the terms are added in ascending order. So the shape of the tile does not change the result.
 
 #include <utility>
 
@@ -151,7 +151,7 @@ inline TileFunction<T, Rows> tile_function(i64 rows, int form) {
   return tile_function<T, Rows>(rows, form, std::make_integer_sequence<int, kMaxTileRows>());
 }
 
-/// Form number of a column block of 1 .. 2 W columns, and the columns in its last vector.
+/// Variant of a column block of 1 .. 2 W columns, and the number of columns in its last vector.
 template <class T>
 struct ColumnBlock {
   static constexpr i64 kMost = 2 * Wide<T>::kWidth;
@@ -180,8 +180,8 @@ inline void tile_columns(Terms<T> terms, i64 rows, i64 columns, const T* const* 
   }
 }
 
-/// One column block of `count` rows at even distances, in tiles of even shares: a tile with few rows waits for its own
-/// sums.
+/// One column block of `count` equally spaced rows, split into tiles of nearly equal size. A tile with few rows would
+/// wait for its own sums.
 template <class T>
 inline void tile_rows(const Terms<T>& terms, RowSteps<T> rows, i64 count, const ColumnBlock<T>& block) {
   if (count == 0) return;

@@ -26,7 +26,7 @@ inline void sgd_form(i64 count, const UpdateHyper& hyper, const T* grad, T* para
   });
 }
 
-/// Without momentum the slot is not touched, and may be missing.
+/// Stochastic gradient descent. Without momentum the slot is not used and may be missing.
 template <class T>
 void sgd(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const* slots) {
   if (hyper.momentum == 0) {
@@ -49,7 +49,7 @@ inline double whole_power(double base, i64 exponent) {
 
 inline double scalar_sqrt(double x) { return Simd<double>::sqrt(Simd<double>::set(x))[0]; }
 
-/// Weight decay acts on the gradient, or decoupled on the parameter itself (Loshchilov and Hutter 2019).
+/// Adam. Weight decay is added to the gradient or, if decoupled, applied to the parameter (Loshchilov and Hutter 2019).
 template <class T, bool kDecoupled>
 void adam(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const* slots) {
   T* m = slots[0];
@@ -81,8 +81,8 @@ void adam(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const
   });
 }
 
-/// Chen et al.: Symbolic Discovery of Optimization Algorithms (2023), algorithm 2. What is no number has no sign, and
-/// stays.
+/// Lion. A NaN direction has no sign and is used unchanged. Source: Chen et al., Symbolic Discovery of Optimization
+/// Algorithms (2023), algorithm 2.
 template <class T>
 void lion(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const* slots) {
   T* m = slots[0];
@@ -101,8 +101,8 @@ void lion(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const
   });
 }
 
-/// Tieleman and Hinton: lecture 6.5 (2012), in PyTorch's form: eps outside the root, and momentum of what is left of
-/// the gradient. Without momentum that slot is not touched.
+/// RMSprop as in PyTorch: eps is outside the root, and momentum accumulates the scaled gradient. Without momentum its
+/// slot is not used. Source: Tieleman and Hinton, lecture 6.5 (2012).
 template <class T>
 void rmsprop(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const* slots) {
   T* v = slots[0];

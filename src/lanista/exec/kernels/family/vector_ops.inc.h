@@ -1,8 +1,8 @@
 #pragma once
-// What every kernel is made of: whole and partial vectors, sweeps over arrays, and sums whose order is the same at
-// every vector width. Everything in a family header lives in an unnamed namespace of its level: a function that the
-// linker could merge with the same function of another level would run instructions that the CPU may lack. The source
-// file of the level has chosen LANISTA_KERNEL_LEVEL and included its vector types (simd_*.inc.h) before.
+// Building blocks of every kernel: whole and partial vectors, sweeps over arrays, and sums with the same order at every
+// vector width. Everything in a family header is in an unnamed namespace of its level. Else the linker could merge a
+// function with that of another level and run instructions that the CPU lacks. The source file of the level defines
+// LANISTA_KERNEL_LEVEL and includes its vector types (simd_*.inc.h) first.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,20 +15,20 @@ using i64 = std::int64_t;
 inline i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
 inline i64 larger(i64 a, i64 b) { return a > b ? a : b; }
 
-/// A number that is known when compiling, as an argument.
+/// Compile-time integer as a function argument.
 template <int kValue>
 struct Constant {
   static constexpr int value = kValue;
 };
 
-/// The vectors of sums across a vector; all else runs on those of Wide<T>.
+/// Vector type of sums across a vector; everything else uses Wide<T>.
 template <class T>
 using Vec = typename Simd<T>::V;
 
 template <class V>
 using SimdOf = decltype(simd_of(V{}));
 
-/// A scalar in every lane; a vector stays what it is.
+/// Copies a scalar to every vector lane; returns a vector unchanged.
 template <class V>
 inline V spread(V v) {
   return v;
@@ -38,7 +38,7 @@ inline V spread(typename SimdOf<V>::Element x) {
   return SimdOf<V>::set(x);
 }
 
-/// a b + c as the level adds a term; scalars stand for vectors of them.
+/// a b + c as the level adds a term. A scalar argument is copied to every vector lane.
 template <class A, class B, class C>
 inline auto madd(A a, B b, C c) {
   using V = decltype(a * b + c);
@@ -50,7 +50,7 @@ inline V sqrt_of(V x) {
   return SimdOf<V>::sqrt(x);
 }
 
-/// All lanes of a vector are inside the array.
+/// A whole vector: all its lanes are inside the array.
 template <class S>
 struct WholeLanes {
   using T = typename S::Element;
@@ -63,7 +63,7 @@ struct WholeLanes {
   V keep(V v) const { return v; }
 };
 
-/// Only the first n lanes are; the others read as zero and are not written.
+/// A partial vector: the first n lanes are inside the array. The others read as zero and are not written.
 template <class S>
 struct FirstLanes {
   using T = typename S::Element;
@@ -76,7 +76,7 @@ struct FirstLanes {
   V keep(V v) const { return S::keep(v, n); }
 };
 
-/// f(lanes, i) over the vectors of S that start at i = 0, W, 2 W, ...
+/// Calls f(lanes, i) for the vectors of S that start at i = 0, W, 2 W, ...
 template <class S, class F>
 inline void sweep_by(i64 count, F f) {
   constexpr i64 kW = S::kWidth;
@@ -90,8 +90,8 @@ inline void sweep(i64 count, F f) {
   sweep_by<Wide<T>>(count, f);
 }
 
-/// f(number, first) over [0, count): four neighbours at a time, whose sums do not wait for each other, then one at a
-/// time. `number` is a Constant.
+/// Calls f(number, first) over [0, count): four neighbours at a time, then one at a time. The sums of four neighbours
+/// do not wait for each other. `number` is a Constant.
 template <class F>
 inline void for_quads(i64 count, F f) {
   i64 first = 0;
@@ -99,8 +99,8 @@ inline void for_quads(i64 count, F f) {
   for (; first < count; ++first) f(Constant<1>{}, first);
 }
 
-/// acc = f(lanes, i, acc) over eight interleaved partial results (element i belongs to number i mod 8), whatever the
-/// width is.
+/// Reduces with acc = f(lanes, i, acc) into eight interleaved partial results, at every vector width. Element i belongs
+/// to partial result i mod 8.
 template <class T, class F>
 inline void eight_partials(i64 len, Vec<T> (&partial)[8 / Simd<T>::kWidth], F f) {
   constexpr i64 kW = Simd<T>::kWidth;
@@ -162,7 +162,7 @@ struct Block {
   void store(T* p, int j, V v) const { lanes.store(p + j * Wide<T>::kWidth, v); }
 };
 
-/// f(block, i) over the columns of a row, up to kVectors vectors at a time.
+/// Calls f(block, i) over the columns of a row, up to kVectors vectors at a time.
 template <class T, int kVectors, class F>
 inline void column_blocks(i64 columns, F f) {
   constexpr i64 kW = Wide<T>::kWidth;
@@ -200,7 +200,7 @@ inline void copy(i64 count, const T* x, T* y) {
   __builtin_memcpy(y, x, static_cast<std::size_t>(count) * sizeof(T));
 }
 
-/// Not a number stays; both zeros become +0.
+/// max(x, 0). NaN is returned unchanged; both zeros become +0.
 template <class V>
 inline V relu_of(V x) {
   return x <= typename SimdOf<V>::Element(0) ? V{} : x;

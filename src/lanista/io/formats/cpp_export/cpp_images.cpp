@@ -36,10 +36,10 @@ for (Index r = 0; r < $outer; ++r) std::copy_n(&$x[r * $all + $begin], $run, &$y
   const auto axis = dims.begin() + static_cast<std::ptrdiff_t>(range.axis);
   const std::int64_t inner = product(axis + 1, dims.end());
   return fill_template(kForm, node,
-                {{"outer", text(product(dims.begin() + 1, axis))},
-                 {"all", text(*axis * inner)},
-                 {"begin", text(range.begin * inner)},
-                 {"run", text(range.len * inner)}});
+                       {{"outer", text(product(dims.begin() + 1, axis))},
+                        {"all", text(*axis * inner)},
+                        {"begin", text(range.begin * inner)},
+                        {"run", text(range.len * inner)}});
 }
 
 std::string scale(const CppNode& node) {
@@ -60,10 +60,10 @@ for (Index c = 0; c < $channels; ++c) {
   const auto& dims = node.dims();
   const std::int64_t groups = node.args.integer("groups");
   return fill_template(kForm, node,
-                {{"channels", text(dims[1])},
-                 {"positions", text(dims[2] * dims[3])},
-                 {"groups", text(groups)},
-                 {"run", text(dims[1] / groups)}});
+                       {{"channels", text(dims[1])},
+                        {"positions", text(dims[2] * dims[3])},
+                        {"groups", text(groups)},
+                        {"run", text(dims[1] / groups)}});
 }
 
 std::string lrn(const CppNode& node) {
@@ -81,13 +81,13 @@ for (Index c = 0; c < $channels; ++c) {
   const auto& dims = node.dims();
   const std::int64_t size = node.args.integer("size"), before = (size - 1) / 2;
   return fill_template(kForm, node,
-                {{"channels", text(dims[1])},
-                 {"positions", text(dims[2] * dims[3])},
-                 {"before", text(before)},
-                 {"after", text(size - 1 - before)},
-                 {"slope", cpp_float(node.args.real("alpha") / static_cast<double>(size))},
-                 {"bias", cpp_float(node.args.real("bias"))},
-                 {"beta", cpp_float(node.args.real("beta"))}});
+                       {{"channels", text(dims[1])},
+                        {"positions", text(dims[2] * dims[3])},
+                        {"before", text(before)},
+                        {"after", text(size - 1 - before)},
+                        {"slope", cpp_float(node.args.real("alpha") / static_cast<double>(size))},
+                        {"bias", cpp_float(node.args.real("bias"))},
+                        {"beta", cpp_float(node.args.real("beta"))}});
 }
 
 std::string nearest(const CppNode& node, const CppValues& sizes) {
@@ -104,7 +104,7 @@ for (Index k = 0; k < $channels; ++k) {
   return fill_template(kForm, node, sizes);
 }
 
-  // Positions are counted in halves of a cell of the result, so that no rounding decides which cells are read.
+// Positions are counted in halves of a cell of the result, so that no rounding decides which cells are read.
 std::string bilinear(const CppNode& node, const CppValues& sizes) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 for (Index r = 0; r < $result_rows; ++r) {

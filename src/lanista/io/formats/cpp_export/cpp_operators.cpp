@@ -94,11 +94,11 @@ for (Index r = 0; r < $rows; ++r) {
 )";
   const std::int64_t in = node.dims().back(), out = node.args.integer("out");
   return fill_template(kForm, node,
-                {{"rows", text(node.shape.elements_per_sample() / out)},
-                 {"in", text(in)},
-                 {"out", text(out)},
-                 {"weight", node.param("weight")},
-                 {"bias", plus_param(node, node.args.flag("bias"), "bias", "o")}});
+                       {{"rows", text(node.shape.elements_per_sample() / out)},
+                        {"in", text(in)},
+                        {"out", text(out)},
+                        {"weight", node.param("weight")},
+                        {"bias", plus_param(node, node.args.flag("bias"), "bias", "o")}});
 }
 
 std::string matmul(const CppNode& node) {
@@ -120,14 +120,14 @@ for (Index s = 0; s < $matrices; ++s) {
   const std::int64_t rows = node.shape.dims[node.shape.rank() - 2], columns = node.shape.dims.back();
   const std::int64_t depth = ta ? a[a.size() - 2] : a.back();
   return fill_template(kForm, node,
-                {{"a", node.inputs[0]},
-                 {"b", node.inputs[1]},
-                 {"matrices", text(node.shape.elements_per_sample() / (rows * columns))},
-                 {"rows", text(rows)},
-                 {"columns", text(columns)},
-                 {"depth", text(depth)},
-                 {"place_a", ta ? "k * " + text(rows) + " + m" : "m * " + text(depth) + " + k"},
-                 {"place_b", tb ? "n * " + text(depth) + " + k" : "k * " + text(columns) + " + n"}});
+                       {{"a", node.inputs[0]},
+                        {"b", node.inputs[1]},
+                        {"matrices", text(node.shape.elements_per_sample() / (rows * columns))},
+                        {"rows", text(rows)},
+                        {"columns", text(columns)},
+                        {"depth", text(depth)},
+                        {"place_a", ta ? "k * " + text(rows) + " + m" : "m * " + text(depth) + " + k"},
+                        {"place_b", tb ? "n * " + text(depth) + " + k" : "k * " + text(columns) + " + n"}});
 }
 
 std::string batch_norm(const CppNode& node) {
@@ -139,13 +139,13 @@ for (Index c = 0; c < $channels; ++c) {
 )";
   const bool affine = node.args.flag("affine");
   return fill_template(kForm, node,
-                {{"channels", text(node.dims()[1])},
-                 {"positions", text(node.shape.elements_per_sample() / node.dims()[1])},
-                 {"eps", cpp_float(node.args.real("eps"))},
-                 {"mean", node.param("running_mean")},
-                 {"var", node.param("running_var")},
-                 {"weight", times_param(node, affine, "weight", "c")},
-                 {"bias", plus_param(node, affine, "bias", "c")}});
+                       {{"channels", text(node.dims()[1])},
+                        {"positions", text(node.shape.elements_per_sample() / node.dims()[1])},
+                        {"eps", cpp_float(node.args.real("eps"))},
+                        {"mean", node.param("running_mean")},
+                        {"var", node.param("running_var")},
+                        {"weight", times_param(node, affine, "weight", "c")},
+                        {"bias", plus_param(node, affine, "bias", "c")}});
 }
 
 /// Normalises `rows` runs of numbers. `index_text` is the index of number i of row r in weight and bias.
@@ -164,12 +164,12 @@ for (Index r = 0; r < $rows; ++r) {
   const std::int64_t length = node.shape.elements_per_sample() / rows;
   const CppValues lengths{{"length", text(length)}};
   return fill_template(kForm, node,
-                {{"rows", text(rows)},
-                 {"length", text(length)},
-                 {"count", cpp_float(static_cast<double>(length))},
-                 {"eps", cpp_float(node.args.real("eps"))},
-                 {"weight", times_param(node, affine, "weight", cpp_fill(index_text, lengths))},
-                 {"bias", plus_param(node, affine, "bias", cpp_fill(index_text, lengths))}});
+                       {{"rows", text(rows)},
+                        {"length", text(length)},
+                        {"count", cpp_float(static_cast<double>(length))},
+                        {"eps", cpp_float(node.args.real("eps"))},
+                        {"weight", times_param(node, affine, "weight", cpp_fill(index_text, lengths))},
+                        {"bias", plus_param(node, affine, "bias", cpp_fill(index_text, lengths))}});
 }
 
 std::string layer_norm(const CppNode& node) {
@@ -199,9 +199,9 @@ for (Index r = 0; r < $outer; ++r) {
   const std::int64_t axis = node.args.integer("axis");
   const auto at = dims.begin() + (axis < 0 ? axis + static_cast<std::int64_t>(dims.size()) : axis);
   return fill_template(kForm, node,
-                {{"outer", text(elements({dims.begin() + 1, at}))},
-                 {"length", text(*at)},
-                 {"inner", text(elements({at + 1, dims.end()}))}});
+                       {{"outer", text(elements({dims.begin() + 1, at}))},
+                        {"length", text(*at)},
+                        {"inner", text(elements({at + 1, dims.end()}))}});
 }
 
 /// Distances between neighbouring indices of each dimension, for row-major dims.
@@ -261,13 +261,13 @@ for (Index k = 0; k < $channels; ++k) {
 )";
   const auto& pads = node.args.list("pads");
   return fill_template(kForm, node,
-                {{"channels", text(node.dims()[1])},
-                 {"rows", text(node.dims()[2])},
-                 {"columns", text(node.dims()[3])},
-                 {"result_rows", text(node.shape.dims[2])},
-                 {"result_columns", text(node.shape.dims[3])},
-                 {"top", text(pads[0])},
-                 {"left", text(pads[2])}});
+                       {{"channels", text(node.dims()[1])},
+                        {"rows", text(node.dims()[2])},
+                        {"columns", text(node.dims()[3])},
+                        {"result_rows", text(node.shape.dims[2])},
+                        {"result_columns", text(node.shape.dims[3])},
+                        {"top", text(pads[0])},
+                        {"left", text(pads[2])}});
 }
 
 std::string concat(const CppNode& node) {

@@ -14,10 +14,10 @@ for (Index t = 0; t < $length; ++t) {
 }
 )";
   return fill_template(kForm, node,
-                {{"length", text(node.dims()[1])},
-                 {"vocab", cpp_float(static_cast<double>(node.args.integer("vocab")))},
-                 {"dim", text(node.args.integer("dim"))},
-                 {"weight", node.param("weight")}});
+                       {{"length", text(node.dims()[1])},
+                        {"vocab", cpp_float(static_cast<double>(node.args.integer("vocab")))},
+                        {"dim", text(node.args.integer("dim"))},
+                        {"weight", node.param("weight")}});
 }
 
 std::string positional_embedding(const CppNode& node) {
@@ -82,16 +82,16 @@ std::string attention(const CppNode& node) {
 )";
   const std::int64_t width = node.dims()[2] / node.args.integer("heads");
   return fill_template(kForm, node,
-                {{"length", text(node.dims()[1])},
-                 {"features", text(node.dims()[2])},
-                 {"heads", text(node.args.integer("heads"))},
-                 {"width", text(width)},
-                 {"reach", node.args.flag("causal") ? "t + 1" : text(node.dims()[1])},
-                 {"scale", cpp_float(1 / std::sqrt(static_cast<double>(width)))},
-                 {"in_weight", node.param("in_proj_weight")},
-                 {"in_bias", node.param("in_proj_bias")},
-                 {"out_weight", node.param("out_proj.weight")},
-                 {"out_bias", node.param("out_proj.bias")}});
+                       {{"length", text(node.dims()[1])},
+                        {"features", text(node.dims()[2])},
+                        {"heads", text(node.args.integer("heads"))},
+                        {"width", text(width)},
+                        {"reach", node.args.flag("causal") ? "t + 1" : text(node.dims()[1])},
+                        {"scale", cpp_float(1 / std::sqrt(static_cast<double>(width)))},
+                        {"in_weight", node.param("in_proj_weight")},
+                        {"in_bias", node.param("in_proj_bias")},
+                        {"out_weight", node.param("out_proj.weight")},
+                        {"out_bias", node.param("out_proj.bias")}});
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "lanista/base/check.h"
 #include "lanista/io/formats/cpp_export/cpp_text.h"
 #include "lanista/io/formats/float_weights.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::formats {
 namespace {
@@ -58,7 +58,7 @@ int main() {
     }
     const bool all_read = std::string(at).find_first_not_of(" \t") == std::string::npos;
     if (!all_read || input.size() != static_cast<std::size_t>(model::input_size)) {
-      std::fprintf(stderr, "line %ld: wants %ld numbers, begins with %ld\n", number,
+      std::fprintf(stderr, "line %ld: %ld numbers expected, the line begins with %ld\n", number,
                    static_cast<long>(model::input_size), static_cast<long>(input.size()));
       return 1;
     }
@@ -84,12 +84,12 @@ std::string identifier(std::string name) {
   return name;
 }
 
-/// "[3, 8, 8]": one sample of a value.
+/// The shape of one sample of a value: "[3, 8, 8]".
 std::string sample_text(const graph::Shape& shape) {
   return graph::ops::unbatched(graph::ops::without_batch(shape)).text();
 }
 
-/// An array of exact numbers, some a line.
+/// An array of exact numbers, several in each line.
 template <class T>
 std::string array_text(const std::string& type, const std::string& name, std::span<const T> values) {
   std::string out = "\ninline constexpr " + type + " " + name + "[" + std::to_string(values.size()) + "] = {";
@@ -123,7 +123,7 @@ Result<void> check_normalization(const char* what, const std::vector<double>& va
   const std::size_t channels = input.rank() == 4 ? static_cast<std::size_t>(input.dims[1]) : features;
   if (values.size() > 1 && values.size() != channels && values.size() != features) {
     return invalid("the " + std::string(what) + " has " + std::to_string(values.size()) + " entries, the input " +
-                   sample_text(input) + " wants none, 1, " +
+                   sample_text(input) + " needs none, 1, " +
                    (channels == features ? "" : std::to_string(channels) + " or ") + std::to_string(features));
   }
   for (const double value : values) {
@@ -140,14 +140,14 @@ Result<void> check_unit_of_targets(const CppExport& options, const graph::Shape&
   const auto elements = output.elements_per_sample();
   if (mean.size() != scale.size() || (!mean.empty() && std::ssize(mean) != elements)) {
     return invalid("targets have " + std::to_string(mean.size()) + " means and " + std::to_string(scale.size()) +
-                   " scales, the output " + sample_text(output) + " wants none, or " + std::to_string(elements));
+                   " scales, the output " + sample_text(output) + " needs none, or " + std::to_string(elements));
   }
   const auto finite = [](double value) { return std::isfinite(value); };
   if (std::ranges::all_of(mean, finite) && std::ranges::all_of(scale, finite)) return {};
   return invalid("a mean or scale of the targets is not finite");
 }
 
-/// "labels" or "features".
+/// The declaration of "labels" or "features".
 std::string names_text(const std::string& what, const std::vector<std::string>& names) {
   if (names.empty()) return "";
   std::string out = "\ninline constexpr const char* " + what + "[" + std::to_string(names.size()) + "] = {\n";
@@ -175,11 +175,11 @@ Result<std::string> statements(const graph::Graph& graph, const graph::Types& ty
   return out;
 }
 
-/// A model, checked, in pieces of source.
+/// The source text of a checked model, in pieces.
 struct Pieces {
   graph::Shape input, output;
   std::vector<Tensor> weights;
-  std::string body;  ///< of its predict()
+  std::string body;  ///< body of its predict()
 };
 
 Result<Pieces> pieces_of(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options,
@@ -231,7 +231,7 @@ std::string normalizers_text(const CppExport& options) {
 
 std::string missing_text(const CppExport& options) {
   if (options.missing.empty()) return "";
-  // As in training: the number that stands in is a float before it is normalised.
+  // As in training: the replacement of a missing number is a float before it is normalised.
   const std::vector<float> missing(options.missing.begin(), options.missing.end());
   return array_text<float>("float", "input_missing", missing);
 }
@@ -326,7 +326,7 @@ std::string_view blend_pattern(Blend how) {
 
 std::string member_space(std::size_t k) { return "m" + std::to_string(k + 1); }
 
-/// Statements that make `normalised` of the raw numbers, for all members.
+/// Statements that compute `normalised` from the raw numbers, for all members.
 Result<std::string> normalised_text(const graph::Graph& graph, const CppExport& options, const graph::OpTable& ops,
                                     const CppEmitters& emitters) {
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
@@ -369,7 +369,7 @@ Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options
     own.target_scale = member.target_scale;
     own.missing = member.missing;
     if (blended.members.size() == 1) return to_cpp(*member.graph, member.weights, own, ops, emitters);
-    // Looked at whole; what is done once for all is left out of the text.
+    // The whole text is built; the part that is shared is omitted.
     auto whole = pieces_of(*member.graph, member.weights, own, ops, emitters);
     if (!whole) return Error{whole.error().code, member_space(all.size()) + ": " + whole.error().message, ""};
     if (once) {
@@ -397,7 +397,8 @@ Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options
   }
   const std::string classes = std::to_string(all[0].output.dims.back());
   if (blended.how != Blend::kNumbers) out += kLogSum;
-  return out + predict_text(body + cpp_fill(blend_pattern(blended.how), {{"calls", calls}, {"classes", classes}})) + tail_text(all[0], options);
+  return out + predict_text(body + cpp_fill(blend_pattern(blended.how), {{"calls", calls}, {"classes", classes}})) +
+         tail_text(all[0], options);
 }
 
 }  // namespace lanista::formats

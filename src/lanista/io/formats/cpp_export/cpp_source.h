@@ -20,8 +20,8 @@ struct CppExport {
   /// Normalisation: the program gets raw numbers and computes (x - mean) / scale first. One entry for all, one for each
   /// channel of [C, H, W], or one for each feature; empty: 0 and 1.
   std::vector<double> mean, scale;
-  std::vector<std::string> labels;         ///< Names of classes, one for each output; may be empty.
-  std::vector<std::string> targets = {};   ///< Names of outputs that are numbers or independent labels; may be empty.
+  std::vector<std::string> labels;        ///< Names of classes, one for each output; may be empty.
+  std::vector<std::string> targets = {};  ///< Names of outputs that are numbers or independent labels; may be empty.
   /// What replaces a missing raw number (NaN), one for each feature; empty: it stays NaN.
   std::vector<double> missing = {};
   /// The unit of the targets: the program returns the model's output times scale plus mean, with one entry for each

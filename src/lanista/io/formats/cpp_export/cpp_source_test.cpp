@@ -114,7 +114,7 @@ TEST(ToCpp, RefusesWeightsOfWrongShape) {
   };
   EXPECT_EQ(refusal({linear_weights()[0]}), "weight 'n1.bias' is missing");
   EXPECT_EQ(refusal({weight("n1.weight", {2, 1}, {1, 2}), linear_weights()[1]}),
-            "weight 'n1.weight' is [2, 1], the model wants [1, 2]");
+            "weight 'n1.weight' is [2, 1], the model needs [1, 2]");
   EXPECT_EQ(refusal({weight("n1.weight", {1, 2}, {1, std::numeric_limits<float>::infinity()}), linear_weights()[1]}),
             "weight 'n1.weight' is not finite in element 1");
   Tensor labels{"n1.bias", ElementType::kI32, {1}, std::vector<std::byte>(4)};
@@ -135,7 +135,7 @@ TEST(ToCpp, RefusesNormalisationOfWrongSize) {
     EXPECT_EQ(error.code, Code::kInvalidArgument);
     return error.message;
   };
-  EXPECT_EQ(refusal({1, 2}, {}), "the mean has 2 entries, the input [3, 2, 2] wants none, 1, 3 or 12");
+  EXPECT_EQ(refusal({1, 2}, {}), "the mean has 2 entries, the input [3, 2, 2] needs none, 1, 3 or 12");
   EXPECT_EQ(refusal({}, {1, 0, 1}), "the scale 0.000000 is nothing to divide by");
   EXPECT_EQ(refusal({std::numeric_limits<double>::infinity()}, {}), "the mean inf is not finite");
 }

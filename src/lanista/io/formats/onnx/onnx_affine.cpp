@@ -195,24 +195,24 @@ Result<std::optional<Rewrite>> norm_rewrite(const OnnxView& view, const Chain& c
   LANISTA_ASSIGN(const List shape, shape_of_steps(chain.steps));
   if (!by_channel(shape, norm.params[0]->elements())) return std::optional<Rewrite>();
   const bool one_number = product(shape) == 1;
-  return std::optional(Rewrite{{norm.input}, [=, steps = chain.steps](ModelWriter& w, Ports inputs) -> Result<Port> {
-                              const List dims = w.dims(inputs[0]);
-                              if (dims.size() != 4 && !one_number)
-                                return unsupported("its batch-norm is over " + graph::Shape{dims}.text() +
-                                               "; read are images");
-                              LANISTA_ASSIGN(const Affine small, fused(steps, dims));
-                              const Affine all = stretched(small, {dims[1], 1, 1});
-                              Tensor weight = *norm.params[0], bias = *norm.params[1];
-                              if (weight.elements() != dims[1] || bias.elements() != dims[1])
-                                return malformed("its batch-norm does not fit");
-                              for (std::size_t i = 0; i < all.scale.size(); ++i) {
-                                float &gain = elements_of<float>(weight)[i], &offset = elements_of<float>(bias)[i];
-                                gain = static_cast<float>(static_cast<double>(gain) * all.scale[i]);
-                                offset = static_cast<float>(static_cast<double>(offset) * all.scale[i] + all.shift[i]);
-                              }
-                              return w.add("batch_norm", {inputs[0]}, norm.attrs(),
-                                           {std::move(weight), std::move(bias), *norm.params[2], *norm.params[3]});
-                            }});
+  return std::optional(
+      Rewrite{{norm.input}, [=, steps = chain.steps](ModelWriter& w, Ports inputs) -> Result<Port> {
+                const List dims = w.dims(inputs[0]);
+                if (dims.size() != 4 && !one_number)
+                  return unsupported("its batch-norm is over " + graph::Shape{dims}.text() + "; read are images");
+                LANISTA_ASSIGN(const Affine small, fused(steps, dims));
+                const Affine all = stretched(small, {dims[1], 1, 1});
+                Tensor weight = *norm.params[0], bias = *norm.params[1];
+                if (weight.elements() != dims[1] || bias.elements() != dims[1])
+                  return malformed("its batch-norm does not fit");
+                for (std::size_t i = 0; i < all.scale.size(); ++i) {
+                  float &gain = elements_of<float>(weight)[i], &offset = elements_of<float>(bias)[i];
+                  gain = static_cast<float>(static_cast<double>(gain) * all.scale[i]);
+                  offset = static_cast<float>(static_cast<double>(offset) * all.scale[i] + all.shift[i]);
+                }
+                return w.add("batch_norm", {inputs[0]}, norm.attrs(),
+                             {std::move(weight), std::move(bias), *norm.params[2], *norm.params[3]});
+              }});
 }
 
 }  // namespace
@@ -225,9 +225,9 @@ RewriteResult affine_group(const NodeReader& node_reader) {
     if (rewrite) return *std::move(rewrite);
   }
   return Rewrite{{chain->source}, [steps = chain->steps](ModelWriter& w, Ports inputs) -> Result<Port> {
-                LANISTA_ASSIGN(const Affine affine, fused(steps, w.dims(inputs[0])));
-                return write_affine(w, inputs[0], affine);
-              }};
+                   LANISTA_ASSIGN(const Affine affine, fused(steps, w.dims(inputs[0])));
+                   return write_affine(w, inputs[0], affine);
+                 }};
 }
 
 }  // namespace lanista::formats::onnx

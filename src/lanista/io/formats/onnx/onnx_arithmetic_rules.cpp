@@ -21,14 +21,14 @@ RewriteRule binary_operator(const std::string& op) {
     LANISTA_TRY(node_reader.allow_attributes({}));
     LANISTA_ASSIGN(auto input_values, node_reader.computed_inputs());
     return Rewrite{std::move(input_values), [op](ModelWriter& w, Ports inputs) -> Result<Port> {
-                  if (inputs.size() == 1) return inputs[0];
-                  for (const Port& input : inputs) {
-                    if (w.dims(input) == w.dims(inputs[0])) continue;
-                    return unsupported("it stretches " + graph::Shape{w.dims(input)}.text() + " and " +
-                                   graph::Shape{w.dims(inputs[0])}.text() + " to one shape");
-                  }
-                  return w.add(op, {inputs.begin(), inputs.end()});
-                }};
+                     if (inputs.size() == 1) return inputs[0];
+                     for (const Port& input : inputs) {
+                       if (w.dims(input) == w.dims(inputs[0])) continue;
+                       return unsupported("it stretches " + graph::Shape{w.dims(input)}.text() + " and " +
+                                          graph::Shape{w.dims(inputs[0])}.text() + " to one shape");
+                     }
+                     return w.add(op, {inputs.begin(), inputs.end()});
+                   }};
   };
 }
 
@@ -47,13 +47,13 @@ Result<std::optional<Port>> gated(ModelWriter& w, Port value, Port gate) {
 RewriteResult mul(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const Rewrite rewrite, binary_operator("mul")(node_reader));
   return Rewrite{rewrite.input_values, [emit = rewrite.emit](ModelWriter& w, Ports inputs) -> Result<Port> {
-                for (const std::size_t i : {0U, 1U}) {
-                  if (inputs.size() != 2) break;
-                  LANISTA_ASSIGN(const auto result, gated(w, inputs[i], inputs[1 - i]));
-                  if (result) return *result;
-                }
-                return emit(w, inputs);
-              }};
+                   for (const std::size_t i : {0U, 1U}) {
+                     if (inputs.size() != 2) break;
+                     LANISTA_ASSIGN(const auto result, gated(w, inputs[i], inputs[1 - i]));
+                     if (result) return *result;
+                   }
+                   return emit(w, inputs);
+                 }};
 }
 
 RewriteResult negative(const NodeReader& node_reader) {

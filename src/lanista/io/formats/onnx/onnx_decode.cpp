@@ -16,12 +16,12 @@ constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kMaxInitializers = 50'000;
 constexpr std::size_t kMaxNames = 300'000;  // inputs and outputs of all nodes
 constexpr std::size_t kMaxAttributes = 100'000;
-constexpr std::size_t kMaxInfos = 50'000;  // inputs of the model; early files list initialisers as well
+constexpr std::size_t kMaxInfos = 50'000;  // inputs of the model; early files list initialisers too
 constexpr std::size_t kMaxMetadata = 1'000;
 
 bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
-/// An attribute's message: every kind of value has its own field, and `type` says which one counts.
+/// The message of an attribute. Every kind of value has its own field, and `type` selects one.
 struct AttributeParts {
   std::string name;
   std::optional<std::uint64_t> type;
@@ -33,7 +33,7 @@ struct AttributeParts {
   std::optional<std::string_view> tensor;
 };
 
-/// One file; the parts of it that come in any number draw on common bounds.
+/// The decoder of one file. Repeated parts share common limits.
 class Decoder {
  public:
   explicit Decoder(const OnnxExternal& external) : external_(external) {}
@@ -95,7 +95,7 @@ class Decoder {
       }
       return {};
     }));
-    // Other domains may be announced as long as no node uses them.
+    // A file may declare other domains if no node uses them.
     if (!is_default_domain(domain)) return {};
     if (opset) return malformed("the model names two versions of the default operator set");
     if (version < 1) return malformed("version " + std::to_string(version) + " of the operator set, below 1");
@@ -111,7 +111,7 @@ class Decoder {
     return {};
   }
 
-  /// Bounds and room for what the graph holds, before any of it is read.
+  /// Checks the limits and reserves memory for the parts of the graph, before any of them is read.
   Result<void> count_graph(std::string_view message) {
     std::size_t nodes = 0, tensors = 0;
     LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
@@ -276,10 +276,10 @@ class Decoder {
       case attribute_type::kGraphs:
         return unsupported("is a sub-graph; models with control flow are not read");
       case 0:
-        return malformed("says no type");
+        return malformed("has no type");
       default:
         return unsupported("has the type " + std::to_string(*parts.type) +
-                       "; held are numbers, strings, tensors and lists of numbers");
+                           "; held are numbers, strings, tensors and lists of numbers");
     }
   }
 
@@ -291,14 +291,14 @@ class Decoder {
     return {};
   }
 
-  /// Early files list initialisers among the inputs as well: those are defaults, not what the caller must give.
+  /// Removes initialisers from the inputs, where early files list them: they have values.
   void drop_default_inputs() {
     std::set<std::string_view> given;
     for (const Tensor& tensor : model_.initializers) given.insert(tensor.name);
     std::erase_if(model_.inputs, [&](const OnnxValueInfo& info) { return given.contains(info.name); });
   }
 
-  /// Every name is given once, and before it is read.
+  /// Checks that every name is defined once, and before it is read.
   Result<void> check_names() const {
     std::set<std::string_view> known;
     const auto define = [&](std::string_view name, const std::string& by) -> Result<void> {
@@ -312,7 +312,7 @@ class Decoder {
       for (const std::string& name : node.inputs) {
         if (name.empty() || known.contains(name)) continue;
         return malformed("node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ") reads " + in_quotes(name) +
-                      ", which nothing before it gives");
+                         ", which nothing before it gives");
       }
       for (const std::string& name : node.outputs) {
         if (!name.empty()) LANISTA_TRY(define(name, "an output"));

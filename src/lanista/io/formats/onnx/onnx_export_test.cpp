@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "lanista/io/formats/onnx/onnx_windows.h"
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::formats {
 namespace {
@@ -37,7 +37,7 @@ struct ValueText {
   std::string operator()(const Tensor&) const { return "tensor"; }
 };
 
-/// One line a node: "n1 = Gemm(input, n1.weight; transB=1)".
+/// The nodes, one in each line: "n1 = Gemm(input, n1.weight; transB=1)".
 std::string nodes_text(const OnnxModel& model) {
   std::string text;
   for (const OnnxNode& node : model.nodes) {
@@ -128,7 +128,7 @@ TEST(OnnxExport, ComposesOperatorsMissingInOpset17) {
             "n1.narrow = MatMul(input, n1.columns)\nn1 = MatMul(n1.rows, n1.narrow)\n" + end);
 }
 
-// ONNX counts a last window that begins in the padding, we do not; it has one ceil_mode for both axes.
+// ONNX counts a last window that begins in the padding, lanista does not. ONNX has one ceil_mode for both axes.
 TEST(OnnxExport, WritesCeilModeOnlyWhenItAddsWindow) {
   const std::string end = "output = Identity(n1)\n";
   EXPECT_EQ(exported("1,5,5", "max_pool2d(%0, kernel=[2], padding=[1], ceil_mode=true)"),
@@ -204,7 +204,7 @@ TEST(OnnxExport, NormalisesRawNumbersFirst) {
             "output = Identity(n1)\n");
   EXPECT_EQ(normalized("2,2", {.mean = {1, 2, 3, 4}, .scale = {}, .metadata = {}})->initializers.at(0).shape,
             (std::vector<std::int64_t>{2, 2}));
-  // Floats hold a mean of 1984.3 to 6e-5 only, much in a unit of 4 and nothing in one of 1e6.
+  // Floats hold a mean of 1984.3 only to 6e-5: much in a unit of 4 and nothing in one of 1e6.
   EXPECT_EQ(exported("2", "relu(%0)", {.mean = {1984.3, 1}, .scale = {4, 1}, .metadata = {}}),
             "n0.centred = Sub(input, n0.mean)\n"
             "n0.centred_to_double = Sub(n0.centred, n0.mean_rest)\n"
@@ -241,7 +241,7 @@ TEST(OnnxExport, NamesWeightOfWrongShape) {
     return onnx.error().message;
   };
   EXPECT_EQ(error([](auto& w) { w.pop_back(); }), "weight 'n1.bias' is missing");
-  EXPECT_EQ(error([](auto& w) { w[0].shape = {6, 4}; }), "weight 'n1.weight' is [6, 4], the model wants [4, 6]");
+  EXPECT_EQ(error([](auto& w) { w[0].shape = {6, 4}; }), "weight 'n1.weight' is [6, 4], the model needs [4, 6]");
   EXPECT_EQ(error([](auto& w) { w[1].type = ElementType::kI32; }), "weight 'n1.bias' holds no real numbers");
 }
 

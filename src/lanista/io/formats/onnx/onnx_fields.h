@@ -8,27 +8,27 @@ namespace lanista::formats::onnx {
 namespace model_field {
 /// Fields of ModelProto.
 enum : int { kIrVersion = 1, kProducer = 2, kGraph = 7, kOpsets = 8, kMetadata = 14, kFunctions = 25 };
-}
+}  // namespace model_field
 namespace opset_field {
 /// Fields of OperatorSetIdProto.
 enum : int { kDomain = 1, kVersion = 2 };
-}
+}  // namespace opset_field
 namespace entry_field {
 /// Fields of StringStringEntryProto.
 enum : int { kKey = 1, kValue = 2 };
-}
+}  // namespace entry_field
 namespace graph_field {
 /// Fields of GraphProto.
 enum : int { kNodes = 1, kName = 2, kInitializers = 5, kInputs = 11, kOutputs = 12, kSparseInitializers = 15 };
-}
+}  // namespace graph_field
 namespace node_field {
 /// Fields of NodeProto.
 enum : int { kInputs = 1, kOutputs = 2, kName = 3, kOp = 4, kAttributes = 5, kDomain = 7 };
-}
+}  // namespace node_field
 namespace attribute_field {
 /// Fields of AttributeProto.
 enum : int { kName = 1, kFloat = 2, kInt = 3, kString = 4, kTensor = 5, kFloats = 7, kInts = 8, kType = 20 };
-}
+}  // namespace attribute_field
 namespace tensor_field {
 /// Fields of TensorProto.
 enum : int {
@@ -46,35 +46,35 @@ enum : int {
   kExternal = 13,
   kLocation = 14
 };
-}
+}  // namespace tensor_field
 namespace info_field {
 /// Fields of ValueInfoProto.
 enum : int { kName = 1, kType = 2 };
-}
+}  // namespace info_field
 namespace type_field {
 /// Fields of TypeProto.
 enum : int { kTensor = 1, kDenotation = 6 };
-}
+}  // namespace type_field
 namespace tensor_type_field {
 /// Fields of TypeProto.Tensor.
 enum : int { kElement = 1, kShape = 2 };
-}
+}  // namespace tensor_type_field
 namespace shape_field {
 /// Fields of TensorShapeProto.
 enum : int { kDims = 1 };
-}
+}  // namespace shape_field
 namespace dim_field {
 /// Fields of TensorShapeProto.Dimension.
 enum : int { kValue = 1, kSymbol = 2 };
-}
+}  // namespace dim_field
 
 namespace element {
 /// Codes of element types (TensorProto.DataType).
 enum : int { kFloat = 1, kUint8 = 2, kInt32 = 6, kInt64 = 7, kBool = 9, kDouble = 11 };
-}
+}  // namespace element
 namespace attribute_type {
 /// Codes of kinds of attributes (AttributeProto.AttributeType).
 enum : int { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6, kInts = 7, kGraphs = 10 };
-}
+}  // namespace attribute_type
 
 }  // namespace lanista::formats::onnx

@@ -179,8 +179,8 @@ FoldResult expand(const FoldContext& f) {
 const FoldTable& fold_table() {
   static const FoldTable table = [] {
     FoldTable all{{"Concat", concat},     {"Expand", expand},       {"Flatten", flatten},    {"Gather", gather},
-              {"Identity", identity}, {"Reshape", reshape},     {"Shape", shape},        {"Slice", slice},
-              {"Squeeze", squeeze},   {"Transpose", transpose}, {"Unsqueeze", unsqueeze}};
+                  {"Identity", identity}, {"Reshape", reshape},     {"Shape", shape},        {"Slice", slice},
+                  {"Squeeze", squeeze},   {"Transpose", transpose}, {"Unsqueeze", unsqueeze}};
     all.merge(numeric_folds());
     return all;
   }();

@@ -56,7 +56,7 @@ std::function<FoldResult(const FoldContext&)> arithmetic(char op) {
       std::size_t to = 0;
       if (!out.empty()) {
         for_each_broadcast(f.input(0).shape, f.input(1).shape, shape,
-                       [&](std::size_t i, std::size_t k) { fits = combined(op, a[i], b[k], out[to++]) && fits; });
+                           [&](std::size_t i, std::size_t k) { fits = combined(op, a[i], b[k], out[to++]) && fits; });
       }
       if (!fits) return unsupported("its integers overflow, or it computes with the batch");
       return std::optional(std::move(result));

@@ -20,8 +20,8 @@ const Rewrite kNoRewrite{};
 
 Rewrite unary(std::string input, std::string op, Attrs attrs = {}) {
   return Rewrite{{std::move(input)}, [op = std::move(op), attrs = std::move(attrs)](ModelWriter& w, Ports inputs) {
-                return w.add(op, {inputs[0]}, attrs);
-              }};
+                   return w.add(op, {inputs[0]}, attrs);
+                 }};
 }
 
 bool binary(const OnnxNode* node) { return node != nullptr && node->inputs.size() == 2; }
@@ -253,10 +253,11 @@ RewriteResult adaptive_pool_group(const NodeReader& node_reader) {
   };
   if (!holds(*rows, window_means(h, oh, false)) || !holds(*columns, window_means(width, ow, true))) return kNoRewrite;
   return Rewrite{{narrow->inputs[0]}, [oh, h, width, ow](ModelWriter& w, Ports inputs) -> Result<Port> {
-                const List& dims = w.dims(inputs[0]);
-                if (dims.size() != 4 || dims[2] != h || dims[3] != width) return unsupported("it averages no images");
-                return w.add("adaptive_avg_pool2d", {inputs[0]}, {{"out", one_or_two(oh, ow)}});
-              }};
+                   const List& dims = w.dims(inputs[0]);
+                   if (dims.size() != 4 || dims[2] != h || dims[3] != width)
+                     return unsupported("it averages no images");
+                   return w.add("adaptive_avg_pool2d", {inputs[0]}, {{"out", one_or_two(oh, ow)}});
+                 }};
 }
 
 Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias,

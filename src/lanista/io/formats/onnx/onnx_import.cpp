@@ -28,7 +28,7 @@ Result<void> check_model(const OnnxModel& model) {
   }
   if (model.inputs.size() != 1 || model.outputs.size() != 1) {
     return unsupported("the model has " + std::to_string(model.inputs.size()) + " inputs and " +
-                   std::to_string(model.outputs.size()) + " outputs; read are models with one of each");
+                       std::to_string(model.outputs.size()) + " outputs; read are models with one of each");
   }
   const OnnxValueInfo& input = model.inputs.front();
   if (input.type != ElementType::kF32 && !is_tokens(input)) {
@@ -36,7 +36,7 @@ Result<void> check_model(const OnnxModel& model) {
   }
   if (input.shape.size() < 2 || std::any_of(input.shape.begin() + 1, input.shape.end(), [](auto d) { return d < 1; })) {
     return unsupported("the input " + in_quotes(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
-                   "; read are [N, features...] with all sizes but the batch known");
+                       "; read are [N, features...] with all sizes but the batch known");
   }
   return {};
 }
@@ -140,7 +140,7 @@ struct PlannedNode {
 
 /// Rewrites for what the result needs, in the order of the file.
 Result<std::vector<PlannedNode>> match_nodes(const OnnxModel& model, const OnnxView& view, const std::string& source,
-                                        const std::string& result) {
+                                             const std::string& result) {
   const RewriteRules rules = import_rules();
   std::vector<PlannedNode> rewrites;
   std::set<std::string> needed{result};
@@ -165,7 +165,7 @@ Result<void> check_declared(const OnnxValueInfo& output, const List& dims) {
     fits = output.shape[i] < 1 || output.shape[i] == dims[i];
   if (fits) return {};
   return malformed("the output " + in_quotes(output.name) + " is declared as " + sizes_text(output.shape) +
-                ", but computed is " + sizes_text(dims));
+                   ", but computed is " + sizes_text(dims));
 }
 
 /// Checks that there is one number of the targets' unit for each number of the output.
@@ -174,7 +174,7 @@ Result<void> check_extracted_targets(const ImportedModel& imported, const List& 
   const std::size_t entries = imported.target_mean.size();
   if (entries == 0 || static_cast<std::int64_t>(entries) == product(features)) return {};
   return malformed("it brings " + std::to_string(entries) + " targets into their unit, but its output is " +
-                sizes_text(dims));
+                   sizes_text(dims));
 }
 
 Result<void> write_nodes(const OnnxModel& model, const std::vector<PlannedNode>& rewrites, const std::string& source,

@@ -68,18 +68,19 @@ RewriteResult layer_norm(const NodeReader& node_reader) {
   if (node_reader.has(2)) {
     LANISTA_ASSIGN(shift, node_reader.weight(2));
   }
-  return Rewrite{{std::move(input)}, [eps, axis, scale, shift](ModelWriter& w, Ports inputs) -> Result<Port> {
-                const std::size_t rank = w.dims(inputs[0]).size();
-                LANISTA_ASSIGN(const std::size_t first, axis_of(axis, rank));
-                if (first == 0) return unsupported("it normalises over the batch");
-                // Without a bias and with a scale of ones nothing is trained.
-                const bool affine = shift != nullptr || !all_equal(*scale, 1);
-                const Attrs attrs{{"axes", static_cast<std::int64_t>(rank - first)}, {"eps", eps}, {"affine", affine}};
-                if (!affine) return w.add("layer_norm", {inputs[0]}, attrs);
-                Tensor bias = shift != nullptr ? *shift : *scale;
-                if (shift == nullptr) std::fill(bias.bytes.begin(), bias.bytes.end(), std::byte{0});
-                return w.add("layer_norm", {inputs[0]}, attrs, {*scale, std::move(bias)});
-              }};
+  return Rewrite{
+      {std::move(input)}, [eps, axis, scale, shift](ModelWriter& w, Ports inputs) -> Result<Port> {
+        const std::size_t rank = w.dims(inputs[0]).size();
+        LANISTA_ASSIGN(const std::size_t first, axis_of(axis, rank));
+        if (first == 0) return unsupported("it normalises over the batch");
+        // Without a bias and with a scale of ones nothing is trained.
+        const bool affine = shift != nullptr || !all_equal(*scale, 1);
+        const Attrs attrs{{"axes", static_cast<std::int64_t>(rank - first)}, {"eps", eps}, {"affine", affine}};
+        if (!affine) return w.add("layer_norm", {inputs[0]}, attrs);
+        Tensor bias = shift != nullptr ? *shift : *scale;
+        if (shift == nullptr) std::fill(bias.bytes.begin(), bias.bytes.end(), std::byte{0});
+        return w.add("layer_norm", {inputs[0]}, attrs, {*scale, std::move(bias)});
+      }};
 }
 
 /// Before opset 13 all axes from `axis` on are one row.
@@ -100,11 +101,11 @@ RewriteResult softmax(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const std::int64_t axis, node_reader.integer("axis", by_rows ? 1 : -1));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   return Rewrite{{std::move(input)}, [axis, by_rows](ModelWriter& w, Ports inputs) -> Result<Port> {
-                LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
-                if (axis_index == 0) return unsupported("its exponentials are summed over the batch");
-                if (by_rows) return softmax_of_rows(w, inputs[0], axis_index);
-                return w.add("softmax", {inputs[0]}, {{"axis", axis}});
-              }};
+                   LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
+                   if (axis_index == 0) return unsupported("its exponentials are summed over the batch");
+                   if (by_rows) return softmax_of_rows(w, inputs[0], axis_index);
+                   return w.add("softmax", {inputs[0]}, {{"axis", axis}});
+                 }};
 }
 
 /// Dropout returns its input in inference; the imported one trains again. Up to opset 11 the ratio is an attribute.

@@ -50,7 +50,7 @@ Result<Port> resized(ModelWriter& w, Port image, const List& size, const Samplin
   const List dims = w.dims(image);
   if (!sampling.is_supported(dims[2], size[0]) || !sampling.is_supported(dims[3], size[1])) {
     return unsupported("finds its cells by " + in_quotes(sampling.coordinate_mode + " " + sampling.rounding) +
-                   ", which is another way than ours");
+                       ", which is another way than ours");
   }
   const std::string mode = sampling.linear ? "bilinear" : "nearest";
   if (size[0] % dims[2] == 0 && size[1] % dims[3] == 0) {
@@ -116,7 +116,7 @@ RewriteResult upsample(const NodeReader& node_reader) {
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(const Tensor* scales, node_reader.weight(1));
   return resize_rewrite(std::move(input), scales, {},
-                     {.linear = mode != "nearest", .coordinate_mode = "asymmetric", .rounding = "floor"});
+                        {.linear = mode != "nearest", .coordinate_mode = "asymmetric", .rounding = "floor"});
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ RewriteResult gemm(const NodeReader& node_reader) {
   }
   Rewrite rewrite = linear_rewrite(std::move(input), *matrix, is_transposed != 0, bias, alpha, beta);
   return Rewrite{rewrite.input_values, [emit = rewrite.emit](ModelWriter& w, Ports inputs) -> Result<Port> {
-                if (w.dims(inputs[0]).size() != 2) return malformed("its input 0 is no matrix");
-                return emit(w, inputs);
-              }};
+                   if (w.dims(inputs[0]).size() != 2) return malformed("its input 0 is no matrix");
+                   return emit(w, inputs);
+                 }};
 }
 
 RewriteResult matmul(const NodeReader& node_reader) {
@@ -47,12 +47,12 @@ RewriteResult matmul(const NodeReader& node_reader) {
 
 Rewrite single_operator(std::vector<std::string> input_values, std::string op, Attrs attrs,
                         std::vector<const Tensor*> params) {
-  return Rewrite{std::move(input_values),
-              [op = std::move(op), attrs = std::move(attrs), params = std::move(params)](ModelWriter& w, Ports inputs) {
-                std::vector<Tensor> copies;
-                for (const Tensor* param : params) copies.push_back(*param);
-                return w.add(op, {inputs.begin(), inputs.end()}, attrs, std::move(copies));
-              }};
+  return Rewrite{std::move(input_values), [op = std::move(op), attrs = std::move(attrs), params = std::move(params)](
+                                              ModelWriter& w, Ports inputs) {
+                   std::vector<Tensor> copies;
+                   for (const Tensor* param : params) copies.push_back(*param);
+                   return w.add(op, {inputs.begin(), inputs.end()}, attrs, std::move(copies));
+                 }};
 }
 
 RewriteRule same_operator(const std::string& op) {

@@ -165,7 +165,7 @@ RewriteRules sequence_rules();    ///< sequences
 
 /// The replacement by one operator with known attributes and parameters.
 Rewrite single_operator(std::vector<std::string> input_values, std::string op, graph::Attrs attrs = {},
-            std::vector<const Tensor*> params = {});
+                        std::vector<const Tensor*> params = {});
 /// A rule for an operator with another name: all inputs are computed, and it has no attributes.
 RewriteRule same_operator(const std::string& op);
 
@@ -177,7 +177,7 @@ Result<Rewrite> affine_group_norm_group(const NodeReader& node_reader);  ///< En
 Result<Rewrite> linear_group(const NodeReader& node_reader);             ///< Ends in Add.
 Result<Rewrite> causal_mask_group(const NodeReader& node_reader);        ///< Ends in Add.
 Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);      ///< Ends in MatMul.
-Result<Rewrite> affine_group(const NodeReader& node_reader);  ///< Ends in Add, Sub, Mul or Div.
+Result<Rewrite> affine_group(const NodeReader& node_reader);             ///< Ends in Add, Sub, Mul or Div.
 
 /// The notice for a gelu with erf. The operator gelu has the tanh form.
 inline constexpr const char* kErfNotice =

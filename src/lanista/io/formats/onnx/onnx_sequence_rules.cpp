@@ -87,13 +87,13 @@ Result<Rewrite> causal_mask_group(const NodeReader& node_reader) {
     }
     const List shape = mask->shape;
     return Rewrite{{std::move(source)},
-                [shape](ModelWriter& w, std::span<const graph::Port> inputs) -> Result<graph::Port> {
-                  const List& dims = w.dims(inputs[0]);
-                  const bool fits = shape.size() <= dims.size() && dims.back() == shape.back() && dims.size() > 2 &&
-                                    dims[dims.size() - 2] == shape.back();
-                  if (!fits) return unsupported("its mask would stretch " + sizes_text(dims));
-                  return w.add("causal_mask", {inputs[0]});
-                }};
+                   [shape](ModelWriter& w, std::span<const graph::Port> inputs) -> Result<graph::Port> {
+                     const List& dims = w.dims(inputs[0]);
+                     const bool fits = shape.size() <= dims.size() && dims.back() == shape.back() && dims.size() > 2 &&
+                                       dims[dims.size() - 2] == shape.back();
+                     if (!fits) return unsupported("its mask would stretch " + sizes_text(dims));
+                     return w.add("causal_mask", {inputs[0]});
+                   }};
   }
   return Rewrite{};
 }

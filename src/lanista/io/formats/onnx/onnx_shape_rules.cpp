@@ -48,7 +48,7 @@ RewriteResult flatten(const NodeReader& node_reader) {
     for (std::size_t i = 1; i < dims.size(); ++i) (i < first ? in_front : behind) *= dims[i];
     if (first == 0 || in_front != 1) {
       return unsupported("from the axis " + std::to_string(axis) + " of " + sizes_text(dims) +
-                     " on, it merges the batch with something");
+                         " on, it merges the batch with something");
     }
     return List{behind};
   });
@@ -62,13 +62,13 @@ RewriteResult reshape(const NodeReader& node_reader) {
   std::vector<std::string> input_values = std::move(target.shapes_of);
   input_values.insert(input_values.begin(), std::move(input));
   return Rewrite{std::move(input_values),
-              [value = std::move(target.value), literal](ModelWriter& w, Ports inputs) -> Result<Port> {
-                std::vector<List> shapes;
-                for (const Port& port : inputs.subspan(1)) shapes.push_back(file_dims(w, port));
-                LANISTA_ASSIGN(const List sizes, value(shapes));
-                LANISTA_ASSIGN(const List rest, reshaped_sample(sizes, w.dims(inputs[0]), w.batch(), literal != 0));
-                return in_shape(w, inputs[0], rest);
-              }};
+                 [value = std::move(target.value), literal](ModelWriter& w, Ports inputs) -> Result<Port> {
+                   std::vector<List> shapes;
+                   for (const Port& port : inputs.subspan(1)) shapes.push_back(file_dims(w, port));
+                   LANISTA_ASSIGN(const List sizes, value(shapes));
+                   LANISTA_ASSIGN(const List rest, reshaped_sample(sizes, w.dims(inputs[0]), w.batch(), literal != 0));
+                   return in_shape(w, inputs[0], rest);
+                 }};
 }
 
 RewriteResult squeeze(const NodeReader& node_reader) {
@@ -123,29 +123,29 @@ RewriteResult mean(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const std::int64_t keep, node_reader.integer("keepdims", 1));
   if (!axes || axes->empty()) return unsupported("without axes it averages over the batch, or nothing");
   return Rewrite{{std::move(input)}, [axes = *axes, keep](ModelWriter& w, Ports inputs) -> Result<Port> {
-                List own;
-                for (const std::int64_t axis : axes) {
-                  LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
-                  if (axis_index == 0) return unsupported("it averages over the batch");
-                  own.push_back(static_cast<std::int64_t>(axis_index));
-                }
-                std::sort(own.begin(), own.end());
-                return w.add("mean", {inputs[0]}, {{"axes", std::move(own)}, {"keep", keep != 0}});
-              }};
+                   List own;
+                   for (const std::int64_t axis : axes) {
+                     LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
+                     if (axis_index == 0) return unsupported("it averages over the batch");
+                     own.push_back(static_cast<std::int64_t>(axis_index));
+                   }
+                   std::sort(own.begin(), own.end());
+                   return w.add("mean", {inputs[0]}, {{"axes", std::move(own)}, {"keep", keep != 0}});
+                 }};
 }
 
 RewriteResult concat(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"axis"}));
   LANISTA_ASSIGN(auto input_values, node_reader.computed_inputs());
   LANISTA_ASSIGN(const std::int64_t axis, node_reader.integer("axis", 0));
-  return Rewrite{std::move(input_values), [axis](ModelWriter& w, Ports inputs) -> Result<Port> {
-                if (inputs.empty()) return malformed("it has no inputs");
-                LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
-                if (axis_index == 0) return unsupported("it joins batches");
-                if (inputs.size() == 1) return inputs[0];
-                return w.add("concat", {inputs.begin(), inputs.end()},
-                             {{"axis", static_cast<std::int64_t>(axis_index)}});
-              }};
+  return Rewrite{
+      std::move(input_values), [axis](ModelWriter& w, Ports inputs) -> Result<Port> {
+        if (inputs.empty()) return malformed("it has no inputs");
+        LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
+        if (axis_index == 0) return unsupported("it joins batches");
+        if (inputs.size() == 1) return inputs[0];
+        return w.add("concat", {inputs.begin(), inputs.end()}, {{"axis", static_cast<std::int64_t>(axis_index)}});
+      }};
 }
 
 /// A slice from `start` up to `end`; 0 means the end of the axis.
@@ -165,22 +165,22 @@ RewriteResult slice(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const auto steps, node_reader.integers("steps", 4));
   if (!starts || !ends) return malformed("it has no starts or no ends");
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                List seen = w.dims(inputs[0]);
-                seen.front() = w.batch() > 0 ? w.batch() : kAnyBatch;
-                LANISTA_ASSIGN(const auto cuts, slice_axes(*starts, *ends, axes, steps, seen));
-                Port value = inputs[0];
-                for (const SliceAxis& cut : cuts) {
-                  const bool whole = cut.begin == 0 && cut.step == 1 && cut.count == seen[cut.axis] && cut.count > 0;
-                  if (whole) continue;
-                  if (cut.axis == 0) return unsupported("it cuts the batch");
-                  if (cut.step != 1 || cut.count < 1) {
-                    return unsupported("it takes " + std::to_string(cut.count) + " elements in steps of " +
-                                   std::to_string(cut.step) + "; read are runs");
-                  }
-                  LANISTA_ASSIGN(value, sliced(w, value, cut.axis, cut.begin, cut.begin + cut.count));
-                }
-                return value;
-              }};
+                   List seen = w.dims(inputs[0]);
+                   seen.front() = w.batch() > 0 ? w.batch() : kAnyBatch;
+                   LANISTA_ASSIGN(const auto cuts, slice_axes(*starts, *ends, axes, steps, seen));
+                   Port value = inputs[0];
+                   for (const SliceAxis& cut : cuts) {
+                     const bool whole = cut.begin == 0 && cut.step == 1 && cut.count == seen[cut.axis] && cut.count > 0;
+                     if (whole) continue;
+                     if (cut.axis == 0) return unsupported("it cuts the batch");
+                     if (cut.step != 1 || cut.count < 1) {
+                       return unsupported("it takes " + std::to_string(cut.count) + " elements in steps of " +
+                                          std::to_string(cut.step) + "; read are runs");
+                     }
+                     LANISTA_ASSIGN(value, sliced(w, value, cut.axis, cut.begin, cut.begin + cut.count));
+                   }
+                   return value;
+                 }};
 }
 
 /// One of the parts. The rule is called for each output of the node.
@@ -192,21 +192,21 @@ RewriteResult split(const NodeReader& node_reader) {
   const auto count = static_cast<std::int64_t>(node_reader.node().outputs.size());
   const std::size_t part = node_reader.output();
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
-                if (axis_index == 0) return unsupported("it cuts the batch");
-                const std::int64_t size = w.dims(inputs[0])[axis_index];
-                // Without sizes the parts are equal, except for the last.
-                List own = sizes.value_or(List(static_cast<std::size_t>(count), (size + count - 1) / count));
-                if (static_cast<std::int64_t>(own.size()) != count) return malformed("its sizes are not one a part");
-                if (!sizes) own.back() = size - own.front() * (count - 1);
-                std::int64_t start = 0;
-                for (std::size_t i = 0; i < part; ++i) {
-                  if (own[i] < 1 || own[i] > size - start) return unsupported("its parts do not fit");
-                  start += own[i];
-                }
-                if (own[part] < 1 || own[part] > size - start) return unsupported("its parts do not fit");
-                return sliced(w, inputs[0], axis_index, start, start + own[part]);
-              }};
+                   LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
+                   if (axis_index == 0) return unsupported("it cuts the batch");
+                   const std::int64_t size = w.dims(inputs[0])[axis_index];
+                   // Without sizes the parts are equal, except for the last.
+                   List own = sizes.value_or(List(static_cast<std::size_t>(count), (size + count - 1) / count));
+                   if (static_cast<std::int64_t>(own.size()) != count) return malformed("its sizes are not one a part");
+                   if (!sizes) own.back() = size - own.front() * (count - 1);
+                   std::int64_t start = 0;
+                   for (std::size_t i = 0; i < part; ++i) {
+                     if (own[i] < 1 || own[i] > size - start) return unsupported("its parts do not fit");
+                     start += own[i];
+                   }
+                   if (own[part] < 1 || own[part] > size - start) return unsupported("its parts do not fit");
+                   return sliced(w, inputs[0], axis_index, start, start + own[part]);
+                 }};
 }
 
 /// Zeros in the shape of a value.

@@ -120,7 +120,7 @@ Result<List> reshaped_sample(const List& target, const List& dims, std::int64_t 
   if (result && !result->empty()) return *std::move(result);
   if (known && !rest.empty()) return shape_mismatch(dims, target);
   return unsupported("reshapes " + sizes_text(dims) + " to " + sizes_text(target) +
-                 ", where the batch does not stay in front of something");
+                     ", where the batch does not stay in front of something");
 }
 
 Result<List> broadcast_shape(const List& a, const List& b) {

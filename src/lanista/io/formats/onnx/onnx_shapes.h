@@ -47,8 +47,8 @@ Result<List> broadcast_shape(const List& a, const List& b);
 
 /// The elements that Slice selects along one axis.
 struct SliceAxis {
-  std::size_t axis = 0;                       ///< index of the axis
-  std::int64_t begin = 0, step = 1, count = 0;///< first element, distance and number of elements
+  std::size_t axis = 0;                         ///< index of the axis
+  std::int64_t begin = 0, step = 1, count = 0;  ///< first element, distance and number of elements
 };
 /// Reads the inputs of Slice for a value with dimensions `dims`. Errors: kDataLoss.
 Result<std::vector<SliceAxis>> slice_axes(const List& starts, const List& ends, const std::optional<List>& axes,

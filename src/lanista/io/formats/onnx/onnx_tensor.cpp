@@ -15,12 +15,12 @@ namespace {
 constexpr std::size_t kShownName = 64;
 constexpr std::size_t kMaxExternalEntries = 8;
 
-/// What a tensor's message says, before anything of its size is allocated.
+/// The content of a tensor's message, before anything of its size is allocated.
 struct TensorParts {
   Tensor tensor;
   std::optional<std::uint64_t> type;
   std::optional<std::string_view> raw;
-  bool is_external = false;  ///< the elements lie in another file
+  bool is_external = false;  ///< the elements are in another file
   std::map<std::string, std::string> external_entries;
   int array = 0;          ///< the field of the typed array, 0: none
   std::size_t count = 0;  ///< elements in the typed array
@@ -51,7 +51,7 @@ Result<void> read_location(TensorParts& parts, const WireReader& field) {
   LANISTA_ASSIGN(auto entry, read_entry(field));
   LANISTA_TRY(check_count(parts.external_entries.size(), kMaxExternalEntries, "entries of external_data"));
   const auto [at, fresh] = parts.external_entries.insert(std::move(entry));
-  if (!fresh) return malformed("external_data says " + in_quotes(at->first) + " twice");
+  if (!fresh) return malformed("external_data has " + in_quotes(at->first) + " twice");
   return {};
 }
 
@@ -95,7 +95,7 @@ Result<void> read_part(TensorParts& parts, const WireReader& field) {
   }
 }
 
-/// Elements of this shape. A dimension of zero does not excuse an overflow in the others.
+/// The number of elements of this shape. A dimension of zero does not hide an overflow in the others.
 Result<std::size_t> elements_of_shape(const Tensor& tensor) {
   const auto size = static_cast<std::int64_t>(element_size(tensor.type));
   bool empty = false;
@@ -178,8 +178,8 @@ Result<void> read_typed(std::string_view message, TensorParts& parts, std::size_
     return malformed("the elements lie in the array of another type");
   }
   if (parts.count != elements) {
-    return malformed("the shape wants " + std::to_string(elements) + " elements, the array holds " +
-                  std::to_string(parts.count));
+    return malformed("the shape needs " + std::to_string(elements) + " elements, the array holds " +
+                     std::to_string(parts.count));
   }
   if (tensor.type == ElementType::kI64) {
     integers += elements;
@@ -196,25 +196,26 @@ Result<std::optional<std::uint64_t>> external_number(const TensorParts& parts, c
   const char* end = found->second.data() + found->second.size();
   const auto parsed = std::from_chars(found->second.data(), end, number);
   if (parsed.ec == std::errc() && parsed.ptr == end) return std::optional(number);
-  return malformed("the " + key + " of external_data is " + in_quotes(found->second) + ", which is no number of bytes");
+  return malformed("the " + key + " of external_data is " + in_quotes(found->second) +
+                   ", which is not a valid number of bytes");
 }
 
 Result<void> read_external(TensorParts& parts, std::size_t elements, const OnnxExternal& external) {
   if (parts.raw || parts.array != 0) return malformed("has external data and data of its own");
-  if (!external) return unsupported("has external data, which is read only beside a file");
+  if (!external) return unsupported("has external data, which is read only with a file");
   const auto location = parts.external_entries.find("location");
   if (location == parts.external_entries.end()) return malformed("has external data without a location");
   LANISTA_ASSIGN(const auto offset, external_number(parts, "offset"));
   LANISTA_ASSIGN(const auto length, external_number(parts, "length"));
   const std::size_t expected = elements * element_size(parts.tensor.type);
   if (length && *length != expected) {
-    return malformed("the shape wants " + std::to_string(expected) + " bytes, external_data says " +
-                  std::to_string(*length));
+    return malformed("the shape needs " + std::to_string(expected) + " bytes, external_data has " +
+                     std::to_string(*length));
   }
   LANISTA_ASSIGN(parts.tensor.bytes, external(location->second, offset.value_or(0), expected));
   if (parts.tensor.bytes.size() == expected) return {};
-  return malformed("the shape wants " + std::to_string(expected) + " bytes, the external file gives " +
-                std::to_string(parts.tensor.bytes.size()));
+  return malformed("the shape needs " + std::to_string(expected) + " bytes, the external file gives " +
+                   std::to_string(parts.tensor.bytes.size()));
 }
 
 Result<void> read_elements(std::string_view message, TensorParts& parts, std::size_t& integers,
@@ -225,8 +226,8 @@ Result<void> read_elements(std::string_view message, TensorParts& parts, std::si
   if (parts.array != 0) return malformed("has raw_data and a typed array");
   const std::size_t expected = elements * element_size(parts.tensor.type);
   if (parts.raw->size() != expected) {
-    return malformed("the shape wants " + std::to_string(expected) + " bytes, raw_data holds " +
-                  std::to_string(parts.raw->size()));
+    return malformed("the shape needs " + std::to_string(expected) + " bytes, raw_data holds " +
+                     std::to_string(parts.raw->size()));
   }
   const auto* first = reinterpret_cast<const std::byte*>(parts.raw->data());
   parts.tensor.bytes.assign(first, first + expected);
@@ -265,7 +266,7 @@ Result<void> read_tensor_type(std::string_view message, OnnxValueInfo& info) {
   });
 }
 
-// A type holds either a tensor type or another kind of type, which may nest: those are refused unseen.
+// A type holds a tensor type or another kind of type, which may nest. The others are refused without reading them.
 Result<void> read_type(std::string_view message, OnnxValueInfo& info) {
   std::optional<std::string_view> tensor;
   LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
@@ -330,7 +331,7 @@ Result<ElementType> element_type(std::uint64_t code) {
       return malformed("has no element type");
     default:
       return unsupported("has the element type " + std::to_string(code) +
-                     "; held are float, double, int32, int64, uint8 and bool");
+                         "; held are float, double, int32, int64, uint8 and bool");
   }
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxRank = 64;  ///< dimensions of a tensor
 inline constexpr std::size_t kMaxPackedIntegers = std::size_t{1} << 20;
 
 // Errors of these functions state the problem; their callers add the location.
-Error malformed(std::string message);   ///< kDataLoss
+Error malformed(std::string message);    ///< kDataLoss
 Error unsupported(std::string message);  ///< kUnimplemented
 /// A name from the file in quotes, shortened for messages.
 std::string in_quotes(std::string_view name);
@@ -68,7 +68,7 @@ Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number)
     LANISTA_ASSIGN(const std::string_view packed, field.bytes());
     if (packed.size() % sizeof(T) != 0) {
       return malformed("a packed list of " + std::to_string(sizeof(T)) + "-byte numbers has " +
-                    std::to_string(packed.size()) + " bytes");
+                       std::to_string(packed.size()) + " bytes");
     }
     for (std::size_t at = 0; at < packed.size(); at += sizeof(T)) {
       T value;

@@ -58,7 +58,7 @@ void expect_equal(const OnnxModel& a, const OnnxModel& b) {
   EXPECT_EQ(a.metadata, b.metadata);
 }
 
-/// A file around one graph.
+/// A file with one graph.
 std::string file_of(const WireWriter& graph, const std::string& rest = {}) {
   WireWriter opset, out;
   opset.varint(opset_field::kVersion, 17);
@@ -72,7 +72,7 @@ std::string file_with(int graph_field, const WireWriter& part) {
 std::string file_with_tensor(const WireWriter& part) { return file_with(graph_field::kInitializers, part); }
 std::string file_with_node(const WireWriter& part) { return file_with(graph_field::kNodes, part); }
 
-/// A tensor called "w" of these dimensions.
+/// A tensor "w" of these dimensions.
 WireWriter tensor_part(std::uint64_t type, const std::vector<std::int64_t>& dims) {
   WireWriter out;
   out.bytes(tensor_field::kName, "w").varint(tensor_field::kType, type);
@@ -186,10 +186,10 @@ TEST(Onnx, NamesViolatedTensorRule) {
   };
   const std::string eight(8, '\0');
   broken(tensor_part(1, {3}).bytes(tensor_field::kRaw, eight),
-         "tensor \"w\": the shape wants 12 bytes, raw_data holds 8");
-  broken(tensor_part(1, {1}).bytes(tensor_field::kRaw, eight), "wants 4 bytes, raw_data holds 8");
-  broken(tensor_part(1, {2}), "wants 2 elements, the array holds 0");
-  broken(tensor_part(7, {1}).bytes(tensor_field::kInt64s, "\x01\x02"), "wants 1 elements, the array holds 2");
+         "tensor \"w\": the shape needs 12 bytes, raw_data holds 8");
+  broken(tensor_part(1, {1}).bytes(tensor_field::kRaw, eight), "needs 4 bytes, raw_data holds 8");
+  broken(tensor_part(1, {2}), "needs 2 elements, the array holds 0");
+  broken(tensor_part(7, {1}).bytes(tensor_field::kInt64s, "\x01\x02"), "needs 1 elements, the array holds 2");
   broken(tensor_part(1, {2}).bytes(tensor_field::kFloats, "12345"), "4-byte numbers has 5 bytes");
   broken(tensor_part(7, {1}).bytes(tensor_field::kInt64s, "\x80"), "ends inside a number");
   broken(tensor_part(1, {1}).bytes(tensor_field::kInt64s, "\x01"), "array of another type");
@@ -232,7 +232,7 @@ TEST(Onnx, NamesViolatedNodeRule) {
   broken(WireWriter().bytes(node_field::kName, "a"), "node \"a\": has no operator");
   broken(node_part("Relu").bytes(node_field::kInputs, "nothing"), "reads \"nothing\", which nothing before it gives");
   broken(node_part("Relu").bytes(node_field::kOutputs, "y").bytes(node_field::kOutputs, "y"), "\"y\" is given twice");
-  broken(with_attribute(attribute_part(0)), "attribute \"k\": says no type");
+  broken(with_attribute(attribute_part(0)), "attribute \"k\": has no type");
   broken(with_attribute(attribute_part(attribute_type::kTensor)), "is a tensor, but holds none");
   broken(with_attribute(attribute_part(2).varint(attribute_field::kFloat, 1)), "holds a number, not 4 fixed bytes");
   broken(with_attribute(attribute_part(2)).message(node_field::kAttributes, attribute_part(2)), "\"k\" stands twice");
@@ -250,7 +250,7 @@ TEST(Onnx, RefusesUnsupportedNodes) {
   refused(with_attribute(attribute_part(attribute_type::kGraphs)), "sub-graph");
   refused(with_attribute(attribute_part(8)), "has the type 8");
 
-  // A sub-graph inside a sub-graph and so on is refused without looking into it.
+  // A sub-graph inside a sub-graph and so on is refused without reading it.
   WireWriter nested;
   for (int depth = 0; depth < 2000; ++depth) {
     WireWriter attribute = attribute_part(attribute_type::kGraph), graph;

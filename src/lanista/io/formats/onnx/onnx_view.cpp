@@ -228,7 +228,7 @@ Result<Tensor> as_vector(const Tensor& tensor) {
   const auto& shape = tensor.shape;
   if (!shape.empty() && std::find(shape.begin(), shape.end(), elements) == shape.end()) {
     return unsupported("the constant " + in_quotes(tensor.name) + " has the shape " + graph::Shape{shape}.text() +
-                   "; read are vectors");
+                       "; read are vectors");
   }
   Tensor vector = tensor;
   vector.shape = {elements};

@@ -85,23 +85,23 @@ Result<void> conv1d(OnnxWriter& w) {
   return {};
 }
 
-/// Windows of a pooling: what each axis says, rows first.
+/// Windows of a pooling: the numbers of each axis, rows first.
 struct PoolWindows {
   std::vector<graph::ops::Window> axes;
   List sizes;  ///< of the input along them
 };
 
-/// What a window that reaches beyond the padding does to the result of an axis.
+/// The effect of a window beyond the padding on the result of an axis.
 enum class LastWindow {
-  kNone,     ///< there is none
-  kCounts,   ///< it counts
-  kIgnored,  ///< it would begin in the padding: PyTorch and we pass it over, ONNX counts it up to opset 21
+  kNone,     ///< There is no such window.
+  kCounts,   ///< It counts.
+  kIgnored,  ///< It would begin in the padding: PyTorch and lanista ignore it, ONNX counts it up to opset 21.
 };
 
 LastWindow last_window(const graph::ops::Window& axis, std::int64_t size) {
-  const std::int64_t room = size + axis.before + axis.after - axis.kernel;
-  if (!axis.ceil || room % axis.stride == 0) return LastWindow::kNone;
-  return *graph::ops::window_output(size, axis) > room / axis.stride + 1 ? LastWindow::kCounts : LastWindow::kIgnored;
+  const std::int64_t span = size + axis.before + axis.after - axis.kernel;
+  if (!axis.ceil || span % axis.stride == 0) return LastWindow::kNone;
+  return *graph::ops::window_output(size, axis) > span / axis.stride + 1 ? LastWindow::kCounts : LastWindow::kIgnored;
 }
 
 Attributes attributes_of(const PoolWindows& windows, bool ceil) {
@@ -118,8 +118,8 @@ Attributes attributes_of(const PoolWindows& windows, bool ceil) {
   return attributes;
 }
 
-/// Max or average pooling. ONNX has one ceil_mode for all axes: it is written only where a window is added by it, and
-/// where one axis needs it that the other must not have, each axis is pooled by itself, which gives the same.
+/// Max or average pooling. ONNX has one ceil_mode for all axes, which is written only if it adds a window. If one axis
+/// needs it and the other must not have it, each axis is pooled by itself, with the same result.
 Result<void> pool(OnnxWriter& w, const std::string& op, const PoolWindows& windows) {
   const auto add = [&](const std::string& input, const PoolWindows& some, bool ceil, std::string_view part) {
     Attributes attributes = attributes_of(some, ceil);

@@ -13,10 +13,10 @@ using graph::Port;
 using Ports = std::span<const Port>;
 using RewriteResult = Result<Rewrite>;
 
-// From here on pools pass over windows that would begin in the padding behind their input.
+// From this opset on pools ignore windows that would begin in the padding after their input.
 constexpr std::int64_t kIgnoringOpset = 22;
 
-/// What a node says of its windows; one number an axis, two a pad: all in front, then all behind.
+/// The windows of a node: one number for each axis, two for pads (all before, then all after).
 struct Windows {
   List kernel, strides, dilations, pads;
   std::string auto_pad;
@@ -30,7 +30,7 @@ Result<void> check_each(const char* name, const List& numbers, std::size_t count
   const bool fits = std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n >= least && n <= kMaxExtent; });
   if (numbers.size() == count && fits) return {};
   return unsupported(std::string(name) + " " + graph::attr_text(numbers) + "; read are " + std::to_string(count) +
-                 " numbers from " + std::to_string(least) + " to " + std::to_string(kMaxExtent));
+                     " numbers from " + std::to_string(least) + " to " + std::to_string(kMaxExtent));
 }
 
 /// Windows of one or two axes.
@@ -44,7 +44,9 @@ Result<Windows> windows_of(const NodeReader& node_reader, List kernel) {
   LANISTA_ASSIGN(all.pads, node_reader.list("pads", List(2 * axes, 0)));
   LANISTA_ASSIGN(const std::int64_t ceil, node_reader.integer("ceil_mode", 0));
   all.ceil = ceil != 0;
-  if (axes != 1 && axes != 2) return unsupported("its windows have " + std::to_string(axes) + " axes; read are 1 and 2");
+  if (axes != 1 && axes != 2) {
+    return unsupported("its windows have " + std::to_string(axes) + " axes; read are 1 and 2");
+  }
   LANISTA_TRY(check_each("kernel_shape", all.kernel, axes, 1));
   LANISTA_TRY(check_each("strides", all.strides, axes, 1));
   LANISTA_TRY(check_each("dilations", all.dilations, axes, 1));
@@ -58,10 +60,10 @@ Result<Windows> windows_of(const NodeReader& node_reader, List kernel) {
 Result<void> check_axes(const Windows& windows, const List& dims) {
   if (dims.size() == windows.axes() + 2) return {};
   return malformed("its windows have " + std::to_string(windows.axes()) + " axes, its input is " +
-                graph::Shape{dims}.text());
+                   graph::Shape{dims}.text());
 }
 
-/// Shares `total` among both sides of an axis.
+/// Divides `total` between both sides of an axis.
 void split_padding(Windows& windows, std::size_t i, std::int64_t total, bool more_in_front) {
   const std::int64_t less = total / 2;
   windows.pads[i] = more_in_front ? total - less : less;
@@ -75,11 +77,11 @@ void pad_same(Windows& windows, const List& dims) {
     const std::int64_t in = dims[i + 2], stride = windows.strides[i];
     const std::int64_t steps = (in + stride - 1) / stride;
     split_padding(windows, i, std::max<std::int64_t>((steps - 1) * stride + windows.extent(i) - in, 0),
-          windows.auto_pad == "SAME_LOWER");
+                  windows.auto_pad == "SAME_LOWER");
   }
 }
 
-/// Kernel, stride and padding as our operators write them; dilation where it is none too.
+/// Kernel, stride and padding as lanista's operators write them, and dilation if it is not one.
 Attrs window_attrs(const Windows& w) {
   const List& p = w.pads;
   if (w.axes() == 1) {
@@ -99,7 +101,7 @@ void set_dilation(Attrs& attrs, const Windows& w) {
   }
 }
 
-/// Weight and perhaps bias of a convolution.
+/// Weight and optional bias of a convolution.
 struct ConvWeights {
   const Tensor* weight = nullptr;
   const Tensor* bias = nullptr;
@@ -119,7 +121,7 @@ Result<ConvWeights> conv_weights(const NodeReader& node_reader) {
   }
   if (const auto rank = weights.weight->shape.size(); rank != 3 && rank != 4) {
     return unsupported("its weight is " + graph::Shape{weights.weight->shape}.text() +
-                   "; read are windows over images and sequences");
+                       "; read are windows over images and sequences");
   }
   return weights;
 }
@@ -130,7 +132,7 @@ Result<Windows> conv_windows(const NodeReader& node_reader, const ConvWeights& w
   return windows_of(node_reader, std::move(kernel));
 }
 
-/// Exporters that fold a batch-norm into a convolution name what comes out after themselves.
+/// Whether an exporter folded a batch norm into a convolution. Then the names of the weights show it.
 bool is_folded(const Tensor& weight) {
   const auto has = [&](std::string_view part) { return weight.name.find(part) != std::string::npos; };
   return has("onnx::Conv_") || has("fused_bn") || has("bn_fused") || has("_bn_offset");
@@ -144,31 +146,32 @@ RewriteResult conv(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const std::int64_t groups, node_reader.integer("group", 1));
   if (groups < 1) return malformed("it has " + std::to_string(groups) + " groups");
   Rewrite rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-              Windows resolved = windows;
-              LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
-              pad_same(resolved, w.dims(inputs[0]));
-              Attrs attrs = window_attrs(resolved);
-              set_dilation(attrs, resolved);
-              attrs.set("bias", weights.bias != nullptr);
-              const std::int64_t out = weights.weight->shape[0];
-              // One input channel a group: each channel has its own window.
-              if (resolved.axes() == 2 && groups > 1 && weights.weight->shape[1] == 1 && out % groups == 0) {
-                attrs.set("multiplier", out / groups);
-                return w.add("depthwise_conv2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
-              }
-              attrs.set("out", out);
-              attrs.set("groups", groups);
-              return w.add(resolved.axes() == 2 ? "conv2d" : "conv1d", {inputs[0]}, std::move(attrs), weights.weight_copies());
-            }};
+                    Windows resolved = windows;
+                    LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
+                    pad_same(resolved, w.dims(inputs[0]));
+                    Attrs attrs = window_attrs(resolved);
+                    set_dilation(attrs, resolved);
+                    attrs.set("bias", weights.bias != nullptr);
+                    const std::int64_t out = weights.weight->shape[0];
+                    // With one input channel in each group, each channel has its own window.
+                    if (resolved.axes() == 2 && groups > 1 && weights.weight->shape[1] == 1 && out % groups == 0) {
+                      attrs.set("multiplier", out / groups);
+                      return w.add("depthwise_conv2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
+                    }
+                    attrs.set("out", out);
+                    attrs.set("groups", groups);
+                    return w.add(resolved.axes() == 2 ? "conv2d" : "conv1d", {inputs[0]}, std::move(attrs),
+                                 weights.weight_copies());
+                  }};
   if (is_folded(*weights.weight)) rewrite.notice = kFoldedNotice;
   return rewrite;
 }
 
-/// The pads that give a transposed convolution the size that is asked for.
+/// Sets the pads that give a transposed convolution the requested size.
 Result<void> pad_to(Windows& windows, const List& extra, const List& output_size, const List& dims) {
   for (std::size_t i = 0; i < windows.axes(); ++i) {
     const std::int64_t total = (dims[i + 2] - 1) * windows.strides[i] + extra[i] + windows.extent(i) - output_size[i];
-    if (total < 0) return unsupported("its output_shape wants more than its windows write");
+    if (total < 0) return unsupported("its output_shape is larger than what its windows write");
     split_padding(windows, i, total, windows.auto_pad != "SAME_UPPER");
   }
   return {};
@@ -191,26 +194,26 @@ RewriteResult conv_transpose(const NodeReader& node_reader) {
     return malformed("it has " + std::to_string(groups) + " groups");
   }
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                const List& dims = w.dims(inputs[0]);
-                Windows resolved = windows;
-                LANISTA_TRY(check_axes(resolved, dims));
-                List size = output_size;
-                for (std::size_t i = 0; size.size() < 2 && resolved.auto_pad.starts_with("SAME"); ++i) {
-                  size.push_back(dims[i + 2] * resolved.strides[i]);
-                }
-                if (!size.empty()) LANISTA_TRY(pad_to(resolved, extra, size, dims));
-                Attrs attrs = window_attrs(resolved);
-                set_dilation(attrs, resolved);
-                attrs.set("bias", weights.bias != nullptr);
-                attrs.set("out", out);
-                attrs.set("groups", groups);
-                attrs.set("output_padding", one_or_two(extra[0], extra[1]));
-                return w.add("conv_transpose2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
-              }};
+                   const List& dims = w.dims(inputs[0]);
+                   Windows resolved = windows;
+                   LANISTA_TRY(check_axes(resolved, dims));
+                   List size = output_size;
+                   for (std::size_t i = 0; size.size() < 2 && resolved.auto_pad.starts_with("SAME"); ++i) {
+                     size.push_back(dims[i + 2] * resolved.strides[i]);
+                   }
+                   if (!size.empty()) LANISTA_TRY(pad_to(resolved, extra, size, dims));
+                   Attrs attrs = window_attrs(resolved);
+                   set_dilation(attrs, resolved);
+                   attrs.set("bias", weights.bias != nullptr);
+                   attrs.set("out", out);
+                   attrs.set("groups", groups);
+                   attrs.set("output_padding", one_or_two(extra[0], extra[1]));
+                   return w.add("conv_transpose2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
+                 }};
 }
 
-/// Errors: a last window that would begin in the padding behind the input. Up to opset 21 it counts, for us and for
-/// PyTorch it does not: readers disagree about the size of the result.
+/// Refuses a last window that would begin in the padding after the input. It counts up to opset 21, but not in lanista
+/// and PyTorch, so readers disagree about the size of the result.
 Result<void> check_same_ceil(const Windows& windows, const List& dims) {
   for (std::size_t i = 0; windows.ceil && i < windows.axes(); ++i) {
     const std::int64_t before = windows.pads[i], after = windows.pads[i + windows.axes()], size = dims[i + 2];
@@ -218,12 +221,12 @@ Result<void> check_same_ceil(const Windows& windows, const List& dims) {
     const std::int64_t begin = (last_start + windows.strides[i] - 1) / windows.strides[i] * windows.strides[i];
     if (last_start < 0 || begin < size + before) continue;
     return unsupported("with ceil_mode its last window along axis " + std::to_string(i + 2) +
-                   " begins in the padding: before opset 22 it counts, in PyTorch it does not");
+                       " begins in the padding: before opset 22 it counts, in PyTorch it does not");
   }
   return {};
 }
 
-/// `max_pool` or `avg_pool` over images or sequences.
+/// A rule for `max_pool` or `avg_pool` over images or sequences.
 RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs more) {
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(List kernel, node_reader.list("kernel_shape", {}));
@@ -231,28 +234,29 @@ RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs m
   if (windows.dilations != List(windows.axes(), 1)) return unsupported("its window is dilated");
   const bool all_count = node_reader.view().opset() < kIgnoringOpset;
   return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                Windows resolved = windows;
-                LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
-                pad_same(resolved, w.dims(inputs[0]));
-                if (all_count) LANISTA_TRY(check_same_ceil(resolved, w.dims(inputs[0])));
-                Attrs attrs = window_attrs(resolved);
-                for (const auto& [name, value] : more) attrs.set(name, value);
-                // The stride is the kernel unless it is written.
-                if (*attrs.find("stride") == *attrs.find("kernel")) attrs.erase("stride");
-                if (resolved.ceil) attrs.set("ceil_mode", true);
-                return w.add(op + (resolved.axes() == 2 ? "2d" : "1d"), {inputs[0]}, std::move(attrs));
-              }};
+                   Windows resolved = windows;
+                   LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
+                   pad_same(resolved, w.dims(inputs[0]));
+                   if (all_count) LANISTA_TRY(check_same_ceil(resolved, w.dims(inputs[0])));
+                   Attrs attrs = window_attrs(resolved);
+                   for (const auto& [name, value] : more) attrs.set(name, value);
+                   // The default stride is the kernel.
+                   if (*attrs.find("stride") == *attrs.find("kernel")) attrs.erase("stride");
+                   if (resolved.ceil) attrs.set("ceil_mode", true);
+                   return w.add(op + (resolved.axes() == 2 ? "2d" : "1d"), {inputs[0]}, std::move(attrs));
+                 }};
 }
 
 RewriteResult max_pool(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}));
+  LANISTA_TRY(node_reader.allow_attributes(
+      {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}));
   LANISTA_TRY(node_reader.require_value("storage_order", 0));
   return pool(node_reader, "max_pool", {});
 }
 
 RewriteResult avg_pool(const NodeReader& node_reader) {
-  LANISTA_TRY(
-      node_reader.allow_attributes({"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"}));
+  LANISTA_TRY(node_reader.allow_attributes(
+      {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"}));
   LANISTA_ASSIGN(const std::int64_t counted, node_reader.integer("count_include_pad", 0));
   return pool(node_reader, "avg_pool", {{"count_include_pad", counted != 0}});
 }
@@ -261,19 +265,20 @@ RewriteResult global_avg_pool(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   return Rewrite{{std::move(input)}, [](ModelWriter& w, Ports inputs) -> Result<Port> {
-                if (w.dims(inputs[0]).size() == 4) return w.add("adaptive_avg_pool2d", {inputs[0]}, {{"out", List{1}}});
-                LANISTA_ASSIGN(const Port means, w.add("global_avg_pool", {inputs[0]}));
-                return in_shape(w, means, {w.dims(means)[1], 1});
-              }};
+                   if (w.dims(inputs[0]).size() == 4)
+                     return w.add("adaptive_avg_pool2d", {inputs[0]}, {{"out", List{1}}});
+                   LANISTA_ASSIGN(const Port means, w.add("global_avg_pool", {inputs[0]}));
+                   return in_shape(w, means, {w.dims(means)[1], 1});
+                 }};
 }
 
 RewriteResult global_max_pool(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   return Rewrite{{std::move(input)}, [](ModelWriter& w, Ports inputs) -> Result<Port> {
-                LANISTA_ASSIGN(const Port maxima, w.add("global_max_pool", {inputs[0]}));
-                return in_shape(w, maxima, {w.dims(maxima)[1], 1, 1});
-              }};
+                   LANISTA_ASSIGN(const Port maxima, w.add("global_max_pool", {inputs[0]}));
+                   return in_shape(w, maxima, {w.dims(maxima)[1], 1, 1});
+                 }};
 }
 
 RewriteResult lrn(const NodeReader& node_reader) {
@@ -286,7 +291,7 @@ RewriteResult lrn(const NodeReader& node_reader) {
   return single_operator({std::move(input)}, "lrn", {{"alpha", alpha}, {"beta", beta}, {"bias", bias}, {"size", size}});
 }
 
-/// Is what Pad fills in zero? An attribute up to opset 10, then input 2.
+/// Whether Pad fills with zero: an attribute up to opset 10, then input 2.
 Result<bool> pads_zeros(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const double old_value, node_reader.real("value", 0));
   if (!node_reader.has(2)) return old_value == 0;
@@ -308,23 +313,24 @@ RewriteResult pad(const NodeReader& node_reader) {
     LANISTA_ASSIGN(axes, node_reader.integers(3));
   }
   return Rewrite{{std::move(input)}, [pads = *pads, axes](ModelWriter& w, Ports inputs) -> Result<Port> {
-                const List dims = w.dims(inputs[0]);
-                const std::size_t count = axes ? axes->size() : dims.size();
-                if (pads.size() != 2 * count) return malformed("its pads " + graph::attr_text(pads) + " are no pairs");
-                List front(dims.size(), 0), behind(dims.size(), 0);
-                for (std::size_t i = 0; i < count; ++i) {
-                  LANISTA_ASSIGN(const std::size_t axis,
-                                 axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.size()));
-                  front[axis] = pads[i];
-                  behind[axis] = pads[i + count];
-                }
-                const bool image =
-                    dims.size() == 4 && front[0] == 0 && front[1] == 0 && behind[0] == 0 && behind[1] == 0;
-                if (!image || std::min({front[2], front[3], behind[2], behind[3]}) < 0) {
-                  return unsupported("its pads " + graph::attr_text(pads) + " are not around images alone");
-                }
-                return w.add("pad", {inputs[0]}, {{"pads", List{front[2], behind[2], front[3], behind[3]}}});
-              }};
+                   const List dims = w.dims(inputs[0]);
+                   const std::size_t count = axes ? axes->size() : dims.size();
+                   if (pads.size() != 2 * count)
+                     return malformed("its pads " + graph::attr_text(pads) + " are no pairs");
+                   List front(dims.size(), 0), behind(dims.size(), 0);
+                   for (std::size_t i = 0; i < count; ++i) {
+                     LANISTA_ASSIGN(const std::size_t axis,
+                                    axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.size()));
+                     front[axis] = pads[i];
+                     behind[axis] = pads[i + count];
+                   }
+                   const bool image =
+                       dims.size() == 4 && front[0] == 0 && front[1] == 0 && behind[0] == 0 && behind[1] == 0;
+                   if (!image || std::min({front[2], front[3], behind[2], behind[3]}) < 0) {
+                     return unsupported("its pads " + graph::attr_text(pads) + " are not around images alone");
+                   }
+                   return w.add("pad", {inputs[0]}, {{"pads", List{front[2], behind[2], front[3], behind[3]}}});
+                 }};
 }
 
 }  // namespace

@@ -20,13 +20,13 @@ Result<graph::Port> ModelWriter::add(const std::string& op, std::vector<graph::P
 
   const auto specs = def.params ? def.params(args) : std::vector<graph::ParamSpec>();
   if (specs.size() != params.size()) {
-    return malformed("it has " + std::to_string(params.size()) + " weights, " + op + " wants " +
-                  std::to_string(specs.size()));
+    return malformed("it has " + std::to_string(params.size()) + " weights, " + op + " needs " +
+                     std::to_string(specs.size()));
   }
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (params[i].shape != specs[i].shape.dims) {
       return malformed("its constant " + in_quotes(params[i].name) + " is " + graph::Shape{params[i].shape}.text() +
-                    ", as the " + specs[i].name + " of " + op + " it must be " + specs[i].shape.text());
+                       ", as the " + specs[i].name + " of " + op + " it must be " + specs[i].shape.text());
     }
     LANISTA_TRY(budget_.spend(params[i].bytes.size()));
     weights_.emplace(std::pair(id, specs[i].name), std::move(params[i]));
@@ -41,13 +41,13 @@ Result<void> ModelWriter::check_budget(const List& shape) const {
 
 namespace {
 
-/// A graph under new ids, with the ids that its nodes had before.
+/// A graph with new ids, and the ids that its nodes had before.
 struct Renamed {
   graph::Graph graph;
   std::map<graph::NodeId, graph::NodeId> before;
 };
 
-/// Rules look past nodes that stand already: those that the output does not need go.
+/// Removes nodes that the output does not need: rules replace nodes that were written before.
 Renamed pruned(const graph::Graph& graph) {
   std::set<graph::NodeId> needed;
   std::vector<graph::NodeId> open = graph.nodes_of("output");

@@ -126,11 +126,11 @@ Result<bool> WireReader::next() {
       break;
     default:
       return malformed("field " + std::to_string(field) + " has wire type " + std::to_string(wire) +
-                    "; known are 0, 1, 2 and 5 (groups are not)");
+                       "; known are 0, 1, 2 and 5 (groups are not)");
   }
   if (length > rest_.size()) {
     return malformed("field " + std::to_string(field) + " takes " + std::to_string(length) + " bytes, " +
-                  std::to_string(rest_.size()) + " are left");
+                     std::to_string(rest_.size()) + " are left");
   }
   bytes_ = rest_.substr(0, length);
   rest_.remove_prefix(length);

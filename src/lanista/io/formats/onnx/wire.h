@@ -15,14 +15,14 @@ namespace lanista::formats {
 /// equal calls give equal bytes.
 class WireWriter {
  public:
-  WireWriter& varint(int field, std::uint64_t value);                    ///< adds an unsigned number
-  WireWriter& signed_varint(int field, std::int64_t value);              ///< int32 and int64; negative: ten bytes
-  WireWriter& fixed_float(int field, float value);                       ///< adds four bytes
-  WireWriter& fixed_double(int field, double value);                     ///< adds eight bytes
-  WireWriter& bytes(int field, std::string_view value);                  ///< adds a string, bytes or a packed list
+  WireWriter& varint(int field, std::uint64_t value);        ///< adds an unsigned number
+  WireWriter& signed_varint(int field, std::int64_t value);  ///< int32 and int64; negative: ten bytes
+  WireWriter& fixed_float(int field, float value);           ///< adds four bytes
+  WireWriter& fixed_double(int field, double value);         ///< adds eight bytes
+  WireWriter& bytes(int field, std::string_view value);      ///< adds a string, bytes or a packed list
   /// Adds a nested message.
   WireWriter& message(int field, const WireWriter& value) { return bytes(field, value.str()); }
-  const std::string& str() const { return out_; }                        ///< the bytes so far
+  const std::string& str() const { return out_; }  ///< the bytes so far
 
  private:
   std::string out_;

@@ -21,8 +21,8 @@ namespace lanista::device::testing {
 using namespace nn::testing;
 using nn::Batch;
 using nn::Chunk;
-using nn::LaneResult;
 using nn::LaneHyper;
+using nn::LaneResult;
 using nn::StepInput;
 
 inline constexpr std::int64_t kMaxBatch = 8;
@@ -38,7 +38,8 @@ inline const nn::Backend& host() {
 }
 
 // Bytes of a state but that no number equals no number: their signs and payloads are nobody's promise.
-inline void expect_same_states(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted, const std::string& what) {
+inline void expect_same_states(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted,
+                               const std::string& what) {
   ASSERT_EQ(got.size(), wanted.size()) << what;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i].bytes == wanted[i].bytes) continue;
@@ -59,7 +60,7 @@ struct TrainingRun {
 
 // Fresh lanes, each with its own rates, through a chunk whose batches are drawn by step (and by lane, unless shared).
 inline TrainingRun train(const Derived& derived, const nn::Backend& backend, std::int64_t lanes, std::int64_t steps,
-                     const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMaxBatch) {
+                         const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMaxBatch) {
   auto program =
       nn::Program::compile(derived.train, derived.infer, {.lanes = lanes, .max_batch = most, .backend = &backend});
   EXPECT_TRUE(program.ok()) << program.error().message;

@@ -1,7 +1,6 @@
-// What kernels of lanes are told. `vector_width` is 4 where numbers are read and written four at a time, else 1: a kernel's
-// threads are so many fewer. Read by the host's compiler and by the GPU's alike, so there is nothing in here but
-// numbers and pointers. Pointers to values are void: the same kernel is there for float and for double.
-// NOLINTBEGIN
+// What kernels of lanes are told. `vector_width` is 4 where numbers are read and written four at a time, else 1: a
+// kernel's threads are so many fewer. Read by the host's compiler and by the GPU's alike, so there is nothing in here
+// but numbers and pointers. Pointers to values are void: the same kernel is there for float and for double. NOLINTBEGIN
 
 /// y = f(x), or of x and dy, element by element; all lie alike.
 struct Elementwise {
@@ -58,24 +57,24 @@ struct Matrices {
   long long outer, inner, row, column;
 };
 
-/// y = scale left right + bias + other, [outer, inner, m, n]; and f(y) beside it, or f'(before) y in its place, which lie
-/// as y does.
+/// y = scale left right + bias + other, [outer, inner, m, n]; and f(y) beside it, or f'(before) y in its place, which
+/// lie as y does.
 struct Product {
-  const void* left;    // [m, k] of each
-  const void* right;   // [k, n]
-  const void* bias;    // [outer, n], `bias_outer` apart; may be null
-  const void* other;   // as y, added to it; may be null
+  const void* left;            // [m, k] of each
+  const void* right;           // [k, n]
+  const void* bias;            // [outer, n], `bias_outer` apart; may be null
+  const void* other;           // as y, added to it; may be null
   const void* pre_activation;  // as y; null: f itself is wanted, if any
   void* y;
-  void* activated;     // f(y); may be null
-  void* column_sums;  // [outer inner, n], of `right`; may be null
+  void* activated;                   // f(y); may be null
+  void* column_sums;                 // [outer inner, n], of `right`; may be null
   Matrices left_at, right_at, y_at;  // y has neighbours along a row
   long long inner, m, n, k, bias_outer;
   long long y_can_load_fours, bias_can_load_fours;  // what is made, or lies like it, and the bias, come four at a time
-  double scale;                                // of the product, before the bias
-  double a, b;                                 // of f
-  long long activation;                            // f, a ActivationFn
-  UpdateTarget to;     // parameters [m, n] of each lane, in the order of y, whose gradient this is,
+  double scale;                                     // of the product, before the bias
+  double a, b;                                      // of f
+  long long activation;                             // f, a ActivationFn
+  UpdateTarget to;         // parameters [m, n] of each lane, in the order of y, whose gradient this is,
   long long fused_update;  // and by which UpdateRule they are changed at once, in place of storing it; or kNoUpdate
 };
 
@@ -118,7 +117,7 @@ struct NormApply {
   void* y;
   void* activated;  // f(y); may be null
   long long rows, columns, stride, vector_width;
-  double a, b;       // of f
+  double a, b;           // of f
   long long activation;  // f, a ActivationFn
 };
 
@@ -218,8 +217,8 @@ struct Depthwise {
   const void* weight;  // [kh, kw, c] of a lane, lanes `weight_stride` apart
   void* y;
   Image at, dy_at;
-  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, weight_stride,
-      each, parts, vector_width;
+  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left,
+      weight_stride, each, parts, vector_width;
 };
 
 /// Pools; what is written has its channels last.
@@ -227,9 +226,10 @@ struct Pool {
   const void* x;
   unsigned char* winning_cell;  // the cell of a window that won
   void* y;
-  Image at;        // of x
+  Image at;               // of x
   Image winning_cell_at;  // of `winning_cell`, where it is read
-  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, top, left, bottom, right, padding, vector_width;
+  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, top, left, bottom, right, padding,
+      vector_width;
 };
 
 /// Cross-entropy of samples with some positions each.
@@ -251,11 +251,11 @@ struct StateRanges {
   static constexpr int kMaxRanges = 24;
   long long count;  // elements of all of them in a lane, each stretch rounded up to fours
   int items;
-  int fours[kMaxRanges];            // read and written four at a time
-  long long first[kMaxRanges];      // of each, among these
+  int fours[kMaxRanges];        // read and written four at a time
+  long long first[kMaxRanges];  // of each, among these
   long long length[kMaxRanges];
-  long long begin[kMaxRanges];      // where it begins in parameters, or buffers
-  const void* from[kMaxRanges];     // gradients, or new values
+  long long begin[kMaxRanges];        // where it begins in parameters, or buffers
+  const void* from[kMaxRanges];       // gradients, or new values
   long long from_stride[kMaxRanges];  // elements between two lanes of these
 };
 
@@ -274,7 +274,7 @@ struct Update {
   UpdateTarget to;
   const void* scale;  // of each lane's gradients; may be null
   long long updates;  // fours of all lanes
-  LossRecord note;          // of lanes that come behind them
+  LossRecord note;    // of lanes that come behind them
 };
 
 /// New buffers of active lanes.
@@ -301,7 +301,7 @@ struct Dropout {
   const long long* active;
   const long long* keys;     // [lanes, 2]
   const long long* samples;  // lanes `sample_stride` apart
-  const double* lane_attrs;     // lanes `lane_attr_stride` apart
+  const double* lane_attrs;  // lanes `lane_attr_stride` apart
   long long batch, each, sample_stride, lane_attr_stride, origin;
 };
 // NOLINTEND

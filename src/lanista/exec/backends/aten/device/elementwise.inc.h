@@ -1,15 +1,15 @@
 // Kernels of lanes, element by element, and tables of tokens.
 // NOLINTBEGIN
 // A kernel y = f(x) or f(x, dy) from what it does to one number.
-#define LANE_ELEMENTWISE(name)                                \
-  LANE_KERNEL(name, Elementwise) {                            \
+#define LANE_ELEMENTWISE(name)                                                \
+  LANE_KERNEL(name, Elementwise) {                                            \
     const int vector_width = int(a.vector_width);                             \
     const Four x = lane_load(LANE_READ(x) + i * vector_width, vector_width);  \
-    Four y = x, dy = x;                                       \
+    Four y = x, dy = x;                                                       \
     if (a.dy) dy = lane_load(LANE_READ(dy) + i * vector_width, vector_width); \
-    for (int k = 0; k < 4; ++k) {                             \
-      if (k < vector_width) y.v[k] = name##_of(x.v[k], dy.v[k], a);   \
-    }                                                         \
+    for (int k = 0; k < 4; ++k) {                                             \
+      if (k < vector_width) y.v[k] = name##_of(x.v[k], dy.v[k], a);           \
+    }                                                                         \
     lane_store(LANE_WRITE(y) + i * vector_width, y, vector_width);            \
   }
 
@@ -58,11 +58,20 @@ LANE_CALL Four lane_other_activation(int activation, Four x, T low, T high) {
   Four y = x;
   for (int j = 0; j < 4; ++j) {
     switch (activation) {
-      case kGelu: y.v[j] = gelu_of(x.v[j], x.v[j], a); break;
-      case kSilu: y.v[j] = silu_of(x.v[j], x.v[j], a); break;
-      case kHardSwish: y.v[j] = hard_swish_of(x.v[j], x.v[j], a); break;
-      case kClip: y.v[j] = clip_of(x.v[j], x.v[j], a); break;
-      default: break;
+      case kGelu:
+        y.v[j] = gelu_of(x.v[j], x.v[j], a);
+        break;
+      case kSilu:
+        y.v[j] = silu_of(x.v[j], x.v[j], a);
+        break;
+      case kHardSwish:
+        y.v[j] = hard_swish_of(x.v[j], x.v[j], a);
+        break;
+      case kClip:
+        y.v[j] = clip_of(x.v[j], x.v[j], a);
+        break;
+      default:
+        break;
     }
   }
   return y;
@@ -78,11 +87,20 @@ LANE_CALL Four lane_other_activation_grad(int activation, Four x, Four dy, T low
   Four y = dy;
   for (int j = 0; j < 4; ++j) {
     switch (activation) {
-      case kGelu: y.v[j] = gelu_grad_of(x.v[j], dy.v[j], a); break;
-      case kSilu: y.v[j] = silu_grad_of(x.v[j], dy.v[j], a); break;
-      case kHardSwish: y.v[j] = hard_swish_grad_of(x.v[j], dy.v[j], a); break;
-      case kClip: y.v[j] = clip_grad_of(x.v[j], dy.v[j], a); break;
-      default: break;
+      case kGelu:
+        y.v[j] = gelu_grad_of(x.v[j], dy.v[j], a);
+        break;
+      case kSilu:
+        y.v[j] = silu_grad_of(x.v[j], dy.v[j], a);
+        break;
+      case kHardSwish:
+        y.v[j] = hard_swish_grad_of(x.v[j], dy.v[j], a);
+        break;
+      case kClip:
+        y.v[j] = clip_grad_of(x.v[j], dy.v[j], a);
+        break;
+      default:
+        break;
     }
   }
   return y;
@@ -117,7 +135,8 @@ LANE_KERNEL(embedding, Embedding) {
   }
   if (a.position) {
     const n32 position = row % n32(a.each) % n32(a.positions);
-    const Four own = lane_load(LANE_READ(position) + lane * a.position_stride + position * a.dim + column, vector_width);
+    const Four own =
+        lane_load(LANE_READ(position) + lane * a.position_stride + position * a.dim + column, vector_width);
     for (int k = 0; k < 4; ++k) {
       if (k < vector_width) y.v[k] = y.v[k] + own.v[k];
     }

@@ -17,7 +17,7 @@ typedef unsigned int n32;
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
 // Two kernels: 32 threads share a row, or, of short rows, eight.
 #define LANE_ROW_KERNEL(name, Args)                                       \
-  template <int kThreadsPerRow>                                                   \
+  template <int kThreadsPerRow>                                           \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a); \
   extern "C" __global__ void name(i64 count, const Args a) {              \
     const i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;      \
@@ -27,7 +27,7 @@ typedef unsigned int n32;
     const i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 8;       \
     if (i < count) name##_at<8>(i, a);                                    \
   }                                                                       \
-  template <int kThreadsPerRow>                                                   \
+  template <int kThreadsPerRow>                                           \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
 #define LANE_CALL static __device__ __noinline__
 #define LANE_UNROLL _Pragma("unroll")
@@ -39,13 +39,15 @@ typedef unsigned int n32;
 #define LANE_BARRIER __syncthreads()
 #define LANE_TILE_KERNEL(name, Args, body, ...)                                                       \
   extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads) name(i64 count, const Args a) { \
-    __shared__ __VA_ARGS__::Shared shared_memory;                                                              \
-    __VA_ARGS__::ThreadState own;                                                                             \
-    body(blockIdx.x, a, shared_memory, own);                                                      \
+    __shared__ __VA_ARGS__::Shared shared_memory;                                                     \
+    __VA_ARGS__::ThreadState own;                                                                     \
+    body(blockIdx.x, a, shared_memory, own);                                                          \
   }
 // Of threads that have the same row, `share` of them: a sum of what each of them has of its own.
 #define LANE_ROW_THREADS_SUM(share, member) own.member = lane_row_sum<share>(own.member)
-#define LANE_ROW_FN template <int kThreadsPerRow> static __device__ __forceinline__
+#define LANE_ROW_FN             \
+  template <int kThreadsPerRow> \
+  static __device__ __forceinline__
 #define LANE_ROW_CALL(name) name<kThreadsPerRow>
 #define LANE_ROW_OF(k, count) for (i64 k = threadIdx.x % kThreadsPerRow; k < (count); k += kThreadsPerRow)
 #define LANE_ROW(k) LANE_ROW_OF(k, a.len)
@@ -61,7 +63,8 @@ static __device__ __forceinline__ u32 lane_row_thread_mask(int share) {
 }
 template <int kThreadsPerRow, class V>
 static __device__ __forceinline__ V lane_row_sum(V x) {
-  for (int lane_distance = kThreadsPerRow / 2; lane_distance > 0; lane_distance /= 2) x += __shfl_xor_sync(lane_row_thread_mask(kThreadsPerRow), x, lane_distance);
+  for (int lane_distance = kThreadsPerRow / 2; lane_distance > 0; lane_distance /= 2)
+    x += __shfl_xor_sync(lane_row_thread_mask(kThreadsPerRow), x, lane_distance);
   return x;
 }
 // What is no number stays.

@@ -122,7 +122,8 @@ LANE_KERNEL(norm_apply, NormApply) {
     if (a.shift) y.v[k] = y.v[k] + LANE_READ(shift)[set + k];
   }
   lane_store(LANE_WRITE(y) + at, y, vector_width);
-  if (a.activated) lane_store(LANE_WRITE(activated) + at, lane_activation(int(a.activation), y, T(a.a), T(a.b)), vector_width);
+  if (a.activated)
+    lane_store(LANE_WRITE(activated) + at, lane_activation(int(a.activation), y, T(a.a), T(a.b)), vector_width);
 }
 LANE_KERNEL(norm_grad_part, ColumnSum) {
   const Part p = lane_part(i, a);

@@ -38,7 +38,9 @@ struct AdamRule {
     LANE_ADD_L2_DECAY
     first = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_one_minus_beta1) * g;
     second = LANE_HYPER(lane_beta2) * second + (LANE_HYPER(lane_one_minus_beta2) * g) * g;
-    p = LANE_HYPER(lane_negative_adam_lr) * (first / (LANE_SQRT(second) / LANE_HYPER(lane_sqrt_bias_correction) + LANE_HYPER(lane_eps))) + p;
+    p = LANE_HYPER(lane_negative_adam_lr) *
+            (first / (LANE_SQRT(second) / LANE_HYPER(lane_sqrt_bias_correction) + LANE_HYPER(lane_eps))) +
+        p;
   }
 };
 struct AdamwRule {
@@ -46,7 +48,8 @@ struct AdamwRule {
     first = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_one_minus_beta1) * g;
     second = LANE_HYPER(lane_beta2) * second + (LANE_HYPER(lane_one_minus_beta2) * g) * g;
     const T shrunk = LANE_HYPER(lane_weight_decay) != T(0) ? p * LANE_HYPER(lane_decay_factor) : p;
-    p = LANE_HYPER(lane_negative_adam_lr) * (first / (LANE_SQRT(second) / LANE_HYPER(lane_sqrt_bias_correction) + LANE_HYPER(lane_eps))) +
+    p = LANE_HYPER(lane_negative_adam_lr) *
+            (first / (LANE_SQRT(second) / LANE_HYPER(lane_sqrt_bias_correction) + LANE_HYPER(lane_eps))) +
         shrunk;
   }
 };

@@ -53,7 +53,8 @@ LANE_KERNEL(max_pool_grad, Pool) {
       const Four v = lane_load(dy + r * a.at.row + q * a.at.column, vector_width);
       const u32 cell = u32(ky * int(a.kw) + kx), all = bytes ? *(const u32*)at : 0;
       for (int k = 0; k < 4; ++k) {
-        if (k < vector_width && (bytes ? all >> (8 * k) & 255u : u32(at[k * a.winning_cell_at.channel])) == cell) sum.v[k] += v.v[k];
+        if (k < vector_width && (bytes ? all >> (8 * k) & 255u : u32(at[k * a.winning_cell_at.channel])) == cell)
+          sum.v[k] += v.v[k];
       }
     }
   }

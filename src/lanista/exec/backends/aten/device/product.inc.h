@@ -1,13 +1,13 @@
-// Products of matrices, one of a batch and a tile of it a block, and what is done to its numbers before they are stored.
-// A number's terms are added in their order, so its bits hang neither on the tile nor on what else is in the batch.
-// Threads of a block share what they read: LANE_FOR_EACH_THREAD(t) { ... } is what each does, until LANE_BARRIER; `own` is a
-// thread's own (`LANE_THREAD_STATE`).
-// NOLINTBEGIN
+// Products of matrices, one of a batch and a tile of it a block, and what is done to its numbers before they are
+// stored. A number's terms are added in their order, so its bits hang neither on the tile nor on what else is in the
+// batch. Threads of a block share what they read: LANE_FOR_EACH_THREAD(t) { ... } is what each does, until
+// LANE_BARRIER; `own` is a thread's own (`LANE_THREAD_STATE`). NOLINTBEGIN
 
 // Rows and columns of a tile, and of them those that a thread makes, in fours; how many terms are brought near at once.
 template <int Rows, int Columns, int ThreadRows, int ThreadColumns, int Depth>
 struct Tile {
-  static constexpr int kRows = Rows, kColumns = Columns, kThreadRows = ThreadRows, kThreadColumns = ThreadColumns, kDepth = Depth;
+  static constexpr int kRows = Rows, kColumns = Columns, kThreadRows = ThreadRows, kThreadColumns = ThreadColumns,
+                       kDepth = Depth;
   static constexpr int kAtOnce = Depth > 16 ? 8 : Depth;
   static constexpr int kAcross = Columns / ThreadColumns, kThreads = Rows / ThreadRows * kAcross;
   static constexpr int kLeft = (Rows * Depth / 4 + kThreads - 1) / kThreads;
@@ -27,7 +27,7 @@ struct Tile {
   struct ThreadState {
     T sum[ThreadRows][ThreadColumns];
     int left_from[kLeft], right_from[kRight];  // where they come from, of a tile's terms; below zero: from nowhere
-    Four left[kLeft], right[kRight];  // on their way
+    Four left[kLeft], right[kRight];           // on their way
     double column;
   };
 };
@@ -143,11 +143,16 @@ LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane
 template <class Of>
 LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane, int row, int column, int t) {
   switch (int(a.fused_update)) {
-    case kSgd: return tile_update_parameters<Of, SgdRule>(a, shared_memory, lane, row, column, t);
-    case kAdam: return tile_update_parameters<Of, AdamRule>(a, shared_memory, lane, row, column, t);
-    case kAdamw: return tile_update_parameters<Of, AdamwRule>(a, shared_memory, lane, row, column, t);
-    case kLion: return tile_update_parameters<Of, LionRule>(a, shared_memory, lane, row, column, t);
-    default: return tile_update_parameters<Of, RmspropRule>(a, shared_memory, lane, row, column, t);
+    case kSgd:
+      return tile_update_parameters<Of, SgdRule>(a, shared_memory, lane, row, column, t);
+    case kAdam:
+      return tile_update_parameters<Of, AdamRule>(a, shared_memory, lane, row, column, t);
+    case kAdamw:
+      return tile_update_parameters<Of, AdamwRule>(a, shared_memory, lane, row, column, t);
+    case kLion:
+      return tile_update_parameters<Of, LionRule>(a, shared_memory, lane, row, column, t);
+    default:
+      return tile_update_parameters<Of, RmspropRule>(a, shared_memory, lane, row, column, t);
   }
 }
 
@@ -170,7 +175,8 @@ LANE_FN void tile_store(const Product& a, T* shared_memory, n32 outer, n32 inner
       y[j] = tile_sums<Of>(shared_memory, four / kFours, four % kFours * 4);
       bias[j] = other[j] = pre_activation[j] = lane_zeros();
       if (count[j] <= 0) continue;
-      if (a.bias) bias[j] = lane_load_some(LANE_READ(bias) + outer * a.bias_outer + to, a.bias_can_load_fours != 0, count[j]);
+      if (a.bias)
+        bias[j] = lane_load_some(LANE_READ(bias) + outer * a.bias_outer + to, a.bias_can_load_fours != 0, count[j]);
       if (a.other) other[j] = lane_load_some(LANE_READ(other) + place[j], fours, count[j]);
       if (a.pre_activation) pre_activation[j] = lane_load_some(LANE_READ(pre_activation) + place[j], fours, count[j]);
     }
@@ -183,7 +189,8 @@ LANE_FN void tile_store(const Product& a, T* shared_memory, n32 outer, n32 inner
       if (a.pre_activation) y[j] = lane_activation_grad(activation, pre_activation[j], y[j], T(a.a), T(a.b));
       lane_store_some(LANE_WRITE(y) + place[j], y[j], fours, count[j]);
       if (a.activated) {
-        lane_store_some(LANE_WRITE(activated) + place[j], lane_activation(activation, y[j], T(a.a), T(a.b)), fours, count[j]);
+        lane_store_some(LANE_WRITE(activated) + place[j], lane_activation(activation, y[j], T(a.a), T(a.b)), fours,
+                        count[j]);
       }
     }
   }
@@ -214,7 +221,8 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& shared
     tile_compute_offsets<Left, kRows, kDepth, kThreads>(o.left_from, left, row, t);
     tile_compute_offsets<Right, kColumns, kDepth, kThreads>(o.right_from, right, column, t);
   }
-  // Terms are brought near while those before them are multiplied; there are none before the first, nor behind the last.
+  // Terms are brought near while those before them are multiplied; there are none before the first, nor behind the
+  // last.
   LANE_NO_UNROLL for (int term = 0, at = 0; term < terms + kDepth; term += kDepth, at ^= 1) {
     LANE_FOR_EACH_THREAD(t) {
       auto& o = LANE_THREAD_STATE;
@@ -240,7 +248,8 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& shared
             r[j] = *(const Four*)&tile_right<Of>(shared_memory, at ^ 1)[first + k][j * kOver + 4 * tx];
           }
           LANE_UNROLL for (int i = 0; i < Of::kThreadRows; ++i) {
-            LANE_UNROLL for (int j = 0; j < Of::kThreadColumns; ++j) o.sum[i][j] += l[i / 4].v[i % 4] * r[j / 4].v[j % 4];
+            LANE_UNROLL for (int j = 0; j < Of::kThreadColumns; ++j) o.sum[i][j] +=
+                l[i / 4].v[i % 4] * r[j / 4].v[j % 4];
           }
         }
       }
@@ -271,14 +280,14 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& shared
 // By how the left and the right side lie: [k][m] or [m][k], [k][n] or [n][k].
 #define LANE_PRODUCT_OF(name, left, right, ...) \
   LANE_TILE_KERNEL(name, Product, LANE_ARGUMENTS(product_of<__VA_ARGS__, left, right>), __VA_ARGS__)
-#define LANE_PRODUCT(size, ...)                                            \
-  LANE_PRODUCT_OF(product_##size##_nn, kTermsAdjacent, kVectorsAdjacent, __VA_ARGS__)      \
-  LANE_PRODUCT_OF(product_##size##_nt, kTermsAdjacent, kTermsAdjacent, __VA_ARGS__)        \
+#define LANE_PRODUCT(size, ...)                                                       \
+  LANE_PRODUCT_OF(product_##size##_nn, kTermsAdjacent, kVectorsAdjacent, __VA_ARGS__) \
+  LANE_PRODUCT_OF(product_##size##_nt, kTermsAdjacent, kTermsAdjacent, __VA_ARGS__)   \
   LANE_PRODUCT_OF(product_##size##_tn, kVectorsAdjacent, kVectorsAdjacent, __VA_ARGS__)
 // As numbers lie otherwise.
-#define LANE_ANY_PRODUCT(size, ...)                                      \
-  LANE_PRODUCT_OF(product_##size##_na, kTermsAdjacent, kStrided, __VA_ARGS__)     \
-  LANE_PRODUCT_OF(product_##size##_ta, kVectorsAdjacent, kStrided, __VA_ARGS__)   \
+#define LANE_ANY_PRODUCT(size, ...)                                             \
+  LANE_PRODUCT_OF(product_##size##_na, kTermsAdjacent, kStrided, __VA_ARGS__)   \
+  LANE_PRODUCT_OF(product_##size##_ta, kVectorsAdjacent, kStrided, __VA_ARGS__) \
   LANE_PRODUCT_OF(product_##size##_aa, kStrided, kStrided, __VA_ARGS__)
 static constexpr int kSharedDepth = sizeof(T) == 4 ? 16 : 8;
 static constexpr int kMost = sizeof(T) == 4 ? 128 : 64;  // there is no room for more doubles

@@ -14,8 +14,8 @@ struct RowTile {
   struct ThreadState {
     Four weight[kFours], hat[kFours], back[kFours];  // what was normalised, and its gradient
     Four other[kFours];
-    Four dots[kFours], sums[kFours];                 // of its columns: dy times the former, dy
-    T dot, sum, inverse;                             // of the row
+    Four dots[kFours], sums[kFours];  // of its columns: dy times the former, dy
+    T dot, sum, inverse;              // of the row
   };
   LANE_STATIC_FN int column(int t, int four) { return (t % ThreadsPerRow + four * ThreadsPerRow) * 4; }
 };
@@ -32,7 +32,8 @@ LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& share
       LANE_UNROLL for (int k = 0; k < 4; ++k) o.weight[f].v[k] = T(1);
       const int column = Of::column(t, f);
       if (a.weight && column < len) {
-        o.weight[f] = lane_load_some(LANE_READ(weight) + lane * a.stride + column, a.weight_can_load_fours != 0, len - column);
+        o.weight[f] =
+            lane_load_some(LANE_READ(weight) + lane * a.stride + column, a.weight_can_load_fours != 0, len - column);
       }
       o.dots[f] = o.sums[f] = lane_zeros();
     }

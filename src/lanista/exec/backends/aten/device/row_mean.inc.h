@@ -22,9 +22,7 @@ LANE_FN void row_mean_of(i64 block, const RowMean& a, typename Of::Shared& share
   const int len = int(a.len), rows = int(a.rows);
   LANE_FOR_EACH_THREAD(t) {
     auto& o = LANE_THREAD_STATE;
-    LANE_UNROLL for (int f = 0; f < kFours; ++f) {
-      LANE_UNROLL for (int k = 0; k < 4; ++k) o.sums[f][k] = 0;
-    }
+    LANE_UNROLL for (int f = 0; f < kFours; ++f) { LANE_UNROLL for (int k = 0; k < 4; ++k) o.sums[f][k] = 0; }
   }
   LANE_NO_UNROLL for (int first = 0; first < rows; first += Of::kAtOnce) {
     LANE_FOR_EACH_THREAD(t) {
@@ -75,7 +73,8 @@ LANE_FN void row_mean_of(i64 block, const RowMean& a, typename Of::Shared& share
   LANE_FOR_EACH_THREAD(t) {
     auto& o = LANE_THREAD_STATE;
     LANE_UNROLL for (int f = 0; f < kFours; ++f) {
-      LANE_UNROLL for (int k = 0; k < 4; ++k) shared_memory.sums[t / kThreadsPerRow][Of::column(t, f) + k] = o.sums[f][k];
+      LANE_UNROLL for (int k = 0; k < 4; ++k) shared_memory.sums[t / kThreadsPerRow][Of::column(t, f) + k] =
+          o.sums[f][k];
     }
   }
   LANE_BARRIER;

@@ -4,7 +4,8 @@
 // A call goes in phases: PHASE(t) { … what thread t does … }, with lane_barrier() between them. On a device that is one
 // thread's body and a barrier; on the host a loop over threads. Nothing lives in registers from one phase to the next.
 // Behind the last phase of a call there is no barrier: whether the next call waits is said there (Call::waits). Calls
-// that do not wait for each other share the threads out: the next begins where the last one's work ended (`first_thread`).
+// that do not wait for each other share the threads out: the next begins where the last one's work ended
+// (`first_thread`).
 #include "lanista/exec/backends/cuda_blocks/device/types.inc.h"
 
 #ifdef __CUDACC_RTC__
@@ -27,7 +28,8 @@
 #define BLOCK_UNROLL(count)
 #define BLOCK_UNROLL_BY(count)
 #define BLOCK_GLOBAL(p)
-#define PHASE(t) for (int number_ = 0, t = 0; number_ < kThreads && (t = begin_thread(number_, first_thread), true); ++number_)
+#define PHASE(t) \
+  for (int number_ = 0, t = 0; number_ < kThreads && (t = begin_thread(number_, first_thread), true); ++number_)
 #endif
 
 namespace lanista::device::block {
@@ -51,7 +53,8 @@ BLOCK_FN int cluster_rank() { return static_cast<int>(blockIdx.x) % cluster_size
 BLOCK_FN int own_thread(int first_thread) {
   // Warps of the blocks of a team take turns, so that little work is spread over all of them.
   const int thread = static_cast<int>(threadIdx.x);
-  return ((thread / 32 * cluster_size() + cluster_rank()) * 32 + thread % 32 + kThreads - first_thread) & (kThreads - 1);
+  return ((thread / 32 * cluster_size() + cluster_rank()) * 32 + thread % 32 + kThreads - first_thread) &
+         (kThreads - 1);
 }
 
 __device__ u32 prefetch_sink;
@@ -280,7 +283,8 @@ BLOCK_FN int each_four(int fours, Reals y, int first_thread, const F& f) {
 /// f of each element of x, and of two.
 template <int kAtOnce = 4, class F>
 BLOCK_FN int map(int count, Reals x, Reals y, int first_thread, const F& f) {
-  if (count % 4 != 0 || !whole(x) || !whole(y)) return each_alone(count, y, first_thread, [&](int i) { return f(x[i]); });
+  if (count % 4 != 0 || !whole(x) || !whole(y))
+    return each_alone(count, y, first_thread, [&](int i) { return f(x[i]); });
   return each_four<kAtOnce>(count / 4, y, first_thread, [&](int i) {
     Four four = load4(x, 4 * i);
     BLOCK_UNROLL(4)

@@ -1,6 +1,6 @@
 #pragma once
-// OperandRounding, as sums over ascending k. A thread has a tile of outputs in registers and reads through the first cache: no
-// sum is ever split, and the tile's shape never shows.
+// OperandRounding, as sums over ascending k. A thread has a tile of outputs in registers and reads through the first
+// cache: no sum is ever split, and the tile's shape never shows.
 #include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
 
 namespace lanista::device::block {
@@ -289,10 +289,11 @@ BLOCK_NOINLINE_FN int product_in_chunks(const Call& call, const Frame& f) {
   return 0;
 }
 
-/// About the cycles of a term of long sums: multiplications and what it takes to read for them, in a few warps that have
-/// nobody to wait with; or what comes out of the first cache.
+/// About the cycles of a term of long sums: multiplications and what it takes to read for them, in a few warps that
+/// have nobody to wait with; or what comes out of the first cache.
 BLOCK_FN int spent_on_long(const Product& p, int rows) {
-  const int items = p.m / rows * (p.n / 4), warps = (items + 31) / 32, of_block = (warps + cluster_size() - 1) / cluster_size();
+  const int items = p.m / rows * (p.n / 4), warps = (items + 31) / 32,
+            of_block = (warps + cluster_size() - 1) / cluster_size();
   return larger((of_block + 3) / 4 * (4 * rows + 7), of_block * (rows + 4));
 }
 
@@ -311,7 +312,8 @@ BLOCK_FN int product_of_fours(const Product& p, const Call& call, const Frame& f
   if (kLeft != kOnes && eight <= four && eight <= two && eight <= one)
     return product_by<8, 4, kLeft, kAcross>(call, f, first_thread);
   if (kLeft != kOnes && four <= two && four <= one) return product_by<4, 4, kLeft, kAcross>(call, f, first_thread);
-  return two <= one ? product_by<2, 4, kFew, kAcross>(call, f, first_thread) : product_by<1, 4, kFew, kAcross>(call, f, first_thread);
+  return two <= one ? product_by<2, 4, kFew, kAcross>(call, f, first_thread)
+                    : product_by<1, 4, kFew, kAcross>(call, f, first_thread);
 }
 
 /// at and n: as product_of says.
@@ -319,8 +321,8 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int first_thread) {
   const Product p = product_of(call, f);
   const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
   const bool left = p.inner == 1 && p.a_outer % 4 == 0 && whole(p.a);
-  const bool rows_together =
-      p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu && p.finish.after == kNoEpilogue;
+  const bool rows_together = p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu &&
+                             p.finish.after == kNoEpilogue;
   if (right && rows_together && p.k * (p.m + p.n) >= 16384 && p.m * p.n <= 8 * kThreads) {
     const int many = 1 << 30, four = left && p.m % 4 == 0 ? spent_on_long(p, 4) : many;
     const int two = left && p.m % 2 == 0 ? spent_on_long(p, 2) : many, one = spent_on_long(p, 1);

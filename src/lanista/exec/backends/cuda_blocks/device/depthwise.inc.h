@@ -46,7 +46,8 @@ BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int first_thread) {
     return each_four(all / 4, s.target, first_thread,
                      [&](int i) { return s.finish.four_at(4 * i, depthwise_at<4>(s, i / fours, i % fours * 4)); });
   }
-  return each_alone(all, s.target, first_thread, [&](int i) { return s.finish.at(i, depthwise_at<1>(s, i / c, i % c).v[0]); });
+  return each_alone(all, s.target, first_thread,
+                    [&](int i) { return s.finish.at(i, depthwise_at<1>(s, i / c, i % c).v[0]); });
 }
 
 /// at: x, dy, none, dw.

@@ -32,7 +32,8 @@ BLOCK_OP int op_activation(const Call& call, const Frame& f, int first_thread) {
     case kSigmoid:
       return map<1>(count, x, y, first_thread, [](float v) { return sigmoid_of(v); });
     case kHardSwish:
-      return map<1>(count, x, y, first_thread, [](float v) { return v * clipped(madd(v, 1.0F / 6.0F, 0.5F), 0.0F, 1.0F); });
+      return map<1>(count, x, y, first_thread,
+                    [](float v) { return v * clipped(madd(v, 1.0F / 6.0F, 0.5F), 0.0F, 1.0F); });
     default:
       return map<2>(count, x, y, first_thread, [](float v) { return v / ((v < 0.0F ? -v : v) + 1.0F); });
   }
@@ -324,7 +325,8 @@ BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int first_thread)
       }
     }
     lane_barrier();
-    return each(outer * len, dx, first_thread, [&](int i) { return y[i] * (dy[i] - tree_of<float>(dots, i / len * 8)); });
+    return each(outer * len, dx, first_thread,
+                [&](int i) { return y[i] * (dy[i] - tree_of<float>(dots, i / len * 8)); });
   }
   PHASE(t) {
     BLOCK_UNROLL_BY(1)

@@ -121,7 +121,8 @@ struct Finish {
 };
 
 BLOCK_FN Finish finish_of(const Call& call, const Frame& f) {
-  return {call.at[kGateOperand] != kNowhere ? place(f, call.at[kGateOperand]) : f.slab, call.after, call.x[2], call.x[3]};
+  return {call.at[kGateOperand] != kNowhere ? place(f, call.at[kGateOperand]) : f.slab, call.after, call.x[2],
+          call.x[3]};
 }
 
 /// The fixed tree over eight partial sums.

@@ -73,7 +73,8 @@ BLOCK_OP int op_mean_axis_grad(const Call& call, const Frame& f, int first_threa
   const Reals dy = place(f, call.at[0]), dx = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2];
   const float count = static_cast<float>(len);
-  return each(outer * len * inner, dx, first_thread, [&](int i) { return dy[i / (len * inner) * inner + i % inner] / count; });
+  return each(outer * len * inner, dx, first_thread,
+              [&](int i) { return dy[i / (len * inner) * inner + i % inner] / count; });
 }
 
 /// Whether all steps but the first are whole fours.
@@ -124,7 +125,8 @@ BLOCK_OP int op_copy_slice(const Call& call, const Frame& f, int first_thread) {
   const int count = call.n[0] * f.batch * part;
   if (row % 4 == 0 && begin % 4 == 0 && part % 4 == 0 && whole(x) && whole(y)) {
     const int fours = part / 4;
-    return each_four(count / 4, y, first_thread, [&](int i) { return load4(x, i / fours * row + begin + 4 * (i % fours)); });
+    return each_four(count / 4, y, first_thread,
+                     [&](int i) { return load4(x, i / fours * row + begin + 4 * (i % fours)); });
   }
   return each(count, y, first_thread, [&](int i) { return x[i / part * row + begin + i % part]; });
 }

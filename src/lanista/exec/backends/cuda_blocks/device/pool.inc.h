@@ -114,15 +114,16 @@ BLOCK_FN int max_pool(const Pool& p, Reals x, Reals y, bool indexed, Reals index
     }
     return of;
   };
-  return each_into<2>(p.samples * p.h.positions * p.w.positions * some, first_thread, chosen, [&](int i, const Chosen& of) {
-    store_cells<kChannels>(y, kChannels * i, of.best);
-    if (!indexed) return;
-    if (kChannels == 4) {
-      ints_at(index)[i] = static_cast<int>(of.where);
-    } else {
-      bytes_at(index)[i] = static_cast<unsigned char>(of.where);
-    }
-  });
+  return each_into<2>(p.samples * p.h.positions * p.w.positions * some, first_thread, chosen,
+                      [&](int i, const Chosen& of) {
+                        store_cells<kChannels>(y, kChannels * i, of.best);
+                        if (!indexed) return;
+                        if (kChannels == 4) {
+                          ints_at(index)[i] = static_cast<int>(of.where);
+                        } else {
+                          bytes_at(index)[i] = static_cast<unsigned char>(of.where);
+                        }
+                      });
 }
 
 /// n[14]: relu first. at: x, y, index (bytes).

@@ -1,5 +1,6 @@
 #pragma once
-// Weights' gradients of convolutions: sums over all positions of a batch, one behind the other, of outputs that are few.
+// Weights' gradients of convolutions: sums over all positions of a batch, one behind the other, of outputs that are
+// few.
 #include "lanista/exec/backends/cuda_blocks/device/taps.inc.h"
 
 namespace lanista::device::block {
@@ -14,8 +15,8 @@ BLOCK_FN void seen_positions(const TapAxis& axis, int tap, int& low, int& high) 
   low = smaller(low, high);
 }
 
-/// In order, of samples begin to end, the stretches of neighbours that a tap sees: row(x, y, count), where the first one
-/// of the source is and of the gradient, in pixels of all samples.
+/// In order, of samples begin to end, the stretches of neighbours that a tap sees: row(x, y, count), where the first
+/// one of the source is and of the gradient, in pixels of all samples.
 template <class Row>
 BLOCK_FN void each_row_seen(const Taps& s, int tap, int begin, int end, const Row& row) {
   int low_h, high_h, low_w, high_w;
@@ -94,8 +95,8 @@ struct Window {
   Four right[4];
 };
 
-/// Windows of a row of taps, sample by sample and row by row: of an image that is as wide as its gradient, a multiple of
-/// four, and padded by one (`kSame`), or of any. Strides and dilations are 1.
+/// Windows of a row of taps, sample by sample and row by row: of an image that is as wide as its gradient, a multiple
+/// of four, and padded by one (`kSame`), or of any. Strides and dilations are 1.
 template <int kRows, bool kSame>
 struct Windows {
   Reals source, gradient;  // of the first sample's first pixels
@@ -278,7 +279,8 @@ BLOCK_NOINLINE_FN void weights_by_windows(const Call& call, const Frame& f) {
 /// About the cycles of a term by windows: multiplications of three taps and what it takes to read for them, in a few
 /// warps that have nobody to wait with; or what comes out of the first cache.
 BLOCK_FN int spent_on_windows(int outputs, int rows) {
-  const int items = outputs / (12 * rows), warps = (items + 31) / 32, of_block = (warps + cluster_size() - 1) / cluster_size();
+  const int items = outputs / (12 * rows), warps = (items + 31) / 32,
+            of_block = (warps + cluster_size() - 1) / cluster_size();
   return larger((of_block + 3) / 4 * (12 * rows + 12), of_block * (rows * 3 / 2 + 4));
 }
 

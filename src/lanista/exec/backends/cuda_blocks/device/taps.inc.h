@@ -195,7 +195,8 @@ BLOCK_FN int taps_of_fours(const Taps& s, const Call& call, const Frame& f, int 
     if (eight <= four && eight <= two && eight <= one) return taps_by<8, 4, true, true>(call, f, first_thread);
   }
   if (four <= two && four <= one) return taps_by<4, 4, kLeft, true>(call, f, first_thread);
-  return two <= one ? taps_by<2, 4, kLeft, true>(call, f, first_thread) : taps_by<1, 4, kLeft, true>(call, f, first_thread);
+  return two <= one ? taps_by<2, 4, kLeft, true>(call, f, first_thread)
+                    : taps_by<1, 4, kLeft, true>(call, f, first_thread);
 }
 
 /// at: source, weights, bias, target.

@@ -7,8 +7,8 @@ using i64 = long long;
 using u32 = unsigned;
 using u64 = unsigned long long;
 
-/// What a block knows how to do. OperandRounding, sums over taps, and whatever goes element by element have one form each,
-/// which many operators share.
+/// What a block knows how to do. OperandRounding, sums over taps, and whatever goes element by element have one form
+/// each, which many operators share.
 enum Op : int {
   kProduct,     ///< c = a b, any steps, a number of matrices
   kTranspose,   ///< matrices, one after the other
@@ -70,7 +70,7 @@ constexpr int kInput = -1, kTarget = -2, kNowhere = -3;
 /// One instruction. Which size means what is said where the operator is.
 struct Call {
   int op;
-  int needs_barrier;        ///< 1: until every thread has done all calls before it
+  int needs_barrier;     ///< 1: until every thread has done all calls before it
   int at[kMaxOperands];  ///< words of the slab
   int n[kSizes];
   float x[kReals];  ///< the last two: of what comes after
@@ -85,10 +85,10 @@ struct LrRange {
 
 /// What a step is given.
 struct Step {
-  const void* input;      ///< features in program layout, or tokens
-  const void* target;     ///< labels, or numbers
-  const i64* samples;     ///< null, unless masks are drawn
-  const float* weights;   ///< null: 1 each
+  const void* input;         ///< features in program layout, or tokens
+  const void* target;        ///< labels, or numbers
+  const i64* samples;        ///< null, unless masks are drawn
+  const float* weights;      ///< null: 1 each
   const double* lane_attrs;  ///< the lane's own numbers
   const LrRange* lr_ranges;
   u64 done;  ///< steps before this one
@@ -102,8 +102,8 @@ struct Lane {
   float* slab;
   const Call* calls;
   const Step* steps;
-  float* losses;  ///< one a step
-  u64* call_cycles;    ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
+  float* losses;     ///< one a step
+  u64* call_cycles;  ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
   u64 seed;
   double flops;  ///< operations of a step, about: how many blocks pay
   int call_count, step_count;
