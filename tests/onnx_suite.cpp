@@ -82,7 +82,8 @@ void run(const ExportCase& one, std::ofstream& file, Tally& tally) {
   const auto checked = check(one, file, tally);
   if (checked) return;
   ++tally.failed;
-  std::cout << "FAILED: " << one.name << ": " << checked.error().text() << "\n" << graph::to_text(one.graph) << std::flush;
+  std::cout << "FAILED: " << one.name << ": " << checked.error().text() << "\n"
+            << graph::to_text(one.graph) << std::flush;
 }
 
 int run_all(const std::string& path, const std::vector<std::int64_t>& counts) {

@@ -226,8 +226,8 @@ class Campaign {
     };
     const std::string tail = pattern.substr(pattern.find('/') == std::string::npos ? 0 : pattern.find('/'));
     const bool found = is_known(pattern) || is_known("open" + tail) || is_known("blend" + tail) || top == "out";
-    verdicts_.take(what,
-                   found ? "" : "writes " + name + " (" + pattern + "), which is in no list: add it to write_targets()");
+    const std::string wrong = "writes " + name + " (" + pattern + "), which is in no list: add it to write_targets()";
+    verdicts_.take(what, found ? "" : wrong);
   }
 
   /// Returns the path of a write target relative to the folder of a case; empty if it has none there.
