@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The target of an include line, whatever the spacing. A commented-out line does not begin with '#', so it is none.
+// Returns the include of a line with any spacing, or nullopt for another line, such as one in a comment.
 std::optional<Include> parse_include(const std::string& line) {
   auto at = line.find_first_not_of(" \t");
   if (at == std::string::npos || line[at] != '#') return std::nullopt;
@@ -36,7 +36,7 @@ bool is_below(const std::string& folder, const std::set<std::string>& folders) {
   return false;
 }
 
-// `file` has its layer as first folder.
+// Returns what is wrong with an include, or "". The first folder of `file` is its layer.
 std::string include_error(const Include& include, const fs::path& file, const Layers& layers) {
   const std::string layer = file.begin()->string();
   const bool is_test = file.filename().string().ends_with("_test.cpp");

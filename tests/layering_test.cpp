@@ -29,7 +29,7 @@ Layers real_layers() {
   return read_layers(text.str());
 }
 
-// Sources in a temporary folder, to see that the check reports what is wrong.
+// Sources in a temporary folder with broken rules, which the check must report.
 class SyntheticSources : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-// Twins: the same trials on own kernels and on a device, twenty steps each. LANISTA_WHOLE_TWINS=1 tries every model
+// Twins: the same trials on own kernels and on a device, twenty steps each. LANISTA_FULL_EQUIVALENCE=1 tries every model
 // with every recipe on more lanes; otherwise each model has its turn with one recipe, in one precision.
 #include <gtest/gtest.h>
 

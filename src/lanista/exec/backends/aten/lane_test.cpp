@@ -262,7 +262,7 @@ TEST(AtenTable, HasAnEntryForEveryKernel) {
   }
 }
 
-// The older one too with LANISTA_WHOLE_TWINS=1.
+// The older one too with LANISTA_FULL_EQUIVALENCE=1.
 TEST(LaneKernels, CompileForCurrentArchitectures) {
   for (const int architecture : {90, 80}) {
     if (architecture != 90 && !runs_all_cases()) break;

@@ -15,7 +15,7 @@ using namespace testing;
 
 constexpr std::int64_t kBatch = 11;  // sums are of any length
 
-std::uint64_t drawn() { return std::getenv("LANISTA_WHOLE_TWINS") != nullptr ? 1000 : 60; }
+std::uint64_t drawn() { return runs_all_cases() ? 1000 : 60; }
 
 // Two convolutions, most of them with stride and dilation 1 and three taps side by side, over images of any sides.
 TestModel drawn_taps(std::uint64_t seed) {

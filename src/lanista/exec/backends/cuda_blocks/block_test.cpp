@@ -253,10 +253,10 @@ TEST(BlockOnCuda, EqualsTheCpuToTheBitForSupportedModels) {
   }
 }
 
-// A minute of a core each: the older one too with LANISTA_WHOLE_TWINS=1.
+// A minute of a core each: the older one too with LANISTA_FULL_EQUIVALENCE=1.
 TEST(BlockText, CompilesForCurrentArchitectures) {
   for (const int architecture : {90, 80}) {
-    if (architecture != 90 && std::getenv("LANISTA_WHOLE_TWINS") == nullptr) break;
+    if (architecture != 90 && !runs_all_cases()) break;
     std::string log;
     const Result<std::string> cubin = compile_block(architecture, &log);
     if (!cubin && cubin.error().message.find("libnvrtc") != std::string::npos) GTEST_SKIP() << cubin.error().message;

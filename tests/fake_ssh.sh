@@ -1,6 +1,7 @@
-# What scripts share that want hosts: an ssh that begins here what it is told to begin there. They set work.
+# For scripts that need several hosts: fake_ssh puts an `ssh` into PATH that runs each command on this machine.
+# The script sets $work, a folder for it.
 
-stand_in_ssh() {
+fake_ssh() {
   mkdir "$work/bin"
   cat > "$work/bin/ssh" << 'END'
 #!/bin/sh

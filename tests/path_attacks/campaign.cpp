@@ -1,8 +1,9 @@
-// Puts links, FIFOs, devices and files of others in the places that the program writes or removes, then runs a verb.
-// Nothing outside changes, the user's files stay, nothing hangs, and an error names the place.
+// Attacks on paths: puts links, FIFOs, devices and files of other users at paths that the program writes or removes,
+// and then runs a verb. Nothing outside changes, the user's files stay, each run ends in time, and an error names the
+// path.
 //
-// usage: planted_files LANISTA [PLACE]    only places that begin with PLACE
-// LANISTA_WHOLE_PLANTED=1: every verb for every place, not only those that write there
+// usage: path_attacks LANISTA [BEGINNING]    only paths with this beginning
+// LANISTA_FULL_PATH_ATTACKS=1: each verb for each path, not only the verbs that write it
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -18,11 +19,12 @@
 
 #include "campaign/campaign_folder.h"
 #include "campaign/child_process.h"
-#include "planted/path_attacks.h"
-#include "planted/watched_names.h"
-#include "planted/write_targets.h"
+#include "path_attacks/path_attacks.h"
+#include "path_attacks/watched_names.h"
+#include "path_attacks/write_targets.h"
+#include "support/base/long_form.h"
 
-namespace lanista::planted {
+namespace lanista::path_attacks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,7 +34,7 @@ constexpr double kTimeoutSeconds = 60;  // seconds
 constexpr int kPaused = 75;             // exit code
 constexpr const char* kNotes = "the user's\n";
 constexpr const char* kStudy = R"yaml(
-name: planted
+name: attacked
 model: {base: builtin:small-mlp}
 space: {mutate: [widen], params: {lr: log(0.01, 0.3)}}
 train: {epochs: 2, start: zoo, zoo: zoo}
@@ -43,7 +45,7 @@ keep: {top: 2, checkpoint_every: 0s}
 run: {workers: 1, isolation: process, profiles: profiles}
 )yaml";
 
-bool is_whole() { return std::getenv("LANISTA_WHOLE_PLANTED") != nullptr; }
+bool runs_all_verbs() { return runs_long_form("LANISTA_FULL_PATH_ATTACKS", "LANISTA_WHOLE_PLANTED"); }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find('/')); }
 
@@ -68,8 +70,8 @@ class Campaign {
            ran("zoo", {"zoo", "add", "study#2", "--zoo", "zoo", "--quality", "1"}, 0) && pause_one("open");
   }
 
-  /// Every verb without a plant: what it writes is in the list of places, and how it ends is known.
-  void watch_the_writers() {
+  /// Runs each verb without an attack: all that it writes must be in write_targets(). Records its exit code.
+  void check_write_targets() {
     std::set<std::string> known;
     for (const WriteTarget& target : write_targets()) known.insert(target.pattern);
     for (const Verb& verb : verbs()) {
@@ -98,14 +100,14 @@ class Campaign {
       for (const PathAttack attack : all_path_attacks()) {
         for (const Verb& verb : verbs()) {
           const bool writes = std::ranges::find(target.written_by, verb.name) != target.written_by.end();
-          if (writes || is_whole()) attack_one(target, attack, verb);
+          if (writes || runs_all_verbs()) attack_one(target, attack, verb);
         }
       }
     }
   }
 
   int result() const {
-    std::printf("%lld checks, %lld failures, %d plants that this user may not make\n",
+    std::printf("%lld checks, %lld failures, %d attacks that this user may not make\n",
                 static_cast<long long>(verdicts_.all()), static_cast<long long>(verdicts_.failures()), not_made_);
     return verdicts_.failures() == 0 ? 0 : 1;
   }
@@ -123,7 +125,7 @@ class Campaign {
     return false;
   }
 
-  /// A study that has not ended: a signal pauses it once a trial has ended.
+  /// Makes a paused study: SIGTERM pauses it once a trial has ended.
   bool pause_one(const std::string& study) const {
     campaign::ChildProcess child(
         {.command = {lanista_, "run", "study.yaml", "--out", study, "--quiet", "--trials", "60"},
@@ -139,7 +141,7 @@ class Campaign {
     return false;
   }
 
-  /// A copy of the prepared folder, with files of the user in every folder that the program writes to.
+  /// Returns a new copy of the prepared folder; a verb that makes a new study gets an empty folder for it.
   std::string fresh_case(const Verb& verb, const std::string& study) const {
     std::string inside = campaign_folder_.path("case");
     campaign::copy_folder(base_, inside);
@@ -150,13 +152,13 @@ class Campaign {
     return inside;
   }
 
-  /// The user's files that were put into the folders of a case.
+  /// Writes files of the user into the folders of a case, and returns their paths.
   static std::vector<std::string> put_notes(const std::string& inside) {
     std::vector<std::string> out;
     for (const char* folder : {"study", "study/log", "study/ckpt", "study/best", "study/best/members", "study/control",
                                "blend/best/members", "profiles", "zoo/weights", "out"}) {
       const std::string path = inside + "/" + folder;
-      // Not through a plant.
+      // Not through an attacked path.
       if (fs::symlink_status(path).type() != fs::file_type::directory) continue;
       if (fs::canonical(path) != fs::canonical(inside) / folder) continue;
       for (const char* name : {"notes.txt", "my.safetensors", "my.profile", ".tmp-mine", "my.graph"}) {
@@ -177,20 +179,20 @@ class Campaign {
     return start(std::move(words), inside);
   }
 
-  /// The study that a verb works on, if `study` is the one that is asked for.
+  /// Returns the study that a verb works on: `study` if the verb takes one, else "study".
   static std::string study_of(const Verb& verb, const std::string& study) {
     const auto names_one = [](const std::string& word) { return word.starts_with("STUDY"); };
     return std::ranges::any_of(verb.words, names_one) ? study : "study";
   }
 
-  /// Enough of an id: the zoo's first model.
+  /// Returns the first 16 characters of the id of the zoo's first model.
   std::string model_id() const {
     const ProcessResult ended = start({"zoo", "ls", "--zoo", "zoo", "--json"}, base_);
     const auto at = ended.output.find("\"id\":\"");
     return at == std::string::npos ? "0" : ended.output.substr(at + 6, 16);
   }
 
-  /// The first name below a folder with this pattern at its end, relative to it; empty: none.
+  /// Returns the first path below a folder with this pattern in it, relative to the folder; empty if there is none.
   static std::string first_of(const std::string& folder, const std::string& pattern) {
     std::set<std::string> names;
     if (!fs::is_directory(folder)) return "";
@@ -203,7 +205,7 @@ class Campaign {
     return "";
   }
 
-  /// Names that a verb makes and that can be known before it runs: training gives the same bits each time.
+  /// Records a name that a verb creates. It is known before the verb runs, because training gives equal bits each time.
   void record_target(const std::string& name) {
     const std::string pattern = pattern_of(name), folder = folder_of(name);
     if (fs::exists(base_ + "/" + name)) return;
@@ -224,10 +226,11 @@ class Campaign {
     };
     const std::string tail = pattern.substr(pattern.find('/') == std::string::npos ? 0 : pattern.find('/'));
     const bool found = is_known(pattern) || is_known("open" + tail) || is_known("blend" + tail) || top == "out";
-    verdicts_.take(what, found ? "" : "writes " + name + " (" + pattern + "), which is in no list: add it to places()");
+    const std::string wrong = "writes " + name + " (" + pattern + "), which is in no list: add it to write_targets()";
+    verdicts_.take(what, found ? "" : wrong);
   }
 
-  /// The path of a place in a case; empty: it has none there.
+  /// Returns the path of a write target relative to the folder of a case; empty if it has none there.
   std::string path_of(const WriteTarget& target) const {
     const std::string& pattern = target.pattern;
     if (pattern.find("NEXT") != std::string::npos) {
@@ -248,7 +251,7 @@ class Campaign {
     const std::string relative = path_of(target), top = folder_of(target.pattern);
     const std::string study = top == "blend" || top == "open" ? top : "study";
     const std::string what = path_attack_name(attack) + " at " + target.pattern + ", " + verb.name;
-    if (relative.empty() || relative.ends_with("/")) return verdicts_.count_failure(what + ": the place is not found");
+    if (relative.empty() || relative.ends_with("/")) return verdicts_.count_failure(what + ": the path is not found");
     const std::string inside = fresh_case(verb, study), path = inside + "/" + relative;
     if (!is_applicable(attack, path)) return;
     protected_tree_.make();
@@ -270,44 +273,44 @@ class Campaign {
     }
   }
 
-  /// What is wrong with the end of a run; empty: nothing.
+  /// Returns what is wrong with the end of a run; empty if nothing is.
   std::string wrong_with(const ProcessResult& ended, const std::string& run, const std::string& relative) const {
     if (ended.is_timed_out) return "hangs";
     if (ended.signal != 0) return "ends by signal " + std::to_string(ended.signal);
     if (ended.code == 0 || ended.code == codes_.at(run)) return "";
-    // A request is obeyed whatever kind of file it is; it stops a new study before it has a model.
+    // A control request counts whatever kind of file it is; it stops a new study before the study has a model.
     const bool stopped = relative == "open/control/stop" && ended.errors.find("without a model") != std::string::npos;
     if (stopped) return "";
-    // The place, or a folder above it.
+    // The output must name the path or a folder above it.
     if ((ended.errors + ended.output).find(relative) != std::string::npos) return "";
     for (fs::path path(relative); !path.empty(); path = path.parent_path()) {
       if (ended.errors.find("lanista: " + path.string() + ": ") != std::string::npos) return "";
       if (ended.errors.find("\"" + path.string() + ": ") != std::string::npos) return "";  // in a warning
     }
-    return "exit " + std::to_string(ended.code) + " without a word of " + relative;
+    return "exit " + std::to_string(ended.code) + ", and the output does not name " + relative;
   }
 
   campaign::CampaignFolder campaign_folder_;
   std::string lanista_, base_;
   ProtectedTree protected_tree_;
   campaign::CheckCounts verdicts_;
-  std::map<std::string, int> codes_;         ///< of each verb and study without a plant
-  std::map<std::string, std::string> next_;  ///< names that resume and zoo add make
-  int not_made_ = 0;
+  std::map<std::string, int> codes_;         ///< exit code of each verb and study without an attack
+  std::map<std::string, std::string> next_;  ///< paths that `resume` and `zoo add` create, by top folder
+  int not_made_ = 0;  ///< attacks that this user may not make
 };
 
 }  // namespace
-}  // namespace lanista::planted
+}  // namespace lanista::path_attacks
 
 int main(int argc, char** argv) {
   if (argc != 2 && argc != 3) {
-    std::fprintf(stderr, "usage: planted_files LANISTA [PLACE]\n");
+    std::fprintf(stderr, "usage: path_attacks LANISTA [BEGINNING]\n");
     return 2;
   }
   ::umask(022);
-  lanista::planted::Campaign campaign(std::filesystem::absolute(argv[1]).string());
+  lanista::path_attacks::Campaign campaign(std::filesystem::absolute(argv[1]).string());
   if (!campaign.prepare()) return 1;
-  campaign.watch_the_writers();
+  campaign.check_write_targets();
   campaign.attack_everywhere(argc == 3 ? argv[2] : "");
   return campaign.result();
 }

@@ -1,4 +1,4 @@
-#include "planted/path_attacks.h"
+#include "path_attacks/path_attacks.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,12 +11,12 @@
 #include <map>
 #include <sstream>
 
-namespace lanista::planted {
+namespace lanista::path_attacks {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t kNobodyUid = 65534;
+constexpr uid_t kOtherUid = 65534;  // the unprivileged user of the system
 constexpr const char* kContent = "belongs to another\n";
 
 std::string bytes_of(const std::string& path) {
@@ -146,7 +146,7 @@ bool place_attack(PathAttack attack, const std::string& path, const ProtectedTre
       return ::link(protected_tree.file().c_str(), path.c_str()) == 0;
     case PathAttack::kOtherUser:
       write(path, kContent);
-      return ::chown(path.c_str(), kNobodyUid, kNobodyUid) == 0 && ::chmod(path.c_str(), 0666) == 0;
+      return ::chown(path.c_str(), kOtherUid, kOtherUid) == 0 && ::chmod(path.c_str(), 0666) == 0;
     case PathAttack::kFolder:
       write(path + "/of the user.txt", kContent);
       return true;
@@ -171,4 +171,4 @@ bool OtherFile::is_unchanged() const {
   return (fd_ < 0 || bytes_of(fd_) == kContent) && (user_file_.empty() || bytes_of(user_file_) == kContent);
 }
 
-}  // namespace lanista::planted
+}  // namespace lanista::path_attacks

@@ -1,11 +1,11 @@
-#include "planted/write_targets.h"
+#include "path_attacks/write_targets.h"
 
-namespace lanista::planted {
+namespace lanista::path_attacks {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> kVerbs{
       {"run", {"run", "study.yaml", "--out", "STUDY", "--quiet"}, true},
-      {"run elsewhere", {"run", "study.yaml", "--out", "fresh", "--quiet"}},
+      {"run in another folder", {"run", "study.yaml", "--out", "fresh", "--quiet"}},
       {"resume", {"resume", "STUDY", "--trials", "1", "--quiet"}},
       {"report", {"report", "STUDY"}},
       {"pause", {"pause", "STUDY"}},
@@ -43,7 +43,7 @@ const std::vector<Verb>& verbs() {
 }
 
 const std::vector<WriteTarget>& write_targets() {
-  static const std::vector<WriteTarget> kPlaces{
+  static const std::vector<WriteTarget> kTargets{
       {"study/config.resolved.yaml", {"run"}},
       {"study/README.txt", {"run"}},
       {"study/assessment.json", {"run", "resume"}},
@@ -69,9 +69,9 @@ const std::vector<WriteTarget>& write_targets() {
       {"blend/best/members", {"run", "resume"}},
       {"blend/best/members/N.graph", {"run", "resume"}},
       {"blend/best/members/N.safetensors", {"run", "resume"}},
-      {"blend/best/model.graph", {"resume"}},  // of a package of another form: removed
+      {"blend/best/model.graph", {"resume"}},  // left from a package without members: removed
       {"profiles/NAME.profile", {"profiles rm", "profiles rm all", "resume"}},
-      {"zoo/index.sqlite", {"zoo add", "zoo ls", "run elsewhere"}},
+      {"zoo/index.sqlite", {"zoo add", "zoo ls", "run in another folder"}},
       {"zoo/index.sqlite-wal", {"zoo add"}},
       {"zoo/index.sqlite-shm", {"zoo add"}},
       {"zoo/weights", {"zoo add", "zoo gc"}},
@@ -83,7 +83,7 @@ const std::vector<WriteTarget>& write_targets() {
       {"out/tensorboard", {"export tensorboard"}},
       {"out/predicted.csv", {"predict"}},
       {"out/page.html", {"compare"}},
-      // Temporary names of earlier builds, and names that are like those of this one.
+      // Temporary names of earlier builds, and names that look like those of this build.
       {"study/report.html.tmp", {"report"}},
       {"study/config.resolved.yaml.tmp", {"run"}},
       {"study/assessment.json.tmp", {"resume"}},
@@ -92,10 +92,10 @@ const std::vector<WriteTarget>& write_targets() {
       {"study/best/model.onnx.tmp-0123456789abcdef", {"resume"}},
       {"study/ckpt/.tmp-1-2-3", {"resume"}},
       {"study/ckpt/.tmp-1-0123456789abcdef-3", {"resume"}},
-      {"profiles/00000000001-aaaaaaaaaaaa.profile.tmp", {"profiles rm all", "run elsewhere"}},
+      {"profiles/00000000001-aaaaaaaaaaaa.profile.tmp", {"profiles rm all", "run in another folder"}},
       {"zoo/weights/tmp-PROCESS", {"zoo add", "zoo gc"}},
   };
-  return kPlaces;
+  return kTargets;
 }
 
-}  // namespace lanista::planted
+}  // namespace lanista::path_attacks

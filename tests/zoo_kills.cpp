@@ -1,5 +1,7 @@
-// zoo_storm FOLDER SECONDS [PROCESSES]: processes add models to a zoo, match and sweep at a time, and are killed at any
-// place; then everything that was acknowledged must be there, and the index whole.
+// Processes add models to a zoo, match and sweep at the same time, and are killed at random moments. Afterwards, each
+// acknowledged model must be in the zoo, and the index must be valid.
+//
+// usage: zoo_kills FOLDER SECONDS [PROCESSES]
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -9,7 +11,7 @@
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: zoo_storm FOLDER SECONDS [PROCESSES]\n");
+    std::fprintf(stderr, "usage: zoo_kills FOLDER SECONDS [PROCESSES]\n");
     return 2;
   }
   const auto tally = lanista::zoo::testing::run_crash_storm(

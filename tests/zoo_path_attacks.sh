@@ -1,8 +1,8 @@
 #!/bin/sh
-# Planted files in a zoo's folder, and zoos that another user made, against every verb of the zoo and a study that uses
-# it: nothing outside the zoo changes, no command waits.
+# Path attacks in a zoo folder, and zoos that another user made, against each verb of the zoo and a study that uses it.
+# Nothing outside the zoo changes, and no command waits.
 #
-# usage: zoo_planted.sh LANISTA
+# usage: zoo_path_attacks.sh LANISTA
 set -u
 
 lanista=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -31,24 +31,27 @@ hashes() {
   (cd "$1" && find . \( -type f -exec sha256sum {} + \) -o -printf '%p %y %l\n' | sort)
 }
 
-quick="--trials 2 --epochs 1 --quiet --set model.base=builtin:small-mlp --set data.source=synthetic:blobs?rows=120&classes=3&features=4&seed=1"
+quick="--trials 2 --epochs 1 --quiet --set model.base=builtin:small-mlp"
+quick="$quick --set data.source=synthetic:blobs?rows=120&classes=3&features=4&seed=1"
 expect 0 'rank  trial' "$lanista" run $quick --out study
 expect 0 'added ' "$lanista" zoo add study --zoo whole
 id=$(sed -n 's/^added //p' out)
 weights=$(ls whole/weights)
 
-# A folder with other files is no place for a zoo.
+# A folder with other files does not become a zoo.
 mkdir -p proj/weights/sub
 echo x > proj/weights/resnet50.pt
 echo x > proj/train.py
 hashes proj > before
-expect 2 'has train.py, weights/resnet50.pt, weights/sub/; a zoo needs a new or empty folder' "$lanista" zoo add study --zoo proj
+expect 2 'has train.py, weights/resnet50.pt, weights/sub/; a zoo needs a new or empty folder' \
+  "$lanista" zoo add study --zoo proj
 for verb in ls verify gc; do expect 2 'proj' "$lanista" zoo $verb --zoo proj; done
-expect 0 'nothing was taken of the zoo' "$lanista" run $quick --set train.start=zoo --set train.zoo="$work/proj" --out barred
+expect 0 'nothing was taken of the zoo' \
+  "$lanista" run $quick --set train.start=zoo --set train.zoo="$work/proj" --out barred
 hashes proj > after
 cmp -s before after || fail "a folder with other files changed"
 
-# verbs ZOO: every verb once; only that each one ends within a minute is checked here
+# verbs ZOO ATTACK PATH: runs each verb once, and checks only that each one ends within a minute
 verbs() {
   for verb in 'ls' 'ls --json' "show $id" "show $id --pin" 'match study' 'verify' 'add study --replicas 1' 'gc' \
     'gc --budget 0' "rm $id"; do
@@ -57,7 +60,8 @@ verbs() {
   done
 }
 
-plant() {
+# attack KIND PATH: makes a file system entry of this kind
+attack() {
   case $1 in
     link) ln -s "$work/victim/key" "$2" ;;
     dangling) ln -s "$work/victim/none" "$2" ;;
@@ -81,7 +85,7 @@ for kind in $kinds; do
     rm -rf zoo
     cp -r whole zoo
     rm -rf "zoo/$name"
-    plant "$kind" "zoo/$name"
+    attack "$kind" "zoo/$name"
     verbs zoo "$kind" "$name"
     hashes victim > after
     cmp -s before after || fail "$kind at $name: a file outside of the zoo changed"
@@ -90,14 +94,15 @@ for kind in $kinds; do
     rm -rf zoo run
     cp -r whole zoo
     rm -rf "zoo/$name"
-    plant "$kind" "zoo/$name"
-    expect 0 'nothing was taken of the zoo' "$lanista" run $quick --set train.start=zoo --set train.zoo="$work/zoo" --out run
+    attack "$kind" "zoo/$name"
+    expect 0 'nothing was taken of the zoo' \
+      "$lanista" run $quick --set train.start=zoo --set train.zoo="$work/zoo" --out run
     hashes victim > after
     cmp -s before after || fail "$kind at $name: a study changed a file outside of its zoo"
   done
 done
 
-# A zoo that is a link itself.
+# A zoo folder that is itself a link.
 rm -rf zoo
 ln -s whole zoo
 expect 2 'is a symbolic link; a zoo is a folder' "$lanista" zoo ls --zoo zoo

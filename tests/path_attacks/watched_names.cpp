@@ -1,4 +1,4 @@
-#include "planted/watched_names.h"
+#include "path_attacks/watched_names.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <regex>
 
-namespace lanista::planted {
+namespace lanista::path_attacks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,4 +72,4 @@ std::string pattern_of(const std::string& name) {
   return out;
 }
 
-}  // namespace lanista::planted
+}  // namespace lanista::path_attacks
