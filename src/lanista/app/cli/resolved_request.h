@@ -39,4 +39,7 @@ struct ResolvedRequest {
 /// Every line of an error's text is printable. Only the list of the file's mistakes has more than one line.
 Result<ResolvedRequest> resolve_request(const RunRequest& request);
 
+/// Resolves a study from any source. Errors: as for resolve_request().
+Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOverrides& worker_overrides);
+
 }  // namespace lanista::cli
