@@ -56,17 +56,17 @@ struct Trial {
 
 /// The content of a study folder: all trials, their order, and the winner.
 struct StudyResult {
-  std::string name;                         ///< Name of the study.
-  std::string resolved_text;                ///< The study file with all settings.
-  std::vector<Goal> goals;                  ///< At least one.
-  std::vector<Trial> trials;                ///< Trial n is at n - 1.
-  std::vector<std::int64_t> ranking;        ///< Numbers of ranked trials, best first.
-  std::vector<std::int64_t> pareto_front;   ///< Those of them that no other trial dominates.
-  std::optional<std::int64_t> winner;       ///< Trial of the package `best/`; absent until the study has ended.
-  std::map<std::string, double> test;       ///< Metrics of the winner on the test part.
-  std::optional<std::string> end_reason;    ///< Why the study has ended; absent: it runs or is paused.
-  std::int64_t steps = 0;                   ///< Training steps of all trials.
-  double seconds = 0;                       ///< Seconds of work over all attempts.
+  std::string name;                        ///< Name of the study.
+  std::string resolved_text;               ///< The study file with all settings.
+  std::vector<Goal> goals;                 ///< At least one.
+  std::vector<Trial> trials;               ///< Trial n is at n - 1.
+  std::vector<std::int64_t> ranking;       ///< Numbers of ranked trials, best first.
+  std::vector<std::int64_t> pareto_front;  ///< Those of them that no other trial dominates.
+  std::optional<std::int64_t> winner;      ///< Trial of the package `best/`; absent until the study has ended.
+  std::map<std::string, double> test;      ///< Metrics of the winner on the test part.
+  std::optional<std::string> end_reason;   ///< Why the study has ended; absent: it runs or is paused.
+  std::int64_t steps = 0;                  ///< Training steps of all trials.
+  double seconds = 0;                      ///< Seconds of work over all attempts.
 };
 
 /// Reads a study from its folder, also while it runs. It writes nothing. Errors: kNotFound, kDataLoss.

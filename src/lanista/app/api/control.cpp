@@ -17,10 +17,10 @@ Result<void> request(const std::string& folder, std::string name, std::int64_t t
     if (trial != 0) {
       const auto count = static_cast<std::int64_t>(view.trials.size());
       if (trial < 0 || trial > count) {
-        return Error{Code::kNotFound,
-                     "there is no trial " + std::to_string(trial) + "; the study has trials 1 to " +
-                         std::to_string(count),
-                     folder};
+        return Error{
+            Code::kNotFound,
+            "there is no trial " + std::to_string(trial) + "; the study has trials 1 to " + std::to_string(count),
+            folder};
       }
       name += "-trial-" + std::to_string(trial);
     }

@@ -30,7 +30,8 @@ Predictions predict_raw(const data::DataSpec& data, runtime::Predictor& predicto
   for (std::size_t row = 0; row * num_outputs < outputs.size(); ++row) {
     const auto last = std::span(outputs).subspan(row * num_outputs, num_outputs).last(width);
     if (data.classes > 0) {
-      out.classes.push_back(runtime::class_name(data, static_cast<std::size_t>(std::ranges::max_element(last) - last.begin())));
+      out.classes.push_back(
+          runtime::class_name(data, static_cast<std::size_t>(std::ranges::max_element(last) - last.begin())));
     }
     std::ranges::copy(runtime::prediction_values(data, last), std::back_inserter(out.values));
   }
@@ -89,7 +90,8 @@ Result<Predictions> Model::predict(const Table& rows) const {
 Result<Predictions> Model::predict(const Tensor& samples) const {
   return api::guarded([&]() -> Result<Predictions> {
     if (!state_->package.data.schema.is_null()) {
-      return Error{Code::kInvalidArgument, "the model needs rows of a table; allowed: a Table or a source", samples.name};
+      return Error{Code::kInvalidArgument, "the model needs rows of a table; allowed: a Table or a source",
+                   samples.name};
     }
     MemoryFileSystem files;
     files.put("samples.npy", formats::encode_npy(samples));

@@ -35,8 +35,7 @@ Result<RunSummary> continue_study(const std::string& folder, const RunOptions& o
   api::StudySession session(config, folder, std::move(data), options);
   LANISTA_TRY(session.make_executor(worker_overrides));
   const engine::Engine::Extension extension{.trials = more.trials, .minutes = more.minutes, .steps = more.steps};
-  LANISTA_ASSIGN(const auto engine,
-                 engine::Engine::resume(folder, extension, session.numerics(), session.services()));
+  LANISTA_ASSIGN(const auto engine, engine::Engine::resume(folder, extension, session.numerics(), session.services()));
   return session.run(*engine);
 }
 

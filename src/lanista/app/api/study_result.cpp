@@ -111,8 +111,8 @@ Result<std::string> read_trial_model(const std::string& folder, std::int64_t tri
                        (count == 0 ? "none" : "trials 1 to " + std::to_string(count)),
                    folder};
     }
-    LANISTA_ASSIGN(const graph::Graph model, study::trial_model(view, view.trials[static_cast<std::size_t>(trial - 1)],
-                                                                graph::builtin_ops()));
+    LANISTA_ASSIGN(const graph::Graph model,
+                   study::trial_model(view, view.trials[static_cast<std::size_t>(trial - 1)], graph::builtin_ops()));
     return graph::to_text(model);
   });
 }

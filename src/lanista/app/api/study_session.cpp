@@ -19,8 +19,7 @@ constexpr std::int64_t kMaxWorkers = 64, kMaxLanes = 64;  // as on the command l
 
 Result<void> check_count(const char* name, const std::optional<std::int64_t>& count, std::int64_t max) {
   if (!count || (*count >= 1 && *count <= max)) return {};
-  return Error{Code::kInvalidArgument,
-               "is " + std::to_string(*count) + "; allowed: 1 to " + std::to_string(max),
+  return Error{Code::kInvalidArgument, "is " + std::to_string(*count) + "; allowed: 1 to " + std::to_string(max),
                std::string("RunOptions::") + name};
 }
 
@@ -130,8 +129,8 @@ Result<void> StudySession::make_executor(const cli::WorkerOverrides& worker_over
     executor_ = std::move(threads);
     return {};
   }
-  LANISTA_ASSIGN(runtime::DevicePool all, runtime::make_device_pool(worker_config, backends_, slots, data_,
-                                                                    nn::Operators(), files, clock_));
+  LANISTA_ASSIGN(runtime::DevicePool all,
+                 runtime::make_device_pool(worker_config, backends_, slots, data_, nn::Operators(), files, clock_));
   executor_ = std::move(all.executor);
   devices_ = std::move(all.devices);
   measure_ = std::move(all.measure);

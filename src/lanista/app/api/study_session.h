@@ -42,6 +42,7 @@ class WarningBuffer final : public LogSink {
 /// A study in its folder with everything that its engine uses. Workers are threads of this process.
 class StudySession {
  public:
+  /// A session without an executor. Nothing is written yet.
   StudySession(const study::StudyConfig& config, std::string folder, data::Dataset data, const RunOptions& options);
   StudySession(const StudySession&) = delete;
   StudySession& operator=(const StudySession&) = delete;

@@ -40,7 +40,8 @@ Result<Table> parse_csv_table(std::string_view text) {
 }
 
 Result<std::string> csv_text(const Table& table) {
-  if (table.columns.empty()) return Error{Code::kInvalidArgument, "the table has no column; at least one is needed", ""};
+  if (table.columns.empty())
+    return Error{Code::kInvalidArgument, "the table has no column; at least one is needed", ""};
   std::string out;
   add_row(table.columns, out);
   for (std::size_t r = 0; r < table.rows.size(); ++r) {

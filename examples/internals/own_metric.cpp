@@ -2,8 +2,8 @@
 // that is written and the number that is read.
 //
 // A metric is a name, which targets it suits, whether larger is better, and a function over the scores of a part of the
-// data. Trainers take it from TrainerInput::own_metrics; studies from engine::resolve_from_data, where goals and constraints
-// may name it, and runtime::WorkerOptions::own_metrics.
+// data. Trainers take it from TrainerInput::own_metrics; studies from engine::resolve_from_data, where goals and
+// constraints may name it, and runtime::WorkerOptions::own_metrics.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
