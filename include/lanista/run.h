@@ -46,9 +46,12 @@ struct RunSummary {
 /// They equal those of `lanista run` with the same study. Workers are threads of this process: a study with
 /// `run.isolation: process`, hosts or pipeline ranks on other hosts is refused.
 ///
-/// Errors: those of Study::check(); kAlreadyExists (the folder has files), kUnimplemented (workers as above), kIo,
-/// kResourceExhausted. After an error of training the log is valid and resume() continues. One study at a time in a
-/// folder; studies in several folders may run in several threads.
+/// One study at a time in a process. During it, fatal signals (SIGSEGV, SIGBUS, SIGFPE, SIGABRT) record the running
+/// trials; afterwards their handlers are the defaults.
+///
+/// Errors: those of Study::check(); kAlreadyExists (the folder has files), kUnimplemented (workers as above),
+/// kFailedPrecondition (the process runs another study), kIo, kResourceExhausted. After an error of training the log is
+/// valid and resume() continues.
 Result<RunSummary> run(const Study& study, const std::string& folder, const RunOptions& options = {});
 
 /// Continues the study in `folder` with the results that an uninterrupted run gives, and with more budget if `more` has

@@ -123,11 +123,15 @@ TEST_F(PublicApi, RunsReadsAndPredicts) {
   options.observer = [&](const ProgressEvent& event) {
     measured += event.kind == ProgressEvent::Kind::kMeasured ? 1 : 0;
     ended += event.kind == ProgressEvent::Kind::kTrialEnded ? 1 : 0;
+    if (event.kind == ProgressEvent::Kind::kTrialEnded) {
+      EXPECT_EQ(run(small_study(), path("second")).error().code, Code::kFailedPrecondition);
+    }
   };
   const auto summary = run(small_study(), path("study"), options);
   ASSERT_TRUE(summary) << summary.error().text();
   EXPECT_EQ(summary->end, RunEnd::kDone);
   EXPECT_EQ(ended, 2u);
+  EXPECT_FALSE(fs::exists(path("second")));
   EXPECT_EQ(run(small_study(), path("study")).error().code, Code::kAlreadyExists);
 
   const auto result = read_study(path("study"));

@@ -1,5 +1,8 @@
 #include "lanista/run.h"
 
+#include <atomic>
+#include <utility>
+
 #include "lanista/app/api/guarded.h"
 #include "lanista/app/api/study_session.h"
 #include "lanista/app/cli/expected_study.h"
@@ -9,6 +12,20 @@
 
 namespace lanista {
 namespace {
+
+// Signal handlers of a study can reach nothing but static state, so a process has one study at a time.
+std::atomic<bool> is_running = false;
+
+/// Calls `body` unless the process runs a study. Errors: kFailedPrecondition.
+template <class Body>
+Result<RunSummary> as_only_study(Body&& body) {
+  if (is_running.exchange(true)) {
+    return Error{Code::kFailedPrecondition, "this process runs another study; allowed is one at a time", ""};
+  }
+  auto result = api::guarded(std::forward<Body>(body));
+  is_running = false;
+  return result;
+}
 
 Result<RunSummary> begin_study(const Study& study, const std::string& folder, const RunOptions& options) {
   LANISTA_ASSIGN(const cli::WorkerOverrides worker_overrides, api::worker_overrides_of(options));
@@ -42,11 +59,11 @@ Result<RunSummary> continue_study(const std::string& folder, const RunOptions& o
 }  // namespace
 
 Result<RunSummary> run(const Study& study, const std::string& folder, const RunOptions& options) {
-  return api::guarded([&] { return begin_study(study, folder, options); });
+  return as_only_study([&] { return begin_study(study, folder, options); });
 }
 
 Result<RunSummary> resume(const std::string& folder, const RunOptions& options, const Extension& more) {
-  return api::guarded([&] { return continue_study(folder, options, more); });
+  return as_only_study([&] { return continue_study(folder, options, more); });
 }
 
 }  // namespace lanista
