@@ -42,11 +42,13 @@ for header in $(cd "$prefix/include" && find lanista -name '*.h' | sort); do
     *)
       grep -qF "#include \"$header\"" "$prefix/include/lanista/lanista.h" ||
         fail "lanista.h does not include $header"
+      grep -qF "| \`${header#lanista/}\` |" "$source/docs/reference/cpp-api.md" || fail "the page lacks $header"
       ;;
   esac
 done
 
 # The page has the programs as they are.
+# shellcheck disable=SC2016  # marks of Markdown
 cat "$source/examples/cpp/run_study.cpp" "$source/examples/cpp/predict.cpp" > "$work/sources"
 sed -n '/^```cpp$/,/^```$/p' "$source/docs/reference/cpp-api.md" | grep -v '^```' > "$work/page"
 quiet diff "$work/sources" "$work/page"
@@ -81,4 +83,4 @@ sed -n '/kImage = {/,/};/p' "$work/examples/predict.cpp" | grep -oE '[0-9]+, *|[
   > "$work/image.csv"
 "$lanista" predict "$work/study" "$work/image.csv" > "$work/expected.csv" || fail "lanista predict"
 [ "$(sed -n 2p "$work/expected.csv" | cut -d, -f2)" = 0 ] || fail "lanista predict printed: $(cat "$work/expected.csv")"
-echo "installation: version $version, $(ls "$prefix"/include/lanista/*.h | wc -l) headers"
+echo "installation: version $version"

@@ -174,6 +174,38 @@ TEST_F(PublicApi, RunsReadsAndPredicts) {
   EXPECT_EQ(of_table->values, predicted->values);
 }
 
+TEST_F(PublicApi, PredictsRowsOfATable) {
+  std::ofstream file(path("points.csv"));
+  file << "size;colour;kind\n";
+  for (int i = 0; i < 90; ++i) {
+    file << (i % 3) + 0.25 << ';' << (i % 3 == 2 ? "red" : "blue") << ';' << (i % 3 == 0 ? "small" : "large") << "\n";
+  }
+  file.close();
+  Study study = Study::from_text(
+      "data: {source: \"csv:points.csv?target=kind&sep=;\"}\n"
+      "model: {base: builtin:small-mlp}\n"
+      "train: {epochs: 2}\n"
+      "budget: {trials: 1}\n"
+      "run: {workers: 1, profiles: off}\n",
+      path(""));
+  const auto summary = run(study, path("study"));
+  ASSERT_TRUE(summary) << summary.error().text();
+  const auto model = Model::load(path("study"));
+  ASSERT_TRUE(model) << model.error().text();
+  EXPECT_EQ(model->class_names(), (std::vector<std::string>{"large", "small"}));
+
+  const auto predicted = model->predict(Table{{"colour", "note", "size"}, {{"red", "a,b", "2.25"}, {"blue", "", ""}}});
+  ASSERT_TRUE(predicted) << predicted.error().text();
+  EXPECT_EQ(predicted->columns, (std::vector<std::string>{"p_large", "p_small"}));
+  ASSERT_EQ(predicted->values.size(), 4u);
+  EXPECT_NEAR(predicted->values[0] + predicted->values[1], 1, 1e-12);
+  // The same rows from a file in the notation of the training data.
+  std::ofstream(path("new.csv")) << "size;colour\n2.25;red\n;blue\n";
+  EXPECT_EQ(model->predict_source(path("new.csv"))->values, predicted->values);
+  EXPECT_EQ(model->predict(Table{{"size"}, {{"1"}}}).error().code, Code::kDataLoss);
+  EXPECT_EQ(model->predict(two_digits()).error().code, Code::kInvalidArgument);
+}
+
 TEST_F(PublicApi, StopRequestPausesAndResumeGivesEqualTrials) {
   ASSERT_TRUE(run(small_study(), path("whole")));
   std::stop_source stop;

@@ -17,9 +17,6 @@
 namespace lanista {
 namespace {
 
-/// Cells that the rules of training fill.
-std::vector<std::string> warnings_of(const data::RawData& raw) { return raw.data_warnings; }
-
 Predictions predict_raw(const data::DataSpec& data, runtime::Predictor& predictor, data::RawData raw) {
   Predictions out;
   const std::vector<double> outputs = predictor.predict(raw.features);
@@ -35,7 +32,7 @@ Predictions predict_raw(const data::DataSpec& data, runtime::Predictor& predicto
     }
     std::ranges::copy(runtime::prediction_values(data, last), std::back_inserter(out.values));
   }
-  out.warnings = warnings_of(raw);
+  out.warnings = std::move(raw.data_warnings);
   out.row_names = std::move(raw.names);
   return out;
 }
