@@ -7,7 +7,7 @@ namespace lanista {
 namespace {
 
 /// A cell of RFC 4180 with its exact text: it is read again by lanista and not by a spreadsheet.
-std::string quoted(std::string_view text) {
+std::string quoted_cell(std::string_view text) {
   if (text.find_first_of(",;\t\"\r\n") == std::string_view::npos && !text.empty()) return std::string(text);
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -17,7 +17,7 @@ std::string quoted(std::string_view text) {
 void add_row(const std::vector<std::string>& cells, std::string& out) {
   for (std::size_t c = 0; c < cells.size(); ++c) {
     if (c > 0) out += ',';
-    out += quoted(cells[c]);
+    out += quoted_cell(cells[c]);
   }
   out += "\r\n";
 }
