@@ -21,7 +21,7 @@ int main(int count, char** arguments) {
     return 1;
   }
 
-  lanista::Tensor samples{"image", lanista::ElementType::kF32, {1, 64}, std::vector<std::byte>(sizeof(kImage))};
+  lanista::Tensor samples{"image", lanista::ElementType::kF32, {1, 1, 8, 8}, std::vector<std::byte>(sizeof(kImage))};
   std::ranges::copy(kImage, lanista::elements_of<float>(samples).begin());
   const lanista::Result<lanista::Predictions> predicted = model->predict(samples);
   if (!predicted) {

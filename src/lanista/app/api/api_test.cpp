@@ -40,7 +40,7 @@ class PublicApi : public ::testing::Test {
 };
 
 Tensor two_digits() {
-  Tensor samples{"samples", ElementType::kF32, {2, 64}, std::vector<std::byte>(2 * 64 * sizeof(float))};
+  Tensor samples{"samples", ElementType::kF32, {2, 1, 8, 8}, std::vector<std::byte>(2 * 64 * sizeof(float))};
   const auto numbers = elements_of<float>(samples);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>((i * 7) % 17);
   return samples;
@@ -152,7 +152,7 @@ TEST_F(PublicApi, RunsReadsAndPredicts) {
 
   const auto model = Model::load(path("study/best"));
   ASSERT_TRUE(model) << model.error().text();
-  EXPECT_EQ(model->feature_shape(), (std::vector<std::int64_t>{64}));
+  EXPECT_EQ(model->feature_shape(), (std::vector<std::int64_t>{1, 8, 8}));
   EXPECT_FALSE(model->metrics().empty());
   const auto predicted = model->predict(two_digits());
   ASSERT_TRUE(predicted) << predicted.error().text();
