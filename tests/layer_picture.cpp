@@ -55,7 +55,7 @@ Arrows arrows_of(const fs::path& layers) {
     auto& targets = arrows[layer];
     for (const Include& include : includes_of(entry.path())) {
       const std::optional<std::string> other = layer_of(include);
-      if (other && *other != layer) targets.insert(*other);
+      if (other && !is_public(include) && *other != layer) targets.insert(*other);
     }
   }
   return arrows;

@@ -10,6 +10,7 @@
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/inference/prediction_columns.h"
 #include "lanista/inference/predictor.h"
 #include "lanista/io/data/raw_input.h"
 #include "lanista/io/formats/csv_writer.h"
@@ -65,34 +66,6 @@ ComparedPredictions with_targets(const Predicted& all) {
   return out;
 }
 
-std::string label_name(const data::DataSpec& data, std::size_t label) {
-  return label < data.labels.size() ? data.labels[label] : std::to_string(label);
-}
-
-std::vector<double> softmax(std::span<const double> logits) {
-  std::vector<double> out(logits.begin(), logits.end());
-  const double largest = *std::max_element(out.begin(), out.end());
-  double sum = 0;
-  for (double& x : out) sum += x = std::exp(x - largest);
-  for (double& x : out) x /= sum;
-  return out;
-}
-
-double sigmoid(double logit) {
-  const double rest = std::exp(-std::fabs(logit));
-  return (logit < 0 ? rest : 1) / (1 + rest);
-}
-
-/// The column name of the k-th number of a prediction: a probability, or a target.
-std::string column_name(const data::DataSpec& data, std::size_t k) {
-  if (data.classes > 0) return "p_" + label_name(data, k);
-  const std::vector<std::string> names = data::target_names(data);
-  const std::string name = k < names.size() ? names[k] : std::to_string(k);
-  if (data.multilabel) return "p_" + name;
-  if (names.size() > 1) return "prediction_" + name;
-  return "prediction" + (k == 0 ? "" : "_" + name);
-}
-
 /// The function that writes the text of a cell: unchanged into a file, with escaped control characters to stdout.
 using CellText = std::string (*)(const std::string&);
 std::string unchanged(const std::string& text) { return text; }
@@ -102,9 +75,7 @@ std::vector<std::string> header(const Predicted& all, CellText written) {
   const auto& data = all.package.data;
   std::vector<std::string> cells{all.raw.names.empty() ? "row" : "name"};
   if (data.classes > 0) cells.emplace_back("prediction");
-  for (std::size_t k = 0; k < static_cast<std::size_t>(data.width()); ++k) {
-    cells.push_back(formats::csv_cell(written(column_name(data, k))));
-  }
+  for (const std::string& name : runtime::prediction_columns(data)) cells.push_back(formats::csv_cell(written(name)));
   return cells;
 }
 
@@ -121,11 +92,9 @@ std::string predictions_csv(const Predicted& all, CellText written) {
                                                          : formats::csv_cell(written(all.raw.names[row]))};
     if (data.classes > 0) {
       const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-      cells.push_back(formats::csv_cell(written(label_name(data, best))));
-      for (const double p : softmax(values)) cells.push_back(formats::csv_cell(p));
-    } else {
-      for (const double value : values) cells.push_back(formats::csv_cell(data.multilabel ? sigmoid(value) : value));
+      cells.push_back(formats::csv_cell(written(runtime::class_name(data, best))));
     }
+    for (const double value : runtime::prediction_values(data, values)) cells.push_back(formats::csv_cell(value));
     formats::add_csv_row(out, cells);
   }
   return out;

@@ -83,7 +83,10 @@ Error StudySource::with_location(Error error, const std::string& key, const std:
 Result<ResolvedRequest> resolve_request(const RunRequest& request) {
   auto found = read_source(request);
   if (!found) return one_line_error(found.error());
-  const StudySource& source = *found;
+  return resolve_source(*found, request.worker_overrides);
+}
+
+Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOverrides& worker_overrides) {
   auto read = studyfile::read_study(source.text, source.name, source.overrides);
   // Without a location it is the list of the file's mistakes, which is printable.
   if (!read) return read.error().where.empty() ? read.error() : one_line_error(read.error());
@@ -103,8 +106,8 @@ Result<ResolvedRequest> resolve_request(const RunRequest& request) {
   // Checks the strategy's options and the enqueued trials while their line is known and before anything is written.
   if (auto strategy = engine::make_strategy(config, *models); !strategy) return refuse(strategy.error());
   if (auto good = engine::check_config(config); !good) return refuse(good.error());
-  if (auto where = launchers_of(request.worker_overrides, config); !where) return refuse(where.error());
-  auto devices = devices_of(config, request.worker_overrides);
+  if (auto where = launchers_of(worker_overrides, config); !where) return refuse(where.error());
+  auto devices = devices_of(config, worker_overrides);
   if (!devices) return source.with_location(devices.error(), "run.devices");
   std::vector<std::string> notes = data.data_warnings();
   LANISTA_ASSIGN(const auto of_start, start_notes(source, config, data.spec(), **models));

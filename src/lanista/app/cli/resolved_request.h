@@ -40,4 +40,7 @@ struct ResolvedRequest {
 /// line and column. Every line of an error's text is printable. Only the list of the file's mistakes has several lines.
 Result<ResolvedRequest> resolve_request(const RunRequest& request);
 
+/// Resolves a study from any source. Errors: as for resolve_request().
+Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOverrides& worker_overrides);
+
 }  // namespace lanista::cli
