@@ -1,4 +1,4 @@
-// Blocks on the cases of the benchmarks: here, and on a device where there is one.
+// The block backend with the cases of the benchmarks, on the host and on a GPU if there is one.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-// A case of the benchmarks with its steps, and what it trains with.
+// A case of the benchmarks with its training step and its inputs.
 struct CaseSteps {
   std::string name;
   Derived derived;
@@ -42,7 +42,7 @@ void expect_cases(const nn::Backend& backend, std::int64_t lanes, std::int64_t s
   }
 }
 
-// Lanes of all eight cases in one launch, `lanes` of each.
+// Trains `lanes` lanes of each of the eight cases in one launch, and compares them with the CPU backend.
 void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
   const kernels::FlushToZero as_workers;
   const std::vector<CaseSteps> all = cases();
@@ -93,7 +93,7 @@ TEST(Block, EqualsCpuBitsInThreeLanes) { expect_cases(host(), 3, 4, 8); }
 
 TEST(Block, RunsSixtyFourLanesOfEightStructuresInOneLaunch) { expect_population(host(), 8, 6, 5); }
 
-TEST(BlockRaces, AreNoneInTheEightCases) {
+TEST(BlockRaces, AreAbsentInEightCases) {
   const kernels::FlushToZero as_workers;
   for (const CaseSteps& each : cases()) {
     RaceDetectingDevice wants_gradient_norm;
@@ -118,7 +118,7 @@ TEST(BlockOnCuda, RunsSixtyFourLanesOfEightStructuresInOneLaunch) {
   expect_population(*backend, 8, 6, 5);
 }
 
-// What a step takes, in microseconds a model: for who tunes. LANISTA_BLOCK_TIMES=1 wants it.
+// Prints the time of a step in microseconds a model. Runs with LANISTA_BLOCK_TIMES=1 only.
 TEST(BlockOnCuda, ReportsStepTimes) {
   std::string why;
   const nn::Backend* const backend = cuda(why);

@@ -40,11 +40,12 @@ std::set<std::string> sources_of_tests(const std::string& root) {
   return out;
 }
 
-/// Folders and files whose texts are no formats: benchmarks, code for devices, and helpers of tests.
+/// Folders and files with texts that are no formats: benchmarks, code for devices, the public interface, and helpers
+/// of tests.
 bool is_left_out(const std::string& path) {
   const std::string whole = "/" + path;
   if (whole.find("/exec/backends/") != std::string::npos) return whole.find("/exec/backends/cpu/") == std::string::npos;
-  for (const char* folder : {"/bench/", "/exec/kernels/"}) {
+  for (const char* folder : {"/bench/", "/exec/kernels/", "/app/api/"}) {
     if (whole.find(folder) != std::string::npos) return true;
   }
   for (const char* helper : {"/fake_executor.", "/memory_file_system."}) {

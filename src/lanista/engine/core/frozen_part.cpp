@@ -188,7 +188,8 @@ Result<fuse::Materialized> frozen_cache_plan(const graph::Graph& prefix, const F
                                              const data::DataSpec& data, bool augmented, std::int64_t bytes) {
   const fuse::PrefixReaders readers{.samples = augmented ? data.split_rows[1] : data.rows,
                                     .epochs = frozen.epochs,
-                                    .room = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
+                                    .cache_bytes = bytes / kMemoryDivisor /
+                                                   std::max<std::int64_t>(1, std::ssize(data.folds))};
   return fuse::materialization_of(prefix, readers, graph::builtin_ops(), fuse::RooflineCost());
 }
 

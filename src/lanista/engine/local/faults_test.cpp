@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 

@@ -12,6 +12,7 @@
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 

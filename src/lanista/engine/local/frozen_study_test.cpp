@@ -16,6 +16,7 @@
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 

@@ -12,6 +12,7 @@
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 

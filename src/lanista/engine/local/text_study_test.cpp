@@ -10,6 +10,7 @@
 #include "lanista/inference/model_assessment.h"
 #include "lanista/inference/predictor.h"
 #include "lanista/io/data/raw_input.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/cpp_program.h"
 #include "support/engine/local/study_process.h"

@@ -13,6 +13,7 @@
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/search/tuning/tuner.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"

@@ -9,6 +9,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/ops/op_rules.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/local/worker_test_support.h"
 
 namespace lanista::runtime {

@@ -1,6 +1,6 @@
 // Equivalence tests: the same trials with CPU kernels and on a device, twenty steps each. By default each model runs
 // with one recipe in one precision.
-// LANISTA_WHOLE_TWINS=1 runs every model with every recipe on more lanes.
+// LANISTA_FULL_EQUIVALENCE=1 runs every model with every recipe on more lanes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

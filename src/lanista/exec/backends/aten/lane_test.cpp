@@ -262,7 +262,7 @@ TEST(AtenTable, HasAnEntryForEveryKernel) {
   }
 }
 
-// LANISTA_WHOLE_TWINS=1 compiles for the older architecture too.
+// LANISTA_FULL_EQUIVALENCE=1 compiles for the older architecture too.
 TEST(LaneKernels, CompileForCurrentArchitectures) {
   for (const int architecture : {90, 80}) {
     if (architecture != 90 && !runs_all_cases()) break;

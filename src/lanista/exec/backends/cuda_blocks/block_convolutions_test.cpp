@@ -15,7 +15,7 @@ using namespace testing;
 
 constexpr std::int64_t kBatch = 11;  // sums have any length
 
-std::uint64_t num_models() { return std::getenv("LANISTA_WHOLE_TWINS") != nullptr ? 1000 : 60; }
+std::uint64_t num_models() { return runs_all_cases() ? 1000 : 60; }
 
 // Two convolutions, most with stride and dilation 1 and three adjacent taps, over images of any size.
 TestModel random_tap_model(std::uint64_t seed) {

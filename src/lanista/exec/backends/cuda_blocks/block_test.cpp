@@ -253,10 +253,10 @@ TEST(BlockOnCuda, EqualsTheCpuToTheBitForSupportedModels) {
   }
 }
 
-// It needs a minute of one core each. LANISTA_WHOLE_TWINS=1 compiles for the older architecture too.
+// It needs a minute of one core each. LANISTA_FULL_EQUIVALENCE=1 compiles for the older architecture too.
 TEST(BlockText, CompilesForCurrentArchitectures) {
   for (const int architecture : {90, 80}) {
-    if (architecture != 90 && std::getenv("LANISTA_WHOLE_TWINS") == nullptr) break;
+    if (architecture != 90 && !runs_all_cases()) break;
     std::string log;
     const Result<std::string> cubin = compile_block(architecture, &log);
     if (!cubin && cubin.error().message.find("libnvrtc") != std::string::npos) GTEST_SKIP() << cubin.error().message;

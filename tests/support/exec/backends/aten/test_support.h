@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lanista/exec/backends/aten/aten_backend.h"
+#include "support/exec/backends/all_cases.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::device::testing {
@@ -124,7 +125,5 @@ struct TrainingRun {
     return worst;
   }
 };
-
-inline bool runs_all_cases() { return std::getenv("LANISTA_WHOLE_TWINS") != nullptr; }
 
 }  // namespace lanista::device::testing

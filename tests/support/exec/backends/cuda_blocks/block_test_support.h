@@ -12,6 +12,7 @@
 #include "lanista/exec/backends/cuda_blocks/block_backend.h"
 #include "lanista/exec/backends/device.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
+#include "support/exec/backends/all_cases.h"
 #include "support/exec/program/test_models.h"
 
 // Support for tests that compare the block backend with the CPU.
