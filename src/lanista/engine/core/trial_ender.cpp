@@ -1,188 +1,112 @@
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string>
+#include "lanista/engine/core/trial_ender.h"
+
+#include <utility>
 #include <vector>
 
-#include "lanista/engine/core/study_engine.h"
-#include "lanista/search/study/start_race.h"
-
-// Pauses and ends of trials, forks, and kept states.
 namespace lanista::engine {
 
 using store::RecordType;
 using study::OutcomeKind;
 
-Result<void> StudyEngine::pause(Active& trial) {
-  trial.pausing = true;
-  trial.reports.clear();
-  if (run_ahead_limit_.ran_ahead(trial.id)) {
-    // No verdict was due here, so the worker may have trained later epochs and this state is gone. After a resumption
-    // the trial trains again to equal bits.
-    if (trial.started) services_.executor->command(Finish{trial.id, false, true});
-    trial.paused_state = TrialPausedReport{trial.id, trial.next, 0, {}, ""};
-    return deliver(trial);
-  }
-  if (!trial.started) LANISTA_TRY(start_to_finish(trial));
-  if (trial.started) services_.executor->command(PauseTrial{trial.id});
-  return {};  // its failure is delivered as usual
+void TrialEnder::abandon(TrialId id) {
+  const ActiveTrial* trial = active_.find(id);
+  if (trial == nullptr) return;
+  launcher_.abandon(*trial);
+  if (!trial->waiting.finished) return;
+  study_.checkpoints.hold(trial->waiting.finished->weights);  // these weights are not needed
+  study_.checkpoints.release(trial->waiting.finished->weights);
 }
 
-Result<void> StudyEngine::record_paused(Active& trial) {
-  const TrialId id = trial.id;
-  PausedRecord record{{id, trial.next}, state_.now, trial.paused_state->address, {}};
-  if (!record.address.empty()) record.weights_hash = trial.paused_state->state_hash;
-  LANISTA_TRY(log_.append(RecordType::kPaused, paused_body(record)));
-  if (record.address.empty()) checkpoint_refs_.release(state_.open.at(id).checkpoint);
-  leave(id);
-  state_.pause(record);
-  announce(record.event);
-  return end_pruned_by_rule();
+Result<void> TrialEnder::record_outcome(TrialId id, study::Outcome outcome) {
+  LANISTA_TRY(record_outcome_alone(id, std::move(outcome)));
+  return end_all_pruned();
 }
 
-Result<void> StudyEngine::resume(const strategy::ResumeTrial& member) {
-  const TrialId id = member.trial;
-  const auto done = static_cast<std::int64_t>(state_.trial(id).measurements.size());
-  ResumedRecord record{{id, done, member.budget}, state_.now};
-  if (member.fork) {
-    LANISTA_ASSIGN(record.event.fork, resolve_fork(id, *member.fork));
-  }
-  LANISTA_TRY(log_.append(RecordType::kResumed, resumed_body(record)));
-  if (record.event.fork) {
-    checkpoint_refs_.hold(record.event.fork->address);
-    checkpoint_refs_.release(state_.open.at(id).checkpoint);
-  }
-  state_.resume(record);
-  announce(record.event);
-  return start(enter(id, done + 1), state_.open.at(id).checkpoint);
+Result<void> TrialEnder::record_outcome_alone(TrialId id, study::Outcome outcome) {
+  StudyState& state = study_.state;
+  const double time = state.now;
+  LANISTA_TRY(study_.log.append(RecordType::kOutcome, outcome_body(id, outcome, time)));
+  const std::string checkpoint = state.open.at(id).checkpoint;
+  launcher_.remove(id);
+  state.end(id, outcome, time);
+  search_.announce(study::Ended{id, outcome});
+  study_.checkpoints.hold(outcome.weights);
+  study_.checkpoints.release(checkpoint);
+  zoo_.add(state.trial(id));
+  kept_.rank_ended(state.trial(id));
+  return {};
 }
 
-Result<std::optional<study::Fork>> StudyEngine::resolve_fork(TrialId id, study::Fork fork) {
-  const auto refuse = [&](const std::string& why) {
-    return Error{Code::kInvalidArgument,
-                 "the strategy forks trial " + std::to_string(id.value) + " from trial " +
-                     std::to_string(fork.from.value) + ", " + why,
-                 "strategy"};
-  };
-  if (fork.from.value < 1 || fork.from.value > state_.view.trials.size()) return refuse("which is not there");
-  if (fork.from == id) return refuse("which is itself");
-  const auto done = static_cast<std::int64_t>(state_.trial(id).measurements.size());
-  if (fork.epoch != done) {
-    return refuse("as of epoch " + std::to_string(fork.epoch) + "; it has trained " + std::to_string(done));
-  }
-  const bool is_paused = state_.paused(fork.from) && std::ssize(state_.trial(fork.from).measurements) == fork.epoch;
-  if (is_paused) fork.address = state_.open.at(fork.from).paused_state;
-  if (!fork.address.empty()) return std::optional(std::move(fork));
-  event(Level::kWarning, "fork_lost", {{"trial", id.value}, {"from", fork.from.value}, {"epoch", fork.epoch}});
-  return std::optional<study::Fork>();  // it may have been stopped after the group was suggested
+Result<void> TrialEnder::cancel(TrialId id, const std::string& reason) {
+  abandon(id);
+  return record_outcome(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
 }
 
-void StudyEngine::cancel_running(TrialId id) {
-  const auto it = active_.find(id);
-  if (it == active_.end()) return;
-  if (it->second.started) services_.executor->command(Finish{id, false, true});
-  if (!it->second.finished) return;
-  checkpoint_refs_.hold(it->second.finished->weights);  // these weights are not needed
-  checkpoint_refs_.release(it->second.finished->weights);
-}
-
-Result<void> StudyEngine::end_trial(TrialId id, const std::string& reason) {
-  cancel_running(id);
+Result<void> TrialEnder::stop(TrialId id, const std::string& reason) {
+  abandon(id);
   study::Outcome outcome{OutcomeKind::kStopped, reason, {}, "", {}};
-  const OpenTrial& open = state_.open.at(id);
+  const OpenTrial& open = study_.state.open.at(id);
   outcome.weights_hash = open.paused_state_hash;
-  const TrialView& trial = state_.trial(id);
-  if (open.paused_state_hash && ranks(trial, outcome)) {
-    const bool keep = study::trainings_per_proposal(state_.view.config) > 1 ||
-                      top_k_.would_admit(standing(state_.view.config, trial));
-    if (keep) outcome.weights = open.paused_state;
-  }
-  return record_outcome_and_prune(id, std::move(outcome));
+  const TrialView& trial = study_.state.trial(id);
+  if (open.paused_state_hash && ranks(trial, outcome) && kept_.would_keep(trial)) outcome.weights = open.paused_state;
+  return record_outcome(id, std::move(outcome));
 }
 
-Result<void> StudyEngine::finish_paused_trials() {
-  if (state_.finish_paused_reason.empty()) {
-    ControlRecord end{.request = "end", .time = services_.clock->unix_time()};
-    end.reason = exhausted_reason_.empty() ? "budget" : exhausted_reason_;
-    LANISTA_TRY(log_.append(RecordType::kControl, control_body(end)));
-    state_.finish_paused_reason = end.reason;
+Result<void> TrialEnder::end_pruned(TrialId id, const PruningByRules::Reason& by) {
+  abandon(id);
+  study::Outcome outcome{
+      OutcomeKind::kPrunedByRule, "implied by trial " + std::to_string(by.by.value) + " (" + by.rule + ")", {}, "", {}};
+  outcome.pruned_by = by.by;
+  outcome.rule = by.rule;
+  return record_outcome_alone(id, std::move(outcome));
+}
+
+Result<void> TrialEnder::end_all_pruned() {
+  const StudyState& state = study_.state;
+  if (state.view.config.implied.empty() || !state.pending_end_reason.empty() || !state.finish_paused_reason.empty())
+    return {};
+  const std::map<TrialId, ActiveTrial>& trials = active_.trials();
+  for (auto trial = trials.begin(); trial != trials.end();) {
+    const TrialId id = trial->first;
+    const TrialView& view = state.trial(id);
+    const OpenTrial& open = state.open.at(id);
+    // A trial with a verdict keeps it. A duplicate or a cancelled trial ends as such.
+    const bool has_verdict =
+        open.verdict || (!view.measurements.empty() && view.measurements.back().epoch >= view.budget);
+    const auto by =
+        has_verdict || open.cancel_asked ? std::nullopt : search_.rules().reason_to_prune(id, view.budget);
+    if (!by || search_.first_like(id) != id) {
+      ++trial;
+      continue;
+    }
+    LANISTA_TRY(end_pruned(id, *by));
+    trial = trials.begin();
+  }
+  return {};
+}
+
+Result<void> TrialEnder::stop_all_paused(const std::string& reason) {
+  StudyState& state = study_.state;
+  if (state.finish_paused_reason.empty()) {
+    ControlRecord end{.request = "end", .time = study_.services.clock->unix_time()};
+    end.reason = reason;
+    LANISTA_TRY(study_.log.append(RecordType::kControl, control_body(end)));
+    state.finish_paused_reason = end.reason;
   }
   std::vector<TrialId> paused;
-  for (const auto& [id, open] : state_.open) {
-    if (state_.paused(id)) paused.push_back(id);
+  for (const auto& [id, open] : state.open) {
+    if (state.paused(id)) paused.push_back(id);
   }
-  for (const TrialId id : paused) LANISTA_TRY(end_trial(id, "paused until the study ended"));
+  for (const TrialId id : paused) LANISTA_TRY(stop(id, "paused until the study ended"));
   return {};
 }
 
-Result<void> StudyEngine::record_outcome_and_prune(TrialId id, study::Outcome outcome) {
-  LANISTA_TRY(record_outcome(id, std::move(outcome)));
-  return end_pruned_by_rule();
-}
-
-Result<void> StudyEngine::record_outcome(TrialId id, study::Outcome outcome) {
-  const double time = state_.now;
-  LANISTA_TRY(log_.append(RecordType::kOutcome, outcome_body(id, outcome, time)));
-  const std::string checkpoint = state_.open.at(id).checkpoint;
-  leave(id);
-  state_.end(id, outcome, time);
-  announce(study::Ended{id, outcome});
-  checkpoint_refs_.hold(outcome.weights);
-  checkpoint_refs_.release(checkpoint);
-  const TrialView& trial = state_.trial(id);
-  add_to_model_zoo(trial);
-  if (!ranks(trial, outcome)) release_weights(trial);
-  const auto trainings = study::trainings_of(state_.view, trial);
-  if (!study::trainings_done(state_.view.config, study::training_counts_of(trainings))) return {};
-  const auto joint = study::joint_ranking_key(state_.view.config, trainings);
-  const auto stays =
-      joint ? study::fold_models_of(state_.view, state_.trial(joint->trial)) : std::vector<const TrialView*>();
-  for (const TrialView* each : trainings) {
-    const bool kept = std::ranges::find(stays, each) != stays.end();
-    if (!kept && ranks(*each, *each->outcome)) release_weights(*each);
-  }
-  if (!joint) return {};
-  for (const TrialId out : top_k_.add(*joint)) {
-    for (const TrialView* each : study::fold_models_of(state_.view, state_.trial(out))) release_weights(*each);
-  }
+Result<void> TrialEnder::end_all(const std::string& reason) {
+  StudyState& state = study_.state;
+  if (state.pending_end_reason.empty()) state.pending_end_reason = reason;
+  while (active_.size() > 0) LANISTA_TRY(cancel(active_.trials().begin()->first, state.pending_end_reason));
+  while (!state.open.empty()) LANISTA_TRY(stop(state.open.begin()->first, "paused until the study ended"));
   return {};
-}
-
-Result<void> StudyEngine::cancel(TrialId id, const std::string& reason) {
-  cancel_running(id);
-  return record_outcome_and_prune(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
-}
-
-// Uses only states that every run of the study has at this logical time, so no checkpoint that a clock requested.
-Result<std::string> StudyEngine::stored_state_address(const study::Start& start) const {
-  if (start.parent.value < 1 || start.parent.value > state_.view.trials.size()) {
-    return Error{
-        Code::kInvalidArgument,
-        "the strategy starts a trial from trial " + std::to_string(start.parent.value) + ", which is not there",
-        "strategy"};
-  }
-  if (state_.view.config.data.folds) {
-    return Error{Code::kInvalidArgument,
-                 "the strategy starts a trial from trial " + std::to_string(start.parent.value) +
-                     "; with data.folds the parent may have trained on rows that its child is measured on",
-                 "strategy"};
-  }
-  const TrialView& parent = state_.trial(start.parent);
-  if (parent.measurements.empty() || parent.measurements.back().epoch != start.epoch) return std::string();
-  if (state_.paused(parent.id)) return state_.open.at(parent.id).paused_state;
-  const bool is_kept = parent.outcome && checkpoint_refs_.has_reference(parent.outcome->weights);
-  return is_kept ? parent.outcome->weights : std::string();
-}
-
-void StudyEngine::hold_start_states(TrialId id) {
-  for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal))
-    checkpoint_refs_.hold(start->address);
-}
-
-// Lost weights could be trained again from the start, so the start is held until the weights are not needed.
-void StudyEngine::release_weights(const TrialView& trial) {
-  checkpoint_refs_.release(trial.outcome->weights);
-  for (const study::Start* start : study::start_parents_of(trial.proposal)) checkpoint_refs_.release(start->address);
 }
 
 }  // namespace lanista::engine

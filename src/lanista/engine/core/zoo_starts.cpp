@@ -1,8 +1,8 @@
-// Starts from zoo models, and reports of trials to the zoo (train.start: zoo).
+#include "lanista/engine/core/zoo_starts.h"
+
 #include <utility>
 
 #include "lanista/engine/core/frozen_part.h"
-#include "lanista/engine/core/study_engine.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/zoo_task.h"
 #include "lanista/model/graph/text.h"
@@ -15,30 +15,34 @@ std::int64_t seconds_of(const Clock& clock) { return static_cast<std::int64_t>(c
 
 }  // namespace
 
-void StudyEngine::open_zoo() {
-  if (!state_.view.zoo) return;
+void ZooStarts::open() {
+  if (!study_.state.view.zoo) return;
   zoo_ = StudyZoo::open(
-      zoo_location(state_.view.config, *services_.data, folder_), *state_.view.zoo, seconds_of(*services_.clock),
-      [this](const std::string& name, nlohmann::json fields) { event(Level::kWarning, name, std::move(fields)); });
+      zoo_location(study_.state.view.config, *study_.services.data, study_.folder), *study_.state.view.zoo, seconds_of(*study_.services.clock),
+      [&study = study_](const std::string& name, nlohmann::json fields) { study.event(Level::kWarning, name, std::move(fields)); });
 }
 
-Result<std::optional<StudyEngine::ZooStartOption>> StudyEngine::zoo_start(TrialId id, const graph::Graph& child,
-                                                                          const StartOption* own) {
+void ZooStarts::release() {
+  if (zoo_) zoo_->release();
+}
+
+Result<std::optional<ZooStartOption>> ZooStarts::find_start(TrialId id, const graph::Graph& child,
+                                                            const StartOption* own) {
   if (!zoo_) return std::optional<ZooStartOption>();
-  const graph::OpTable& ops = models_->ops();
+  const graph::OpTable& ops = study_.models.ops();
   while (true) {
     LANISTA_ASSIGN(std::optional<StudyZoo::ZooMatch> match, zoo_->find_start(child, ops));
     if (!match) return std::optional<ZooStartOption>();
     const std::string& model = match->model.id;
     auto inheritance =
-        best_inheritance(match->graph, child, trial_seed(state_.view.config, id), models_->frozen(), ops);
+        best_inheritance(match->graph, child, trial_seed(study_.state.view.config, id), study_.models.space().frozen(), ops);
     if (!inheritance) {
       zoo_->exclude(model, inheritance.error().text(), false);
       continue;
     }
     if (!inheritance->is_useful() || (own != nullptr && own->inheritance.usefulness() >= inheritance->usefulness()))
       return std::optional<ZooStartOption>();
-    LANISTA_ASSIGN(std::string address, import_zoo_weights(model, match->graph));
+    LANISTA_ASSIGN(std::string address, import_weights(model, match->graph));
     if (address.empty()) continue;
     zoo_->note_start(model, child, ops);
     study::Start start{{}, 0, "", std::move(address)};
@@ -47,79 +51,83 @@ Result<std::optional<StudyEngine::ZooStartOption>> StudyEngine::zoo_start(TrialI
   }
 }
 
-Result<std::string> StudyEngine::import_zoo_weights(const std::string& id, const graph::Graph& graph) {
-  if (const auto known = zoo_addresses_.find(id);
-      known != zoo_addresses_.end() && checkpoint_refs_.has_reference(known->second))
+Result<std::string> ZooStarts::import_weights(const std::string& id, const graph::Graph& graph) {
+  if (const auto known = addresses_.find(id);
+      known != addresses_.end() && study_.checkpoints.has_reference(known->second))
     return known->second;
-  auto tensors = zoo_->weights(id, graph, models_->ops());
+  auto tensors = zoo_->weights(id, graph, study_.models.ops());
   if (!tensors) return std::string();
   store::Checkpoint file;
   file.tensors = *std::move(tensors);
   file.facts["kind"] = "start";
-  LANISTA_ASSIGN(std::string address, store::CheckpointStore(checkpoint_refs_.files()).put(file));
-  zoo_addresses_[id] = address;
+  LANISTA_ASSIGN(std::string address, store::CheckpointStore(study_.checkpoints.files()).put(file));
+  addresses_[id] = address;
   return address;
 }
 
-Result<void> StudyEngine::repair_zoo_start(TrialId id) {
-  for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal)) {
-    if (!start->zoo.empty() && !checkpoint_refs_.files().get(start->address)) return repair_zoo_start(id, start);
+Result<void> ZooStarts::repair_start(TrialId id) {
+  for (const study::Start* start : study::start_parents_of(study_.state.trial(id).proposal)) {
+    if (!start->zoo.empty() && !study_.checkpoints.files().get(start->address)) return repair_start(id, start);
   }
   return {};  // at most one of them is a zoo model
 }
 
-Result<void> StudyEngine::repair_zoo_start(TrialId id, const study::Start* start) {
+Result<void> ZooStarts::repair_start(TrialId id, const study::Start* start) {
   const auto lost = [&](const std::string& why) {
-    event(Level::kWarning, "start_lost", {{"trial", id.value}, {"model", start->zoo}, {"reason", why}});
+    study_.event(Level::kWarning, "start_lost", {{"trial", id.value}, {"model", start->zoo}, {"reason", why}});
     return Result<void>();  // a trial without its own checkpoint fails with a reason
   };
   if (!zoo_) return lost("the zoo cannot be read");
-  LANISTA_ASSIGN(const graph::Graph graph, start_model(state_.view, *start, models_->ops()));
-  LANISTA_TRY(checkpoint_refs_.remove_damaged(start->address));
-  LANISTA_ASSIGN(const std::string address, import_zoo_weights(start->zoo, graph));
+  LANISTA_ASSIGN(const graph::Graph graph, start_model(study_.state.view, *start, study_.models.ops()));
+  LANISTA_TRY(study_.checkpoints.remove_damaged(start->address));
+  LANISTA_ASSIGN(const std::string address, import_weights(start->zoo, graph));
   if (address.empty()) return lost("the zoo does not have the model any more");
   if (address == start->address) return {};
-  checkpoint_refs_.hold(address);
-  checkpoint_refs_.release(address);
+  study_.checkpoints.hold(address);
+  study_.checkpoints.release(address);
   return lost("the zoo has other weights under this id");
 }
 
-void StudyEngine::add_to_model_zoo(const TrialView& trial) {
+void ZooStarts::report_outcome(const TrialView& trial, const std::string& source) {
+  const auto outcome = study::start_outcome(study_.state.view, trial);
+  if (!outcome) return;
+  const study::ZooModel& model = study_.state.view.zoo_models.at(study::winning_start(trial)->zoo);
+  if (model.related) return;
+  zoo_->report_outcome({model.id, trial.proposal.graph_hash.hex(), static_cast<double>(outcome->steps),
+                        static_cast<double>(outcome->reference), source});
+}
+
+Result<ModelPackage> ZooStarts::package_of(const TrialView& trial) {
+  const study::StudyConfig& config = study_.state.view.config;
+  LANISTA_ASSIGN(BuiltModel built, study_.models.build(trial.proposal));
+  LANISTA_ASSIGN(Job job, make_job(config, *study_.services.data, trial, std::move(built.model)));
+  LANISTA_ASSIGN(store::Checkpoint checkpoint, study_.checkpoints.files().get(trial.outcome->weights));
+  LANISTA_ASSIGN(auto state,
+                 full_state(store::selected_weights(std::move(checkpoint)), study_.frozen(), study_.checkpoints.files()));
+  return make_package(config, *study_.services.data, trial, job.recipe, std::move(job.model), std::move(state), {});
+}
+
+void ZooStarts::add(const TrialView& trial) {
   if (!zoo_ || !trial.outcome) return;
-  const std::int64_t now = seconds_of(*services_.clock);
+  const std::int64_t now = seconds_of(*study_.services.clock);
   zoo_->renew(now);
   const std::string source =
-      zoo_location(state_.view.config, *services_.data, folder_).holder + "#" + std::to_string(trial.id.value);
-  if (const auto outcome = study::start_outcome(state_.view, trial)) {
-    const study::ZooModel& model = state_.view.zoo_models.at(study::winning_start(trial)->zoo);
-    if (!model.related) {
-      zoo_->report_outcome({model.id, trial.proposal.graph_hash.hex(), static_cast<double>(outcome->steps),
-                            static_cast<double>(outcome->reference), source});
-    }
-  }
+      zoo_location(study_.state.view.config, *study_.services.data, study_.folder).holder + "#" + std::to_string(trial.id.value);
+  report_outcome(trial, source);
   if (trial.outcome->weights.empty() || !ranks(trial, *trial.outcome)) return;
-  const auto package = [&]() -> Result<ModelPackage> {
-    LANISTA_ASSIGN(BuiltModel built, build_model(trial.proposal));
-    LANISTA_ASSIGN(Job job, make_job(state_.view.config, *services_.data, trial, std::move(built.model)));
-    LANISTA_ASSIGN(store::Checkpoint checkpoint, checkpoint_refs_.files().get(trial.outcome->weights));
-    LANISTA_ASSIGN(auto state,
-                   full_state(store::selected_weights(std::move(checkpoint)), frozen(), checkpoint_refs_.files()));
-    return make_package(state_.view.config, *services_.data, trial, job.recipe, std::move(job.model), std::move(state),
-                        {});
-  };
-  auto made = package();
+  auto made = package_of(trial);
   const auto quality = made ? zoo_quality(*made) : std::nullopt;
   if (!quality) {
     const std::string why = made ? "the package has no quality" : made.error().text();
-    return event(Level::kWarning, "zoo_trial_left_out", {{"trial", trial.id.value}, {"reason", why}});
+    return study_.event(Level::kWarning, "zoo_trial_left_out", {{"trial", trial.id.value}, {"reason", why}});
   }
   nlohmann::json facts = zoo_facts(*made);
-  const study::Reference known = study::reference_of(state_.view, trial, quality->metric, quality->value);
+  const study::Reference known = study::reference_of(study_.state.view, trial, quality->metric, quality->value);
   if (known.steps > 0) facts["reference"] = {{"target", known.target}, {"steps", known.steps}};
   ModelMember& member = made->members.front();
-  zoo_->add({std::move(member.model), task_key(*services_.data), std::move(member.weights), quality->value,
+  zoo_->add({std::move(member.model), task_key(*study_.services.data), std::move(member.weights), quality->value,
              quality->metric, quality->chance, source, std::move(facts)},
-            models_->ops(), now);
+            study_.models.ops(), now);
 }
 
 }  // namespace lanista::engine
