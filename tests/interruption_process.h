@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "lanista/base/rng.h"
-#include "lanista/engine/core/fake_executor.h"
+#include "support/engine/core/fake_executor.h"
 #include "lanista/engine/core/study_engine.h"
 #include "lanista/exec/program/opaque.h"
 #include "lanista/io/data/dataset.h"

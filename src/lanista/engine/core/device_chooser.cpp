@@ -54,7 +54,7 @@ std::optional<std::size_t> DeviceChooser::assigned_device(TrialId id) const {
 }
 
 Result<std::string> DeviceChooser::device_to_record(const TrialView& trial, double logical_epoch,
-                                                  const graph::Graph& model) const {
+                                                    const graph::Graph& model) const {
   if (!devices_.has_several_classes()) return std::string();
   auto job = make_job(study_.state.view.config, *study_.services.data, trial, model);
   // A job that cannot be made fails on every device.
@@ -67,7 +67,8 @@ std::size_t DeviceChooser::device_for(const Job& job) const {
   // A trial without a logged device, or with one that is gone, goes to the first device, independent of load.
   if (devices_.has_several_classes()) return assigned_device(job.trial).value_or(0);
   const TrialView& trial = study_.state.trial(job.trial);
-  return least_loaded_device(job, static_cast<double>(epochs_left(trial)) * study_.state.open.at(job.trial).logical_epoch);
+  return least_loaded_device(job,
+                             static_cast<double>(epochs_left(trial)) * study_.state.open.at(job.trial).logical_epoch);
 }
 
 }  // namespace lanista::engine

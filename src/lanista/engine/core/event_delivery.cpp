@@ -37,8 +37,7 @@ bool uses_metric(const study::StudyConfig& config, const std::string& name) {
 Result<void> EventDelivery::add_costs(study::Measurement& measurement) {
   const study::StudyConfig& config = study_.state.view.config;
   if (!uses_metric(config, "params") && !uses_metric(config, "flops")) return {};
-  LANISTA_ASSIGN(const BuiltModel built,
-                 study_.models.build(study_.state.trial(measurement.trial).proposal));
+  LANISTA_ASSIGN(const BuiltModel built, study_.models.build(study_.state.trial(measurement.trial).proposal));
   measurement.metrics["params"] = static_cast<double>(built.cost.parameters);
   measurement.metrics["flops"] = built.cost.forward.flops;
   return {};

@@ -14,8 +14,7 @@ Result<void> JobLauncher::start(ActiveTrial& trial, const std::string& checkpoin
 
 Result<Job> JobLauncher::make_whole_job(const ActiveTrial& trial, graph::Graph model) const {
   const StudyState& state = study_.state;
-  LANISTA_ASSIGN(Job job,
-                 make_job(state.view.config, *study_.services.data, state.trial(trial.id), std::move(model)));
+  LANISTA_ASSIGN(Job job, make_job(state.view.config, *study_.services.data, state.trial(trial.id), std::move(model)));
   job.frozen = study_.frozen();
   LANISTA_TRY(plan_start(job, state.view, study_.models.ops()));
   if (job.start && job.start->address.empty()) {
@@ -50,10 +49,9 @@ Result<void> JobLauncher::start(ActiveTrial& trial, const std::string& checkpoin
   }
   trial.started = true;
   const std::int64_t parameters = study_.state.trial(trial.id).parameters;
-  groups_.join(
-      {trial.id, study::program_key(built.structure, job->recipe), study::state_bytes(parameters, job->recipe),
-       study::best_weights_bytes(parameters, job->recipe, job->keep)},
-      trial.device);
+  groups_.join({trial.id, study::program_key(built.structure, job->recipe), study::state_bytes(parameters, job->recipe),
+                study::best_weights_bytes(parameters, job->recipe, job->keep)},
+               trial.device);
   allow(trial);
   return {};
 }

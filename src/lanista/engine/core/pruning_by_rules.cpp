@@ -53,8 +53,8 @@ Result<void> PruningByRules::add_group_costs(strategy::TrialGroup& group) const 
   return {};
 }
 
-std::size_t PruningByRules::next_waiting_index(
-    std::size_t first, const std::function<bool(const strategy::Member&)>& can_start) const {
+std::size_t PruningByRules::next_waiting_index(std::size_t first,
+                                               const std::function<bool(const strategy::Member&)>& can_start) const {
   std::deque<StudyState::WaitingMember>& waiting_members = study_.state.waiting_members;
   if (!waiting_members[first].cost) return first;
   std::vector<strategy::DominancePruner::QueueEntry> line;

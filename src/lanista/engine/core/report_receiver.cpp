@@ -68,10 +68,10 @@ Result<void> ReportReceiver::receive(SpanReport report) {
   if (state.timed_steps >= study::kMaxTimedSteps) report.timed = nullptr;
   // Seconds of work, as in the view, because the clock also runs between attempts.
   const double offset = state.seconds_of_earlier_attempts() - study_.attempt_start_seconds;
-  const study::Span worked{
-      report.trial,          report.epoch, report.worker, report.began + offset, report.ended + offset,
-      report.lanes,          report.width, report.costs,  0,                     report.device,
-      std::move(report.timed)};
+  const study::Span worked{report.trial,          report.epoch,           report.worker,
+                           report.began + offset, report.ended + offset,  report.lanes,
+                           report.width,          report.costs,           0,
+                           report.device,         std::move(report.timed)};
   LANISTA_TRY(study_.log.append(RecordType::kSpan, span_body(worked)));
   state.add_span(worked);
   return {};

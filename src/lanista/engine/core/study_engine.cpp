@@ -79,8 +79,7 @@ Result<RunResult> StudyEngine::pause(ReportReceiver& reports) {
   const std::string& source = requests_.pause_requested_by();
   if (source == "signal") {
     LANISTA_TRY(study_.log.append(
-        RecordType::kControl,
-        control_body({.request = "pause", .time = services.clock->unix_time(), .by = source})));
+        RecordType::kControl, control_body({.request = "pause", .time = services.clock->unix_time(), .by = source})));
   }
   services.executor->command(PauseAll{});
   while (!reports.all_paused()) {
@@ -109,8 +108,8 @@ Result<RunResult> StudyEngine::end_study() {
   const double seconds = study_.attempt_seconds();
   state.set_worked_seconds(seconds);
   LANISTA_TRY(study_.log.append(RecordType::kAttempt, attempt_worked_body("worked", seconds)));
-  LANISTA_TRY(study_.log.append(RecordType::kStudyEnd,
-                                study_end_body(reason, winner.trial, winner.test, winner.ensemble)));
+  LANISTA_TRY(
+      study_.log.append(RecordType::kStudyEnd, study_end_body(reason, winner.trial, winner.test, winner.ensemble)));
   LANISTA_TRY(study_.log.sync());
   LANISTA_TRY(study_.checkpoints.remove_unreferenced_files());
   zoo_.release();

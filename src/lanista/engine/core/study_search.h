@@ -32,8 +32,7 @@ class DuplicateIndex {
 class StudySearch {
  public:
   /// `past` holds the events of the log so far; the strategy has observed none of them.
-  StudySearch(StudyContext& study, std::unique_ptr<strategy::Strategy> strategy,
-              const std::vector<study::Event>& past);
+  StudySearch(StudyContext& study, std::unique_ptr<strategy::Strategy> strategy, const std::vector<study::Event>& past);
 
   /// Gives an event, which the state already includes, to the strategy, to the folds and to the study's observer.
   void announce(const study::Event& event);

@@ -73,8 +73,7 @@ Result<void> TrialEnder::end_all_pruned() {
     // A trial with a verdict keeps it. A duplicate or a cancelled trial ends as such.
     const bool has_verdict =
         open.verdict || (!view.measurements.empty() && view.measurements.back().epoch >= view.budget);
-    const auto by =
-        has_verdict || open.cancel_asked ? std::nullopt : search_.rules().reason_to_prune(id, view.budget);
+    const auto by = has_verdict || open.cancel_asked ? std::nullopt : search_.rules().reason_to_prune(id, view.budget);
     if (!by || search_.first_like(id) != id) {
       ++trial;
       continue;

@@ -7,8 +7,8 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
-#include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/graph.h"
+#include "lanista/model/graph/infer.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/study/trial.h"
 

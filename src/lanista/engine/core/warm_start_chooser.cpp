@@ -44,21 +44,21 @@ Result<std::optional<study::Start>> WarmStartChooser::most_similar_stored(const 
 }
 
 Result<std::optional<StartOption>> WarmStartChooser::inheritance_option(TrialId id, study::Start start,
-                                                                                const graph::Graph& model) const {
+                                                                        const graph::Graph& model) const {
   LANISTA_ASSIGN(const graph::Graph parent, start_model(study_.state.view, start, study_.models.ops()));
   const std::uint64_t seed = trial_seed(study_.state.view.config, id);
-  LANISTA_ASSIGN(Inheritance inheritance, best_inheritance(parent, model, seed, study_.models.space().frozen(), study_.models.ops()));
+  LANISTA_ASSIGN(Inheritance inheritance,
+                 best_inheritance(parent, model, seed, study_.models.space().frozen(), study_.models.ops()));
   if (start.is_file()) {
-    LANISTA_ASSIGN(inheritance,
-                   match_classes(std::move(inheritance), labels_of(study_.state.view, start), parent, model, study_.models.ops()));
+    LANISTA_ASSIGN(inheritance, match_classes(std::move(inheritance), labels_of(study_.state.view, start), parent,
+                                              model, study_.models.ops()));
   }
   if (!inheritance.is_useful()) return std::optional<StartOption>();
   return std::optional(StartOption{std::move(start), std::move(inheritance)});
 }
 
-Result<std::vector<StartOption>> WarmStartChooser::start_options_in_study(TrialId id,
-                                                                                  const study::Proposal& proposal,
-                                                                                  const graph::Graph& model, bool all) {
+Result<std::vector<StartOption>> WarmStartChooser::start_options_in_study(TrialId id, const study::Proposal& proposal,
+                                                                          const graph::Graph& model, bool all) {
   const std::string& wanted = study_.state.view.config.train.start;
   std::vector<study::Start> starts;
   if (wanted == study::kStartFile && study_.state.view.start_file) {
@@ -92,7 +92,7 @@ study::Start WarmStartChooser::recorded_start(StartOption option, const space::S
 }
 
 Result<std::optional<study::ZooModel>> WarmStartChooser::choose_start(TrialId id, study::Proposal& proposal,
-                                                                 const graph::Graph& model) {
+                                                                      const graph::Graph& model) {
   std::optional<study::ZooModel> of_zoo;
   if (study_.state.view.config.train.start == study::kStartOff || proposal.start) return of_zoo;
   const std::int64_t steps = race_steps(study_.state.view.config, *study_.services.data, proposal);

@@ -17,7 +17,8 @@ namespace lanista::engine {
 class WarmStartChooser {
  public:
   /// Chooses among `kept` and the models of `zoo`.
-  WarmStartChooser(StudyContext& study, const KeptStates& kept, ZooStarts& zoo) : study_(study), kept_(kept), zoo_(zoo) {}
+  WarmStartChooser(StudyContext& study, const KeptStates& kept, ZooStarts& zoo)
+      : study_(study), kept_(kept), zoo_(zoo) {}
 
   /// Sets the start of a proposal without one, and its start race. No start is set if no kept state fits. Returns the
   /// zoo model among the starts, if any.

@@ -20,8 +20,7 @@ Result<Winner> WinnerExport::best_readable() {
     auto tested = measure(study_.state.trial(standing.trial));
     if (tested) return Winner{standing.trial, *std::move(tested), {}};
     if (tested.error().code != Code::kDataLoss) return std::move(tested).error();
-    study_.event(Level::kWarning, "winner_lost",
-                 {{"trial", standing.trial.value}, {"reason", tested.error().text()}});
+    study_.event(Level::kWarning, "winner_lost", {{"trial", standing.trial.value}, {"reason", tested.error().text()}});
   }
   return Winner{};
 }
@@ -70,24 +69,26 @@ Result<std::optional<study::Ensemble>> WinnerExport::choose_ensemble_for(const T
   for (const EnsembleCandidate& training : models.front()) chosen.members.push_back({training.trial->id, 1});
   const std::vector<study::Ensemble::Member> alone = chosen.members;
   if (models.size() > 1) {
-    LANISTA_ASSIGN(chosen, choose_ensemble(*study_.services.executor, study_.state.view.config, study_.services.ops, models, most));
+    LANISTA_ASSIGN(chosen, choose_ensemble(*study_.services.executor, study_.state.view.config, study_.services.ops,
+                                           models, most));
     // The trainings of one proposal have the metrics by which it is ranked.
     if (chosen.members == alone) chosen.validation.clear();
   }
   if (chosen.members.size() == 1) return std::optional<study::Ensemble>();
   if (has_test_part()) {
-    LANISTA_ASSIGN(chosen.test, study_.services.executor->measure(evaluated_members(models, chosen), data::Part::kTest));
+    LANISTA_ASSIGN(chosen.test,
+                   study_.services.executor->measure(evaluated_members(models, chosen), data::Part::kTest));
   }
   return std::optional(std::move(chosen));
 }
 
 Result<std::optional<ModelPackage>> WinnerExport::package_of(const TrialView& trial,
-                                                            const std::map<std::string, double>& test) {
+                                                             const std::map<std::string, double>& test) {
   if (trial.outcome->weights.empty()) return std::optional<ModelPackage>();
   LANISTA_ASSIGN(EnsembleCandidate one, weights_.candidate(trial));
   LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_.load(trial, one.job));
-  LANISTA_ASSIGN(auto state,
-                 full_state(store::selected_weights(std::move(checkpoint)), one.job.frozen, study_.checkpoints.files()));
+  LANISTA_ASSIGN(auto state, full_state(store::selected_weights(std::move(checkpoint)), one.job.frozen,
+                                        study_.checkpoints.files()));
   ModelPackage package = make_package(study_.state.view.config, *study_.services.data, trial, one.job.recipe,
                                       std::move(one.job.model), std::move(state), test);
   const DeviceTable devices = current_devices(study_.state.view.numerics, study_.services);
@@ -104,9 +105,9 @@ Result<void> WinnerExport::write_best(const study::Ensemble& ensemble, const std
     if (!single) return {};
     singles.push_back(*std::move(single));
   }
-  LANISTA_TRY(write_package(
-      *study_.services.fs, study_.folder + "/best",
-      blend_packages(std::move(singles), ensemble.shares(), *study_.services.data, ensemble.validation, ensemble.test)));
+  LANISTA_TRY(write_package(*study_.services.fs, study_.folder + "/best",
+                            blend_packages(std::move(singles), ensemble.shares(), *study_.services.data,
+                                           ensemble.validation, ensemble.test)));
   if (study_.services.observer.on_package) study_.services.observer.on_package(!test.empty());
   return {};
 }
@@ -117,8 +118,10 @@ Result<void> WinnerExport::repair_package() {
   const auto whole = read_package(*study_.services.fs, study_.folder + "/best", study_.services.ops);
   if (whole || (whole.error().code != Code::kDataLoss && whole.error().code != Code::kNotFound)) return {};
   study_.event(Level::kWarning, "package_lost", {{"trial", winner.id.value}, {"reason", whole.error().text()}});
-  if (winner.outcome->weights.empty()) study_.event(Level::kWarning, "winner_without_weights", {{"trial", winner.id.value}});
-  LANISTA_TRY(write_best(study_.state.view.ensemble.value_or(study::Ensemble{{{winner.id, 1}}}), study_.state.view.test));
+  if (winner.outcome->weights.empty())
+    study_.event(Level::kWarning, "winner_without_weights", {{"trial", winner.id.value}});
+  LANISTA_TRY(
+      write_best(study_.state.view.ensemble.value_or(study::Ensemble{{{winner.id, 1}}}), study_.state.view.test));
   return study_.checkpoints.remove_unreferenced_files();
 }
 

@@ -17,9 +17,11 @@ std::int64_t seconds_of(const Clock& clock) { return static_cast<std::int64_t>(c
 
 void ZooStarts::open() {
   if (!study_.state.view.zoo) return;
-  zoo_ = StudyZoo::open(
-      zoo_location(study_.state.view.config, *study_.services.data, study_.folder), *study_.state.view.zoo, seconds_of(*study_.services.clock),
-      [&study = study_](const std::string& name, nlohmann::json fields) { study.event(Level::kWarning, name, std::move(fields)); });
+  zoo_ = StudyZoo::open(zoo_location(study_.state.view.config, *study_.services.data, study_.folder),
+                        *study_.state.view.zoo, seconds_of(*study_.services.clock),
+                        [&study = study_](const std::string& name, nlohmann::json fields) {
+                          study.event(Level::kWarning, name, std::move(fields));
+                        });
 }
 
 void ZooStarts::release() {
@@ -34,8 +36,8 @@ Result<std::optional<ZooStartOption>> ZooStarts::find_start(TrialId id, const gr
     LANISTA_ASSIGN(std::optional<StudyZoo::ZooMatch> match, zoo_->find_start(child, ops));
     if (!match) return std::optional<ZooStartOption>();
     const std::string& model = match->model.id;
-    auto inheritance =
-        best_inheritance(match->graph, child, trial_seed(study_.state.view.config, id), study_.models.space().frozen(), ops);
+    auto inheritance = best_inheritance(match->graph, child, trial_seed(study_.state.view.config, id),
+                                        study_.models.space().frozen(), ops);
     if (!inheritance) {
       zoo_->exclude(model, inheritance.error().text(), false);
       continue;
@@ -102,8 +104,8 @@ Result<ModelPackage> ZooStarts::package_of(const TrialView& trial) {
   LANISTA_ASSIGN(BuiltModel built, study_.models.build(trial.proposal));
   LANISTA_ASSIGN(Job job, make_job(config, *study_.services.data, trial, std::move(built.model)));
   LANISTA_ASSIGN(store::Checkpoint checkpoint, study_.checkpoints.files().get(trial.outcome->weights));
-  LANISTA_ASSIGN(auto state,
-                 full_state(store::selected_weights(std::move(checkpoint)), study_.frozen(), study_.checkpoints.files()));
+  LANISTA_ASSIGN(auto state, full_state(store::selected_weights(std::move(checkpoint)), study_.frozen(),
+                                        study_.checkpoints.files()));
   return make_package(config, *study_.services.data, trial, job.recipe, std::move(job.model), std::move(state), {});
 }
 
@@ -111,8 +113,8 @@ void ZooStarts::add(const TrialView& trial) {
   if (!zoo_ || !trial.outcome) return;
   const std::int64_t now = seconds_of(*study_.services.clock);
   zoo_->renew(now);
-  const std::string source =
-      zoo_location(study_.state.view.config, *study_.services.data, study_.folder).holder + "#" + std::to_string(trial.id.value);
+  const std::string source = zoo_location(study_.state.view.config, *study_.services.data, study_.folder).holder + "#" +
+                             std::to_string(trial.id.value);
   report_outcome(trial, source);
   if (trial.outcome->weights.empty() || !ranks(trial, *trial.outcome)) return;
   auto made = package_of(trial);
