@@ -15,7 +15,7 @@ namespace lanista::engine {
 /// rules prune. All its functions append records that the last event causes. Not thread-safe.
 class TrialEnder {
  public:
-  /// Ends trials of `active`; their weights go to `kept`, and those of the zoo's interest to `zoo`.
+  /// Ends trials of `active`. `kept` and `zoo` receive each trial with its outcome.
   TrialEnder(StudyContext& study, StudySearch& search, const ActiveTrials& active, JobLauncher& launcher,
              KeptStates& kept, ZooStarts& zoo)
       : study_(study), search_(search), active_(active), launcher_(launcher), kept_(kept), zoo_(zoo) {}
