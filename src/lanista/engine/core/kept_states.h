@@ -31,7 +31,7 @@ class KeptStates {
 
   /// In a resumed study: holds the states of ended trials and of the study itself.
   void restore_ended();
-  /// In a resumed study: holds the last checkpoint of an open trial, or forgets a damaged one with a warning.
+  /// In a resumed study: holds the last checkpoint of an open trial, or drops a damaged one with a warning.
   void restore_checkpoint(TrialId id);
 
  private:

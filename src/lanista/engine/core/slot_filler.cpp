@@ -9,6 +9,16 @@
 #include "lanista/engine/core/trial_cost.h"
 
 namespace lanista::engine {
+namespace {
+
+/// Why a strategy counts as exhausted after many duplicates or pruned trials in a row; empty: it does not.
+std::string exhaustion(const StudyState& state) {
+  if (state.duplicates_in_a_row >= kMaxDuplicatesInARow) return "the strategy proposes only what was tried before";
+  if (state.rule_pruned_in_a_row >= kMaxRulePrunedInARow) return "the strategy proposes only what is implied to fail";
+  return {};
+}
+
+}  // namespace
 
 bool SlotFiller::fits_budget(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const {
   const StudyState& state = study_.state;
@@ -65,20 +75,12 @@ Result<bool> SlotFiller::fill_next_slot() {
   return ask_strategy();
 }
 
-bool SlotFiller::has_only_known_proposals() {
-  if (study_.state.duplicates_in_a_row >= kMaxDuplicatesInARow) {
-    exhausted_reason_ = "the strategy proposes only what was tried before";
-  } else if (study_.state.rule_pruned_in_a_row >= kMaxRulePrunedInARow) {
-    exhausted_reason_ = "the strategy proposes only what is implied to fail";
-  } else {
-    return false;
-  }
-  return true;
-}
-
 Result<bool> SlotFiller::ask_strategy() {
   const StudyState& state = study_.state;
-  if (has_only_known_proposals()) return false;
+  if (std::string reason = exhaustion(state); !reason.empty()) {
+    exhausted_reason_ = std::move(reason);
+    return false;
+  }
   if (is_trial_budget_spent(state) && state.paused_trials() == 0) return false;
   strategy::Capacity capacity;  // one slot at a time, so that each answer knows the ones before
   capacity.free_slots = trials_per_request(state.view.config);

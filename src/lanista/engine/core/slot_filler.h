@@ -39,8 +39,6 @@ class SlotFiller {
   Result<bool> ask_strategy();
   /// Carries out or records the group that the strategy suggests. Returns as fill_next_slot().
   Result<bool> begin_group(strategy::TrialGroup group);
-  /// Whether repeated or pruned proposals show that the strategy has nothing new; sets the reason.
-  bool has_only_known_proposals();
   /// Whether a slot is free.
   bool has_free_slot() const { return active_.size() < study_.state.view.config.strategy.slots; }
   /// Whether slots and the trial budget allow a member now.
