@@ -156,7 +156,7 @@ TEST(Inventory, FindsTheFieldsOfRealRecords) {
     }
   }
   // Below these, names are those of metrics, of hyper-parameters, of options of mutators, or of classes.
-  const std::set<std::string> named_by_study{"metrics", "sample", "options", "budget", "costs", "changes"};
+  const std::set<std::string> named_by_study{"metrics", "sample", "options", "budget", "costs", "changes", "test"};
   std::set<std::string> seen;
   const std::function<void(const json&)> walk = [&](const json& value) {
     if (value.is_array()) {
