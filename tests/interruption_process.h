@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "lanista/base/rng.h"
-#include "support/engine/core/fake_executor.h"
 #include "lanista/engine/core/study_engine.h"
 #include "lanista/exec/program/opaque.h"
 #include "lanista/io/data/dataset.h"
+#include "support/engine/core/fake_executor.h"
 
 // Studies that nobody chose, and one process at work on one.
 namespace lanista::crossing {
