@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "lanista/base/rng.h"
-#include "lanista/engine/core/fake_executor.h"
 #include "lanista/engine/core/study_engine.h"
 #include "lanista/exec/program/opaque.h"
 #include "lanista/io/data/dataset.h"
+#include "support/engine/core/fake_executor.h"
 
 // Random studies, and one process that runs one.
 namespace lanista::interruptions {

@@ -159,7 +159,7 @@ TEST(Inventory, FindsTheFieldsOfRealRecords) {
     }
   }
   // Names below these are those of metrics, hyper-parameters, options of mutators, or classes.
-  const std::set<std::string> named_by_study{"metrics", "sample", "options", "budget", "costs", "changes"};
+  const std::set<std::string> named_by_study{"metrics", "sample", "options", "budget", "costs", "changes", "test"};
   std::set<std::string> seen;
   const std::function<void(const json&)> walk = [&](const json& value) {
     if (value.is_array()) {

@@ -118,7 +118,7 @@ void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
   out.known = known.text();
 }
 
-/// Work as in StudyEngine::logical_epoch_of: samples times the FLOPs of their steps.
+/// Work as in logical_epoch_of (engine/core): samples times the FLOPs of their steps.
 double work_of(const PlannedMember& member) {
   return static_cast<double>(member.full_epochs) * static_cast<double>(member.epochs.length) *
          static_cast<double>(member.epochs.batch) * 3 * std::max(member.shape.flops, 1.0);

@@ -1,4 +1,4 @@
-#include "lanista/engine/core/fake_executor.h"
+#include "support/engine/core/fake_executor.h"
 
 #include <algorithm>
 #include <limits>
