@@ -13,8 +13,8 @@
 #include "bench/trained_study.h"
 #include "lanista/base/file_system.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/bounds.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
 
 namespace lanista::bench {

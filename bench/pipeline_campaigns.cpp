@@ -6,11 +6,11 @@
 #include "bench/arms.h"
 #include "bench/pipeline.h"
 #include "lanista/plan/pipeline/bounds.h"
-#include "support/plan/pipeline/brute_force_oracle.h"
 #include "lanista/plan/pipeline/planner.h"
+#include "lanista/plan/pipeline/simulate.h"
+#include "support/plan/pipeline/brute_force_oracle.h"
 #include "support/plan/pipeline/planner_baselines.h"
 #include "support/plan/pipeline/random_problem.h"
-#include "lanista/plan/pipeline/simulate.h"
 
 namespace lanista::bench {
 namespace {

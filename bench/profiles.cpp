@@ -6,10 +6,10 @@
 #include "bench/fluid.h"
 #include "lanista/base/csv.h"
 #include "lanista/base/file_system.h"
-#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
 
 namespace lanista::bench {

@@ -41,7 +41,8 @@ struct Workload {
 
 /// Returns the least seconds of a job without barriers: all work spread evenly, or the longest chain.
 ///
-/// `parts` are all pieces of work. `chains` are the pieces of one trial in sequence, each as seconds at its fastest width.
+/// `parts` are all pieces of work. `chains` are the pieces of one trial in sequence, each as seconds at its fastest
+/// width.
 double asynchronous_bound(std::span<const schedule::Prediction> parts, std::span<const double> chains,
                           const schedule::Cluster& cluster);
 

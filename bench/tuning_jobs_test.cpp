@@ -6,7 +6,6 @@
 #include "lanista/plan/elastic/first_come.h"
 #include "support/plan/elastic/baseline_policies.h"
 
-
 namespace lanista::bench {
 namespace {
 

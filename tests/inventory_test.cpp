@@ -40,9 +40,11 @@ const std::string kTables = kRoot + "/tests/inventory/";
 /// - "device": a choice between code of this program and of its own library.
 /// - "process": the number of a process.
 /// - "socket": an end of a channel between engine and worker.
-const std::set<std::string> kKinds{"plain value", "group",          "text",          "network",            "path read",
-                                   "library",     "folder written", "name composed", "checkpoint address", "host",
-                                   "program",     "option of srun", "device",        "process",            "socket"};
+const std::set<std::string> kKinds{"plain value",    "group",         "text",
+                                   "network",        "path read",     "library",
+                                   "folder written", "name composed", "checkpoint address",
+                                   "host",           "program",       "option of srun",
+                                   "device",         "process",       "socket"};
 
 void add_properties(const json& node, const std::string& path, std::set<std::string>& keys) {
   if (!node.is_object()) return;
@@ -145,9 +147,7 @@ TEST(Inventory, HasEachKeyOfTheStudyFile) { expect_complete("study_keys.txt", ".
 
 TEST(Inventory, HasEachFieldOfStoredRecordsAndMessages) { expect_complete("stored_fields.txt", ": ", stored_fields()); }
 
-TEST(Inventory, HasEachProgramStartAndEnvironmentRead) {
-  expect_complete("starts.txt", ": ", program_starts());
-}
+TEST(Inventory, HasEachProgramStartAndEnvironmentRead) { expect_complete("starts.txt", ": ", program_starts()); }
 
 // The scan of the sources finds each field of real records.
 TEST(Inventory, FindsTheFieldsOfRealRecords) {

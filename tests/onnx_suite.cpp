@@ -69,10 +69,9 @@ Result<void> check(const ExportCase& one, std::ofstream& file, Tally& tally) {
   tally.same_bits += testing::distance(theirs, ours) == 0 ? 1 : 0;
   const double away = testing::distance(theirs, one.y);
   if (!(away <= one.tolerance)) {
-    return Error{Code::kInternal,
-                 "the imported model differs by " + std::to_string(away) + ", allowed is " +
-                     std::to_string(one.tolerance),
-                 ""};
+    return Error{
+        Code::kInternal,
+        "the imported model differs by " + std::to_string(away) + ", allowed is " + std::to_string(one.tolerance), ""};
   }
   if (!one.is_ill_conditioned) tally.worst = std::max(tally.worst, away);
   return {};

@@ -362,11 +362,10 @@ StudyView labels(const mutate::ModelSpace& models) {
   view.config.name = "weather";
   view.config.goals = {{false, "val_loss"}};
   view.data["classes"] = 0;
-  view.data["schema"] = {
-      {"target",
-       {{"names",
-         {"rain", "wind", "fog", "hail", "a label with a name that is a sentence and not one word",
-          "<b>bold</b>", "locusts"}}}}};
+  view.data["schema"] = {{"target",
+                          {{"names",
+                            {"rain", "wind", "fog", "hail", "a label with a name that is a sentence and not one word",
+                             "<b>bold</b>", "locusts"}}}}};
   view.winner = study::ranking(view).front();
   return view;
 }

@@ -36,10 +36,10 @@ Result<Connection> connection() {
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(at);
-  const bool is_connected =
-      ::bind(listener, address(at), size) == 0 && ::listen(listener, 1) == 0 &&
-      ::getsockname(listener, address(at), &size) == 0 && ::connect(out.remote_fd, address(at), size) == 0 &&
-      ::getsockname(out.remote_fd, address(remote), &size) == 0;
+  const bool is_connected = ::bind(listener, address(at), size) == 0 && ::listen(listener, 1) == 0 &&
+                            ::getsockname(listener, address(at), &size) == 0 &&
+                            ::connect(out.remote_fd, address(at), size) == 0 &&
+                            ::getsockname(out.remote_fd, address(remote), &size) == 0;
   if (is_connected) out.local_fd = ::accept4(listener, address(accepted), &size, SOCK_CLOEXEC);
   ::close(listener);
   if (out.local_fd < 0 || accepted.sin_port != remote.sin_port) {

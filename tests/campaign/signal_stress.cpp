@@ -182,14 +182,13 @@ bool run_signal_stress(const std::string& lanista, std::int64_t count, std::uint
   for (std::int64_t number = 0; number < count; ++number) {
     const std::size_t kind = static_cast<std::size_t>(number) % references.size();
     SignalStress stress(lanista, campaign_folder, kind, references[kind],
-                       Rng(seed).split("storm").split(static_cast<std::uint64_t>(number)), tally);
+                        Rng(seed).split("storm").split(static_cast<std::uint64_t>(number)), tally);
     const std::string wrong = stress.run_study();
     verdicts.take("study " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &stress.last());
   }
-  std::printf(
-      "%lld studies, %lld processes, %lld readers, %lld second resumes; the longest process ran for %.1f s\n",
-      static_cast<long long>(verdicts.all()), static_cast<long long>(tally.attempts),
-      static_cast<long long>(tally.readers), static_cast<long long>(tally.concurrent_runs), tally.longest);
+  std::printf("%lld studies, %lld processes, %lld readers, %lld second resumes; the longest process ran for %.1f s\n",
+              static_cast<long long>(verdicts.all()), static_cast<long long>(tally.attempts),
+              static_cast<long long>(tally.readers), static_cast<long long>(tally.concurrent_runs), tally.longest);
   for (const auto& [name, times] : tally.signal_kinds)
     std::printf("  %s %lld", name.c_str(), static_cast<long long>(times));
   std::printf("\n  %lld failed\n", static_cast<long long>(verdicts.failures()));

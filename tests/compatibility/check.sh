@@ -15,8 +15,13 @@ lanista=$(realpath "$1")
 mode=--compare
 shift
 case ${1:-} in --*) mode=$1 && shift ;; esac
+names=$*
 # shellcheck disable=SC2012,SC2046  # names of letters and signs
 [ $# -gt 0 ] || set -- $(cd "$here/studies" && ls ./*.tar.gz | sed 's|.*/||; s|\.tar\.gz$||')
+if [ $# -lt 12 ] && [ "$mode" = --compare ] && [ -z "$names" ]; then
+  echo "FAILED: $# studies in $here/studies, at least 12 are expected"
+  exit 1
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The portable level gives the same bits on every machine. A new home folder has no settings and no stored times.

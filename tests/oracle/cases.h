@@ -35,12 +35,12 @@ std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first);
 /// The random inputs of a case: hyper-parameters, batches and seed.
 struct CaseInputs {
   std::int64_t max_batch = 1;
-  std::int64_t shards = 1, accumulate = 1;          ///< parts of a batch in the program; the oracle does not divide it
+  std::int64_t shards = 1, accumulate = 1;  ///< parts of a batch in the program; the oracle does not divide it
   kernels::Isa isa = kernels::Isa::kPortable;
   std::vector<nn::testing::OwnedBatch> batches;     ///< batches of three steps, then one for prediction
   std::vector<std::array<nn::LaneHyper, 3>> hyper;  ///< by optimiser and step; the learning rate changes in each step
   std::uint64_t trial_seed = 0;
-  bool lane_attr_values = false;                    ///< true: the lane sets its own values of attributes
+  bool lane_attr_values = false;  ///< true: the lane sets its own values of attributes
 };
 
 /// Returns the random inputs of a case.

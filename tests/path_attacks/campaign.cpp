@@ -296,7 +296,7 @@ class Campaign {
   campaign::CheckCounts verdicts_;
   std::map<std::string, int> codes_;         ///< exit code of each verb and study without an attack
   std::map<std::string, std::string> next_;  ///< paths that `resume` and `zoo add` create, by top folder
-  int not_made_ = 0;  ///< attacks that this user may not make
+  int not_made_ = 0;                         ///< attacks that this user may not make
 };
 
 }  // namespace

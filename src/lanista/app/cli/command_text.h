@@ -8,11 +8,11 @@ namespace lanista::cli {
 
 /// An option of a verb, as completions and the manual show it.
 struct OptionText {
-  std::vector<std::string> names;  ///< "--quiet", "-q"; one name if positional
-  bool positional = false;         ///< whether it has no dash
-  bool takes_value = false;  ///< whether the option needs a value
-  std::string value;         ///< type and range of the value: "INT: 1 to 64"; empty: no value
-  std::string help;          ///< one sentence
+  std::vector<std::string> names;    ///< "--quiet", "-q"; one name if positional
+  bool positional = false;           ///< whether it has no dash
+  bool takes_value = false;          ///< whether the option needs a value
+  std::string value;                 ///< type and range of the value: "INT: 1 to 64"; empty: no value
+  std::string help;                  ///< one sentence
   std::vector<std::string> allowed;  ///< the allowed words; empty: any text
 };
 

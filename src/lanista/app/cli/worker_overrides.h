@@ -15,14 +15,14 @@ namespace lanista::cli {
 /// The workers and devices of one run, from the command line. They are never stored. Only a device of another numeric
 /// class changes results. An empty field keeps the setting of the study.
 struct WorkerOverrides {
-  std::optional<std::int64_t> workers;             ///< number of threads or processes
-  std::optional<std::int64_t> lanes;               ///< most trials that a worker trains together
-  std::optional<std::string> isolation;            ///< thread | process
-  std::vector<std::string> ssh = {};               ///< hosts that ssh reaches
-  std::vector<std::string> launch = {};            ///< commands that start a worker process
-  std::optional<std::string> slurm = {};           ///< options of srun
-  std::optional<std::string> device = {};          ///< replaces run.devices
-  std::vector<std::string> program = {};           ///< PATH or HOST=PATH of lanista on other hosts
+  std::optional<std::int64_t> workers;     ///< number of threads or processes
+  std::optional<std::int64_t> lanes;       ///< most trials that a worker trains together
+  std::optional<std::string> isolation;    ///< thread | process
+  std::vector<std::string> ssh = {};       ///< hosts that ssh reaches
+  std::vector<std::string> launch = {};    ///< commands that start a worker process
+  std::optional<std::string> slurm = {};   ///< options of srun
+  std::optional<std::string> device = {};  ///< replaces run.devices
+  std::vector<std::string> program = {};   ///< PATH or HOST=PATH of lanista on other hosts
 };
 
 /// The launchers of worker processes on other hosts, from the command line or else from the study. Empty if all workers

@@ -10,7 +10,7 @@ namespace lanista::report {
 
 /// Failed trials with the same cause. The cause is the reason up to its first colon, without numbers.
 struct FailureGroup {
-  std::string cause;  ///< "diverged"
+  std::string cause;           ///< "diverged"
   std::int64_t count = 0;      ///< number of trials
   std::vector<TrialId> first;  ///< the first ten trials
   std::string message;         ///< whole reason of the first trial

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <map>
 
-#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/elastic/first_come.h"
 
 namespace lanista::engine {
 namespace {

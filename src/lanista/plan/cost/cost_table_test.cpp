@@ -67,11 +67,10 @@ TEST(CostTable, ReadsWhatItWrote) {
   table.put(key("linear", 4), row(2.25, 30));
   const json written = table.to_json();
 
-  EXPECT_EQ(written.dump(),
-            R"([{"bytes":16.0,"cpu":"a cpu","flops":8.0,"lanes":4,"samples":30,"threads":1,)"
-            R"("us":2.25,"version":"1","work":"linear"},)"
-            R"({"bytes":16.0,"cpu":"a cpu","flops":8.0,"lanes":1,"samples":3,"threads":1,)"
-            R"("us":0.1,"version":"1","work":"relu"}])");
+  EXPECT_EQ(written.dump(), R"([{"bytes":16.0,"cpu":"a cpu","flops":8.0,"lanes":4,"samples":30,"threads":1,)"
+                            R"("us":2.25,"version":"1","work":"linear"},)"
+                            R"({"bytes":16.0,"cpu":"a cpu","flops":8.0,"lanes":1,"samples":3,"threads":1,)"
+                            R"("us":0.1,"version":"1","work":"relu"}])");
   const auto read = CostTable::from_json(json::parse(written.dump()));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, table);

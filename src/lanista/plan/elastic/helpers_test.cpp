@@ -1,6 +1,6 @@
 // Tests of the assignment of helpers. Its value is measured by a simulator that shares no code with the module.
-#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/helpers.h"
+#include "lanista/plan/elastic/first_come.h"
 
 #include <gtest/gtest.h>
 

@@ -129,8 +129,7 @@ class Simulation {
       if (then == kNever) {
         return Error{
             Code::kFailedPrecondition,
-            std::to_string(at_.tasks.size()) + " trials wait and none runs, at second " + std::to_string(at_.now),
-            ""};
+            std::to_string(at_.tasks.size()) + " trials wait and none runs, at second " + std::to_string(at_.now), ""};
       }
       advance_to(then);
       reveal_actual_times();

@@ -1,5 +1,5 @@
-#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
+#include "lanista/plan/elastic/first_come.h"
 
 #include <gtest/gtest.h>
 

@@ -17,11 +17,11 @@ namespace lanista::schedule {
 /// programs may have left the machine.
 class WidthTuner {
  public:
-  static constexpr double kMinGain = 1.05;                ///< Least speed-up of a new width.
-  static constexpr std::size_t kEpochsPerTry = 2;         ///< Epochs for which a width is tried.
-  static constexpr std::size_t kWindow = 5;               ///< Epochs that count.
-  static constexpr std::int64_t kRetryEpochs = 64;        ///< Epochs until the first retry.
-  static constexpr std::int64_t kMaxRetryEpochs = 4096;   ///< Most epochs between retries.
+  static constexpr double kMinGain = 1.05;               ///< Least speed-up of a new width.
+  static constexpr std::size_t kEpochsPerTry = 2;        ///< Epochs for which a width is tried.
+  static constexpr std::size_t kWindow = 5;              ///< Epochs that count.
+  static constexpr std::int64_t kRetryEpochs = 64;       ///< Epochs until the first retry.
+  static constexpr std::int64_t kMaxRetryEpochs = 4096;  ///< Most epochs between retries.
 
   /// Sets seconds of a step by width from earlier studies. Ignored after the first epoch of the program.
   void set_known_seconds(const std::string& program, const std::map<std::int64_t, double>& seconds);

@@ -14,13 +14,13 @@ namespace lanista::cluster {
 /// + beta (K - 2) of its link, and nothing for K = 1. A step that synchronises needs the gamma-norm of both: gamma 1
 /// means one after the other, and a large gamma means both at once.
 struct ThroughputModel {
-  double alpha_grad = 0.1;    ///< Constant seconds of a pass.
-  double beta_grad = 0.01;    ///< Seconds a sample.
-  double alpha_node = 0.1;    ///< Constant seconds of a synchronisation between nodes.
-  double beta_node = 0.01;    ///< Seconds a further replica, between nodes.
-  double alpha_local = 0.1;   ///< Constant seconds of a synchronisation within a node.
-  double beta_local = 0.01;   ///< Seconds a further replica, within a node.
-  double gamma = 1;           ///< Overlap of pass and synchronisation, from 1 to 10.
+  double alpha_grad = 0.1;   ///< Constant seconds of a pass.
+  double beta_grad = 0.01;   ///< Seconds a sample.
+  double alpha_node = 0.1;   ///< Constant seconds of a synchronisation between nodes.
+  double beta_node = 0.01;   ///< Seconds a further replica, between nodes.
+  double alpha_local = 0.1;  ///< Constant seconds of a synchronisation within a node.
+  double beta_local = 0.01;  ///< Seconds a further replica, within a node.
+  double gamma = 1;          ///< Overlap of pass and synchronisation, from 1 to 10.
 
   /// Returns the seconds of a step that only accumulates gradients.
   double accumulation_seconds(double local_batch) const { return alpha_grad + beta_grad * local_batch; }
@@ -66,11 +66,11 @@ enum class BatchRule {
 
 /// A job's model of its own speed.
 struct JobModel {
-  ThroughputModel throughput;              ///< Times of steps.
-  GradientStats gradients;                 ///< Statistics of its gradient.
-  BatchLimits limits;                      ///< Bounds of its batch sizes.
-  BatchRule rule = BatchRule::kAdaptive;   ///< Which sizes it may have.
-  std::int64_t fixed_batch = 0;            ///< Batch size of kFixed, in samples.
+  ThroughputModel throughput;             ///< Times of steps.
+  GradientStats gradients;                ///< Statistics of its gradient.
+  BatchLimits limits;                     ///< Bounds of its batch sizes.
+  BatchRule rule = BatchRule::kAdaptive;  ///< Which sizes it may have.
+  std::int64_t fixed_batch = 0;           ///< Batch size of kFixed, in samples.
 };
 
 /// Returns the throughput in samples a second.

@@ -17,7 +17,7 @@ enum class SizeGuess {
   kAttained,  ///< It needs as much again as it has done, which fits heavy-tailed sizes.
   /// It is as large as finished jobs of its kind, or twice the furthest of its kind while none has finished.
   kKind,
-  kBudget,    ///< It reveals its remaining work (JobView::left).
+  kBudget,  ///< It reveals its remaining work (JobView::left).
 };
 
 /// Settings of the knapsack allocator.
@@ -27,7 +27,7 @@ struct KnapsackOptions {
   double new_job_device_seconds = 60;      ///< kFinish: least device-seconds of a job of an unknown kind.
   /// kFinish: power of a job's rate, from near 0 (fair) to 1 (most jobs finished).
   double power = 0.5;
-  double horizon = 240;                    ///< kFinish: seconds within which a change of devices must pay.
+  double horizon = 240;  ///< kFinish: seconds within which a change of devices must pay.
 };
 
 /// Returns the allocator that finds the best allocation over packable device counts.

@@ -120,8 +120,7 @@ TEST(KnapsackAllocator, EstimatesRemainingWorkByJobsOfTheKind) {
         const JobView& view = jobs.views[j];
         const double left = guessed_left(view, jobs.views, finished[static_cast<std::size_t>(view.kind)]);
         double rate = view.goodput->packed(counts[j], 4);
-        if (counts[j] != devices_of(jobs.current[j]))
-          rate *= std::max(0.0, 1 - 30 / std::min(240.0, left / rate + 30));
+        if (counts[j] != devices_of(jobs.current[j])) rate *= std::max(0.0, 1 - 30 / std::min(240.0, left / rate + 30));
         sum += std::sqrt(rate / left);
       }
       return sum;

@@ -19,21 +19,21 @@ enum class JobFreedom {
 
 /// Settings of a simulation.
 struct SimulationOptions {
-  Nodes nodes;                                   ///< The cluster.
-  double interval = 60;                          ///< Seconds between decisions.
-  double restart_seconds = 30;                   ///< Seconds without training after a change of devices.
-  double assumed_restart_seconds = 30;           ///< The same, as allocators assume it.
+  Nodes nodes;                          ///< The cluster.
+  double interval = 60;                 ///< Seconds between decisions.
+  double restart_seconds = 30;          ///< Seconds without training after a change of devices.
+  double assumed_restart_seconds = 30;  ///< The same, as allocators assume it.
   /// Part of its speed that a distributed job loses to another on a node.
   double interference = 0;
-  JobFreedom freedom = JobFreedom::kAdaptive;    ///< What jobs may choose.
-  bool reveals_true_costs = false;               ///< True: JobView::true_costs is set.
-  bool reveals_budget = false;                   ///< True: JobView::left is set.
-  bool shares_profiles = false;                  ///< True: a job starts with the measurements of its application.
+  JobFreedom freedom = JobFreedom::kAdaptive;  ///< What jobs may choose.
+  bool reveals_true_costs = false;             ///< True: JobView::true_costs is set.
+  bool reveals_budget = false;                 ///< True: JobView::left is set.
+  bool shares_profiles = false;                ///< True: a job starts with the measurements of its application.
   /// True: `ncf` has one device and its user's batch, as in the artefact.
   bool pins_ncf = true;
-  double noise_factor = 1;                       ///< Gradient noise as jobs measure it over the true one.
-  double sync_factor = 1;                        ///< Synchronisation time as jobs measure it over the true one.
-  double until = 1e9;                            ///< Second at which unfinished jobs are an error.
+  double noise_factor = 1;  ///< Gradient noise as jobs measure it over the true one.
+  double sync_factor = 1;   ///< Synchronisation time as jobs measure it over the true one.
+  double until = 1e9;       ///< Second at which unfinished jobs are an error.
 };
 
 /// The result of one job.

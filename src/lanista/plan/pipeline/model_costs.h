@@ -16,9 +16,9 @@ namespace lanista::pipeline {
 /// The rows of `table` for pass_work at 1, 2, 4, ... samples are used as long as there are any. If the first size was
 /// not measured, the time is predicted from `prices`, with gradients as expensive as the forward pass.
 struct NodeCosts {
-  graph::CostTable table;     ///< Measured rows.
-  graph::CostKey machine;     ///< CPU, threads, version and lanes of the rows to use.
-  graph::CostPrices prices;   ///< Rates for predictions.
+  graph::CostTable table;    ///< Measured rows.
+  graph::CostKey machine;    ///< CPU, threads, version and lanes of the rows to use.
+  graph::CostPrices prices;  ///< Rates for predictions.
 };
 
 /// The names of the passes in rows of a cost table.

@@ -30,8 +30,8 @@ struct StageRange {
 /// per sample, and kMaxColocatedTotal for all together.
 class ParetoSearch {
  public:
-  static constexpr std::size_t kMaxValues = 8;         ///< Most values of a part.
-  static constexpr double kMaxColocatedShare = 0.03;   ///< Largest co-located stage, as part of the time per sample.
+  static constexpr std::size_t kMaxValues = 8;        ///< Most values of a part.
+  static constexpr double kMaxColocatedShare = 0.03;  ///< Largest co-located stage, as part of the time per sample.
   /// Sum of all co-located stages, as part of the time per sample.
   static constexpr double kMaxColocatedTotal = 0.25;
 

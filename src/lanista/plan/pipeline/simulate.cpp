@@ -214,8 +214,7 @@ Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& 
   for (std::size_t p = 0; p < schedule.ranks.size(); ++p) {
     if (at[p] < schedule.ranks[p].actions.size()) {
       return Error{Code::kFailedPrecondition,
-                   "rank " + std::to_string(p) + " never starts " + text_of(schedule.ranks[p].actions[at[p]]),
-                   ""};
+                   "rank " + std::to_string(p) + " never starts " + text_of(schedule.ranks[p].actions[at[p]]), ""};
     }
     simulation.seconds = std::max(simulation.seconds, clock[p]);
     simulation.spans.insert(simulation.spans.end(), of_place[p].begin(), of_place[p].end());

@@ -40,11 +40,11 @@ class CostModel {
 
 /// Rates of a machine that was not measured. The defaults are of one server core with the values in its caches.
 struct Roofline {
-  double launch_us = 0.15;           ///< Microseconds of a kernel launch, for any number of lanes.
-  double flops_per_us = 1e5;         ///< FLOPs in a microsecond.
-  double bytes_per_us = 1e5;         ///< Bytes of values that are read or written in a microsecond.
-  double store_bytes_per_us = 5e3;   ///< Bytes written to the cache in a microsecond.
-  double load_bytes_per_us = 1e4;    ///< Bytes read from the cache in a microsecond.
+  double launch_us = 0.15;          ///< Microseconds of a kernel launch, for any number of lanes.
+  double flops_per_us = 1e5;        ///< FLOPs in a microsecond.
+  double bytes_per_us = 1e5;        ///< Bytes of values that are read or written in a microsecond.
+  double store_bytes_per_us = 5e3;  ///< Bytes written to the cache in a microsecond.
+  double load_bytes_per_us = 1e4;   ///< Bytes read from the cache in a microsecond.
 };
 
 /// The roofline model: a kernel needs its launch, and then the greater of its arithmetic and its memory traffic.

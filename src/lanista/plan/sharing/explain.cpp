@@ -59,8 +59,8 @@ class Explainer {
     for (const FusedGroup& part : group.parts) apart += part.us;
     line(0, "group " + std::to_string(number_of_group) + ": " + std::string(form_text(group.form())) + ", " +
                 trials(group.members()) + ", " + us_text(group.us) + " a step" +
-                (group.parts.empty() ? "" : " (apart " + us_text(apart) + ")") +
-                ", " + std::to_string(group.bytes) + " bytes");
+                (group.parts.empty() ? "" : " (apart " + us_text(apart) + ")") + ", " + std::to_string(group.bytes) +
+                " bytes");
     append_shared(group);
     const PlannedProgram& program = group.program;
     const std::size_t nodes = graph_.trained_part(program.members.front()).size();

@@ -51,8 +51,8 @@ Result<Materialized> materialization_of(const graph::Graph& prefix, const Prefix
   out.store_us = cost.store_us(bytes);
   const double each = out.compute_us_per_epoch - out.read_us_per_epoch;
   out.saved_us = steps > 0 ? each / steps : 0;
-  out.why_not = refusal(out, static_cast<double>(readers.epochs - 1) * each, bytes,
-                        static_cast<double>(readers.cache_bytes));
+  out.why_not =
+      refusal(out, static_cast<double>(readers.epochs - 1) * each, bytes, static_cast<double>(readers.cache_bytes));
   out.pays = out.why_not.empty();
   return out;
 }

@@ -68,7 +68,7 @@ class StoppingAsha final : public Halving {
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
   std::vector<std::vector<Rung>> rungs_;  ///< by bracket, then by index of the rung
-  std::set<TrialId> stopped_;  ///< trials to stop that have not ended yet
+  std::set<TrialId> stopped_;             ///< trials to stop that have not ended yet
 };
 
 /// Asynchronous successive halving (Li et al., MLSys'20, algorithm 2), promotion variant: every trial pauses at its
@@ -96,7 +96,7 @@ class PromotionAsha final : public Halving {
       const auto rung = brackets_.rung_at(running.bracket, m.epoch);
       if (!rung) return;
       rankings_[running.bracket][*rung].add(m.trial, study::losses(on_, m),
-                                           study::violation(constraints_, m, running.sample));
+                                            study::violation(constraints_, m, running.sample));
     } else if (const auto* paused = std::get_if<study::Paused>(&event)) {
       waiting_[paused->trial] = paused->epoch;
     } else if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
@@ -144,7 +144,7 @@ class PromotionAsha final : public Halving {
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
   std::vector<std::vector<RungRanking>> rankings_;  ///< by bracket, then by index of the rung
-  std::map<TrialId, std::int64_t> waiting_;  ///< paused trials with their epoch
+  std::map<TrialId, std::int64_t> waiting_;         ///< paused trials with their epoch
 };
 
 Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const Options& options) {
@@ -219,7 +219,7 @@ std::vector<std::int64_t> geometric_rungs(std::int64_t min, std::int64_t eta, st
 
 std::vector<std::int64_t> bracket_shares(std::int64_t rungs, std::int64_t eta, std::int64_t brackets) {
   std::vector<std::int64_t> shares;
-  std::int64_t power = 1;  // eta to the power of the number of rungs before the bracket's last one
+  std::int64_t power = 1;                       // eta to the power of the number of rungs before the bracket's last one
   constexpr std::int64_t kLargest = 1'000'000;  // larger shares count as equal
   for (std::int64_t s = 0; s < rungs; ++s, power = std::min(power * eta, kLargest)) {
     if (s >= rungs - brackets) shares.insert(shares.begin(), (rungs * power + s) / (s + 1));

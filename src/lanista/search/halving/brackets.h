@@ -19,7 +19,7 @@ class Brackets {
   struct TrialProgress {
     std::size_t bracket = 0;
     std::int64_t epoch = 0;  ///< last measured epoch
-    space::Sample sample;  ///< hyper-parameters, for constraints on them
+    space::Sample sample;    ///< hyper-parameters, for constraints on them
   };
 
   /// Brackets with these rungs, which ascend and leave out the end of the schedule. Needs 1 <= brackets <= rungs + 1.

@@ -84,7 +84,7 @@ class MedianStopping final : public Halving {
   std::int64_t first_, startup_;
   std::map<TrialId, Curve> running_;
   std::map<std::int64_t, Values> completed_;  ///< by epoch
-  std::set<TrialId> stopped_;  ///< trials to stop that have not ended yet
+  std::set<TrialId> stopped_;                 ///< trials to stop that have not ended yet
 };
 
 Result<std::unique_ptr<Halving>> make_median(const HalvingContext& judged, const Options& options) {

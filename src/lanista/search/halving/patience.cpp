@@ -40,8 +40,8 @@ class Patience final : public Halving {
  private:
   struct Trial {
     double best = std::numeric_limits<double>::quiet_NaN();  ///< loss of the last improvement
-    std::int64_t improved = 0;  ///< epoch of the last improvement
-    std::int64_t epoch = 0;  ///< last measured epoch
+    std::int64_t improved = 0;                               ///< epoch of the last improvement
+    std::int64_t epoch = 0;                                  ///< last measured epoch
   };
 
   void judge(const study::Measurement& m) {

@@ -50,7 +50,7 @@ class Rung {
 
   RungRule rule_;
   std::int64_t count_ = 0;
-  std::multiset<Key> best_, rest_;  ///< one goal: the best results, and the others
+  std::multiset<Key> best_, rest_;           ///< one goal: the best results, and the others
   std::vector<std::vector<Result>> fronts_;  ///< several goals
 };
 

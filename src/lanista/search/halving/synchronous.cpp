@@ -108,8 +108,8 @@ class SynchronousHalving final : public Halving {
   /// A bracket that is under way. Each of its trials is in one of the three sets.
   struct BracketRun {
     std::int64_t begun = 0;
-    std::size_t rung = 0;  ///< rung to which its trials train
-    std::set<TrialId> training;  ///< trials that train to that rung
+    std::size_t rung = 0;               ///< rung to which its trials train
+    std::set<TrialId> training;         ///< trials that train to that rung
     std::map<TrialId, Result> arrived;  ///< trials that are paused there, with their results
     /// Trials promoted to that rung that are still paused at the one before; the best first.
     std::vector<TrialId> chosen;
@@ -120,8 +120,8 @@ class SynchronousHalving final : public Halving {
   };
   struct BracketMember {
     std::int64_t number = 0;  ///< number of its bracket
-    space::Sample sample;  ///< hyper-parameters, for constraints on them
-    Result result;  ///< last measurement
+    space::Sample sample;     ///< hyper-parameters, for constraints on them
+    Result result;            ///< last measurement
   };
 
   const Bracket& bracket(std::int64_t number) const {

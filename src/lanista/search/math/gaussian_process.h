@@ -24,9 +24,9 @@ struct Kernel {
 
 /// Points in a space with ordered and unordered coordinates.
 struct Points {
-  std::vector<std::vector<double>> x;     ///< One vector of coordinates per point.
-  std::vector<bool> unordered;            ///< One flag per coordinate: whether its values have no order.
-  std::vector<double> uncertainty = {};   ///< Variance of each value in addition to the noise; empty if there is none.
+  std::vector<std::vector<double>> x;    ///< One vector of coordinates per point.
+  std::vector<bool> unordered;           ///< One flag per coordinate: whether its values have no order.
+  std::vector<double> uncertainty = {};  ///< Variance of each value in addition to the noise; empty if there is none.
 };
 
 /// Returns the logarithm of the posterior density of a kernel for standardised values, one per point.

@@ -160,7 +160,7 @@ class CmaEsSearch final : public ReplayableSampler {
       double& u = x[i++];
       const auto it = sample.find(parameter.name);
       const bool is_determined = it != sample.end() && space::is_active(parameter, sample) &&
-                         space::domain_contains(parameter.domain, it->second);
+                                 space::domain_contains(parameter.domain, it->second);
       if (is_determined && space::value_at(parameter.domain, u) != it->second) {
         u = space::unit_position(parameter.domain, it->second);
       }

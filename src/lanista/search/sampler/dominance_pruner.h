@@ -62,9 +62,9 @@ class DominancePruner {
   /// A member of a group that has not begun.
   struct QueueEntry {
     const LinePositions* positions = nullptr;  ///< Positions of its proposal; not null.
-    double cost = 1;            ///< Cost of training it to its budget, in logical time.
-    std::int64_t budget = 0;    ///< Epoch to which it trains.
-    std::optional<TrialId> of;  ///< The paused trial that it resumes. None: it is a new trial.
+    double cost = 1;                           ///< Cost of training it to its budget, in logical time.
+    std::int64_t budget = 0;                   ///< Epoch to which it trains.
+    std::optional<TrialId> of;                 ///< The paused trial that it resumes. None: it is a new trial.
   };
   /// Returns the index of the entry that begins next, by an order of study/pruning_rules.h. Needs one entry or more.
   ///

@@ -54,10 +54,9 @@ std::optional<Error> repeated_space_conflict(const study::StudyConfig& config) {
                                    : config.strategy.retry > 0  ? "strategy.retry"
                                                                 : nullptr;
   if (conflicting_option == nullptr) return std::nullopt;
-  return Error{
-      Code::kInvalidArgument,
-      "repeats earlier trainings, and so does " + std::string(conflicting_option) + "; leave one out",
-      "strategy.again"};
+  return Error{Code::kInvalidArgument,
+               "repeats earlier trainings, and so does " + std::string(conflicting_option) + "; leave one out",
+               "strategy.again"};
 }
 
 StrategyPlugin random_plugin() {

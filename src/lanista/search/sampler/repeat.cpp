@@ -85,8 +85,8 @@ class RepeatingSampler final : public Sampler {
     std::set<std::int64_t> folds_left;  ///< Folds without a training; empty without folds.
     /// Measurements of successful or stopped trainings, epoch by epoch.
     std::vector<std::vector<study::Measurement>> results;
-    std::int64_t reported_epoch = 0;                       ///< Last epoch that was reported to the inner sampler.
-    bool paused = false;                                   ///< Whether the inner sampler's trial is paused.
+    std::int64_t reported_epoch = 0;  ///< Last epoch that was reported to the inner sampler.
+    bool paused = false;              ///< Whether the inner sampler's trial is paused.
   };
 
   bool may_fail() const {
@@ -130,7 +130,7 @@ class RepeatingSampler final : public Sampler {
     it->second.paused = true;
     Group& group = groups_[it->second.group];
     const bool all_paused = std::all_of(group.under_way.begin(), group.under_way.end(),
-                                      [&](TrialId id) { return trainings_.at(id).paused; });
+                                        [&](TrialId id) { return trainings_.at(id).paused; });
     if (!all_paused || study::trainings_missing(config_, group.tally) > 0) return;
     report_averages(it->second.group);
     group.paused = true;

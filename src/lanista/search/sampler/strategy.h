@@ -53,10 +53,10 @@ using Member = std::variant<NewTrial, ResumeTrial, StopTrial>;
 ///
 /// Members begin in their order as slots become free. A group may have more members than there are slots.
 struct TrialGroup {
-  std::int64_t id = 0;  ///< Number that the strategy gives; 0 for none.
+  std::int64_t id = 0;          ///< Number that the strategy gives; 0 for none.
   std::vector<Member> members;  ///< Members in the order in which they begin.
-  bool barrier = false;  ///< Whether the engine asks again only when all members have ended or are paused.
-  double priority = 0;   ///< Workers prefer higher ones. It changes no result.
+  bool barrier = false;         ///< Whether the engine asks again only when all members have ended or are paused.
+  double priority = 0;          ///< Workers prefer higher ones. It changes no result.
   /// Cost of each member in logical time, when the group was suggested. The engine uses it to order a group of a study
   /// with pruning rules (study/pruning_rules.h). Empty: the given order.
   std::vector<double> costs = {};
@@ -186,7 +186,7 @@ struct Context {
   std::vector<study::Goal> goals;                    ///< Goals in order of importance.
   std::int64_t epochs = 1;                           ///< Epochs of the whole schedule of a proposal.
   Rng rng;                                           ///< Stream of all random numbers of the sampler.
-  std::vector<study::Constraint> constraints = {};  ///< Those known before training and those that are measured.
+  std::vector<study::Constraint> constraints = {};   ///< Those known before training and those that are measured.
 };
 
 /// An entry of the table of samplers.

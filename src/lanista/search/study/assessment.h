@@ -15,8 +15,8 @@ namespace lanista::study {
 
 /// Precision and recall of one class, or of one of several labels. A ratio 0 / 0 counts as 0.
 struct ClassScore {
-  std::int64_t label = 0;  ///< class or label
-  std::int64_t rows = 0;  ///< rows with this class or label
+  std::int64_t label = 0;            ///< class or label
+  std::int64_t rows = 0;             ///< rows with this class or label
   double precision = 0, recall = 0;  ///< shares from 0 to 1
 
   /// Returns the harmonic mean of precision and recall; 0 / 0 is 0.
@@ -50,13 +50,13 @@ struct ConfusedPair {
 struct PartAssessment {
   std::string part;  ///< "validation" or "test"
   std::int64_t rows = 0;
-  std::int64_t lost = 0;  ///< Rows with a prediction that is NaN or infinite.
+  std::int64_t lost = 0;                ///< Rows with a prediction that is NaN or infinite.
   std::vector<std::int64_t> confusion;  ///< Counts [label, prediction]; empty above kMaxConfusionClasses classes.
   /// Scores of classes that have rows, at most kMaxClasses, by rising recall and then falling number of rows. For
   /// targets with several labels: scores of all labels, by rising F1.
   std::vector<ClassScore> classes;
   std::vector<ConfusedPair> confused;  ///< Most frequent mistakes first, at most kMaxConfusedPairs.
-  std::vector<Residuals> residuals;  ///< Regression only: one for each output, at most kMaxOutputs.
+  std::vector<Residuals> residuals;    ///< Regression only: one for each output, at most kMaxOutputs.
   /// Regression only: [sampled rows, shown outputs], in the unit of the targets.
   std::vector<double> actual, predicted;
 
@@ -71,7 +71,7 @@ struct PartAssessment {
 /// It is derived from the model package and the data, and stored next to the log, so the report page needs neither. It
 /// holds targets of single rows, so it is not part of the package.
 struct ModelAssessment {
-  TrialId trial;  ///< Trial of the model.
+  TrialId trial;             ///< Trial of the model.
   std::string weights_hash;  ///< Hash of the weights of the assessed package.
   std::int64_t classes = 0;  ///< Number of classes; 0: regression or labels.
   std::int64_t outputs = 1;  ///< Outputs of a prediction, of which shown() are shown; number of labels if `multilabel`.

@@ -12,7 +12,7 @@ namespace lanista::study {
 /// Number of trials of one bracket, and how many of them trained to each further rung. In a log, a bracket is known by
 /// the first rung of its trials.
 struct BracketCounts {
-  std::int64_t first = 0;  ///< Epoch of the first rung; for trials that never pause, the epochs of their schedule.
+  std::int64_t first = 0;   ///< Epoch of the first rung; for trials that never pause, the epochs of their schedule.
   std::int64_t trials = 0;  ///< Trials of the bracket.
   std::map<std::int64_t, std::int64_t> further;  ///< Trials by epoch of a further rung.
 };

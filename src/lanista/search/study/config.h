@@ -65,7 +65,7 @@ inline constexpr std::int64_t kMaxRaceParents = 2;  ///< most parents in a start
 /// Values of train.ties, which decides between results with equal goals: the lower val_loss, or the earlier one.
 inline constexpr std::string_view kTiesByLoss = "loss", kTiesToEarlier = "earlier";
 
-inline constexpr double kMaxClassWeight = 1e6;                                ///< largest class weight
+inline constexpr double kMaxClassWeight = 1e6;                               ///< largest class weight
 inline constexpr std::string_view kClassWeightsKey = "train.class_weights";  ///< study-file key of the class weights
 
 /// Weights of the classes in the training loss. By default all classes have weight 1.
@@ -112,16 +112,16 @@ struct ModelConfig {
 };
 /// Section `space` of the study file.
 struct SpaceConfig {
-  std::vector<PluginConfig> mutate;         ///< Mutators with their options.
-  std::string repair_channels = "project";  ///< Shape repair of joins with different channels.
-  std::string repair_spatial = "pool";      ///< Shape repair of joins with different spatial sizes.
-  space::SearchSpace params;                ///< Hyper-parameters, for example "optimizer".
+  std::vector<PluginConfig> mutate;                 ///< Mutators with their options.
+  std::string repair_channels = "project";          ///< Shape repair of joins with different channels.
+  std::string repair_spatial = "pool";              ///< Shape repair of joins with different spatial sizes.
+  space::SearchSpace params;                        ///< Hyper-parameters, for example "optimizer".
   std::optional<double> limit_params, limit_flops;  ///< Most parameters, most forward FLOPs of a sample.
 };
 /// The loss that training minimises.
 struct LossConfig {
-  std::string name = "auto";  ///< auto, or one of step::losses(); auto: by the kind of target
-  double label_smoothing = 0;   ///< share of the target that all classes get equally
+  std::string name = "auto";   ///< auto, or one of step::losses(); auto: by the kind of target
+  double label_smoothing = 0;  ///< share of the target that all classes get equally
 };
 /// What is measured after each epoch, and which epoch gives a trial's result.
 struct MeasurementConfig {
@@ -191,7 +191,7 @@ struct TrainConfig {
 };
 /// A metric that the study maximises or minimises.
 struct Goal {
-  bool maximize = true;                ///< larger is better
+  bool maximize = true;                 ///< larger is better
   std::string metric = "val_accuracy";  ///< name of the metric
 };
 /// Section strategy.then: after the search, its best trials are trained once more from the start and tune themselves.
@@ -300,13 +300,13 @@ struct Recipe : StepSettings {
   std::int64_t epochs = 0, step_every = 0;
   double step_factor = 0, warmup_epochs = 0;
   std::vector<PluginConfig> augment = {};
-  PluginConfig select = {};              ///< example selector; no name: all examples are trained on
-  PluginConfig tune = {};                ///< tuning inside the trial; no name: none
+  PluginConfig select = {};  ///< example selector; no name: all examples are trained on
+  PluginConfig tune = {};    ///< tuning inside the trial; no name: none
   std::int64_t shards = 1, accumulate = 1;
-  std::int64_t steps_per_epoch = 0;      ///< Training steps of an epoch; 0: a pass over the training rows.
-  std::int64_t steps = 0;                ///< Budget in training steps; 0: none.
-  std::int64_t recalibrate = 0;          ///< Batches that renew running statistics before the first measurement.
-  std::int64_t all_rows_at = 1;          ///< First epoch over all training rows; epoch e before reads e / all_rows_at.
+  std::int64_t steps_per_epoch = 0;  ///< Training steps of an epoch; 0: a pass over the training rows.
+  std::int64_t steps = 0;            ///< Budget in training steps; 0: none.
+  std::int64_t recalibrate = 0;      ///< Batches that renew running statistics before the first measurement.
+  std::int64_t all_rows_at = 1;      ///< First epoch over all training rows; epoch e before reads e / all_rows_at.
   std::map<graph::NodeId, double> rates = {};  ///< Factors of the learning rate by node; other nodes have factor 1.
 };
 /// Names of the hyper-parameters that a sample may set.

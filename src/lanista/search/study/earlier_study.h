@@ -13,7 +13,7 @@ namespace lanista::study {
 
 /// A finished trial of an earlier study with decisions that fit into this study's space.
 struct EarlierTrial {
-  TrialId trial;  ///< its number in the earlier study
+  TrialId trial;      ///< its number in the earlier study
   Proposal proposal;  ///< its decisions in terms of this study; no parent, no start
   std::vector<Measurement> measurements;
   OutcomeKind outcome = OutcomeKind::kSucceeded;  ///< kSucceeded or kStopped

@@ -18,11 +18,11 @@ namespace lanista::study {
 struct Ensemble {
   /// One trial of an ensemble.
   struct Member {
-    TrialId trial;  ///< trial
+    TrialId trial;                ///< trial
     std::int64_t selections = 1;  ///< number of selections, at least 1; the weight is its share of all selections
     friend bool operator==(const Member&, const Member&) = default;
   };
-  std::vector<Member> members;  ///< each trial once
+  std::vector<Member> members;                               ///< each trial once
   std::map<std::string, double> validation = {}, test = {};  ///< metrics of the blend on the two parts
 
   /// Returns the weight of each member, with the sum 1.

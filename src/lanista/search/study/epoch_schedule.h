@@ -15,8 +15,8 @@ namespace lanista::study {
 /// passes (all_rows_at above 1), pass p reads the share (p + 1) / all_rows_at of the rows. Epochs are then passes, and
 /// there is no budget in steps.
 struct EpochSchedule {
-  std::int64_t rows = 1;  ///< Training rows.
-  std::int64_t batch = 1;  ///< Rows of a step.
+  std::int64_t rows = 1;    ///< Training rows.
+  std::int64_t batch = 1;   ///< Rows of a step.
   std::int64_t length = 1;  ///< Steps of an epoch.
   std::int64_t budget = 0;  ///< Step after which a shorter epoch ends; 0: no budget.
   /// /// Passes until one reads all rows: pass p, from 0, reads the share min(1, (p + 1) / all_rows_at).

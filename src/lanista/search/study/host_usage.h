@@ -14,9 +14,9 @@ namespace lanista::study {
 struct HostUsage {
   std::string name;
   std::int64_t present = 0;  ///< Workers that are connected.
-  std::int64_t lost = 0;  ///< Workers that were lost.
-  double share = 0;  ///< Share of the busy time of all workers, 0 to 1.
-  bool is_device = false;  ///< True for a device of this machine, with threads as workers.
+  std::int64_t lost = 0;     ///< Workers that were lost.
+  double share = 0;          ///< Share of the busy time of all workers, 0 to 1.
+  bool is_device = false;    ///< True for a device of this machine, with threads as workers.
 };
 /// Returns the use of each host by name. Empty: the study has no hosts. O(n log n) for n spans.
 std::vector<HostUsage> host_usage(const StudyView& view);
@@ -40,9 +40,9 @@ std::string move_text(const WorkerHistory::Move& move);
 
 /// Totals of the moves of a study.
 struct MoveCounts {
-  std::int64_t moves = 0;  ///< moves
+  std::int64_t moves = 0;   ///< moves
   std::int64_t trials = 0;  ///< trials that moved at least once
-  double seconds = 0;  ///< upper bound of the lost work, in seconds
+  double seconds = 0;       ///< upper bound of the lost work, in seconds
 };
 /// Returns the totals of all moves.
 MoveCounts move_counts(const StudyView& view);

@@ -15,10 +15,10 @@ namespace lanista::study {
 
 /// Predictions and targets of the rows of a part, in the order of the data.
 struct Scored {
-  std::int64_t width = 0;  ///< Numbers in a prediction: classes, labels or outputs.
-  std::span<const double> scores;  ///< [n, width]: logits, or numbers in the unit of the targets.
+  std::int64_t width = 0;                     ///< Numbers in a prediction: classes, labels or outputs.
+  std::span<const double> scores;             ///< [n, width]: logits, or numbers in the unit of the targets.
   std::span<const std::int32_t> labels = {};  ///< [n]: classes; else empty.
-  std::span<const float> targets = {};  ///< [n, width]: numbers, or labels as 0 and 1; else empty.
+  std::span<const float> targets = {};        ///< [n, width]: numbers, or labels as 0 and 1; else empty.
 };
 
 /// The kind of target that a metric must suit.
@@ -44,9 +44,9 @@ enum class MetricTargets { kClasses, kTwoClasses, kNumbers, kLabels };
 struct Metric {
   std::string name;  ///< "f1_macro"; "top<k>" and "quantile<q>" stand for one metric for each number.
   MetricTargets targets = MetricTargets::kClasses;  ///< Targets that it is defined for.
-  bool maximize = false;  ///< Larger is better.
-  std::string help = {};  ///< Definition in one sentence.
-  std::int64_t usual = 0;  ///< Default number of "top<k>" and "quantile<q>".
+  bool maximize = false;                            ///< Larger is better.
+  std::string help = {};                            ///< Definition in one sentence.
+  std::int64_t usual = 0;                           ///< Default number of "top<k>" and "quantile<q>".
   /// Metrics of the caller only: computes the value. It may be called by several threads and gets no NaN.
   std::function<double(const Scored& scored)> compute = {};
   /// Metrics of classes only: definition for several labels a row. Empty: not defined for them.

@@ -22,10 +22,10 @@ double student_quantile(std::int64_t freedom);
 
 /// The interval in which the true score of the best trial lies, and the trials inside it.
 struct NoiseBand {
-  ConfidenceInterval band;  ///< Interval of the best trial's score.
-  std::int64_t rows = 0;  ///< Validation rows from which it follows; 0: it follows from trainings.
+  ConfidenceInterval band;     ///< Interval of the best trial's score.
+  std::int64_t rows = 0;       ///< Validation rows from which it follows; 0: it follows from trainings.
   std::int64_t trainings = 0;  ///< Trainings of the best proposal from which it follows; 0: from rows.
-  std::int64_t trials = 0;  ///< Trials with a score inside it, the best one included.
+  std::int64_t trials = 0;     ///< Trials with a score inside it, the best one included.
 };
 /// Returns the noise band of a study with one goal. `ranked` is ranking_keys(view).
 ///

@@ -29,9 +29,9 @@ inline constexpr std::string_view kNeededFirst = "needed_first", kInformativeFir
 /// A failure rule prunes each trial that is equal to a failed trial except for `along`, and lies further in its
 /// direction. A rung rule ends the trials that still train to a rung that is closed early.
 struct PruningRule {
-  std::string when;  ///< event, one of pruning_events()
+  std::string when;   ///< event, one of pruning_events()
   std::string along;  ///< numeric parameter of the space; empty: a rung rule
-  bool up = true;  ///< true: larger values are further; false: smaller values
+  bool up = true;     ///< true: larger values are further; false: smaller values
   bool operator==(const PruningRule&) const = default;
 };
 /// Names of the events of pruning rules.

@@ -10,11 +10,11 @@ namespace lanista::study {
 /// shares of the seconds. No result depends on these numbers.
 struct SpanCosts {
   std::int64_t steps = 0;  ///< Training steps in `stepping`.
-  double stepping = 0;  ///< Seconds of training steps.
-  double evaluating = 0;  ///< Seconds of the measurement at the end of the epoch.
-  double set_up = 0;  ///< Seconds of compiling the program, before the span.
-  double restoring = 0;  ///< Seconds of reading and attaching the state, before the span.
-  double saving = 0;  ///< Seconds of the last checkpoint before the span.
+  double stepping = 0;     ///< Seconds of training steps.
+  double evaluating = 0;   ///< Seconds of the measurement at the end of the epoch.
+  double set_up = 0;       ///< Seconds of compiling the program, before the span.
+  double restoring = 0;    ///< Seconds of reading and attaching the state, before the span.
+  double saving = 0;       ///< Seconds of the last checkpoint before the span.
   std::int64_t bytes = 0;  ///< Bytes of the program with its attached states.
   bool operator==(const SpanCosts&) const = default;
 };

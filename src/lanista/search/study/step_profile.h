@@ -16,15 +16,15 @@ namespace lanista::study {
 
 /// The properties of a training step that determine its time on a machine.
 struct StepShape {
-  std::string program;  ///< program_key in hexadecimal digits; equal programs have equal times
+  std::string program;    ///< program_key in hexadecimal digits; equal programs have equal times
   std::string structure;  ///< structure_key of the model
   std::string optimizer, precision;
   std::int64_t batch = 1, shards = 1;
   double parameters = 0;  ///< Parameters of the model.
-  double operators = 0;  ///< Operators of the model.
-  double widest = 0;  ///< Elements for a sample of the largest value in the model.
-  double flops = 0;  ///< Forward FLOPs of a sample.
-  double bytes = 0;  ///< Bytes read and written by the forward pass of a sample.
+  double operators = 0;   ///< Operators of the model.
+  double widest = 0;      ///< Elements for a sample of the largest value in the model.
+  double flops = 0;       ///< Forward FLOPs of a sample.
+  double bytes = 0;       ///< Bytes read and written by the forward pass of a sample.
 
   /// Returns the logarithms of batch, largest value, operators, parameters, FLOPs and bytes of a step.
   std::array<double, 6> features() const;
@@ -42,17 +42,17 @@ Result<StepShape> step_shape(const graph::Graph& model, const graph::OpTable& op
 /// on the machine is averaged. 0: not known.
 struct Profile {
   StepShape shape;
-  std::string device;  ///< CPU or GPU model and numeric class.
-  std::int64_t width = 1;  ///< Workers that shared its steps.
-  std::int64_t lanes = 1;  ///< Trials trained together.
-  std::int64_t residents = 1;  ///< Workers of the machine that were busy at the same time, on average.
-  std::int64_t spans = 0;  ///< Number of spans.
-  double step = 0;  ///< Seconds of a step of one trial.
-  double evaluation_row = 0;  ///< Seconds of evaluation of one row.
-  double between = 0;  ///< Seconds of an epoch in which the worker waited for or received commands.
-  double set_up = 0;  ///< Seconds of compiling the program.
-  double save = 0, restore = 0;  ///< Seconds of writing a checkpoint, and of reading one.
-  std::int64_t bytes = 0;  ///< Largest bytes of the program with its states.
+  std::string device;               ///< CPU or GPU model and numeric class.
+  std::int64_t width = 1;           ///< Workers that shared its steps.
+  std::int64_t lanes = 1;           ///< Trials trained together.
+  std::int64_t residents = 1;       ///< Workers of the machine that were busy at the same time, on average.
+  std::int64_t spans = 0;           ///< Number of spans.
+  double step = 0;                  ///< Seconds of a step of one trial.
+  double evaluation_row = 0;        ///< Seconds of evaluation of one row.
+  double between = 0;               ///< Seconds of an epoch in which the worker waited for or received commands.
+  double set_up = 0;                ///< Seconds of compiling the program.
+  double save = 0, restore = 0;     ///< Seconds of writing a checkpoint, and of reading one.
+  std::int64_t bytes = 0;           ///< Largest bytes of the program with its states.
   std::int64_t epochs_to_best = 0;  ///< Epochs after which its trials were within 2 % of their best measurement.
   bool operator==(const Profile&) const = default;
 };

@@ -31,12 +31,12 @@ struct TrialView {
   TrialId id;
   Proposal proposal;  ///< Its decisions; after a fork with the current hyper-parameters (see begun).
   std::vector<Measurement> measurements;  ///< Delivered measurements, in order.
-  std::optional<Outcome> outcome;  ///< Absent: the trial has not ended.
-  double logical_start = 0;  ///< Logical time of its start.
-  std::int64_t parameters = 0;  ///< Parameters of its model.
-  std::string device = {};  ///< Device of the whole trial; empty: all trials have one device.
-  bool paused = false;  ///< No outcome and no slot; it waits to be resumed.
-  std::int64_t budget = 0;  ///< Epoch to which it may train now; a resumption raises it.
+  std::optional<Outcome> outcome;         ///< Absent: the trial has not ended.
+  double logical_start = 0;               ///< Logical time of its start.
+  std::int64_t parameters = 0;            ///< Parameters of its model.
+  std::string device = {};                ///< Device of the whole trial; empty: all trials have one device.
+  bool paused = false;                    ///< No outcome and no slot; it waits to be resumed.
+  std::int64_t budget = 0;                ///< Epoch to which it may train now; a resumption raises it.
   /// Every budget below the full schedule that the trial has had so far. Empty for a trial that began with its full
   /// budget.
   std::vector<std::int64_t> rungs = {};
@@ -64,10 +64,10 @@ struct Span {
   std::int64_t epoch = 0;
   std::int64_t worker = 0;
   double began = 0, ended = 0;
-  std::int64_t lanes = 1;  ///< Trials that were trained together, this one included.
-  std::int64_t width = 1;  ///< Workers that began it together.
-  SpanCosts costs = {};  ///< Parts of its seconds.
-  std::size_t host = 0;  ///< Host of the worker: index + 1 into WorkerHistory::hosts; 0: not recorded.
+  std::int64_t lanes = 1;   ///< Trials that were trained together, this one included.
+  std::int64_t width = 1;   ///< Workers that began it together.
+  SpanCosts costs = {};     ///< Parts of its seconds.
+  std::size_t host = 0;     ///< Host of the worker: index + 1 into WorkerHistory::hosts; 0: not recorded.
   std::string device = {};  ///< Device of the step; empty: all trials have one device.
   /// A timed step of the trial's program in pipeline stages (run.pipeline), if one was timed in this span; else null.
   std::shared_ptr<const pipeline::TimedStep> timed = {};
@@ -78,17 +78,17 @@ struct Span {
 struct WorkerHistory {
   /// A connected worker process.
   struct Present {
-    std::int64_t worker = 0;  ///< worker number
+    std::int64_t worker = 0;   ///< worker number
     std::int64_t process = 0;  ///< process id on its machine
-    std::string host = {};  ///< host
+    std::string host = {};     ///< host
   };
   /// A worker process that was lost.
   struct Lost {
     std::int64_t worker = 0, process = 0;
     std::string reason;
     std::int64_t trials = 0;  ///< trials that resumed on other workers
-    double seconds = 0;  ///< most work, in seconds, that one of them lost
-    std::string host = {};  ///< host
+    double seconds = 0;       ///< most work, in seconds, that one of them lost
+    std::string host = {};    ///< host
   };
   /// A host with remote workers.
   struct Host {
@@ -101,12 +101,12 @@ struct WorkerHistory {
     std::int64_t from = 0;  ///< number of the lost worker
     std::string from_host;
     std::optional<std::int64_t> to = {};  ///< Number of the next worker that reported on it; absent: none did.
-    std::string to_host = {};  ///< Host of that worker; empty: not recorded.
-    double seconds = 0;  ///< Most work that it lost, in seconds.
+    std::string to_host = {};             ///< Host of that worker; empty: not recorded.
+    double seconds = 0;                   ///< Most work that it lost, in seconds.
   };
   std::vector<Present> present;  ///< connected workers by number
-  std::int64_t lost = 0;  ///< lost workers in all
-  double lost_seconds = 0;  ///< most seconds of work that a trial lost at once
+  std::int64_t lost = 0;         ///< lost workers in all
+  double lost_seconds = 0;       ///< most seconds of work that a trial lost at once
   std::optional<Lost> last;
   std::vector<Host> hosts = {};  ///< hosts in the order of their first record
   std::vector<Move> moves = {};  ///< moves in the order of the losses
@@ -115,9 +115,9 @@ struct WorkerHistory {
 /// The model with which trials begin as far as their structure allows (train.start: file). Its weights are in the
 /// checkpoint store.
 struct StartFile {
-  std::string name;  ///< name in the study file
-  std::string address;  ///< content address of the weights
-  std::string graph;  ///< text form of the graph
+  std::string name;                      ///< name in the study file
+  std::string address;                   ///< content address of the weights
+  std::string graph;                     ///< text form of the graph
   std::vector<std::string> labels = {};  ///< names of its classes; empty: not known
 };
 
@@ -126,25 +126,25 @@ struct StartFile {
 struct StudyView {
   StudyConfig config;
   std::string config_text;                     ///< The resolved study file.
-  nlohmann::json data;  ///< Facts of the data set, from its specification.
+  nlohmann::json data;                         ///< Facts of the data set, from its specification.
   nlohmann::json models;                       ///< Base models: [{"name", "graph" (text form)}].
-  std::string frozen;  ///< Content address of the frozen weights; empty: all is trained.
-  std::optional<StartFile> start_file;  ///< Absent: no train.start: file.
-  std::optional<ZooSnapshot> zoo;  ///< Absent: no zoo.
+  std::string frozen;                          ///< Content address of the frozen weights; empty: all is trained.
+  std::optional<StartFile> start_file;         ///< Absent: no train.start: file.
+  std::optional<ZooSnapshot> zoo;              ///< Absent: no zoo.
   std::map<std::string, ZooModel> zoo_models;  ///< Zoo models by id with which trials began.
-  std::vector<Baseline> baselines;  ///< What a search has to beat; empty in old studies.
-  std::optional<Earlier> earlier;  ///< Trials of an earlier study; absent: none.
-  nlohmann::json numerics;  ///< Facts on which the bits depend, as last recorded.
+  std::vector<Baseline> baselines;             ///< What a search has to beat; empty in old studies.
+  std::optional<Earlier> earlier;              ///< Trials of an earlier study; absent: none.
+  nlohmann::json numerics;                     ///< Facts on which the bits depend, as last recorded.
   std::vector<TrialView> trials;               ///< Index = id - 1.
   std::vector<Span> spans;                     ///< In the order of the log.
   WorkerHistory workers;
   std::optional<std::string> end_reason;  ///< Set when the study has ended.
-  std::optional<TrialId> winner;  ///< Best trial of the finished study.
-  std::map<std::string, double> test;  ///< Test metrics of the winner.
-  std::optional<Ensemble> ensemble;  ///< Ensemble in best/; absent: the winner alone.
-  std::int64_t steps = 0;              ///< Delivered training steps.
-  double began = 0;                    ///< Unix seconds of the first attempt.
-  double seconds = 0;  ///< Worked seconds over all attempts.
+  std::optional<TrialId> winner;          ///< Best trial of the finished study.
+  std::map<std::string, double> test;     ///< Test metrics of the winner.
+  std::optional<Ensemble> ensemble;       ///< Ensemble in best/; absent: the winner alone.
+  std::int64_t steps = 0;                 ///< Delivered training steps.
+  double began = 0;                       ///< Unix seconds of the first attempt.
+  double seconds = 0;                     ///< Worked seconds over all attempts.
 };
 
 /// Returns the base model of a trial, from the log alone. Errors: kDataLoss (invalid base model).
@@ -166,7 +166,7 @@ struct RankingKey {
   /// One for each goal. NaN or a missing metric is {true, 0}, the worst value.
   std::vector<std::pair<bool, double>> losses = {};
   std::pair<bool, double> tie = {};  ///< The same for the goal that breaks ties (tie_breaking_goal).
-  std::int64_t parameters = 0;  ///< Parameters of the model.
+  std::int64_t parameters = 0;       ///< Parameters of the model.
   TrialId trial = {};
   auto operator<=>(const RankingKey&) const = default;
 };

@@ -52,7 +52,7 @@ Measurement average(const StudyConfig& config, const std::vector<const Measureme
 /// Spread of several trainings in one metric.
 struct Spread {
   double mean = 0;
-  double deviation = 0;  ///< standard deviation, with division by n - 1
+  double deviation = 0;       ///< standard deviation, with division by n - 1
   double standard_error = 0;  ///< standard error of the mean: deviation / sqrt(n)
 };
 /// Returns the spread of a metric. nullopt: fewer than two measurements, or one lacks the metric.

@@ -316,8 +316,7 @@ Result<Outcome> outcome_from_json(const json& in) {
     if (in.contains("weights_hash")) outcome.weights_hash = digest(in, "weights_hash");
     if (in.contains("implied_by")) outcome.pruned_by = trial(in, "implied_by");
     if (in.contains("rule")) outcome.rule = text(in, "rule");
-    if (outcome.kind == OutcomeKind::kPrunedByRule && !outcome.pruned_by)
-      throw Malformed{"'implied_by' is missing"};
+    if (outcome.kind == OutcomeKind::kPrunedByRule && !outcome.pruned_by) throw Malformed{"'implied_by' is missing"};
     return outcome;
   });
 }

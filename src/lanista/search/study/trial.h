@@ -167,12 +167,12 @@ struct SelectBranch {
 
 /// The metrics of one trial at the end of one epoch. NaN and infinity are allowed.
 struct Measurement {
-  TrialId trial;                           ///< Trial that was measured.
-  std::int64_t epoch = 0;                  ///< Number of the epoch, from 1; increases strictly within a trial.
-  std::int64_t step = 0;                   ///< Training steps so far.
-  std::map<std::string, double> metrics;   ///< Values by name: train_loss, val_loss, val_accuracy, ….
-  std::vector<Branch> branches = {};       ///< Branches tried before the epoch, in order; empty: no search.
-  std::vector<StartCandidate> race = {};   ///< First epoch only: results of the start, the rivals and random values.
+  TrialId trial;                             ///< Trial that was measured.
+  std::int64_t epoch = 0;                    ///< Number of the epoch, from 1; increases strictly within a trial.
+  std::int64_t step = 0;                     ///< Training steps so far.
+  std::map<std::string, double> metrics;     ///< Values by name: train_loss, val_loss, val_accuracy, ….
+  std::vector<Branch> branches = {};         ///< Branches tried before the epoch, in order; empty: no search.
+  std::vector<StartCandidate> race = {};     ///< First epoch only: results of the start, the rivals and random values.
   std::vector<SelectBranch> selecting = {};  ///< Branches of the selection comparison before the epoch; empty: none.
 };
 

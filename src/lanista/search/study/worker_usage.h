@@ -12,10 +12,9 @@ namespace lanista::study {
 /// Use of the workers of a study. Seconds are worked seconds of the study.
 struct WorkerUsage {
   /// Busy seconds of every worker that worked or helped, by worker number.
-  std::map<std::int64_t, double>
-      busy;
+  std::map<std::int64_t, double> busy;
   std::map<std::size_t, double> busy_at = {};  ///< Busy seconds by host (Span::host), without help.
-  double seconds = 0;  ///< Seconds from the first work to the last.
+  double seconds = 0;                          ///< Seconds from the first work to the last.
   /// Returns the number of workers that worked or helped.
   std::int64_t workers() const { return static_cast<std::int64_t>(busy.size()); }
   /// Returns the busy seconds of all workers together.
@@ -30,7 +29,7 @@ WorkerUsage worker_usage(const StudyView& view);
 /// Step times of one trial by width (run.width), for a trial that had several workers at some time.
 struct TrialWidths {
   TrialId trial;
-  std::int64_t last = 1;  ///< workers of its last epoch
+  std::int64_t last = 1;                        ///< workers of its last epoch
   std::map<std::int64_t, double> step_seconds;  ///< median seconds of a step by width, over epochs that recorded it
 };
 /// Returns the widths of trials that had several workers, by rising trial number. O(n log n) for n spans.
@@ -41,15 +40,15 @@ std::string widths_text(const StudyView& view);
 
 /// What a trial that has not ended and is not training waits for.
 enum class WaitReason {
-  kRung,  ///< Promotion by its halving.
+  kRung,      ///< Promotion by its halving.
   kStrategy,  ///< Resumption by its strategy, for a trial that paused without a rung.
-  kWorker  ///< A worker, which has not finished an epoch of it yet.
+  kWorker     ///< A worker, which has not finished an epoch of it yet.
 };
 /// A waiting trial with the reason.
 struct Waiting {
   TrialId trial;
   WaitReason what = WaitReason::kWorker;  ///< kind of wait
-  std::string why;  ///< reason as a sentence
+  std::string why;                        ///< reason as a sentence
 };
 /// Returns the waiting trials by rising number. Empty for a study that has ended. O(trials + spans).
 std::vector<Waiting> trials_waiting(const StudyView& view);

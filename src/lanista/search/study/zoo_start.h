@@ -16,8 +16,8 @@ struct TrialView;
 struct ZooSnapshot {
   std::int64_t change = 0;  ///< Number of the zoo's last change; later models are not used.
   std::int64_t models = 0;  ///< Models from which trials may start.
-  bool related = false;  ///< The models are of other data, because there are none of the study's data.
-  std::string trouble;  ///< Why the study uses no zoo model; empty: it may use them.
+  bool related = false;     ///< The models are of other data, because there are none of the study's data.
+  std::string trouble;      ///< Why the study uses no zoo model; empty: it may use them.
   bool operator==(const ZooSnapshot&) const = default;
 };
 /// Returns the record of a zoo snapshot.
@@ -27,7 +27,7 @@ ZooSnapshot read_zoo_snapshot(const nlohmann::json& object);
 
 /// Training steps that a zoo model, or its first ancestor, needed from random values to within 2 % of its quality.
 struct Reference {
-  double target = 0;  ///< quality to reach; larger is better
+  double target = 0;       ///< quality to reach; larger is better
   std::int64_t steps = 0;  ///< training steps; 0: not known
   bool operator==(const Reference&) const = default;
 };
@@ -35,12 +35,12 @@ struct Reference {
 /// A zoo model from which trials of the study started. Its weights are in the checkpoint store as long as they are
 /// needed.
 struct ZooModel {
-  std::string id;  ///< id in the zoo
-  std::string graph;  ///< text form of the graph
-  std::string metric;  ///< metric of the quality: "accuracy", "-loss"
-  double quality = 0;  ///< value of `metric`; larger is better
+  std::string id;            ///< id in the zoo
+  std::string graph;         ///< text form of the graph
+  std::string metric;        ///< metric of the quality: "accuracy", "-loss"
+  double quality = 0;        ///< value of `metric`; larger is better
   Reference reference = {};  ///< steps that the model needed
-  bool related = false;  ///< trained on other data
+  bool related = false;      ///< trained on other data
   bool operator==(const ZooModel&) const = default;
 };
 /// Returns the record of a zoo model.
@@ -62,7 +62,7 @@ Reference reference_of(const StudyView& view, const TrialView& trial, const std:
 /// reach the target counts with all its steps, and at least with the reference: it saved nothing.
 struct StartOutcome {
   std::int64_t steps = 0, reference = 0;  ///< steps of the trial, with those of its start race; steps of the reference
-  bool reached = false;  ///< the trial reached the target
+  bool reached = false;                   ///< the trial reached the target
 };
 /// Returns the comparison of a trial with its zoo model. Returns nullopt if the trial did not start from a zoo model,
 /// has not ended, or has no known reference. The same holds if it ended early before it reached the target.
@@ -70,10 +70,10 @@ std::optional<StartOutcome> start_outcome(const StudyView& view, const TrialView
 
 /// Totals of StartOutcome over the trials of a study.
 struct ZooSavings {
-  std::int64_t started = 0;  ///< Trials that started from zoo models.
+  std::int64_t started = 0;                ///< Trials that started from zoo models.
   std::int64_t compared = 0, reached = 0;  ///< Trials with a StartOutcome; those that reached the target.
-  std::int64_t steps = 0, reference = 0;  ///< Sums over the compared trials.
-  bool related = false;  ///< Some of their zoo models are of other data.
+  std::int64_t steps = 0, reference = 0;   ///< Sums over the compared trials.
+  bool related = false;                    ///< Some of their zoo models are of other data.
   /// Returns the saved share of the reference steps; negative if the trials needed more steps.
   double saving() const { return reference > 0 ? 1 - static_cast<double>(steps) / static_cast<double>(reference) : 0; }
 };

@@ -27,13 +27,13 @@ std::vector<OptionSpec> adaptive_options();
 /// Rule by which the learning rate follows the batch size.
 enum class RateScaling {
   kAdaScaleGain,  ///< AdaScale: the gain of a step of the larger batch.
-  kSquareRoot,  ///< The root of the factor of the batch.
-  kLinear,  ///< The factor of the batch.
-  kNone,  ///< No change.
+  kSquareRoot,    ///< The root of the factor of the batch.
+  kLinear,        ///< The factor of the batch.
+  kNone,          ///< No change.
 };
 /// Options of an adaptive batch as values.
 struct AdaptiveBatchRules {
-  std::int64_t most = 0;  ///< largest batch, in samples
+  std::int64_t most = 0;                          ///< largest batch, in samples
   RateScaling rate = RateScaling::kAdaScaleGain;  ///< rule for the learning rate
 };
 /// Returns the rules of a recipe with the tuning kAdaptive. `rate: auto` is kSquareRoot for optimisers that divide by

@@ -4,7 +4,6 @@
 #include <span>
 #include <string_view>
 
-
 namespace lanista::study {
 
 /// Classes of a loss trace in MLtuner (Cui, Ganger, Gibbons, arXiv 1803.07445), the best first.
@@ -15,8 +14,8 @@ std::string_view trend_name(Trend trend);
 /// Thresholds for the class of a loss trace.
 struct ConvergenceRule {
   std::int64_t windows = 10;  ///< K: number of windows of a trace, of which the means count.
-  double diverged = 10;  ///< A trace has diverged if its last loss is above this factor of the first.
-  double unstable = 0.1;  ///< A trace is unstable if its largest rise is above this share of its range.
+  double diverged = 10;       ///< A trace has diverged if its last loss is above this factor of the first.
+  double unstable = 0.1;      ///< A trace is unstable if its largest rise is above this share of its range.
 };
 
 /// Class and speed of a loss trace.

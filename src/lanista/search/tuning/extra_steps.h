@@ -19,8 +19,8 @@ struct ExtraSteps {
     std::int64_t steps = 0;  ///< extra steps
   };
   std::vector<EpochSteps> expected;  ///< by epoch
-  std::int64_t searches = 0;  ///< tune searches among them
-  std::int64_t most = 0;  ///< upper bound over all courses that the rules allow
+  std::int64_t searches = 0;         ///< tune searches among them
+  std::int64_t most = 0;             ///< upper bound over all courses that the rules allow
 
   /// Returns the expected extra steps of the whole trial.
   std::int64_t expected_steps() const { return steps_through(0, INT64_MAX); }

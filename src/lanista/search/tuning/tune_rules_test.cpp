@@ -27,8 +27,7 @@ TEST(TuneRules, LengthenAfterUnsuccessfulSearches) {
   rules.retune = 1;
   for (std::int64_t epochs = 1; epochs < 4; ++epochs) {
     seen.push_back(searched(std::ssize(seen) + 1, 0));
-    EXPECT_EQ(is_search_due(rules, seen), epochs == 3)
-        << epochs;  // the epoch after the last search counts, too
+    EXPECT_EQ(is_search_due(rules, seen), epochs == 3) << epochs;  // the epoch after the last search counts, too
   }
   seen.push_back(searched(std::ssize(seen) + 1, 0.2));
   EXPECT_EQ(search_length_factor(rules, seen), 1);

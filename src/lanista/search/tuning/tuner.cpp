@@ -11,7 +11,7 @@
 namespace lanista::study {
 namespace {
 
-constexpr std::int64_t kNumChecks = 4;  // checks of a try, with rules.sequential
+constexpr std::int64_t kNumChecks = 4;        // checks of a try, with rules.sequential
 constexpr std::int64_t kMaxLengthFactor = 4;  // largest factor of rules.retune
 
 double mean_of(std::span<const double> losses) {

@@ -66,19 +66,19 @@ Result<std::vector<SettingAt>> read_schedule(const Options& options);
 /// Rules of the tune searches of a trial: the options of train.tune as values.
 struct TuneRules {
   std::string searcher = "random";  ///< Name of the sampler of settings.
-  ConvergenceRule trend;  ///< Thresholds for loss traces.
-  std::int64_t time = 0;  ///< Least steps of the first tries; at least trend.windows without halving.
-  double later_search_factor = 1;  ///< Factor of these steps in later searches, with halving.
-  std::int64_t trials = 30;  ///< Most tries of a search.
+  ConvergenceRule trend;            ///< Thresholds for loss traces.
+  std::int64_t time = 0;            ///< Least steps of the first tries; at least trend.windows without halving.
+  double later_search_factor = 1;   ///< Factor of these steps in later searches, with halving.
+  std::int64_t trials = 30;         ///< Most tries of a search.
   std::int64_t parallel_tries = 4;  ///< Tries that begin together.
   std::int64_t halving = 0;  ///< One of this many tries continues, this many times as long; 0: the published search.
-  std::int64_t best = 5;  ///< Number of best speeds that end a search if they are similar.
+  std::int64_t best = 5;     ///< Number of best speeds that end a search if they are similar.
   double speed_tolerance = 0.1;  ///< Largest relative difference of similar speeds.
-  std::int64_t retune = 4;  ///< Epochs without an improvement after which the trial searches again; 0: never.
-  double age = 0;  ///< Least share of all epochs so far for that number.
-  std::string on;  ///< Metric that must improve; empty: val_accuracy, else val_loss.
-  bool paired = true;  ///< All branches of a search read the same mini-batches.
-  double sequential = 0;  ///< Standard errors by which a slower try is discarded early; 0: never.
+  std::int64_t retune = 4;       ///< Epochs without an improvement after which the trial searches again; 0: never.
+  double age = 0;                ///< Least share of all epochs so far for that number.
+  std::string on;                ///< Metric that must improve; empty: val_accuracy, else val_loss.
+  bool paired = true;            ///< All branches of a search read the same mini-batches.
+  double sequential = 0;         ///< Standard errors by which a slower try is discarded early; 0: never.
   /// Factor of the steps that the two best tries run before the choice; 1: no final round.
   double final_round_factor = 1;
   bool progress = true;  ///< The winner of the first search needs a loss below the one at the start.
@@ -109,10 +109,10 @@ space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::
 struct Try {
   space::Sample setting;
   std::vector<double> losses;  ///< One loss a step.
-  Convergence seen;  ///< Convergence at its current length.
-  bool is_alive = true;  ///< Its branch exists.
-  bool failed = false;  ///< An exception, or a loss that is not finite.
-  bool undone = false;  ///< It won, and was discarded after its probation.
+  Convergence seen;            ///< Convergence at its current length.
+  bool is_alive = true;        ///< Its branch exists.
+  bool failed = false;         ///< An exception, or a loss that is not finite.
+  bool undone = false;         ///< It won, and was discarded after its probation.
 };
 
 /// Returns the next setting of a search with these tries; nullopt: there is none.

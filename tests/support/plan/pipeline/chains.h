@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "support/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/simulate.h"
+#include "support/plan/pipeline/planner_baselines.h"
 
 namespace lanista::pipeline {
 

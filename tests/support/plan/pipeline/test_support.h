@@ -1,7 +1,7 @@
 #pragma once
 
-#include "support/plan/pipeline/brute_force_oracle.h"
 #include "lanista/plan/pipeline/plan.h"
+#include "support/plan/pipeline/brute_force_oracle.h"
 #include "support/plan/pipeline/random_problem.h"
 
 namespace lanista::pipeline {

@@ -22,8 +22,8 @@ struct EquivalenceCase {
   Recipe recipe;
   Precision precision = Precision::kFloat64;
   std::int64_t lanes = 1;
-  bool one_rate = false;   ///< one learning rate for all parameters of every lane
-  double disturbance = 0;  ///< relative change of every initial parameter
+  bool one_rate = false;     ///< one learning rate for all parameters of every lane
+  double disturbance = 0;    ///< relative change of every initial parameter
   std::uint64_t sample = 0;  ///< seed of the disturbances
 };
 

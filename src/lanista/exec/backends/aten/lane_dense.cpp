@@ -280,9 +280,9 @@ Tensor conv2d_grad_w_of(const LaneProducts& multiply, const Tensor& x, const Ten
   const LaneKernels& kernels = multiply.kernels();
   if (is_depthwise(s)) return depthwise_grad_w(kernels, x, dy, s);
   if (s.groups == 1 && s.co % kOutputs == 0) return direct_grad_w(kernels, x, dy, s);
-  const Tensor dw = multiply(windows(kernels, x, windows_forward(s)).transpose(1, 2),
-                             by_group(dy.permute({0, 1, 3, 4, 2}), s.groups))
-                        .y;
+  const Tensor dw =
+      multiply(windows(kernels, x, windows_forward(s)).transpose(1, 2), by_group(dy.permute({0, 1, 3, 4, 2}), s.groups))
+          .y;
   return dw.reshape({x.size(0), s.groups, s.kh, s.kw, s.ci / s.groups, s.co / s.groups})
       .permute({0, 1, 5, 4, 2, 3})
       .reshape({x.size(0), s.co, s.ci / s.groups, s.kh, s.kw});

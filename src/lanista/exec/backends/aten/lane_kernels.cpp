@@ -69,12 +69,12 @@ std::map<std::string_view, Start>& doubles() {
           .second;
 
 // Adds in the order of the GPU.
-#define LANE_ROW_THREADS_SUM(share, member)                                                                   \
-  for (int lane_distance = (share) / 2; lane_distance > 0; lane_distance /= 2) {                              \
-    T before[kThreads];                                                                                       \
-    for (int t = 0; t < kThreads; ++t) before[t] = own[t].member;                                             \
-    for (int t = 0; t < kThreads; ++t) own[t].member = before[t] + before[t ^ lane_distance];                 \
-  }                                                                                                           \
+#define LANE_ROW_THREADS_SUM(share, member)                                                   \
+  for (int lane_distance = (share) / 2; lane_distance > 0; lane_distance /= 2) {              \
+    T before[kThreads];                                                                       \
+    for (int t = 0; t < kThreads; ++t) before[t] = own[t].member;                             \
+    for (int t = 0; t < kThreads; ++t) own[t].member = before[t] + before[t ^ lane_distance]; \
+  }                                                                                           \
   static_assert(true)
 #define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
 #define LANE_ROW_FN inline

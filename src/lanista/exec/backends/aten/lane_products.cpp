@@ -19,18 +19,18 @@ constexpr std::int64_t kMultiprocessors = 132;
 struct TileShape {
   const char* kernel;
   std::int64_t rows, columns;
-  int threads, most_warps;  // threads per block; most warps of a multiprocessor by register use
-  double speed;             // measured relative speed of multiplications
-  bool of_doubles = true;   // doubles fit into the registers of a thread
-  bool any_strides = false;      // accepts a right matrix with any strides
+  int threads, most_warps;   // threads per block; most warps of a multiprocessor by register use
+  double speed;              // measured relative speed of multiplications
+  bool of_doubles = true;    // doubles fit into the registers of a thread
+  bool any_strides = false;  // accepts a right matrix with any strides
 };
 constexpr std::array<TileShape, 7> kTileShapes{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
-                                           {"product_128x64", 128, 64, 256, 16, 0.98},
-                                           {"product_64x128", 64, 128, 128, 12, 0.93, false},
-                                           {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
-                                           {"product_32x64", 32, 64, 128, 16, 0.8},
-                                           {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
-                                           {"product_32x16", 32, 16, 32, 12, 0.5}}};
+                                                {"product_128x64", 128, 64, 256, 16, 0.98},
+                                                {"product_64x128", 64, 128, 128, 12, 0.93, false},
+                                                {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
+                                                {"product_32x64", 32, 64, 128, 16, 0.8},
+                                                {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
+                                                {"product_32x16", 32, 16, 32, 12, 0.5}}};
 
 std::int64_t tiles_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, std::int64_t n) {
   return batch * ((m + tile_shape.rows - 1) / tile_shape.rows) * ((n + tile_shape.columns - 1) / tile_shape.columns);
@@ -127,7 +127,7 @@ ProductResult LaneProducts::operator()(const Tensor& left, const Tensor& right, 
   const std::string_view layouts = layout_suffix_of(l, r);
   const TileShape& tile_shape =
       tile_shape_for(l.scalar_type() == at::kDouble, layouts.back() == 'a', batch, m, n,
-               k < kLong && (end.activation.of != lane::kNoActivation || end.other.defined()), tile_);
+                     k < kLong && (end.activation.of != lane::kNoActivation || end.other.defined()), tile_);
   const std::int64_t tiles = tiles_of(tile_shape, batch, m, n);
   const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
   if (!uses_lane_kernels_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {

@@ -256,14 +256,14 @@ TEST_P(LaneProductsTest, FuseUpdatesWithEqualResults) {
                                 .lane = row,
                                 .columns = UpdateHyperTable::kColumns};
     };
-    const ProductResult runs_all_cases = multiply(left, right, {.scale = 0.5, .column_sums = true});
+    const ProductResult whole = multiply(left, right, {.scale = 0.5, .column_sums = true});
     const at::Tensor later = rows_before.clone();
     lane::Update update{.of = {}, .to = descended_of(later, 0), .scale = nullptr, .updates = 0, .note = {}};
     update.of.items = 1;
     update.of.count = (m * n + 3) / 4 * 4;
     update.of.length[0] = m * n;
     update.of.begin[0] = begin;
-    update.of.from[0] = runs_all_cases.y.data_ptr();
+    update.of.from[0] = whole.y.data_ptr();
     update.of.from_stride[0] = m * n;
     update.updates = lanes * update.of.count / 4;
     kernels.run((std::string("update_") + rules[rule]).c_str(), rows_before.scalar_type(), update.updates, update);
@@ -274,8 +274,7 @@ TEST_P(LaneProductsTest, FuseUpdatesWithEqualResults) {
           multiply.with_tile(tile)(left, right, {.scale = 0.5, .column_sums = true, .fused_update = &fused_update});
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
         if (active[lane].item<std::int64_t>() == 0) continue;
-        EXPECT_TRUE(out.column_sums.select(0, lane).equal(runs_all_cases.column_sums.select(0, lane)))
-            << "round " << round;
+        EXPECT_TRUE(out.column_sums.select(0, lane).equal(whole.column_sums.select(0, lane))) << "round " << round;
       }
       if (out.y.defined()) continue;  // no tile supports these strides
       ++num_fused;

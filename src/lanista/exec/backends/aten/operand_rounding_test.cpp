@@ -35,11 +35,10 @@ TEST(Rounding, IsToTheNearestWithTiesToEven) {
     std::vector<float> values{0.0F, -0.0F, 1.0F, -1.0F, 3.0F, FLT_MIN, FLT_MAX / 4};
     const int digits = digits_of(precision);
     for (int i = 0; i < 4000; ++i) {
-      const double runs_all_cases = static_cast<double>(rng.between(1 << (digits - 1), (1 << digits) - 1));
+      const double whole = static_cast<double>(rng.between(1 << (digits - 1), (1 << digits) - 1));
       const double part = i % 3 == 0 ? 0.5 : i % 3 == 1 ? rng.uniform() : 0.5 + (rng.bernoulli(0.5) ? 1 : -1) * 0x1p-12;
-      values.push_back(
-          static_cast<float>(std::ldexp(rng.bernoulli(0.5) ? runs_all_cases + part : -runs_all_cases - part,
-                                        static_cast<int>(rng.between(-100, 90)))));
+      values.push_back(static_cast<float>(
+          std::ldexp(rng.bernoulli(0.5) ? whole + part : -whole - part, static_cast<int>(rng.between(-100, 90)))));
     }
     const at::Tensor x = at::from_blob(values.data(), {1, static_cast<std::int64_t>(values.size())}, at::kFloat);
     const at::Tensor y = rounded(x, precision);
@@ -75,7 +74,7 @@ bool is_parameter(const lanista::Tensor& tensor) {
 
 // The gradient: the difference of the parameters over one step of plain descent with rate 1.
 Gradients gradients_of_step(const std::vector<lanista::Tensor>& before, const std::vector<lanista::Tensor>& after,
-               double loss) {
+                            double loss) {
   Gradients all{.loss = loss, .of = {}};
   for (const lanista::Tensor& tensor : before) {
     if (!is_parameter(tensor)) continue;
