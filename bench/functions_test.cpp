@@ -64,7 +64,7 @@ TEST(TestFunctions, AreNowhereBelowTheirMinima) {
     const double noise = function.epochs > 1 ? 0.4 : 0;
     for (std::uint64_t i = 0; i < 3000; ++i) {
       space::RandomChooser choose(Rng(3).split(i));
-      const space::Sample sample = function.params.draw(choose);
+      const space::Sample sample = function.params.sample(choose);
       EXPECT_GE(function.true_value(sample), function.minimum) << function.name;
       EXPECT_NEAR(function.measured(sample, 1, Rng(i)), function.true_value(sample), noise) << function.name;
     }

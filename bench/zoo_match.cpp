@@ -57,7 +57,7 @@ class ModelSampler {
     for (int tries = 0; tries < 1000; ++tries) {
       const Space& space = spaces_[rng_ % spaces_.size()];
       space::RandomChooser choose(Rng(17).split("zoo").split(rng_++));
-      const auto graph = space.blueprint.expand(space.choices.draw(choose), ops_, space.ends);
+      const auto graph = space.blueprint.expand(space.choices.sample(choose), ops_, space.ends);
       if (!graph || graph->size() < kFewestNodes || graph->size() > kMaxNodes) continue;
       auto model = zoo::MatchModel::of(*graph, ops_);
       if (model && seen_.insert(model->hash).second) return *std::move(model);

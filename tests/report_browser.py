@@ -214,8 +214,8 @@ def check_stages(browser, folder, name):
     charts = browser.run("return document.querySelector('#pipeline pre').textContent")
     expect(charts.startswith("  simulated, ") and "\n  measured, " in charts and charts.count("|") == 8,
            f"{name}: the charts are {charts}")
-    kinds = browser.run("return ['forward', 'backward', 'weights'].map(k => document.querySelectorAll('#pipeline pre .' + "
-                        "k).length)")
+    kinds = browser.run("return ['forward', 'backward', 'weights'].map(k => document.querySelectorAll("
+                        "'#pipeline pre .' + k).length)")
     expect(min(kinds) > 1, f"{name}: passes have no colours: {kinds}")
     browser.run("document.querySelector('#pipeline details.figures').open = true")
     time.sleep(0.2)

@@ -81,7 +81,7 @@ StudyView study_without_trials(const mutate::ModelSpace& models) {
 
 space::Sample random_sample(const StudyView& view, const Rng& rng) {
   space::RandomChooser choose(rng);
-  return view.config.space.params.draw(choose);
+  return view.config.space.params.sample(choose);
 }
 
 /// Returns the quality of a trial, in [0.1, 0.985]: it inherits that of its parent and depends on the learning rate.

@@ -5,9 +5,9 @@
 #
 # expected/NAME.txt has the outputs that people read: their words may change, their numbers may not.
 #
-# usage: check.sh LANISTA [NAME…]            compare; exit 77 if the machine cannot do a part
-#        check.sh LANISTA --texts [NAME…]    write expected/NAME.txt again, if no number in it changes
-#        check.sh LANISTA --expect NAME…     write all expected outputs of a new study
+# usage: check.sh LANISTA [NAME…]            Compare. Exit 77 if the machine cannot do a part.
+#        check.sh LANISTA --texts [NAME…]    Write expected/NAME.txt again, if all numbers in it stay.
+#        check.sh LANISTA --expect NAME…     Write all expected outputs of a new study.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)

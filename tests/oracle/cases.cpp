@@ -91,7 +91,7 @@ void add_published(const mutate::PublishedSpace& published, const mutate::ModelI
   for (std::uint64_t number = first; seen.size() < each && number < first + 40 * each; ++number) {
     const Rng rng = Rng(7).split(name).split(number);
     space::RandomChooser choose(rng.split("sample"));
-    auto model = blueprint.expand(choices.draw(choose), ops, between);
+    auto model = blueprint.expand(choices.sample(choose), ops, between);
     if (!model || !seen.insert(graph::canonical_hash(*model, ops)).second) continue;
     cases.push_back(
         {"published " + name + " " + std::to_string(number), rng.key(), *std::move(model), "cross_entropy"});

@@ -36,7 +36,7 @@ study::StudyView study_of(std::size_t trials, std::uint64_t seed) {
     study::TrialView trial;
     trial.id = TrialId{static_cast<std::uint32_t>(i + 1)};
     space::RandomChooser choose(rng);
-    trial.proposal.sample = params.draw(choose);
+    trial.proposal.sample = params.sample(choose);
     trial.proposal.base = static_cast<std::int64_t>(i % 2);
     trial.outcome = study::Outcome{};
     view.trials.push_back(std::move(trial));

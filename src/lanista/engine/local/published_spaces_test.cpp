@@ -35,7 +35,7 @@ graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::
   for (const auto& parameter : blueprint->parameters()) EXPECT_TRUE(space.add(parameter).ok());
   for (std::uint64_t i = 0; i < 50; ++i) {
     space::RandomChooser choose(Rng(i).split(published.name));
-    auto model = blueprint->expand(space.draw(choose), ops, ends);
+    auto model = blueprint->expand(space.sample(choose), ops, ends);
     if (model.ok()) return *std::move(model);
   }
   ADD_FAILURE() << published.name << ": none of fifty samples is a model";

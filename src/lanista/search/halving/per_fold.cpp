@@ -51,7 +51,8 @@ class PerFold final : public Halving {
         count -= std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
         out.members.push_back(std::move(member));
       }
-      out.room += std::min(part.room, std::numeric_limits<std::int64_t>::max() - out.room);
+      out.max_new_trials +=
+          std::min(part.max_new_trials, std::numeric_limits<std::int64_t>::max() - out.max_new_trials);
     }
     return out;
   }

@@ -75,9 +75,9 @@ TEST(SuccessiveHalving, ReplacesDuplicateInBracket) {
   HalvingHarness of({{"rungs", {1}}, {"eta", 2}, {"trials", 2}, {"brackets", "in_turn"}}, halved_context(1, 9));
   of.begin(1);
   of.begin(2);
-  EXPECT_EQ(of.rule->advance(9, true).room, 0);
+  EXPECT_EQ(of.rule->advance(9, true).max_new_trials, 0);
   of.end(2, OutcomeKind::kDuplicate);
-  EXPECT_EQ(of.rule->advance(9, true).room, 1);
+  EXPECT_EQ(of.rule->advance(9, true).max_new_trials, 1);
   of.begin(3);
   of.arrive(1, 1);
   EXPECT_EQ(of.resumed(), Ids{});

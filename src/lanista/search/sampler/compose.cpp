@@ -20,9 +20,9 @@ class Composed final : public Strategy {
     members = std::move(next.members);
     std::int64_t taken = 0;
     for (const Member& member : members) taken += std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
-    const std::int64_t num_new = std::min({capacity.free_slots - taken, capacity.new_trials, next.room});
+    const std::int64_t num_new = std::min({capacity.free_slots - taken, capacity.new_trials, next.max_new_trials});
     Result<Suggestion> suggestion = num_new > 0 ? sampler_->sample_proposals(num_new) : Suggestion::space_exhausted();
-    bool held = next.room <= 0;  // Whether new trials exist but may not begin yet.
+    bool held = next.max_new_trials <= 0;  // Whether new trials exist but may not begin yet.
     if (suggestion && suggestion->kind == Suggestion::Kind::kGroup) held = !add(suggestion->proposals(), members);
     if (!members.empty()) return out;
 

@@ -58,7 +58,7 @@ Result<space::Sample> sample_of(const space::SearchSpace& params, const nlohmann
         continue;
       }
       space::RandomChooser choose(rng->split(parameter.name));
-      out[parameter.name] = choose.draw(parameter.name, parameter.domain);
+      out[parameter.name] = choose.sample_value(parameter.name, parameter.domain);
       continue;
     }
     const auto value = space::value_in(parameter.domain, *wanted);

@@ -38,9 +38,9 @@ class ResampleChooser final : public space::Chooser {
     const bool fits = old != parent_.end() && space::domain_contains(domain, old->second);
     if (fits && !targets_.contains(std::string(label))) return old->second;
     space::RandomChooser random(rng_.split(label));
-    space::Value value = random.draw(label, domain);
+    space::Value value = random.sample_value(label, domain);
     // A sample equal to the old value is no mutation. A domain of one value has no other.
-    for (int i = 0; fits && value == old->second && i < 16; ++i) value = random.draw(label, domain);
+    for (int i = 0; fits && value == old->second && i < 16; ++i) value = random.sample_value(label, domain);
     return value;
   }
 
@@ -144,7 +144,7 @@ class Evolution final : public ReplayableSampler {
     space::Sample sample = values;
     if (!targets.empty()) {
       ResampleChooser choose(values, targets, rng.split("value"));
-      sample = context().params.draw(choose);
+      sample = context().params.sample(choose);
     }
     LANISTA_ASSIGN(mutate::Candidate model, proposal_sampler_.resampled_model(parent.proposal, sample));
     if (mutate) {

@@ -31,17 +31,17 @@ class NeighbourChooser final : public space::Chooser {
   space::Value pick_value(std::string_view label, const space::Domain& domain) override {
     const auto old = point_.find(std::string(label));
     space::RandomChooser random(rng_.split(label));
-    if (old == point_.end() || !space::domain_contains(domain, old->second)) return random.draw(label, domain);
+    if (old == point_.end() || !space::domain_contains(domain, old->second)) return random.sample_value(label, domain);
     if (label != target_) return old->second;
     Rng rng = rng_.split(label);
     const bool ordered = !std::holds_alternative<space::Categorical>(domain);
     const double from = space::unit_position(domain, old->second);
     // A step that changes nothing is repeated. A domain of one value has no other.
     for (int i = 0; i < 16; ++i) {
-      space::Value value = ordered ? space::value_at(domain, step(from, rng)) : random.draw(label, domain);
+      space::Value value = ordered ? space::value_at(domain, step(from, rng)) : random.sample_value(label, domain);
       if (value != old->second) return value;
     }
-    return random.draw(label, domain);
+    return random.sample_value(label, domain);
   }
 
  private:
@@ -120,7 +120,7 @@ class LocalSearch final : public ReplayableSampler {
       auto target = from.sample.begin();
       std::advance(target, static_cast<std::ptrdiff_t>(rng.split("which").below(from.sample.size())));
       NeighbourChooser choose(from.sample, target->first, settings_.radius, rng.split("value"));
-      space::Sample sample = context().params.draw(choose);
+      space::Sample sample = context().params.sample(choose);
       LANISTA_ASSIGN(const mutate::Candidate model, proposal_sampler_.resampled_model(from, sample));
       out = proposal_sampler_.proposal(model, std::move(sample));
       out.parent = top.trial;

@@ -35,7 +35,7 @@ class CrossChooser final : public space::Chooser {
         if (gene != parent->end() && space::domain_contains(domain, gene->second)) return gene->second;
       }
     }
-    return space::RandomChooser(rng.split("value")).draw(label, domain);
+    return space::RandomChooser(rng.split("value")).sample_value(label, domain);
   }
 
  private:
@@ -116,7 +116,7 @@ class Nsga2 final : public ReplayableSampler {
 
     CrossChooser choose(first.proposal.sample, second.proposal.sample, settings_.p_swap, p_mutation,
                         rng.split("sample"));
-    space::Sample sample = context().params.draw(choose);
+    space::Sample sample = context().params.sample(choose);
     LANISTA_ASSIGN(mutate::Candidate model, cross_models(first.proposal, second.proposal, sample, rng.split("model")));
     if (has_mutators && rng.split("mutate?").bernoulli(p_mutation)) {
       LANISTA_ASSIGN(model, context().models->mutate(model, 1, rng.split("mutate")));

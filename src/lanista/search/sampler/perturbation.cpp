@@ -14,7 +14,7 @@ using space::Value;
 
 Value sampled_value(const space::Domain& domain, const Rng& rng) {
   space::RandomChooser choose(rng);
-  return choose.draw("value", domain);
+  return choose.sample_value("value", domain);
 }
 
 bool is_number(const Value& value) {

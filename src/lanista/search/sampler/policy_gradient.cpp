@@ -67,7 +67,7 @@ class PolicyChooser final : public space::Chooser {
     return answer;
   }
   space::Value pick_value(std::string_view label, const space::Domain& domain) override {
-    return space::RandomChooser(rng_.split(trace().size())).draw(label, domain);
+    return space::RandomChooser(rng_.split(trace().size())).sample_value(label, domain);
   }
 
  private:

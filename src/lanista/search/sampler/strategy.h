@@ -148,7 +148,7 @@ struct Promotions {
   /// Paused trials to resume, the most important one first, and trials to end.
   std::vector<Member> members;
   /// Number of new trials that may begin in addition.
-  std::int64_t room = std::numeric_limits<std::int64_t>::max();
+  std::int64_t max_new_trials = std::numeric_limits<std::int64_t>::max();
 };
 
 /// The part of a strategy that decides how far each trial trains. Like a strategy it is a function of the events.

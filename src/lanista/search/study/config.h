@@ -167,15 +167,15 @@ struct NumericsConfig {
 };
 /// The first weights of a trial.
 struct StartConfig {
-  std::string from{kStartOff};             ///< one of start_names()
-  std::string file{kStartFromBase};        ///< from: file: an ONNX file, a folder of a model package, or "base"
-  std::string zoo{kZooFolder};             ///< from: zoo: the folder; finished trials are also added to it
-  std::string zoo_tasks{kSameTask};        ///< from: zoo: same | related (also models of other data)
-  std::string rate{kFullRate};             ///< learning rate after a start with other weights: full | eased
-  std::int64_t recalibrate = 0;            ///< batches that renew running statistics after a start; 0: none
-  std::string shrink{kShrinkFirst};        ///< which units of a wider parent stay: first | loss
-  std::string optimizer{kFreshOptimizer};  ///< optimiser slots: fresh | carry
-  std::int64_t race = 0;                   ///< steps of a start race; 0: no race
+  std::string from{kStartOff};             ///< One of start_names().
+  std::string file{kStartFromBase};        ///< `start: file`: an ONNX file, a folder of a model package, or "base".
+  std::string zoo{kZooFolder};             ///< `start: zoo`: the folder; finished trials are also added to it.
+  std::string zoo_tasks{kSameTask};        ///< `start: zoo`: same | related (also models of other data).
+  std::string rate{kFullRate};             ///< Learning rate after a start with other weights: full | eased.
+  std::int64_t recalibrate = 0;            ///< Batches that renew running statistics after a start; 0: none.
+  std::string shrink{kShrinkFirst};        ///< Which units of a wider parent stay: first | loss.
+  std::string optimizer{kFreshOptimizer};  ///< Optimiser slots: fresh | carry.
+  std::int64_t race = 0;                   ///< Steps of a start race; 0: no race.
 };
 /// Section `train` of the study file: how each trial trains, where the space does not vary it.
 struct TrainConfig {

@@ -84,7 +84,7 @@ TEST(TuneSearches, ReportFinalLossOfRacedBranch) {
     TuneSearch search(rules, 100, 4, [](std::span<const Try> tries) {
       return std::optional(space::Sample{{"lr", 0.1 * static_cast<double>(tries.size() + 1)}});
     });
-    search.tell_start(std::numeric_limits<double>::quiet_NaN());
+    search.set_start_loss(std::numeric_limits<double>::quiet_NaN());
     while (!search.round().branches.empty()) {
       for (const std::size_t branch : search.round().branches) {
         std::vector<double> losses;

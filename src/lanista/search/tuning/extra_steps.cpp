@@ -25,7 +25,7 @@ std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, b
   TuneSearch search(
       quiet, longest, std::max<std::int64_t>(1, trials),
       [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
-  search.tell_start(1);
+  search.set_start_loss(1);
   while (!search.round().branches.empty()) {
     const TuneSearch::Round round = search.round();
     for (const std::size_t branch : round.branches) {

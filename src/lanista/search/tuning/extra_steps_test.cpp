@@ -55,14 +55,14 @@ std::int64_t worst_search(TuneRules rules, std::int64_t longer, std::int64_t lon
   rules.time *= longer;
   TuneSearch search(
       rules, longest, rules.trials, [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
-  search.tell_start(std::numeric_limits<double>::quiet_NaN());
+  search.set_start_loss(std::numeric_limits<double>::quiet_NaN());
   while (!search.round().branches.empty()) {
     const TuneSearch::Round round = search.round();
     const bool is_last = round.steps == longest || std::ssize(round.branches) < 2 * rules.halving;
     for (const std::size_t branch : round.branches) {
       const auto done = std::ssize(search.tries()[branch].losses);
       search.tell(branch, std::vector<double>(static_cast<std::size_t>(round.steps - done), 1.0));
-      if (is_last) search.tell_failed(branch);
+      if (is_last) search.mark_failed(branch);
     }
     search.end_round();
   }
@@ -124,7 +124,7 @@ std::int64_t random_search_course(const TuneRules& rules, const EpochSchedule& e
             return std::optional(space::Sample{{"lr", rate += 1}});
           },
           !is_first);
-      search.tell_start(rules.halving > 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+      search.set_start_loss(rules.halving > 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0);
       while (!search.round().branches.empty()) {
         const TuneSearch::Round round = search.round();
         for (const std::size_t branch : round.branches) {
@@ -132,7 +132,7 @@ std::int64_t random_search_course(const TuneRules& rules, const EpochSchedule& e
           std::vector<double> losses;
           for (auto k = done; k < round.steps; ++k) losses.push_back(k == 0 ? 1 : rng.uniform(0.2, 1.2));
           search.tell(branch, losses);
-          if ((done > 0 || !diverges_late) && rng.bernoulli(diverges)) search.tell_failed(branch);
+          if ((done > 0 || !diverges_late) && rng.bernoulli(diverges)) search.mark_failed(branch);
         }
         search.end_round();
       }

@@ -37,7 +37,7 @@ ProposeSetting propose_one_parameter(space::SearchSpace space, space::Sample now
     const auto& parameters = space.parameters();
     const space::Parameter& varied = parameters[tries.size() % parameters.size()];
     space::RandomChooser chooser(rng.split(tries.size()));
-    setting[varied.name] = chooser.draw(varied.name, varied.domain);
+    setting[varied.name] = chooser.sample_value(varied.name, varied.domain);
     return std::optional(std::move(setting));
   };
 }
@@ -62,7 +62,7 @@ std::int64_t TuneSearch::start_steps() const {
   return rules_.halving > 0 ? 0 : std::min(rules_.trend.windows, longest_);
 }
 
-void TuneSearch::tell_start(double loss) {
+void TuneSearch::set_start_loss(double loss) {
   start_loss_ = loss;
   round_ = {propose(rules_.parallel_tries), time_};
   if (round_.branches.empty()) finish();
@@ -85,7 +85,7 @@ void TuneSearch::tell(std::size_t branch, std::span<const double> losses) {
   tried.losses.insert(tried.losses.end(), losses.begin(), losses.end());
 }
 
-void TuneSearch::tell_failed(std::size_t branch) { tries_[branch].failed = true; }
+void TuneSearch::mark_failed(std::size_t branch) { tries_[branch].failed = true; }
 
 void TuneSearch::end_round() {
   if (stage_ == Stage::kRace) return race();

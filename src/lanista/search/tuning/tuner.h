@@ -151,7 +151,7 @@ class TuneSearch {
   std::int64_t start_steps() const;
   /// Sets the loss at the start, the mean loss of that branch, and begins the first round. NaN: there is no such
   /// branch.
-  void tell_start(double loss);
+  void set_start_loss(double loss);
   /// Returns the loss at the start.
   double start_loss() const { return start_loss_; }
 
@@ -163,9 +163,9 @@ class TuneSearch {
   /// Returns the current round.
   const Round& round() const { return round_; }
   /// Adds losses of further steps of a branch of the round.
-  void tell(std::size_t branch, std::span<const double> losses);
+  void add_losses(std::size_t branch, std::span<const double> losses);
   /// Records that a branch of the round failed.
-  void tell_failed(std::size_t branch);
+  void mark_failed(std::size_t branch);
   /// Ends the round after the losses of all its branches: branches that lost are no longer alive, and the next round
   /// begins.
   void end_round();

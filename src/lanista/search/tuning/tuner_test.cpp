@@ -76,7 +76,7 @@ TEST(TuneSearch, DiscardsDivergedBranches) {
 
 TEST(TuneSearch, TreatsExceptionAsDivergence) {
   Scripted run(one_at_a_time(), {falls(0.01), falls(0.02)});
-  run.search.tell_failed(0);
+  run.search.mark_failed(0);
   run.search.end_round();
 
   EXPECT_FALSE(run.search.tries()[0].is_alive);

@@ -61,7 +61,7 @@ void measure(study::StudyView& view, study::TrialView& trial, std::int64_t worke
 
 space::Sample sample_of(const space::SearchSpace& space, const Rng& rng) {
   space::RandomChooser choose(rng);
-  return space.draw(choose);
+  return space.sample(choose);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct Scripted {
               return space::Sample{{"lr", static_cast<double>(tries.size())}};
             },
             includes_current) {
-    search.tell_start(search.start_steps() == 0 ? std::nan("") : 1);
+    search.set_start_loss(search.start_steps() == 0 ? std::nan("") : 1);
   }
   /// Runs one round.
   void one_round() {
