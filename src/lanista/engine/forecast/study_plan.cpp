@@ -174,7 +174,7 @@ std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
   std::string text = "frozen through " + prefix.through + ", shared by " + std::to_string(prefix.trials.size()) +
                      (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
   if (!keeping.pays) return text + "computed for each batch: " + keeping.why_not + "\n";
-  return text + "cached" + (augmented ? " for validation rows" : "") + ", " +
+  return text + (augmented ? "cached for validation rows, " : "cached, ") +
          std::to_string(keeping.bytes_per_sample * keeping.num_samples / 1000) + " kB, " +
          std::to_string(keeping.epochs) + " epochs read it\n";
 }

@@ -252,7 +252,7 @@ TEST(PipelineBackend, TrainsOnRanksWhatDoesNotFitOnOne) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   const std::string& message = refused.error().message;
-  const std::string before = "by the plan ";
+  const std::string before = "the planner finds that ";
   ASSERT_NE(message.find(before), std::string::npos) << message;
   const std::int64_t ranks = std::stoll(message.substr(message.find(before) + before.size()));
   EXPECT_GE(ranks, 2);

@@ -90,7 +90,7 @@ TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   const std::string level = refusal([](StageTask& task) { task.isa = "abacus"; });
   EXPECT_TRUE(contains(level, "this CPU has no abacus")) << level;
   const std::string program = refusal([](StageTask& task) { task.bytes = 64; });
-  EXPECT_TRUE(contains(program, "the program is another one when it is made here")) << program;
+  EXPECT_TRUE(contains(program, "the program has another digest when it is compiled here")) << program;
   EXPECT_TRUE(contains(program, "bytes; allowed: 00000000000000000000000000000000 of 64")) << program;
   const std::string model = refusal([](StageTask& task) { task.model = "%0 = inputs\n"; });
   EXPECT_FALSE(contains(model, "it is not refused"));
@@ -103,7 +103,7 @@ StageTask sharing(StageProcessThread& rank, SharedMemory& memory) {
   StageTask task = good();
   task.stages.has_separate_memory = false;
   const std::string answer = rank.refusal_of(task);  // "...: DIGEST of BYTES bytes; allowed: ..."
-  const std::string before = "is made here: ";
+  const std::string before = "is compiled here: ";
   const auto at = answer.find(before);
   EXPECT_NE(at, std::string::npos) << answer;
   if (at == std::string::npos) return task;

@@ -136,7 +136,7 @@ TEST(AdaptiveBatch, RefusesInvalidValues) {
   expect_within("data.batch", error_text("data: {batch: adapt(32)}"));
   expect_within("below 32", error_text("train: {tune: {adaptive: {most: 16}}}"));
   expect_within("adaptive", error_text("strategy: {name: random, then: {adaptive: {most: 64}}}"));
-  expect_within("one of them", error_text("train: {tune: {adaptive: {most: 64}}, schedule: {from: x}}"));
+  expect_within("leave out one", error_text("train: {tune: {adaptive: {most: 64}}, schedule: {from: x}}"));
 }
 
 TEST(SecondStage, IsReadAndWritten) {

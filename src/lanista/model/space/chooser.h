@@ -58,7 +58,7 @@ class Chooser {
  protected:
   /// Returns the answer of index().
   virtual std::int64_t pick_index(std::string_view label, std::int64_t count) = 0;
-  /// Returns the answer of samples().
+  /// Returns the answer of sample_value().
   virtual Value pick_value(std::string_view label, const Domain& domain) = 0;
 
  private:

@@ -62,7 +62,7 @@ TEST(SearchSpace, ReplaysASample) {
 
   ReplayChooser replay(choose.trace());
 
-  EXPECT_EQ(space.sample_value(replay), sample);
+  EXPECT_EQ(space.sample(replay), sample);
   EXPECT_TRUE(replay.status().ok());
 }
 

@@ -91,7 +91,7 @@ TEST(TuneSearches, ReportFinalLossOfRacedBranch) {
         for (auto k = std::ssize(search.tries()[branch].losses); k < search.round().steps; ++k) {
           losses.push_back(k == 0 ? 2 : rng.uniform(0.5, 1.5));
         }
-        search.tell(branch, losses);
+        search.add_losses(branch, losses);
       }
       search.end_round();
     }

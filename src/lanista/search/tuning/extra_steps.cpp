@@ -35,7 +35,7 @@ std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, b
       for (auto k = std::ssize(search.tries()[branch].losses); k < round.steps; ++k) {
         losses.push_back(1 - rate * static_cast<double>(k + 1) / static_cast<double>(2 * longest + 2));
       }
-      search.tell(branch, losses);
+      search.add_losses(branch, losses);
     }
     search.end_round();
   }

@@ -61,7 +61,7 @@ std::int64_t worst_search(TuneRules rules, std::int64_t longer, std::int64_t lon
     const bool is_last = round.steps == longest || std::ssize(round.branches) < 2 * rules.halving;
     for (const std::size_t branch : round.branches) {
       const auto done = std::ssize(search.tries()[branch].losses);
-      search.tell(branch, std::vector<double>(static_cast<std::size_t>(round.steps - done), 1.0));
+      search.add_losses(branch, std::vector<double>(static_cast<std::size_t>(round.steps - done), 1.0));
       if (is_last) search.mark_failed(branch);
     }
     search.end_round();
@@ -131,7 +131,7 @@ std::int64_t random_search_course(const TuneRules& rules, const EpochSchedule& e
           const auto done = std::ssize(search.tries()[branch].losses);
           std::vector<double> losses;
           for (auto k = done; k < round.steps; ++k) losses.push_back(k == 0 ? 1 : rng.uniform(0.2, 1.2));
-          search.tell(branch, losses);
+          search.add_losses(branch, losses);
           if ((done > 0 || !diverges_late) && rng.bernoulli(diverges)) search.mark_failed(branch);
         }
         search.end_round();

@@ -80,7 +80,7 @@ std::vector<std::size_t> TuneSearch::propose(std::int64_t count) {
   return fresh;
 }
 
-void TuneSearch::tell(std::size_t branch, std::span<const double> losses) {
+void TuneSearch::add_losses(std::size_t branch, std::span<const double> losses) {
   Try& tried = tries_[branch];
   tried.losses.insert(tried.losses.end(), losses.begin(), losses.end());
 }

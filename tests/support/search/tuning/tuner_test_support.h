@@ -56,7 +56,7 @@ struct Scripted {
       for (std::int64_t step = std::ssize(search.tries()[branch].losses) + 1; step <= round.steps; ++step) {
         losses.push_back(curves[branch](step));
       }
-      search.tell(branch, losses);
+      search.add_losses(branch, losses);
     }
     search.end_round();
   }
