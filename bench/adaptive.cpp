@@ -49,10 +49,11 @@ struct AdaptiveArm {
   std::string optimizer = "sgd";
 };
 
-/// A batch from the first step on, at a factor of the rate; the trial counts steps of the first batch still.
+/// An arm with the batch `batch` from the first step on. The trial still counts steps of the batch kFirst.
 AdaptiveArm fixed_batch_arm(std::int64_t batch, const char* rule, double rate) {
   return {std::to_string(batch) + rule, study::replay_schedule({{0, {{"batch", batch}, {"lr", rate}}}}), kFirst};
 }
+/// An arm with an adaptive batch up to `most`.
 AdaptiveArm adaptive_arm(const std::string& name, std::int64_t most, const char* rate) {
   return {name, {std::string(study::kAdaptive), {{"most", most}, {"rate", rate}}}, kFirst};
 }
@@ -72,10 +73,10 @@ std::vector<AdaptiveArm> make_arms(double rate) {
   return out;
 }
 
-/// A training, epoch by epoch, each since the beginning.
+/// The values of a training after each epoch. Seconds and updates count from the begin.
 struct AdaptiveCurve {
   std::vector<double> accuracy, seconds, updates;
-  std::int64_t batch = 0;  ///< at the end
+  std::int64_t batch = 0;  ///< last batch
 };
 
 Result<AdaptiveCurve> train(const Task& task, const AdaptiveArm& arm_settings, std::int64_t epochs,
@@ -135,7 +136,7 @@ void print_arm(const Task& task, const std::string& arm, const std::vector<Adapt
   row("batch", batch);
 }
 
-/// What measuring takes: both arms do the same training.
+/// Prints the time of the measurement of gradient noise. Both arms do equal training.
 Result<void> print_cost(const Task& task, const std::string& optimizer, std::int64_t epochs, int seeds,
                         const graph::OpTable& ops, bool json, std::ostream& out) {
   std::vector<AdaptiveArm> arms{{"plain", {}, kFirst}, adaptive_arm("measured", kFirst, "auto")};
@@ -163,7 +164,7 @@ Result<void> print_cost(const Task& task, const std::string& optimizer, std::int
 Result<void> adaptive(int seeds, bool json, std::ostream& out) {
   kernels::set_flush_to_zero();
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-  // Both arms of what measuring costs are some tenths of a second long.
+  // With these numbers of epochs, a training of print_cost() runs for a few tenths of a second.
   for (const auto& [base, cost_epochs] : {std::pair{"small-mlp", 400}, {"small-cnn", 40}}) {
     LANISTA_ASSIGN(const Task task, make_task(base));
     const std::vector<AdaptiveArm> arms = make_arms(plain_recipe().lr);

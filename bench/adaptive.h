@@ -6,17 +6,25 @@
 
 namespace lanista::bench {
 
-/// Trials whose batch follows their gradient noise (data.batch: adaptive) against fixed batches, on the digits with a
-/// small MLP and a small CNN, plain SGD with momentum: `32`, `128` and `512` with the rate of 32 times the root of the
-/// factor (`-sqrt`) or the factor (`-linear`); `adaptive` from 32 up to 512 with AdaScale's rates, `adaptive-sqrt` with
-/// the root's; `8` with half of the rate, and `adaptive-8` from there. `seeds` trainings an arm, with the same seeds,
-/// in turn.
+/// Benchmark `adaptive`: trials with an adaptive batch against fixed batches.
 ///
-/// Rows: per cent of the validation rows that are right at the end; share of the trainings that came to the target (97
-/// % of them) and of those milliseconds of training, epochs and updates until then, medians and spread; milliseconds of
-/// an epoch of training; the batch at the end. Then what measuring costs, with SGD and with Adam: milliseconds of an
-/// epoch without and with it (`plain` and `measured`, a batch that may not change, so that both do the same), in turn,
-/// and their ratio. Errors: those of train::LaneGroup.
+/// A small MLP and a small CNN train on the digits with SGD and momentum. All arms use the same `seeds` seeds, in turn.
+/// The arms are:
+/// - `32`: a fixed batch of 32
+/// - `128-sqrt`, `512-sqrt`: a fixed batch, with the rate of 32 times the root of the factor
+/// - `128-linear`, `512-linear`: the same with the rate of 32 times the factor
+/// - `adaptive`: a batch from 32 up to 512 with AdaScale's rates
+/// - `adaptive-sqrt`: the same with rates by the root of the factor
+/// - `8`: a fixed batch of 8 with half of the rate
+/// - `adaptive-8`: an adaptive batch that starts at 8
+///
+/// Rows: percent of correct validation rows at the end; the share of trainings that reached an accuracy of 98 %; the
+/// milliseconds, epochs and updates that these needed; milliseconds an epoch; the last batch.
+///
+/// Further rows give the time of the measurement, with SGD and with Adam: milliseconds of an epoch without it (`plain`)
+/// and with it (`measured`), and their ratio. The batch of both is fixed, so that they do equal training.
+///
+/// Errors: those of train::LaneGroup.
 Result<void> adaptive(int seeds, bool json, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -15,6 +15,7 @@
 namespace lanista::bench {
 namespace {
 
+// Calls a second over `seconds` seconds or one call.
 double measured_rate(const std::function<void()>& call, double seconds) {
   const double begin = now_seconds();
   double elapsed = 0;
@@ -26,7 +27,7 @@ double measured_rate(const std::function<void()>& call, double seconds) {
   return static_cast<double>(calls) / elapsed;
 }
 
-// Linear interpolation between order statistics.
+// The quantile `q` by linear interpolation between order statistics.
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double at = q * static_cast<double>(values.size() - 1);
@@ -66,7 +67,8 @@ BenchRow summary(std::string bench, std::string case_name, std::string arm, std:
           spread,           static_cast<int>(values.size())};
 }
 
-// So many values lie below the median with a probability of at most 2.5 %, were the k-th above it: Binomial(n, 1/2).
+// The number of values below the true median has the distribution Binomial(n, 1/2). The result is the largest order
+// statistic that is above the median with a probability of at most 2.5 %.
 double median_lower_bound(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto n = static_cast<double>(values.size());
@@ -141,7 +143,7 @@ void print(const BenchRow& row, bool json, std::ostream& out) {
     return;
   }
   char runs[60] = "";
-  if (row.repeats > 1) {  // of one value there is no spread
+  if (row.repeats > 1) {  // a single value has no spread
     std::snprintf(runs, sizeof runs, " (%d repeats, spread %.1f%%)", row.repeats, 100 * row.spread);
   }
   char text[240];

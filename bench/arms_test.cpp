@@ -21,8 +21,8 @@ TEST(Arms, RunOncePerRoundAndRotateFirst) {
   EXPECT_EQ(values, (std::vector<std::vector<double>>{{1, 6, 8}, {2, 4, 9}, {3, 5, 7}}));
 }
 
-// Binomial(9, 1/2) is below 2 with a probability of 10/512, Binomial(21, 1/2) below 6 with 0.0133.
-TEST(LowEndOfMedian, IsOrderStatisticForConfidence95) {
+// Binomial(9, 1/2) is below 2 with a probability of 10/512. Binomial(21, 1/2) is below 6 with a probability of 0.0133.
+TEST(MedianLowerBound, IsOrderStatisticForConfidence95) {
   std::vector<double> values;
   for (int i = 21; i > 0; --i) values.push_back(i);
   EXPECT_EQ(median_lower_bound(values), 6);

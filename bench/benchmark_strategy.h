@@ -10,10 +10,14 @@
 namespace lanista::bench {
 
 using engine::SearchDriver;
+
+/// Values by metric name.
 using Metrics = SearchDriver::Metrics;
 
-/// A strategy with the halving that its sampler has of its own, or the rule of this name. Errors: the sampler's and the
-/// rule's; kInternal (there is no such rule).
+/// Makes a strategy from a sampler and the stopping rule `rule`.
+///
+/// A sampler with its own halving uses that one, and `rule` is ignored. `options` are resolved, `rule_options` are not.
+/// Errors: those of the sampler and of the rule; kInternal for an unknown rule.
 Result<std::unique_ptr<strategy::Strategy>> make_benchmark_strategy(const strategy::Context& context,
                                                                     const strategy::StrategyPlugin& plugin,
                                                                     const Options& options, const std::string& rule,

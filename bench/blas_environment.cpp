@@ -12,11 +12,11 @@
 namespace lanista::bench {
 namespace {
 
-/// Names of OpenBLAS's kernels for CPUs with AVX2 or more.
+/// The names of OpenBLAS kernels for CPUs with at least AVX2.
 constexpr std::array<std::string_view, 6> kModernCores{"Haswell",  "Excavator",  "Zen",
                                                        "SkylakeX", "Cooperlake", "SapphireRapids"};
 
-/// The kernels that OpenBLAS has chosen; empty if it is not loaded.
+/// The name of the kernels that OpenBLAS has chosen; empty if it is not loaded.
 std::string_view chosen_core() {
   using CoreName = const char* (*)();
   const auto core_name = reinterpret_cast<CoreName>(::dlsym(RTLD_DEFAULT, "openblas_get_corename"));

@@ -5,14 +5,16 @@
 
 namespace lanista::bench {
 
-/// An environment variable.
+/// An environment variable and its value.
 struct EnvironmentVariable {
   std::string name, value;
 };
 
-/// What OpenBLAS, if LibTorch stands on it, must find in the environment before it is loaded so that the baselines run
-/// at their best: one thread, and kernels for this CPU. A version older than the CPU falls back to kernels of 2004,
-/// which cost a large product a factor of three. Only variables that the user has not set; empty: nothing to do.
+/// The variables that OpenBLAS needs for its best speed and that the user has not set.
+///
+/// They select one thread and the kernels for this CPU. A version older than the CPU uses kernels of 2004, which need
+/// three times as long for a large product. OpenBLAS reads the variables when it is loaded. Empty if LibTorch does not
+/// use OpenBLAS or if nothing is missing.
 std::vector<EnvironmentVariable> missing_blas_variables();
 
 }  // namespace lanista::bench

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How far off `lanista plan` is with the steps that searches inside trials give up.
+"""Compares the discarded steps of tune searches that `lanista plan` predicts with those of real studies.
 
     branch_steps.py LANISTA
 
-Six trials a study, one worker; steps are counted, so neither machine nor neighbours matter. The first four studies are
-those by which the plan's assumption was chosen, the others were not looked at for it.
+Each study has six trials and one worker. It counts steps, so the machine has no effect. The assumption of the plan was
+chosen by the first four studies only.
 """
 
 import json
@@ -35,29 +35,33 @@ CASES = [("20 epochs", []), ("30 epochs", ["train.epochs=30"]), ("10 epochs", ["
          ("15 epochs, batch 64, seed 7", ["train.epochs=15", "data.batch=64", "run.seed=7"])]
 
 
-def told(lanista, *arguments):
-    return json.loads(subprocess.run([lanista, *arguments, "--json"], capture_output=True, text=True, check=True).stdout)
+def json_of(lanista, *arguments):
+    """The JSON that a verb prints."""
+    done = subprocess.run([lanista, *arguments, "--json"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def main():
     lanista = os.path.abspath(sys.argv[1])
-    print("| study | own steps | given up: expected | at most | really | all steps off by |\n| --- | --- | --- | --- | --- | --- |")
+    print("| study | own steps | discarded: expected | at most | measured | error of all steps |")
+    print("| --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         with open("study.yaml", "w", encoding="utf-8") as file:
             file.write(STUDY)
         for number, (name, settings) in enumerate(CASES):
             overrides = [word for setting in settings for word in ("--set", setting)]
-            plan = told(lanista, "plan", "study.yaml", "--workers", "1", *overrides)["beside"]
+            plan = json_of(lanista, "plan", "study.yaml", "--workers", "1", *overrides)["beside"]
             out = f"out{number}"
             subprocess.run([lanista, "run", "study.yaml", "--out", out, "--quiet", "--workers", "1", *overrides],
                            capture_output=True, check=True)
-            status = told(lanista, "status", out)
-            own, really = status["steps"], status["searches"]["steps_given_up"]
-            assert own == plan["own_steps"] and really <= plan["steps_most"], (name, plan, status)
-            off = (own + plan["steps_expected"]) / (own + really) - 1
-            print(f"| {name} | {own} | {plan['steps_expected']} in {plan['searches_expected']} searches | {plan['steps_most']} "
-                  f"| {really} in {status['searches']['count']} | {100 * off:+.1f} % |", flush=True)
+            status = json_of(lanista, "status", out)
+            own, discarded = status["steps"], status["searches"]["steps_given_up"]
+            assert own == plan["own_steps"] and discarded <= plan["steps_most"], (name, plan, status)
+            error = (own + plan["steps_expected"]) / (own + discarded) - 1
+            print(f"| {name} | {own} | {plan['steps_expected']} in {plan['searches_expected']} searches "
+                  f"| {plan['steps_most']} | {discarded} in {status['searches']['count']} | {100 * error:+.1f} % |",
+                  flush=True)
 
 
 if __name__ == "__main__":

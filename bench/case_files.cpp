@@ -13,11 +13,12 @@
 namespace lanista::bench {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "floats are written as they lie");
+static_assert(std::endian::native == std::endian::little, "floats are written in memory order");
 
-/// One file of floats, and what lies where.
+/// The content of one file, and the index of its arrays.
 class Floats {
  public:
+  /// Appends an array.
   void add(const std::string& name, std::vector<std::int64_t> shape, const auto& values) {
     arrays_.push_back({{"name", name}, {"shape", std::move(shape)}, {"offset", floats_.size()}});
     for (const auto value : values) floats_.push_back(static_cast<float>(value));
@@ -30,7 +31,7 @@ class Floats {
   nlohmann::json arrays_ = nlohmann::json::array();
 };
 
-// The same tensor of every model.
+// Appends each tensor of `member` with an axis of models in front.
 void add_state(Floats& file, const std::vector<StartWeights>& models, std::vector<Tensor> StartWeights::*member,
                const std::string& prefix) {
   for (std::size_t i = 0; i < (models.front().*member).size(); ++i) {
@@ -53,6 +54,7 @@ void add_batch(Floats& file, const Case& c, const CaseBatch& batch) {
   file.add("labels", {c.batch}, batch.labels());
 }
 
+// The file of a case with `models` models.
 Result<Floats> floats_of(const Case& c, std::int64_t models, int steps) {
   const auto batch = std::make_shared<CaseBatch>(c);
   LANISTA_ASSIGN(auto program,
@@ -76,10 +78,12 @@ Result<Floats> floats_of(const Case& c, std::int64_t models, int steps) {
   return file;
 }
 
+// Appends tensors of a single model.
 void add_own(Floats& file, const std::vector<Tensor>& tensors, const std::string& prefix) {
   for (const Tensor& each : tensors) file.add(prefix + each.name, each.shape, elements_of<float>(each));
 }
 
+// The file of the case cells-N.
 Result<Floats> floats_of_cells(std::span<const Cell> cells, int steps) {
   const Case first = cell_case(cells.front());
   const auto batch = std::make_shared<CaseBatch>(first);
@@ -106,16 +110,18 @@ Result<Floats> floats_of_cells(std::span<const Cell> cells, int steps) {
   return file;
 }
 
+// The entry of a case in cases.json.
 nlohmann::json entry_of(const Case& c, const std::string& name, const Floats& file) {
   return {{"name", name},         {"file", name + ".f32"}, {"batch", c.batch},
           {"classes", c.classes}, {"vocab", c.vocab},      {"arrays", file.arrays()}};
 }
 
+// The names of the operations of each cell.
 nlohmann::json operations(std::span<const Cell> cells) {
   nlohmann::json all = nlohmann::json::array();
   for (const Cell& cell : cells) {
-    nlohmann::json& own = all.emplace_back(nlohmann::json::array());
-    for (const Cell::Op op : cell.ops) own.push_back(Cell::kNames[op]);
+    nlohmann::json& names = all.emplace_back(nlohmann::json::array());
+    for (const Cell::Op op : cell.ops) names.push_back(Cell::kNames[op]);
   }
   return all;
 }

@@ -9,14 +9,21 @@
 
 namespace lanista::bench {
 
-/// Writes training cases for programs that are not ours: for each a file NAME.f32 of little-endian floats and an entry
-/// in cases.json, which says where in it what lies:
+/// Writes training cases to `folder`, so that other programs can train them.
+///
+/// A case is a file NAME.f32 with little-endian floats and an entry of cases.json with the arrays in it:
 /// {"v":1,"steps":20,"momentum":0.9,"models":64,"cases":[{"name","file","batch","classes","vocab","arrays":[{"name",
-/// "shape","offset"}]}]}, offsets in elements. Arrays: features [batch, sample…] (token numbers too), labels [batch],
-/// rates [models], losses [steps, models] of own kernels before each step, and then the starting weights in the order
-/// of a step's state, [models, …]: "trained/NAME", "buffer/NAME". With `cells`, an entry "cells-N"
-/// besides: "cells" lists the operations of each on its edges (Cell), and weights are "I/trained/NAME", "I/buffer/NAME"
-/// of cell I, without the axis of models. Makes the folder. Errors: kIo, those of LanistaProgram.
+/// "shape","offset"}]}]}. Offsets count elements. The arrays of a case are:
+/// - features [batch, sample…], also for token numbers
+/// - labels [batch]
+/// - rates [models]
+/// - losses [steps, models]: the losses of the lanista kernels before each step
+/// - trained/NAME and buffer/NAME [models, …]: the start weights, in the order of the state of a step
+///
+/// With `cells`, the case cells-N has a list "cells" of the operations on the edges of each cell. Its weights are
+/// I/trained/NAME and I/buffer/NAME for cell I, without the axis of models.
+///
+/// Creates the folder. Errors: kIo, and those of LanistaProgram.
 Result<void> write_case_files(std::span<const Case> cases, std::int64_t models, int steps, std::span<const Cell> cells,
                               const std::string& folder);
 

@@ -62,14 +62,14 @@ graph::Graph mobilenet(const List& sample) {
   return std::move(net).classify(net.append(end, "global_avg_pool"));
 }
 
-// Normalised in front of each half (Xiong et al., ICML'20).
+// One block with a layer norm before attention and before the MLP (Xiong et al., ICML'20).
 graph::Graph transformer(const List& sample) {
   constexpr std::int64_t kFeatures = 64, kHeads = 4, kHidden = 256;
   Net net(sample, "index");
   const Port token = net.append(net.input(), "embedding", {{"vocab", kVocab}, {"dim", kFeatures}});
   const Port start = net.append(token, "positional_embedding");
-  const Port seen = net.append(net.append(start, "layer_norm"), "attention", {{"heads", kHeads}});
-  const Port between = net.add({start, seen});
+  const Port attended = net.append(net.append(start, "layer_norm"), "attention", {{"heads", kHeads}});
+  const Port between = net.add({start, attended});
   const Port hidden = net.append(net.linear(net.append(between, "layer_norm"), kHidden), "gelu");
   const Port end = net.add({between, net.linear(hidden, kFeatures)});
   return std::move(net).classify(net.append(net.append(end, "layer_norm"), "mean", {{"axes", List{1}}}));
@@ -87,7 +87,7 @@ std::vector<Case> training_cases() {
       {.name = "cnn-28", .model = cnn(written), .sample = written},
       {.name = "nb201-cell", .model = nb201_cell(small), .sample = small},
       {.name = "nb201-cell-16", .model = nb201_cell(large), .sample = large},
-      // Norms one behind the other make rounding grow: at a larger rate LibTorch's two memory formats part as well.
+      // Norms in sequence amplify roundings. At a larger rate even the two memory formats of LibTorch differ.
       {.name = "mobilenet-small", .model = mobilenet(grey), .sample = grey, .rate = 0.01},
       {.name = "transformer-tiny", .model = transformer(tokens), .sample = tokens, .vocab = kVocab},
   };

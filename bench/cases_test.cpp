@@ -15,7 +15,7 @@ namespace {
 
 Case case_named(const std::string& name) {
   auto found = training_cases(std::span(&name, 1));
-  LANISTA_CHECK(found.ok(), "a case that the test names");
+  LANISTA_CHECK(found.ok(), "the test uses a known case");
   return found->front();
 }
 
@@ -25,7 +25,7 @@ StepInput work_of(const Case& c) {
 }
 
 TEST(TrainingCases, HaveDocumentedParameterCounts) {
-  // Without bias: a convolution and the two vectors of the norm behind it.
+  // Parameters of a convolution without bias and of the norm after it.
   const auto conv_norm = [](std::int64_t in, std::int64_t out, std::int64_t window) {
     return in * out * window + 2 * out;
   };
@@ -48,10 +48,10 @@ TEST(TrainingCases, HaveDocumentedParameterCounts) {
                                linear(256, 64) + linear(64, 10)},
   };
 
-  std::map<std::string, std::int64_t> seen;
-  for (const Case& c : training_cases()) seen[c.name] = graph::model_cost(c.model, graph::builtin_ops())->parameters;
+  std::map<std::string, std::int64_t> counts;
+  for (const Case& c : training_cases()) counts[c.name] = graph::model_cost(c.model, graph::builtin_ops())->parameters;
 
-  EXPECT_EQ(seen, expected);
+  EXPECT_EQ(counts, expected);
 }
 
 TEST(TrainingCases, AreModelsThatCanBeTrained) {
@@ -107,14 +107,15 @@ TEST(CaseBatch, HasTokensAndLabelsInRange) {
 }
 
 TEST(StepInput, CountsTheProductsOfForwardAndBackwardPass) {
-  // Every weight is used three times, those of the first layer twice: nobody asks for the gradient of the input.
+  // Every weight is used three times. Those of the first layer are used twice, because its input needs no gradient.
   EXPECT_EQ(work_of(case_named("mlp-64")).flops, 2.0 * 32 * (2 * 64 * 64 + 3 * 64 * 10));
   EXPECT_EQ(work_of(case_named("mlp-256")).flops, 2.0 * 128 * (2 * 784 * 256 + 3 * 256 * 256 + 3 * 256 * 10));
   EXPECT_EQ(work_of(case_named("cnn-digits")).flops,
             2.0 * 32 * (2 * 64 * 9 * 16 + 3 * 16 * 9 * 16 * 32 + 3 * 4 * 32 * 10));
   EXPECT_EQ(work_of(case_named("nb201-cell")).flops,
             2.0 * 32 * (2 * 64 * 9 * 3 * 16 + 3 * 64 * 9 * 16 * 16 + 3 * 64 * 16 * 16 + 3 * 16 * 10));
-  // A token: four d x d products of attention, two of the small network; a head pair: scores and sums.
+  // Each token has four d x d products of attention and two products of the MLP. Each pair of tokens has a score and a
+  // sum.
   const double d = 64, t = 32;
   EXPECT_EQ(work_of(case_named("transformer-tiny")).flops,
             2.0 * 32 * 3 * (t * (4 * d * d + 2 * d * 256) + 2 * t * t * d + d * 10));
@@ -130,7 +131,7 @@ TEST(StepInput, CountsDepthwiseConvolution) {
 TEST(StepInput, CountsBytesOfBatchStateAndSavedValues) {
   const StepInput work = work_of(case_named("mlp-64"));
   EXPECT_EQ(work.batch_bytes, 4.0 * 32 * 64);
-  EXPECT_EQ(work.kept_bytes, 4.0 * 32 * 64);  // the hidden layer
+  EXPECT_EQ(work.kept_bytes, 4.0 * 32 * 64);  // outputs of the hidden layer
   EXPECT_EQ(work.state_bytes, 8.0 * (65 * 64 + 65 * 10));
   EXPECT_EQ(work.traffic(), 4.0 * 32 * 64 + 2 * (4.0 * 32 * 64 + 8.0 * (65 * 64 + 65 * 10)));
   EXPECT_EQ(work.resident(3), 8.0 * 32 * 64 + 3 * 8.0 * (65 * 64 + 65 * 10));

@@ -12,16 +12,18 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::int64_t kStepsPerTurn = 8;  // steps of a model before the next one's
-constexpr std::size_t kMaxThreads = 8;     // that feed machines which do not go in one launch
+constexpr std::int64_t kStepsPerSlice = 8;  // steps of a model before the next model trains
+constexpr std::size_t kMaxThreads = 8;      // threads for executables that do not run in one launch
 
-/// A machine and what its chunks read.
+/// An executable of one lane, with its chunk and its result.
 struct CellModel {
-  std::unique_ptr<nn::Executable> machine;
+  std::unique_ptr<nn::Executable> executable;
   nn::LaneHyper hyper;
   nn::Chunk chunk;
-  nn::LaneResult end;
+  nn::LaneResult result;
 };
+
+/// Cells as executables of one lane.
 
 class CellPopulation final : public Population {
  public:
@@ -37,28 +39,28 @@ class CellPopulation final : public Population {
   std::vector<double> step() override {
     run(1);
     std::vector<double> losses;
-    for (const CellModel& each : members_) losses.push_back(each.end.loss);
+    for (const CellModel& each : members_) losses.push_back(each.result.loss);
     return losses;
   }
   void run(std::int64_t steps) override {
     for (CellModel& each : members_) {
       each.chunk.steps = steps;
-      each.end = {.failure = {}};
+      each.result = {.failure = {}};
     }
-    if (dynamic_cast<device::BlockExecutable*>(members_.front().machine.get()) != nullptr) {
+    if (dynamic_cast<device::BlockExecutable*>(members_.front().executable.get()) != nullptr) {
       std::vector<device::LaunchPart> parts;
-      for (CellModel& each : members_) parts.push_back({each.machine.get(), &each.chunk, {&each.end, 1}});
+      for (CellModel& each : members_) parts.push_back({each.executable.get(), &each.chunk, {&each.result, 1}});
       device::run_in_one_launch(parts);
     } else {
       run_by_threads();
     }
     for (const CellModel& each : members_) {
-      if (each.end.failure) std::rethrow_exception(each.end.failure);
+      if (each.result.failure) std::rethrow_exception(each.result.failure);
     }
   }
   std::int64_t bytes() const override {
     std::int64_t bytes = 0;
-    for (const CellModel& each : members_) bytes += each.machine->bytes();
+    for (const CellModel& each : members_) bytes += each.executable->memory().bytes();
     return bytes;
   }
   double compile_seconds() const override { return seconds_; }
@@ -66,6 +68,7 @@ class CellPopulation final : public Population {
  private:
   static constexpr std::uint8_t kActive = 1;
 
+  // Runs the chunks on threads, each of which runs its share of the executables one after the other.
   void run_by_threads() {
     const std::size_t count = std::min({kMaxThreads, members_.size(), static_cast<std::size_t>(host_cores())});
     std::vector<std::exception_ptr> thrown(count);
@@ -76,8 +79,8 @@ class CellPopulation final : public Population {
           const kernels::FlushToZero as_workers;
           try {
             for (std::size_t i = first; i < members_.size(); i += count) {
-              members_[i].machine->run(members_[i].chunk, {&members_[i].end, 1});
-              members_[i].machine->wait();
+              members_[i].executable->steps().run(members_[i].chunk, {&members_[i].result, 1});
+              members_[i].executable->steps().wait();
             }
           } catch (...) {
             thrown[first] = std::current_exception();
@@ -108,11 +111,11 @@ Result<std::unique_ptr<Population>> cells_on(const nn::Backend& backend, std::sp
     LANISTA_ASSIGN(const auto train, step::derive_training_step(c.model, {}, ops));
     LANISTA_ASSIGN(const auto infer, step::derive_inference_step(c.model, ops));
     const double begin = now_seconds();
-    LANISTA_ASSIGN(members[i].machine,
+    LANISTA_ASSIGN(members[i].executable,
                    backend.compile(&train, infer, {.lanes = 1, .max_batch = c.batch, .backend = &backend}));
     const auto model = static_cast<std::int64_t>(i);
-    LANISTA_ASSIGN(nn::LaneState state, members[i].machine->make_state(model_seed(model)));
-    members[i].machine->attach(0, std::move(state));
+    LANISTA_ASSIGN(nn::LaneState state, members[i].executable->memory().make_state(model_seed(model)));
+    members[i].executable->lanes().attach(0, std::move(state));
     seconds += now_seconds() - begin;
     members[i].hyper = model_hyper(c, model);
   }
@@ -134,14 +137,14 @@ std::vector<RepeatedWork> work_per_core(std::vector<LanistaProgram>& programs, s
   const std::size_t count = std::min(programs.size(), static_cast<std::size_t>(cores));
   std::vector<RepeatedWork> works;
   for (std::size_t first = 0; first < count; ++first) {
-    std::vector<LanistaProgram*> own;
-    for (std::size_t i = first; i < programs.size(); i += count) own.push_back(&programs[i]);
-    works.push_back({[own] {
-                       for (LanistaProgram* program : own) {
-                         for (std::int64_t step = 0; step < kStepsPerTurn; ++step) program->step();
+    std::vector<LanistaProgram*> share;
+    for (std::size_t i = first; i < programs.size(); i += count) share.push_back(&programs[i]);
+    works.push_back({[share] {
+                       for (LanistaProgram* program : share) {
+                         for (std::int64_t step = 0; step < kStepsPerSlice; ++step) program->step();
                        }
                      },
-                     static_cast<double>(std::ssize(own) * kStepsPerTurn)});
+                     static_cast<double>(std::ssize(share) * kStepsPerSlice)});
   }
   return works;
 }

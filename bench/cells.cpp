@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kValues = 4;
 constexpr std::int64_t kChannels = 16;
 
-// What the last value is, as text: sums in order, skipped values in the place of themselves. None of cells that have a
-// value which nothing reaches, or which reaches nothing.
+// The function of a cell as text. Sums are sorted, and a skip is replaced by its value, so equal functions have equal
+// texts. Nullopt if a value has no path from the input or to the result.
 std::optional<std::string> function_of(const Cell& cell) {
   std::array<std::vector<std::string>, kValues> terms;
   terms[0] = {"x"};
@@ -43,6 +43,7 @@ std::optional<std::string> function_of(const Cell& cell) {
   return text(3);
 }
 
+// True if an edge has a convolution.
 bool has_convolution(const Cell& cell) {
   return std::ranges::any_of(cell.ops, [](Cell::Op op) { return op == Cell::kConv1 || op == Cell::kConv3; });
 }
@@ -50,7 +51,7 @@ bool has_convolution(const Cell& cell) {
 }  // namespace
 
 std::vector<Cell> random_cells(std::int64_t count) {
-  LANISTA_CHECK(count >= 1 && count <= kMaxCells, std::to_string(count) + " cells; there are 1 to 64");
+  LANISTA_CHECK(count >= 1 && count <= kMaxCells, std::to_string(count) + " cells; allowed are 1 to 64");
   Rng rng(201);
   std::vector<Cell> cells;
   std::set<std::string> known;

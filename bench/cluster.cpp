@@ -20,28 +20,31 @@ using cluster::NamedPolicy;
 using cluster::SimulationOptions;
 using cluster::Workload;
 
-/// What a case needs.
+/// The input and the output of a case.
 struct Scenario {
   const BenchRequest& request;
   std::ostream& out;
   Workload workload;
   double bound = 0;
 
+  /// Prints a row.
   void row(const std::string& name, const std::string& arm, const std::string& unit, double value, double spread = 0,
            int repeats = 1) const {
     print({"cluster", name, arm, unit, value, spread, repeats}, request.json, out);
     out << std::flush;
   }
+  /// True if the case runs.
   bool is_requested(const std::string& name) const {
     return request.cases.empty() ? name == "completion" : std::ranges::find(request.cases, name) != request.cases.end();
   }
 };
 
+/// Simulates a policy. Errors: kInternal if it ends before the bound.
 Result<ClusterResult> simulate_policy(const Scenario& scenario, const NamedPolicy& policy,
                                       const SimulationOptions& options, std::uint64_t seed) {
   const auto allocator = policy.make(seed);
   LANISTA_ASSIGN(ClusterResult simulation, cluster::simulate(scenario.workload, *allocator, options));
-  // Epochs end at whole seconds, so a job may be half a second early in each.
+  // Epochs end at whole seconds, so a job may be half a second early in each epoch.
   if (simulation.mean_completion() < scenario.bound * 0.98) {
     return Error{Code::kInternal, policy.name + " ended before the bound", ""};
   }
@@ -57,13 +60,13 @@ Result<void> completion(const Scenario& scenario) {
       const double begin = now_seconds();
       LANISTA_ASSIGN(const ClusterResult simulation,
                      simulate_policy(scenario, policy, policy.options, static_cast<std::uint64_t>(seed)));
-      const double took = now_seconds() - begin;
+      const double simulation_seconds = now_seconds() - begin;
       means.push_back(simulation.mean_completion());
       if (seed > 0) continue;
       scenario.row("p99", policy.name, "s", simulation.completion_quantile(0.99));
       scenario.row("makespan", policy.name, "s", simulation.makespan);
       scenario.row("restarts", policy.name, "", static_cast<double>(simulation.restarts()));
-      scenario.row("simulation", policy.name, "s", took);
+      scenario.row("simulation", policy.name, "s", simulation_seconds);
     }
     const BenchRow all = summary("cluster", "completion", policy.name, "s", means);
     print(all, scenario.request.json, scenario.out);
@@ -72,7 +75,7 @@ Result<void> completion(const Scenario& scenario) {
   return {};
 }
 
-/// Runs the arms that the sensitivity is of.
+/// Runs two arms with options that `disturb` has changed.
 Result<void> print_disturbed_runs(const Scenario& scenario, const std::string& name,
                                   const std::function<void(SimulationOptions&)>& disturb) {
   for (const char* arm : {"exact", "ours"}) {
@@ -101,7 +104,7 @@ Result<void> sensitivity(const Scenario& scenario) {
   LANISTA_TRY(
       print_disturbed_runs(scenario, "restart-60s-told-30", [](SimulationOptions& o) { o.restart_seconds = 60; }));
   LANISTA_TRY(print_disturbed_runs(scenario, "interference-half", [](SimulationOptions& o) { o.interference = 0.5; }));
-  // Everybody comes in the first minute of his hour.
+  // All jobs arrive in the first minute of their hour.
   Scenario bursts{scenario.request, scenario.out, scenario.workload, 0};
   for (auto& job : bursts.workload.jobs) job.time = std::floor(job.time / 3600) * 3600 + std::fmod(job.time, 60);
   return print_disturbed_runs(bursts, "bursts", [](SimulationOptions&) {});

@@ -7,23 +7,35 @@
 
 namespace lanista::bench {
 
-/// Simulated: the jobs of a workload of Pollux's artefact (--file) on 16 nodes of 4 devices, with its traces (--data).
-/// Arms: tiresias, optimus (knows all), pollux (--seeds of its search), ours, and bound; between them what ours is made
-/// of, one improvement after the other; value: average completion time in seconds, beside it the 99th percentile and
-/// the makespan. Cases (--case): `completion`, `sensitivity` (what jobs or policies believe is wrong), `speed`
-/// (milliseconds of a fit, and of decisions), `search` (groups of trials that end together). It fails where a course
-/// ends before the bound.
+/// Benchmark `cluster`: allocators of cluster devices, simulated.
+///
+/// The jobs are a workload of Pollux's artefact (--file) with its traces (--data), on 16 nodes of 4 devices. Arms are
+/// `tiresias`, `optimus` (it knows true times and steps), `pollux` (--seeds searches), the steps from there to `ours`,
+/// and `bound`. The value is the average completion time in seconds; further rows give the 99th percentile and the
+/// makespan.
+///
+/// Cases (--case):
+/// - `completion`: the default
+/// - `sensitivity`: jobs or policies use wrong values
+/// - `speed`: cluster_speed()
+/// - `search`: cluster_search()
+///
+/// Errors: kInvalidArgument without the files; kInternal if a simulation ends before the bound.
 Result<void> cluster(const BenchRequest& request, std::ostream& out);
 
-/// Its case `search`, on --data alone: groups of 4 to 64 trials of one application, 0.5 to 2 times as long as it is,
-/// all there from the beginning; --seeds groups of a size (default: 3). Arms: equal shares (`static`), Fluid's two
-/// formulas, pollux, `budget`, `combined` (bisection, cluster/barrier.h), all of which know how long trials are and
-/// share what they measured; `bisection` (widths that never change, all known, nothing charged) and `bound` (all
-/// policies). Values: makespan; `-best`: when a trial ends on average, and any is as likely to be the best; `-devices`:
-/// hours of devices.
+/// The case `search`: groups of trials that arrive together.
+///
+/// A group has 4 to 64 trials of one application, with 0.5 to 2 times its length. There are --seeds groups of each size
+/// (default 3). It needs --data only. Arms are `static` (equal shares), `static-fluid` and `dynamic-fluid` (Fluid's two
+/// formulas), `pollux`, `budget` and `combined` (group_end_allocator.h). They all know the lengths of the trials and
+/// share what they measured.
+///
+/// Two more rows are limits. `bisection` keeps each width from begin to end, with all times known and no cost of a
+/// start. `bound` holds for all policies. Values: the makespan; `-best`, the mean time at which a trial ends;
+/// `-devices`, hours of devices.
 Result<void> cluster_search(const BenchRequest& request, std::ostream& out);
 
-/// Its case `speed`: needs no files.
+/// The case `speed`: milliseconds of a fit and of decisions. It needs no files.
 Result<void> cluster_speed(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -5,17 +5,17 @@
 
 #include "bench/arms.h"
 #include "bench/cluster.h"
+#include "bench/group_end_allocator.h"
 #include "lanista/base/file_system.h"
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/fluid.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/genetic.h"
-#include "lanista/plan/goodput/group_end_allocator.h"
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
 #include "lanista/plan/goodput/packing.h"
 #include "lanista/plan/goodput/simulate.h"
+#include "support/plan/elastic/fluid_widths.h"
 
 namespace lanista::bench {
 namespace {
@@ -26,30 +26,33 @@ using cluster::AllocatorState;
 using cluster::JobView;
 
 constexpr cluster::Nodes kNodes{16, 4};
-constexpr double kInterval = 10;  ///< of all arms, as in ours: a trial may be over in ten minutes
+constexpr double kInterval = 10;  ///< seconds between decisions of all arms; a trial may end after ten minutes
 
-std::int32_t largest_packable(std::int64_t target_counts, const cluster::Nodes& nodes) {
-  auto k = static_cast<std::int32_t>(std::min<std::int64_t>(target_counts, nodes.total()));
+/// The largest number of devices, at most `count`, that packs.
+std::int32_t largest_packable(std::int64_t count, const cluster::Nodes& nodes) {
+  auto k = static_cast<std::int32_t>(std::min<std::int64_t>(count, nodes.total()));
   while (!cluster::is_packable(k, nodes)) --k;
   return k;
 }
 
-/// Useful examples left over examples a second on k devices; in examples where nothing is known yet.
+/// The seconds that a job still needs on k devices. Without a goodput model it assumes one example a second for each
+/// device.
 double seconds_with(const JobView& job, std::int32_t k, const cluster::Nodes& nodes) {
   return job.left.value_or(0) / (job.goodput == nullptr ? k : job.goodput->packed(k, nodes.devices));
 }
 
-/// How counts are chosen where a trial is told how many.
+/// The rules by which FormulaAllocator chooses the number of devices of a trial.
 enum class WidthRule {
-  kEqual,    ///< everybody alike, to its end
-  kStatic,   ///< Fluid's algorithm 1 for those that wait, on what is idle; to their end
-  kDynamic,  ///< Fluid's algorithm 2: all anew, and who runs changes where it pays
+  kEqual,    ///< equal shares that never change
+  kStatic,   ///< Fluid's algorithm 1: idle devices for waiting trials, shares never change
+  kDynamic,  ///< Fluid's algorithm 2: all shares anew; a running trial changes where it ends sooner or costs less
 };
 
-/// Counts by a formula, rounded down to counts that pack. Who gets none waits; the longest are served first.
+/// An allocator by a formula. Numbers of devices are rounded down to numbers that pack. A trial without devices waits,
+/// and the longest trials come first.
 class FormulaAllocator : public Allocator {
  public:
-  /// `widest`: devices of a trial, as far as its batches let it.
+  /// `widest` is the largest number of devices that the batch limits of a trial allow.
   FormulaAllocator(WidthRule rule, std::int32_t widest) : rule_(rule), widest_(widest) {}
   std::string_view name() const override { return "dealt"; }
 
@@ -65,7 +68,7 @@ class FormulaAllocator : public Allocator {
       order.push_back(j);
     }
     const auto target_counts = target_counts_of(situation, counts, idle);
-    // Who runs is served first, and shrinks before others grow.
+    // Running trials come first, and trials shrink before others grow.
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
       const auto rank = [&](std::size_t j) {
         return std::pair(counts[j] == 0 ? 1 : 0, -seconds_with(situation.jobs[j], 1, situation.nodes));
@@ -86,6 +89,7 @@ class FormulaAllocator : public Allocator {
   }
 
  private:
+  // The numbers of devices by the rule.
   std::vector<std::int32_t> target_counts_of(const AllocatorState& situation,
                                              const std::vector<std::int32_t>& current_counts, std::int32_t idle) const {
     std::vector<std::int32_t> target_counts = current_counts;
@@ -113,7 +117,7 @@ class FormulaAllocator : public Allocator {
     return target_counts;
   }
 
-  /// Up, if it ends sooner even after the restart; down, if it occupies less.
+  // True for more devices if the trial ends sooner with the restart, for fewer if it needs less device time.
   static bool is_worth_resizing(const AllocatorState& situation, std::size_t j, std::int32_t current_counts,
                                 std::int32_t k) {
     const double before = seconds_with(situation.jobs[j], current_counts, situation.nodes),
@@ -146,7 +150,7 @@ std::vector<SearchArm> search_arms(std::int32_t widest, std::uint64_t seed) {
   return arms;
 }
 
-/// Trials of one application that come together, 0.5 to 2 times as long as it is.
+/// Trials of one application that arrive together, with 0.5 to 2 times its length.
 cluster::Workload group_of(const std::shared_ptr<const cluster::Application>& application, int trials, Rng rng) {
   cluster::Workload group{{application}, {}};
   for (int i = 0; i < trials; ++i) {
@@ -159,10 +163,10 @@ cluster::Workload group_of(const std::shared_ptr<const cluster::Application>& ap
   return group;
 }
 
-/// What no policy passes, and the best of those that keep every width from beginning to end, know all and are charged
-/// nothing.
+/// Lower bounds on the makespan of a group in seconds.
 struct GroupBounds {
-  double all = 0, bisection = std::numeric_limits<double>::infinity();
+  double all = 0;                                              ///< bound for all policies
+  double bisection = std::numeric_limits<double>::infinity();  ///< best fixed widths, with known times and free starts
 };
 
 GroupBounds bounds_of(const cluster::Workload& group) {
@@ -173,7 +177,7 @@ GroupBounds bounds_of(const cluster::Workload& group) {
   const auto unit = cluster::bounds_of(one, kNodes);
   double longest = 0, sum = 0;
   for (const auto& trial : group.jobs) longest = std::max(longest, trial.length), sum += trial.length;
-  GroupBounds bounds{std::max(unit.isolation * longest, unit.work * sum)};
+  GroupBounds bounds{.all = std::max(unit.isolation * longest, unit.work * sum)};
   auto within = cluster::best_seconds_by_devices(application, kNodes);
   for (std::size_t i = 1; i < within.size(); ++i) within[i] = std::min(within[i], within[i - 1]);
   std::vector<std::vector<double>> seconds;
@@ -189,6 +193,7 @@ GroupBounds bounds_of(const cluster::Workload& group) {
   return bounds;
 }
 
+/// The values of an arm, one for each group.
 struct Outcome {
   std::vector<double> makespan, best, device_hours, of_bound;
 };
@@ -213,7 +218,7 @@ Result<void> search_group(const BenchRequest& request, const std::shared_ptr<con
     auto arms = search_arms(widest, seed);
     for (std::size_t a = 0; a < arms.size(); ++a) {
       LANISTA_ASSIGN(const cluster::ClusterResult simulation, cluster::simulate(group, *arms[a].allocator, options));
-      // Epochs end at whole seconds, so a trial may be half a second early in each.
+      // Epochs end at whole seconds, so a trial may be half a second early in each epoch.
       if (simulation.makespan < 0.98 * bound.all)
         return Error{Code::kInternal, arms[a].name + " ended before the bound", ""};
       outcomes[a].makespan.push_back(simulation.makespan);

@@ -24,19 +24,19 @@ std::vector<cluster::StepSample> random_samples(Rng rng) {
   for (const std::int64_t replicas : {1, 2, 4, 8, 16}) {
     for (const std::int64_t local : {16, 32, 64, 128}) {
       const std::int64_t nodes = (replicas + 3) / 4;
-      const double wrong = 1 + 0.03 * rng.normal(), m = static_cast<double>(local);
-      samples.push_back({nodes, replicas, local, model.accumulation_seconds(m) * wrong,
-                         model.step_seconds(nodes, replicas, m) * wrong});
+      const double noise = 1 + 0.03 * rng.normal(), m = static_cast<double>(local);
+      samples.push_back({nodes, replicas, local, model.accumulation_seconds(m) * noise,
+                         model.step_seconds(nodes, replicas, m) * noise});
     }
   }
   return samples;
 }
 
-/// So many jobs with models that are known, and devices that they had, asked again and again.
-double decision_ms(std::int64_t jobs, std::int64_t knowing, int repeats) {
+/// Median milliseconds of a decision for `jobs` jobs, of which the first `known` have a goodput model; -1 if it fails.
+double decision_ms(std::int64_t jobs, std::int64_t known, int repeats) {
   Rng rng(7);
   std::vector<GoodputTable> tables;
-  for (std::int64_t j = 0; j < knowing; ++j) {
+  for (std::int64_t j = 0; j < known; ++j) {
     cluster::JobModel model{random_model(rng), {1, rng.uniform(1, 100)}, {128, 4096, 32, 1024}, {}, 0};
     tables.emplace_back(model);
   }
@@ -46,9 +46,9 @@ double decision_ms(std::int64_t jobs, std::int64_t knowing, int repeats) {
     view.id = j;
     view.kind = j % 6;
     view.age = rng.uniform(0, 10'000);
-    view.goodput_service = j < knowing ? rng.uniform(0, 1e6) : 0;
-    view.most = j < knowing ? 64 : 1;
-    view.goodput = j < knowing ? &tables[static_cast<std::size_t>(j)] : nullptr;
+    view.goodput_service = j < known ? rng.uniform(0, 1e6) : 0;
+    view.most = j < known ? 64 : 1;
+    view.goodput = j < known ? &tables[static_cast<std::size_t>(j)] : nullptr;
     views.push_back(view);
   }
   const std::vector<cluster::Allocation> current(views.size());

@@ -18,12 +18,12 @@ namespace lanista::bench {
 namespace {
 
 constexpr int kAgreementSteps = 20;
-// Relative, of losses over these steps. A model with kinks that a rounding takes to the other side of one is further
-// off; so one in ten may be, to ten times as much.
+// Relative tolerance of losses over these steps. A rounding may move a value across a kink of a model, so one model in
+// ten may have ten times that difference.
 constexpr double kTolerance = 1e-4, kAllowedOutliers = 0.1;
 constexpr std::int64_t kChunkSteps = 50;
-constexpr double kBytesOfParameter = 20;       // weight and momentum read and written, the gradient once
-constexpr double kMaxPopulationSeconds = 0.5;  // seconds of a chunk above which a longer one is not timed
+constexpr double kBytesOfParameter = 20;       // weight and momentum are read and written, the gradient moves once
+constexpr double kMaxPopulationSeconds = 0.5;  // seconds of a chunk above which no longer chunk is timed
 
 using Batch = std::shared_ptr<const CaseBatch>;
 using Losses = std::vector<double>;  // [step, model]
@@ -33,7 +33,7 @@ struct Device {
   const nn::Backend* backend = nullptr;
 };
 
-/// Models of one structure, as lanes of one program.
+/// Models of one structure as lanes of one program.
 class Lanes final : public Population {
  public:
   explicit Lanes(LanistaProgram program) : program_(std::move(program)) {}
@@ -50,16 +50,17 @@ class Lanes final : public Population {
   LanistaProgram program_;
 };
 
-/// Makes a case's population on a device.
+/// Compiles the models of a case on a device.
 using MakePopulation = std::function<Result<std::unique_ptr<Population>>(const nn::Backend&)>;
 
-/// A device's program of one case, from the first thing that goes wrong on not called any more.
+/// The models of one case on a device. After the first failure they are not run again.
 struct ComparedDevice {
   std::string name;
-  bool to_the_bit = false;
+  bool to_the_bit = false;  ///< true if its losses must have the bits of the CPU
   std::unique_ptr<Population> population;
-  std::string failure;
+  std::string failure;  ///< reason of the failure; empty: none
 
+  /// Runs `call` unless the device has failed. An exception is a failure.
   template <class Call>
   void guarded(const Call& call) {
     if (!failure.empty()) return;
@@ -69,6 +70,7 @@ struct ComparedDevice {
       failure = e.what();
     }
   }
+  /// Seconds of a chunk with `chunks` times kChunkSteps steps.
   double chunk_seconds(std::int64_t chunks) {
     const double begin = now_seconds();
     guarded([&] { population->run(chunks * kChunkSteps); });
@@ -76,6 +78,7 @@ struct ComparedDevice {
   }
 };
 
+/// The losses of kAgreementSteps steps.
 Losses losses_of(const std::function<std::vector<double>()>& step) {
   Losses out;
   for (int i = 0; i < kAgreementSteps; ++i) {
@@ -85,6 +88,7 @@ Losses losses_of(const std::function<std::vector<double>()>& step) {
   return out;
 }
 
+/// The losses of the lanista kernels for `models` models as lanes.
 Result<Losses> reference_losses(const Case& c, std::int64_t models, const Batch& batch) {
   LANISTA_ASSIGN(auto program,
                  LanistaProgram::make(c, {.lanes = models, .threads = static_cast<int>(host_cores())}, batch));
@@ -94,6 +98,7 @@ Result<Losses> reference_losses(const Case& c, std::int64_t models, const Batch&
   });
 }
 
+/// The losses of one program for each model.
 Losses reference_losses(std::vector<LanistaProgram>& programs) {
   return losses_of([&] {
     std::vector<double> losses;
@@ -102,7 +107,7 @@ Losses reference_losses(std::vector<LanistaProgram>& programs) {
   });
 }
 
-/// Each model's largest relative distance from `reference`, of which there may be more models.
+/// The largest relative distance of each model from `reference`, which has the losses of `models` models or more.
 std::vector<double> distances_of(const Losses& theirs, std::size_t lanes, const Losses& reference, std::size_t models) {
   std::vector<double> largest(lanes);
   for (std::size_t i = 0; i < theirs.size(); ++i) {
@@ -113,20 +118,22 @@ std::vector<double> distances_of(const Losses& theirs, std::size_t lanes, const 
   return largest;
 }
 
+/// The reason why distances are too large; empty if they are not.
 std::string disagreement(const std::vector<double>& distances, double allowed) {
   const auto beyond = [&](double limit) {
     return std::ranges::count_if(distances, [&](double each) { return !(each <= limit); });
   };
-  const auto strayed = static_cast<double>(beyond(allowed));
-  if (strayed <= kAllowedOutliers * static_cast<double>(distances.size()) && beyond(10 * allowed) == 0) return {};
+  const auto outliers = static_cast<double>(beyond(allowed));
+  if (outliers <= kAllowedOutliers * static_cast<double>(distances.size()) && beyond(10 * allowed) == 0) return {};
   char text[160];
-  std::snprintf(text, sizeof text, "losses of %.0f of %zu models are further than %g (relative) from own kernels'",
-                strayed, distances.size(), allowed);
+  std::snprintf(text, sizeof text,
+                "losses of %.0f of %zu models differ by more than %g (relative) from those of the lanista kernels",
+                outliers, distances.size(), allowed);
   return text;
 }
 
-/// Lets a device do the first steps; sets its failure where losses of its models are not those of `reference`. The
-/// largest relative distance.
+/// Runs the first steps on a device and returns the largest relative distance from `reference`. If it is too large, the
+/// device has failed.
 double compare(ComparedDevice& device, const Losses& reference, std::size_t models) {
   double largest = 0;
   device.guarded([&] {
@@ -138,11 +145,13 @@ double compare(ComparedDevice& device, const Losses& reference, std::size_t mode
   return largest;
 }
 
+/// Benchmark `gpu`: opens devices, runs cases, prints rows.
 class DeviceBenchmark {
  public:
   DeviceBenchmark(const BenchRequest& request, std::ostream& out)
       : request_(request), out_(out), repeats_(request.repeats > 0 ? request.repeats : 5) {}
 
+  /// Opens a device, or prints why it is skipped.
   void open(const OpenDevice& open, const std::string& name) {
     const auto backend = open(name);
     if (backend.ok()) {
@@ -152,6 +161,7 @@ class DeviceBenchmark {
     }
   }
 
+  /// Runs a case for each number of models.
   Result<void> run_case(const Case& c, std::span<const std::int64_t> lanes) {
     const std::int64_t most = *std::ranges::max_element(lanes);
     const auto batch = std::make_shared<CaseBatch>(c);
@@ -162,7 +172,7 @@ class DeviceBenchmark {
     return {};
   }
 
-  /// So many cells, all different.
+  /// Runs the case cells-N.
   Result<void> run_cells(std::int64_t count) {
     const std::string name = "cells-" + std::to_string(count);
     const std::vector<Cell> cells = random_cells(count);
@@ -181,6 +191,7 @@ class DeviceBenchmark {
     return {};
   }
 
+  /// Returns kInternal with all failures, if there is one.
   Result<void> end() const {
     if (failures_.empty()) return {};
     return Error{Code::kInternal, failures_, ""};
@@ -201,7 +212,7 @@ class DeviceBenchmark {
     if (status == "failed") failures_ += (failures_.empty() ? "" : "; ") + name + ", " + arm + ": " + reason;
   }
 
-  // What compiles and agrees.
+  // The devices on which the case compiles and agrees with the reference.
   std::vector<std::unique_ptr<ComparedDevice>> compared_devices(const std::string& name, const Losses& reference,
                                                                 std::size_t most, const MakePopulation& make) {
     std::vector<std::unique_ptr<ComparedDevice>> out;
@@ -228,6 +239,7 @@ class DeviceBenchmark {
     return out;
   }
 
+  // Prints a failure. Returns true if the device has failed.
   bool drop_failed(const std::string& name, const ComparedDevice& device) {
     if (!device.failure.empty()) report_missing(name, device.name, "failed", device.failure);
     return !device.failure.empty();
@@ -247,6 +259,7 @@ class DeviceBenchmark {
     return {};
   }
 
+  // Times all arms of a case.
   void time(const std::string& name, std::int64_t models, std::vector<RepeatedWork> own_works,
             const std::vector<std::unique_ptr<ComparedDevice>>& devices) {
     std::vector<Arm> arms{timed("own", std::move(own_works))};
@@ -266,6 +279,7 @@ class DeviceBenchmark {
     }
   }
 
+  // Prints the time of a step, the memory and the compile time of a device.
   void print_costs(const std::string& name, ComparedDevice& device) {
     std::vector<double> steps;
     for (int round = 0; round < repeats_; ++round) {
@@ -293,8 +307,7 @@ class DeviceBenchmark {
   std::string failures_;
 };
 
-// "cells-N" among names of cases, which it is taken out of; all that there are where there are none. 0: it is not
-// there.
+// Removes "cells-N" from the names of cases and returns N. 0 if it is not among them, kMaxCells if there are no names.
 Result<std::int64_t> cells_among(std::vector<std::string>& names) {
   if (names.empty()) return kMaxCells;
   const auto found = std::ranges::find_if(names, [](const std::string& name) { return name.starts_with("cells-"); });

@@ -24,8 +24,8 @@ namespace {
 
 using nlohmann::json;
 
-/// The CPU's in double precision, which ends elsewhere in its last bits, of a class that it is told. Five lanes are too
-/// many; seven throw at once, and three when they have shown that they agree.
+/// The CPU backend in double precision, with the given numeric class. Its losses differ in the last bits. Five lanes
+/// are too many. Seven lanes throw at once, and three lanes throw after the comparison of losses.
 class DifferentBitsBackend final : public nn::Backend {
  public:
   explicit DifferentBitsBackend(std::string numeric_class) : class_(std::move(numeric_class)) {}
@@ -51,9 +51,10 @@ class DifferentBitsBackend final : public nn::Backend {
 
 struct BenchOutput {
   Result<void> done;
-  std::map<std::string, json> rows;  // by "case arm"
+  std::map<std::string, json> rows;  // by "CASE ARM"
 };
 
+// Runs the benchmark and parses its rows.
 BenchOutput benchmark(const BenchRequest& request, const OpenDevice& open) {
   std::ostringstream out;
   BenchOutput seen{benchmark_devices(request, open, out), {}};
@@ -89,7 +90,7 @@ TEST(DeviceBenchmark, TimesDevicesAndCpuKernels) {
   }
 }
 
-// 64-64-10: 4,810 parameters; 32 samples, 6 products of the first layer's size less its input's gradient.
+// The model 64-64-10 has 4,810 parameters. A step has 32 samples, and no gradient of the input.
 TEST(DeviceBenchmark, PrintsDeviceLimit) {
   BenchRequest request = request_of({}, {1});
   const auto limit = [&] {
@@ -125,15 +126,15 @@ TEST(DeviceBenchmark, SkipsUnavailableDevicesWithReason) {
 }
 
 TEST(DeviceBenchmark, RequiresEqualBitsWithinNumericClassOnly) {
-  const DifferentBitsBackend honest("other-1"), liar(std::string(nn::cpu_backend().numeric_class()));
+  const DifferentBitsBackend other_class("other-1"), cpu_class(std::string(nn::cpu_backend().numeric_class()));
 
-  const auto close_result = benchmark(request_of({"d"}, {2}), [&](const std::string&) { return &honest; });
+  const auto close_result = benchmark(request_of({"d"}, {2}), [&](const std::string&) { return &other_class; });
   EXPECT_TRUE(close_result.done.ok());
   const double distance = close_result.rows.at("mlp-64/2 d-distance")["value"];
   EXPECT_GT(distance, 0);
   EXPECT_LT(distance, 10);
 
-  const auto distant_result = benchmark(request_of({"d"}, {2}), [&](const std::string&) { return &liar; });
+  const auto distant_result = benchmark(request_of({"d"}, {2}), [&](const std::string&) { return &cpu_class; });
   ASSERT_FALSE(distant_result.done.ok());
   EXPECT_EQ(distant_result.done.error().code, Code::kInternal);
   EXPECT_EQ(distant_result.rows.at("mlp-64/2 d")["status"], "failed");
@@ -205,6 +206,7 @@ TEST(Cells, AreDistinctModels) {
   for (std::size_t i = 0; i < few.size(); ++i) EXPECT_EQ(few[i].ops, cells[i].ops);
 }
 
+// The array `name` of a case file.
 std::vector<float> array_of(const std::string& folder, const json& of, const std::string& name) {
   for (const json& each : of["arrays"]) {
     if (each["name"] != name) continue;
@@ -233,21 +235,21 @@ TEST(CaseFiles, ContainStartWeightsAndLosses) {
   EXPECT_TRUE(seen.rows.empty());
   const json index = json::parse(std::ifstream(folder / "cases.json"));
   ASSERT_EQ(index["cases"].size(), 2U);
-  const json& random_values = index["cases"][1];
-  EXPECT_EQ(random_values["name"], "cells-2");
-  ASSERT_EQ(random_values["cells"].size(), 2U);
-  EXPECT_EQ(random_values["cells"][1].size(), 6U);
+  const json& cells_entry = index["cases"][1];
+  EXPECT_EQ(cells_entry["name"], "cells-2");
+  ASSERT_EQ(cells_entry["cells"].size(), 2U);
+  EXPECT_EQ(cells_entry["cells"][1].size(), 6U);
   auto second = LanistaProgram::make(cell_case(random_cells(2)[1]), {.first = 1},
                                      std::make_shared<CaseBatch>(cell_case(random_cells(1)[0])));
   ASSERT_TRUE(second.ok());
   for (const Tensor& tensor : second->weights(0).trained) {
     const auto expected = elements_of<float>(tensor);
-    EXPECT_EQ(array_of(request.write, random_values, "1/trained/" + tensor.name),
+    EXPECT_EQ(array_of(request.write, cells_entry, "1/trained/" + tensor.name),
               std::vector<float>(expected.begin(), expected.end()));
   }
-  const auto drawn_losses = array_of(request.write, random_values, "losses");
-  EXPECT_EQ(drawn_losses.at(1), static_cast<float>(second->step().front()));
-  EXPECT_EQ(drawn_losses.at(3), static_cast<float>(second->step().front()));
+  const auto losses_of_cells = array_of(request.write, cells_entry, "losses");
+  EXPECT_EQ(losses_of_cells.at(1), static_cast<float>(second->step().front()));
+  EXPECT_EQ(losses_of_cells.at(3), static_cast<float>(second->step().front()));
   const json& of = index["cases"][0];
   const Case c = training_cases(std::vector<std::string>{"cnn-digits"})->front();
   const CaseBatch batch(c);

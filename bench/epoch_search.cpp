@@ -14,10 +14,12 @@ namespace {
 
 using Losses = std::vector<double>;
 
+// The two goals of a cell as losses.
 Losses losses_of(const AccuracyTable& table, std::size_t row) {
   return {-table.row(row).validation, table.weights(row)};
 }
 
+// The points that no other point dominates.
 std::vector<Losses> front_of(const std::vector<Losses>& points) {
   const auto ranks = study::non_dominated_ranks(points);
   std::vector<Losses> front;
@@ -27,17 +29,17 @@ std::vector<Losses> front_of(const std::vector<Losses>& points) {
   return front;
 }
 
-/// What fully trained trials are measured by when there are two goals: the volume between them and a corner a little
-/// beyond the front's nadir, its worst value by each goal.
+/// The measure of fully trained trials with two goals: the volume between them and a corner. The corner is a little
+/// beyond the nadir of the front, which has its worst value of each goal.
 class Volume {
  public:
-  /// Of the front's extent; at the nadir itself the ends of the front would count nothing.
+  /// Margin over the extent of the front. At the nadir itself the ends of the front would have no volume.
   static constexpr double kMargin = 0.1;
 
   explicit Volume(const AccuracyTable& table) {
     std::vector<Losses> cells;
     for (std::size_t row = 0; row < table.rows(); ++row) cells.push_back(losses_of(table, row));
-    // One cell a number of weights is enough: the table is too long to sort into fronts.
+    // The best cell for each number of weights is enough. The whole table is too long for a sort into fronts.
     std::sort(cells.begin(), cells.end(),
               [](const Losses& a, const Losses& b) { return std::pair(a[1], a[0]) < std::pair(b[1], b[0]); });
     cells.erase(std::unique(cells.begin(), cells.end(), [](const Losses& a, const Losses& b) { return a[1] == b[1]; }),
@@ -50,6 +52,7 @@ class Volume {
     }
     all_ = strategy::hypervolume(front, corner_);
   }
+  /// Percent of the volume of the table's front that `found` does not cover.
   double regret(const std::vector<Losses>& found) const {
     return all_ > 0 ? 100 * (1 - strategy::hypervolume(front_of(found), corner_) / all_) : 0;
   }
@@ -59,6 +62,7 @@ class Volume {
   double all_ = 0;
 };
 
+/// One search of a table by epochs.
 class Search {
  public:
   Search(const AccuracyTable& table, strategy::Strategy& strategy, const EpochBudget& budget, std::uint64_t seed)
@@ -103,6 +107,7 @@ class Search {
     if (kind == study::OutcomeKind::kSucceeded) ++out_.finished;
   }
 
+  // EpochRun::Found::kept at this moment.
   double kept() const {
     if (!budget_.two_goals || finished_.empty()) return 100;
     std::vector<Losses> all = finished_;

@@ -12,7 +12,7 @@ namespace {
 
 const char* const kOperations[] = {"none", "conv_1x1", "conv_3x3"};
 
-/// All 729 cells of six edges; weights help, and so does what only the edge knows.
+/// All 729 cells of six edges. The accuracy grows with the weights and with a random value for each edge and operation.
 AccuracyTable table_of_six_edges() {
   Rng rng(11);
   double worth[6][3];
@@ -32,7 +32,7 @@ AccuracyTable table_of_six_edges() {
            std::to_string(accuracy) + ",50\n";
   }
   auto table = AccuracyTable::read(csv, "toy");
-  LANISTA_CHECK(table.ok(), "the test's own table");
+  LANISTA_CHECK(table.ok(), "the table of the test is valid");
   return *std::move(table);
 }
 
@@ -46,11 +46,11 @@ StrategyArm strategy_arm_named(const std::string& name) {
 EpochRun search(const AccuracyTable& table, const std::string& name, const EpochBudget& budget, std::uint64_t seed) {
   const StrategyArm strategy_arm = strategy_arm_named(name);
   auto run = search_epochs(table, strategy_arm.plugin, strategy_arm.options, budget, seed);
-  LANISTA_CHECK(run.ok(), "a search of the test's table");
+  LANISTA_CHECK(run.ok(), "the search of the table succeeds");
   return *std::move(run);
 }
 
-/// Part of all pairs that are in the same order, in [0, 1].
+/// The share of pairs of cells that have the same order as at the end, in [0, 1].
 double concordance(const TableCurves& curves, const AccuracyTable& table, std::int64_t epoch) {
   std::vector<double> now;
   for (std::size_t a = 0; a < table.rows(); ++a) now.push_back(curves.validation(a, epoch));
@@ -69,7 +69,7 @@ TEST(TableCurves, EndAtTableWithRisingCorrelation) {
   const TableCurves curves(table, 27, 3);
 
   for (std::size_t row = 0; row < table.rows(); ++row) EXPECT_EQ(curves.validation(row, 27), table.row(row).validation);
-  double last = 0.55;  // half is what no knowledge gives
+  double last = 0.55;  // random values have 0.5
   for (const std::int64_t epoch : {1, 3, 9}) {
     const double now = concordance(curves, table, epoch);
     EXPECT_GT(now, last) << epoch;
@@ -95,7 +95,7 @@ TEST(AccuracyTable, CountsTheWeightsOfConvolutions) {
   EXPECT_EQ(counts[0], 1);
   EXPECT_EQ(counts[1], 6);
   EXPECT_EQ(counts[9], 6);
-  EXPECT_EQ(counts[9 + 2], 60);  // six places for 3 x 3, two of the others for 1 x 1
+  EXPECT_EQ(counts[9 + 2], 60);  // six edges for 3 x 3, two of the other five for 1 x 1
   EXPECT_EQ(counts[54], 1);
 }
 
@@ -110,9 +110,9 @@ TEST(SearchEpochs, SpendsExactEpochBudget) {
   EXPECT_GE(plain.after[0].validation_regret, plain.after[1].validation_regret);
 
   budget.slots = 4;
-  const EpochRun beside = search(table, "random", budget, 1);
-  EXPECT_EQ(beside.finished, 20);
-  EXPECT_EQ(beside.trials, 20 + 3);  // three more have begun
+  const EpochRun with_slots = search(table, "random", budget, 1);
+  EXPECT_EQ(with_slots.finished, 20);
+  EXPECT_EQ(with_slots.trials, 20 + 3);  // three more trials have begun
   budget.rule = "asha";
   const EpochRun stopped = search(table, "random", budget, 1);
   EXPECT_GT(stopped.trials, 40);
@@ -129,7 +129,8 @@ TEST(SearchEpochs, FindsMoreWithEarlyStopping) {
   EXPECT_LT(with, 0.8 * without);
 }
 
-// Of R = 27 and eta = 3, resumed: brackets of 27, 12, 6, 4 trials; 81 + 78 + 90 + 108 epochs; 1 + 1 + 2 + 4 to the end.
+// R = 27 and eta = 3 give brackets of 27, 12, 6 and 4 trials. With resumed trials these need 81 + 78 + 90 + 108 epochs,
+// and 1 + 1 + 2 + 4 trials reach the end.
 TEST(SearchEpochs, FollowsHyperbandSchedule) {
   const AccuracyTable table = table_of_six_edges();
   const EpochRun cycle = search(table, "random", {27, 1, {357}, "hyperband"}, 1);
@@ -144,7 +145,7 @@ TEST(SearchEpochs, FollowsHyperbandSchedule) {
 TEST(SearchEpochs, LeavesAStrategyItsOwnHalving) {
   const AccuracyTable table = table_of_six_edges();
   const EpochRun own = search(table, "dehb", {27, 1, {27 * 15}, "none"}, 1);
-  EXPECT_GT(own.trials, 30);  // fifteen trained to the end would be fifteen
+  EXPECT_GT(own.trials, 30);  // without halving there would be 15
   EXPECT_GT(own.finished, 0);
 }
 

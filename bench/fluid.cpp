@@ -9,10 +9,11 @@
 #include "bench/tabular_arms.h"
 #include "bench/tuning_jobs.h"
 #include "lanista/base/portable_math.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
+#include "support/plan/elastic/baseline_policies.h"
 
 namespace lanista::bench {
 namespace {
@@ -24,6 +25,7 @@ using schedule::Prediction;
 
 constexpr int kGroups = 60, kJobs = 10, kWorstCaseGroups = 1000;
 
+// The compared policies. The first one is the reference of the worst case, the last one is ours.
 std::vector<std::unique_ptr<Policy>> schedulers() {
   std::vector<std::unique_ptr<Policy>> all;
   all.push_back(schedule::first_come());
@@ -35,11 +37,12 @@ std::vector<std::unique_ptr<Policy>> schedulers() {
   return all;
 }
 
-/// All policies on one group of trials, or on one job, for one seed.
+/// The makespan of a policy over both bounds.
 struct Ratio {
   double dual = 0, elastic = 0;
 };
 
+/// Divides a makespan by the bounds. Errors: kInternal if it is below the stricter bound.
 Result<Ratio> over_bound(double makespan, const TuningJob::Limit& limit, std::string_view arm) {
   if (makespan < limit.elastic * (1 - 1e-6)) {
     return Error{Code::kInternal,
@@ -50,7 +53,7 @@ Result<Ratio> over_bound(double makespan, const TuningJob::Limit& limit, std::st
   return Ratio{makespan / limit.dual, makespan / limit.elastic};
 }
 
-/// Prints a case: a row an arm, and ours over the stricter bound.
+/// Prints a row for each arm of a case, and a row with the last arm over the stricter bound.
 void print_case(const std::string& name, const std::vector<std::string>& arms,
                 const std::vector<std::vector<Ratio>>& ratios, const BenchRequest& request, std::ostream& out) {
   for (std::size_t a = 0; a < arms.size(); ++a) {
@@ -67,12 +70,13 @@ void print_case(const std::string& name, const std::vector<std::string>& arms,
   out << std::flush;
 }
 
+/// The size of a group, and the range of the part of a worker that its trials use.
 struct GroupCase {
   std::int64_t trials, workers;
   double least_busy, most_busy;
 };
 
-/// Trials with lognormal times, all there at once; changes of width cost 5 % of the median trial.
+/// Trials with lognormal times that arrive together. A change of width needs 5 % of the time of the median trial.
 std::vector<Arrival> random_group(Rng rng, const GroupCase& of) {
   const double sigma = rng.uniform(0.8, 1.0);
   std::vector<double> seconds;
@@ -89,6 +93,7 @@ std::vector<Arrival> random_group(Rng rng, const GroupCase& of) {
   return group;
 }
 
+/// Runs the cases of single groups.
 Result<void> groups(const BenchRequest& request, const std::set<std::string>& requested, std::ostream& out) {
   const auto policies = schedulers();
   std::vector<std::string> arms;
@@ -119,6 +124,7 @@ Result<void> groups(const BenchRequest& request, const std::set<std::string>& re
   return {};
 }
 
+/// Runs the cases of whole tuning algorithms.
 Result<void> jobs(const BenchRequest& request, const std::set<std::string>& requested, std::ostream& out) {
   const auto policies = schedulers();
   std::vector<std::string> arms;
@@ -145,7 +151,7 @@ Result<void> jobs(const BenchRequest& request, const std::set<std::string>& requ
   return {};
 }
 
-/// A random group for the worst case, and what a scheduler believes of it.
+/// A random group for the worst case, with actual and predicted times.
 std::vector<Arrival> group_with_wrong_predictions(Rng rng, std::int64_t count) {
   const double sigma = rng.uniform(0.2, 1.2), least_busy = rng.uniform(0.2, 0.9), resize = rng.uniform(0, 0.3);
   std::vector<Arrival> group;
@@ -161,6 +167,7 @@ std::vector<Arrival> group_with_wrong_predictions(Rng rng, std::int64_t count) {
   return group;
 }
 
+/// Runs the cases with wrong predictions.
 Result<void> worst(const BenchRequest& request, const std::set<std::string>& requested, std::ostream& out) {
   const auto policies = schedulers();
   const int count = request.seeds > 0 ? request.seeds : kWorstCaseGroups;
@@ -169,7 +176,7 @@ Result<void> worst(const BenchRequest& request, const std::set<std::string>& req
     double learn_after;
     bool reports_pace;
   };
-  // Errors that stay: nobody corrects a prediction, but whoever looks sees how fast a trial gets on.
+  // A `learn_after` above 1 means that predictions are never corrected.
   for (const auto& [name, learn_after, reports_pace] : {Variant{"worst-errors-stay", 2, true},
                                                         {"worst-errors-seen-after-5%", 0.05, true},
                                                         {"worst-nothing-seen", 2, false}}) {

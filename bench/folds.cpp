@@ -23,9 +23,10 @@ constexpr std::int64_t kEpochBytesOfFolds = std::int64_t{64} << 20;
 
 using Caches = std::vector<std::unique_ptr<data::EpochCache>>;
 
-train::TrainerInput of_fold(const train::TrainerInput& like, const data::Dataset& data, std::int64_t fold,
+/// The input of a fold's training: `input` with the data and the seed of the fold.
+train::TrainerInput of_fold(const train::TrainerInput& input, const data::Dataset& data, std::int64_t fold,
                             data::EpochCache* epochs) {
-  train::TrainerInput own = like;
+  train::TrainerInput own = input;
   own.trial = TrialId{static_cast<std::uint32_t>(fold + 1)};
   own.trial_seed = static_cast<std::uint64_t>(fold);
   own.data_seed = 12;
@@ -34,7 +35,7 @@ train::TrainerInput of_fold(const train::TrainerInput& like, const data::Dataset
   return own;
 }
 
-/// Five lanes that go on from epoch to epoch.
+/// The folds as lanes of one group, which share prepared samples.
 struct FoldsAsLanes {
   std::unique_ptr<data::EpochCache> fold_union;
   Caches caches;
@@ -56,6 +57,7 @@ struct FoldsAsLanes {
     return out;
   }
 
+  /// Trains the next epoch of all folds and returns its milliseconds.
   double epoch() {
     const double begin = now_seconds();
     const std::int64_t requested = runs.front().epochs_done() + 1;
@@ -74,7 +76,7 @@ struct FoldsAsLanes {
   double loss() const { return runs.back().measurements().back().metrics.at("train_loss"); }
 };
 
-/// Five trials of their own.
+/// The folds as separate trials, which share nothing.
 struct SeparateTrials {
   Caches caches;
   std::vector<train::Trainer> trainers;
@@ -89,6 +91,7 @@ struct SeparateTrials {
     return out;
   }
 
+  /// Trains the next epoch of all folds and returns its milliseconds.
   double epoch() {
     const double begin = now_seconds();
     for (train::Trainer& trainer : trainers) {
@@ -106,7 +109,8 @@ Result<void> measure_folds(const std::string& name, const train::TrainerInput& l
   LANISTA_ASSIGN(SeparateTrials single, SeparateTrials::make(like, data));
   const std::vector<Arm> arms{{"folds", [&] { return lanes.epoch(); }}, {"single", [&] { return single.epoch(); }}};
   const auto values = run_rounds(arms, repeats);
-  if (lanes.loss() != single.loss()) return Error{Code::kInternal, "folds train otherwise as lanes than alone", name};
+  if (lanes.loss() != single.loss())
+    return Error{Code::kInternal, "the losses of folds as lanes and alone differ", name};
   std::vector<double> quotients;
   for (std::size_t i = 0; i < values[0].size(); ++i) quotients.push_back(values[1][i] / values[0][i]);
   print(summary("folds", name, "folds", "ms/epoch", values[0]), json, out);

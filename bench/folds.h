@@ -6,10 +6,12 @@
 
 namespace lanista::bench {
 
-/// The trainings of one proposal on five folds of the digits: as lanes of one program that share what augmentations
-/// only move, against five trials of their own, one after the other. Milliseconds an epoch of all five, on one thread;
-/// `single/folds` is the median of quotients round by round. Errors: those of train::Trainer; kInternal (arms differ in
-/// a loss).
+/// Benchmark `folds`: the trainings of one proposal on five folds of the digits.
+///
+/// Arm `folds` trains them as lanes of one program, which share the augmented samples that all folds have. Arm `single`
+/// trains five separate trials, one after the other. The value is milliseconds an epoch of all five on one thread.
+/// `single/folds` is the median of the quotients round by round. Errors: those of train::Trainer; kInternal if arms
+/// differ in a loss.
 Result<void> folds(int repeats, bool json, std::ostream& out);
 
 }  // namespace lanista::bench

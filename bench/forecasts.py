@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""How far off `lanista plan` and `lanista simulate` are, with and without times of earlier studies.
+"""Measures the error of `lanista plan` and `lanista simulate`, with and without times of earlier studies.
 
     bench/forecasts.py build/release/lanista [--workers 2] [--repeats 3] [--set KEY=VALUE]
 
-Four studies in the manner of the examples (digits with an MLP, digits with a convolution net, a table, a text), each
-trained with two seeds. Of the second seed's study the seconds of training, from its workers' first to their last, are
-predicted: blind (--profiles off), from the other three studies, from the first seed's study alone, and from all four.
-Prints a JSON object a line, in the form of the benchmarks: `value` is the error in percent, the median over repeats.
-Standard library only.
+Four studies are trained with two seeds: digits with an MLP, digits with a CNN, a table, and a text. The predicted value
+is the training time of the second seed, from the first to the last second of its workers. The arms differ in the known
+times: `blind` has none (--profiles off), `others` has those of the other three studies, `own` has those of the first
+seed, and `all` has all four.
+
+Prints rows as `lanista bench --json` does. `value` is the error in percent, the median over repeats. It needs the
+standard library only.
 """
 import argparse
 import json
@@ -39,7 +41,9 @@ data: {{source: "csv:{EXAMPLES}/examples/data/flats.csv?target=price"}}
 model:
   space:
     layers:
-      - repeat: {{label: depth, depth: "int(0, 3)", each: shared, layers: [{{linear: {{out: {{label: width, of: [16, 32, 64, 128]}}}}}}, relu]}}
+      - repeat:
+          {{label: depth, depth: "int(0, 3)", each: shared,
+            layers: [{{linear: {{out: {{label: width, of: [16, 32, 64, 128]}}}}}}, relu]}}
       - linear: {{out: outputs}}
 space: {{params: {{optimizer: adamw, lr: "log(5e-4, 3e-2)", batch: [16, 32, 64]}}}}
 train: {{epochs: 60}}
@@ -70,34 +74,34 @@ def main():
     parser.add_argument("lanista")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--set", action="append", default=[], help="of every study")
+    parser.add_argument("--set", action="append", default=[], help="a setting of every study")
     parser.add_argument("--only", choices=STUDIES, action="append")
-    asked = parser.parse_args()
-    more = [part for each in asked.set for part in ("--set", each)]
+    options = parser.parse_args()
+    more = [part for each in options.set for part in ("--set", each)]
     root = pathlib.Path(tempfile.mkdtemp(prefix="lanista-forecasts-"))
     try:
-        forecasts(asked, more, root)
+        forecasts(options, more, root)
     finally:
         shutil.rmtree(root)
 
 
-def forecasts(asked, more, root):
+def forecasts(options, more, root):
     cluster = root / "cluster.yaml"
-    cluster.write_text(f"workers: {asked.workers}\nshares: 1\nwidest: 1\n")
-    names = asked.only or list(STUDIES)
+    cluster.write_text(f"workers: {options.workers}\nshares: 1\nwidest: 1\n")
+    names = options.only or list(STUDIES)
     errors = {}
-    for repeat in range(asked.repeats):
-        real = {}
+    for repeat in range(options.repeats):
+        measured = {}
         for name in names:
             file = root / (name + ".yaml")
             file.write_text(f"name: {name}\n" + STUDIES[name] + COMMON)
             for seed in (1, 2):
                 times = root / f"times-{repeat}" / name if seed == 1 else "off"
                 out = root / f"{name}-{repeat}-{seed}"
-                run([asked.lanista, "run", str(file), "--out", str(out), "--seed", str(seed), "--quiet", "--workers",
-                     str(asked.workers), "--set", f"run.profiles={times}", *more])
-            status = json.loads(run([asked.lanista, "status", str(root / f"{name}-{repeat}-2"), "--json"]))
-            real[name] = status["workers"]["seconds"]
+                run([options.lanista, "run", str(file), "--out", str(out), "--seed", str(seed), "--quiet", "--workers",
+                     str(options.workers), "--set", f"run.profiles={times}", *more])
+            status = json.loads(run([options.lanista, "status", str(root / f"{name}-{repeat}-2"), "--json"]))
+            measured[name] = status["workers"]["seconds"]
         for name in names:
             known = {"blind": [], "others": [n for n in names if n != name], "own": [name], "all": names}
             for arm, of in known.items():
@@ -108,18 +112,18 @@ def forecasts(asked, more, root):
                         shutil.copy(file, store)
                 profiles = ["--profiles", str(store) if of else "off"]
                 study = str(root / (name + ".yaml"))
-                plan = json.loads(run([asked.lanista, "plan", study, "--json", "--trials", "16", "--workers",
-                                       str(asked.workers), "--set", "run.seed=2", *profiles, *more]))
-                errors.setdefault((name, "plan-" + arm), []).append((plan["seconds"], real[name]))
+                plan = json.loads(run([options.lanista, "plan", study, "--json", "--trials", "16", "--workers",
+                                       str(options.workers), "--set", "run.seed=2", *profiles, *more]))
+                errors.setdefault((name, "plan-" + arm), []).append((plan["seconds"], measured[name]))
                 with_seed = root / "seeded.yaml"
                 with_seed.write_text((root / (name + ".yaml")).read_text() + "run: {seed: 2}\n")
-                course = json.loads(run([asked.lanista, "simulate", str(with_seed), "--cluster", str(cluster), "--json",
-                                         *profiles]))
-                errors.setdefault((name, "simulate-" + arm), []).append((course["makespan"], real[name]))
+                simulation = json.loads(run([options.lanista, "simulate", str(with_seed), "--cluster", str(cluster),
+                                             "--json", *profiles]))
+                errors.setdefault((name, "simulate-" + arm), []).append((simulation["makespan"], measured[name]))
     for (name, arm), pairs in errors.items():
-        off = sorted(100 * abs(predicted / real - 1) for predicted, real in pairs)
-        print(json.dumps({"bench": "forecasts", "case": name, "arm": arm, "value": round(off[len(off) // 2], 1),
-                          "unit": "%", "repeats": len(off), "spread": round(off[-1] - off[0], 1),
+        percent = sorted(100 * abs(predicted / real - 1) for predicted, real in pairs)
+        print(json.dumps({"bench": "forecasts", "case": name, "arm": arm, "value": round(percent[len(percent) // 2], 1),
+                          "unit": "%", "repeats": len(percent), "spread": round(percent[-1] - percent[0], 1),
                           "predicted_seconds": round(sorted(p for p, _ in pairs)[len(pairs) // 2], 3),
                           "real_seconds": round(sorted(r for _, r in pairs)[len(pairs) // 2], 3)}))
 

@@ -41,7 +41,7 @@ Result<std::vector<Model>> models(const data::DataSpec& data) {
   return out;
 }
 
-/// Of a trial that tunes itself, with all that a study file's options come to.
+/// The recipe of a trial that tunes itself, with resolved options.
 Result<study::Recipe> recipe_of() {
   study::Recipe recipe;
   recipe.loss = "cross_entropy";
@@ -59,12 +59,12 @@ Result<study::Recipe> recipe_of() {
   return recipe;
 }
 
-/// Microseconds a call.
+/// An arm that gives microseconds a call.
 Arm micros(std::string name, std::function<void()> call) {
   return {std::move(name), [call = std::move(call)] { return 1e6 / calls_per_second(call, kSampleSeconds); }};
 }
 
-/// A fork as paused trials have it, in a disk's memory.
+/// Forks a paused trial: stores its state as a checkpoint and restores it for another trial.
 Result<void> fork_through_store(const train::TrialRun& parent, train::TrialRun& child, const train::TrainerInput& own,
                                 store::CheckpointStore& files) {
   train::TrainerState state = parent.save();
@@ -78,7 +78,7 @@ Result<void> fork_through_store(const train::TrialRun& parent, train::TrialRun& 
       train::forked_state({std::move(stored.tensors), std::move(stored.facts), {}}, own.trial_seed, measured));
 }
 
-/// A fork's state, and what its first update does beyond those of others.
+/// Clones a state. With `written` it also makes the copy that the first update of a fork needs.
 Result<void> copy_state(const nn::LaneState& state, bool written) {
   LANISTA_ASSIGN(nn::LaneState copy, state.clone(2));
   if (written) copy.ensure_unique();
@@ -126,7 +126,7 @@ Result<void> benchmark_model(const Model& model, const data::Dataset& digits, co
   const std::vector<Arm> arms{micros("copy",
                                      [&] {
                                        std::memcpy(to.data(), from.data(), bytes);
-                                       from[0] = to[bytes - 1];  // somebody reads it
+                                       from[0] = to[bytes - 1];  // keeps the copy from being optimised away
                                      }),
                               micros("state", [&] { keep(copy_state(state, false)); }),
                               micros("state-written", [&] { keep(copy_state(state, true)); }),

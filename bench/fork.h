@@ -6,14 +6,19 @@
 
 namespace lanista::bench {
 
-/// What it costs to go on from another trial's state, for models on the digits whose states are small, middling and
-/// large. Arms, microseconds: `copy` (memcpy of the state's bytes between two buffers: the memory's bandwidth),
-/// `state` (a state like it, that shares its bytes) and `state-written` (the same with the copy of the first update),
-/// `fork` (a trial that tunes itself once more, under another setting, dropped again: TrialRun::fork), `branch` (the
-/// same as another trial, that does not: TrialRun::branch), `park` (a state into a
-/// checkpoint and out of it as another trial's, which is what a fork of paused trials does), `step` (a training step).
-/// Ratios behind them: by `copy`, and the per cent of its steps' time that a fork, a branch, or a park is of an epoch
-/// between forks. Errors: those of train::TrialRun.
+/// Benchmark `fork`: the time to continue from the state of another trial.
+///
+/// Three models on the digits have states of different size. The values are microseconds. The arms are:
+/// - copy: memcpy of the bytes of a state between two buffers
+/// - state: a new state that shares the bytes
+/// - state-written: the same with the copy that its first update makes
+/// - fork: a copy of a self-tuning trial with another setting (TrialRun::fork)
+/// - branch: a copy as another trial that does not tune itself (TrialRun::branch)
+/// - park: a state is stored in a checkpoint and restored for another trial, as in a fork of paused trials
+/// - step: one training step
+///
+/// Further rows are ratios: to `copy`, and the percentage of the time of an epoch's steps that a fork, a branch or a
+/// park needs. Errors: those of train::TrialRun.
 Result<void> fork(int repeats, bool json, std::ostream& out);
 
 }  // namespace lanista::bench

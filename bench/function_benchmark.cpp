@@ -13,8 +13,9 @@ namespace lanista::bench {
 namespace {
 
 constexpr int kFunctionSeeds = 50;
-constexpr int kSlowSamplerDivisor = 5;  ///< how many times fewer seeds of what costs most
+constexpr int kSlowSamplerDivisor = 5;  ///< number by which the seeds of gp are divided
 
+/// The milestones in full trainings.
 std::vector<std::int64_t> trainings_up_to(std::int64_t most) {
   std::vector<std::int64_t> out;
   for (const std::int64_t mark : {10, 25, 50, 100}) {
@@ -24,13 +25,15 @@ std::vector<std::int64_t> trainings_up_to(std::int64_t most) {
   return out;
 }
 
-template <class Things>
-Result<Things> chosen_of(Things all, const std::vector<std::string>& names, const char* what) {
+/// The entries of `all` with the given names, or all of them without names. Errors: kInvalidArgument at the option
+/// `option` for an unknown name.
+template <class Entries>
+Result<Entries> chosen_of(Entries all, const std::vector<std::string>& names, const char* option) {
   std::string known;
   for (const auto& each : all) known += (known.empty() ? "" : ", ") + each.name;
   for (const std::string& name : names) {
     if (std::ranges::any_of(all, [&](const auto& each) { return each.name == name; })) continue;
-    return Error{Code::kInvalidArgument, "'" + name + "' is unknown; there are " + known, what};
+    return Error{Code::kInvalidArgument, "'" + name + "' is unknown; allowed are " + known, option};
   }
   if (!names.empty()) {
     std::erase_if(all, [&](const auto& each) { return std::ranges::find(names, each.name) == names.end(); });
@@ -38,13 +41,14 @@ Result<Things> chosen_of(Things all, const std::vector<std::string>& names, cons
   return all;
 }
 
-/// Everything that draws; a grid would have to know how many trials there are.
+/// All strategies that sample. A grid would need to know the number of trials.
 std::vector<strategy::StrategyPlugin> searchers() {
   auto all = strategy::builtin_strategies();
   std::erase_if(all, [](const auto& plugin) { return plugin.name == "grid"; });
   return all;
 }
 
+/// The stopping rules that run with a strategy on a function.
 std::vector<std::string> rules_for(const TestFunction& function, const strategy::StrategyPlugin& plugin) {
   std::vector<std::string> out{"none"};
   if (function.epochs == 1 || plugin.has_own_halving) return out;
@@ -56,9 +60,9 @@ std::vector<std::string> rules_for(const TestFunction& function, const strategy:
 
 Result<void> run_function(const TestFunction& function, const strategy::StrategyPlugin& plugin, const std::string& rule,
                           const BenchRequest& request, std::ostream& out) {
-  const bool dear = plugin.name == "gp";
+  const bool is_slow = plugin.name == "gp";
   nlohmann::json given = nlohmann::json::object();
-  if (dear) given = {{"refit", 5}, {"candidates", 256}, {"fantasies", 16}};
+  if (is_slow) given = {{"refit", 5}, {"candidates", 256}, {"fantasies", 16}};
   LANISTA_ASSIGN(const Options options, resolve_options(given, plugin.options));
   FunctionBudget budget;
   const std::vector<std::int64_t> trainings = trainings_up_to(request.queries > 0 ? request.queries : 100);
@@ -66,7 +70,7 @@ Result<void> run_function(const TestFunction& function, const strategy::Strategy
   budget.slots = std::max<std::int64_t>(1, request.slots);
   budget.rule = rule;
   const int seeds =
-      std::max(1, (request.seeds > 0 ? request.seeds : kFunctionSeeds) / (dear ? kSlowSamplerDivisor : 1));
+      std::max(1, (request.seeds > 0 ? request.seeds : kFunctionSeeds) / (is_slow ? kSlowSamplerDivisor : 1));
   std::vector<std::vector<double>> regrets(trainings.size());
   double seconds = 0;
   for (int seed = 0; seed < seeds; ++seed) {
@@ -99,7 +103,7 @@ Result<void> functions(const BenchRequest& request, std::ostream& out) {
       request.strategy.empty() ? std::vector<std::string>{} : std::vector<std::string>{request.strategy};
   LANISTA_ASSIGN(const auto plugins, chosen_of(searchers(), only, "--strategy"));
   if (!request.json) {
-    out << "regret, mean +- deviation over seeds, after as many epochs as so many full trainings have\n"
+    out << "regret, mean +- deviation over seeds, after the epochs of this number of full trainings\n"
         << format("%-37s", "");
     for (const std::int64_t mark : trainings_up_to(request.queries > 0 ? request.queries : 100)) {
       out << format("  %20lld", static_cast<long long>(mark));

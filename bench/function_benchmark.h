@@ -7,10 +7,12 @@
 
 namespace lanista::bench {
 
-/// Every strategy on every function of functions.h (request.cases: these only): mean and standard deviation of the
-/// regret after as many epochs as 10, 25, 50, 100 full trainings have (those up to request.queries, and that number
-/// itself), over request.seeds seeds (50; of gp a fifth). Where a training has several epochs, samplers run with no
-/// stopping rule, with asha, and with hyperband where there is one. Errors: kInvalidArgument (a name that nobody has).
+/// Benchmark `functions`: strategies on functions with a known minimum (functions.h).
+///
+/// The value is the mean regret after the epochs of 10, 25, 50 and 100 full trainings, over request.seeds seeds (50;
+/// for gp a fifth of them). The spread is the standard deviation. request.queries replaces the 100. If a training has
+/// several epochs, samplers run without a stopping rule, with asha and with hyperband. request.cases and
+/// request.strategy select functions and strategies. Errors: kInvalidArgument for an unknown name, with the known ones.
 Result<void> functions(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -9,6 +9,7 @@
 namespace lanista::bench {
 namespace {
 
+/// One search on a test function.
 class FunctionSearch {
  public:
   FunctionSearch(const TestFunction& function, strategy::Strategy& strategy, const FunctionBudget& budget,

@@ -12,20 +12,20 @@
 namespace lanista::bench {
 namespace {
 
-constexpr double kNoise = 0.05;  ///< deviation of a measurement of mf_hartmann
+constexpr double kNoise = 0.05;  ///< standard deviation of a measurement of mf_hartmann
 
 double real(const space::Sample& sample, const char* name) { return std::get<double>(sample.at(name)); }
 std::int64_t bit(const space::Sample& sample, const char* name) { return std::get<std::int64_t>(sample.at(name)); }
 
-/// Dixon and Szego, 1978: three equal minima, at (-pi, 12.275), (pi, 2.275), (3 pi, 2.475).
+/// Branin's function (Dixon and Szego, 1978). It has three equal minima, at (-pi, 12.275), (pi, 2.275), (3 pi, 2.475).
 double branin(const space::Sample& sample) {
   const double x = real(sample, "x"), y = real(sample, "y"), pi = std::numbers::pi;
   const double bent = y - 5.1 / (4 * pi * pi) * x * x + 5 / pi * x - 6;
   return bent * bent + 10 * (1 - 1 / (8 * pi)) * portable_cos(x) + 10;
 }
 
-/// Dixon and Szego, 1978. `part` below 1 lowers the weights of its hills, which moves the lowest of them: the
-/// augmented form for several fidelities (Kandasamy et al., BOCA, ICML'17).
+/// Hartmann's function of six variables (Dixon and Szego, 1978). A `part` below 1 lowers the weights of its hills,
+/// which moves the minimum. This is the form for several fidelities (Kandasamy et al., BOCA, ICML'17).
 double hartmann6(const space::Sample& sample, double part) {
   constexpr std::array<double, 4> kWeight{1.0, 1.2, 3.0, 3.2};
   constexpr std::array<std::array<double, 6>, 4> kScale{
@@ -47,7 +47,8 @@ double hartmann6(const space::Sample& sample, double part) {
 }
 double whole_hartmann6(const space::Sample& sample) { return hartmann6(sample, 1); }
 
-/// Jenatton et al., ICML'17: three switches, of which each leaves other numbers to choose; the lowest leaf is 0.1.
+/// A function with conditions (Jenatton et al., ICML'17). Two of three switches select a leaf, and each leaf has its
+/// own numbers. The lowest leaf is 0.1.
 double tree(const space::Sample& sample) {
   const auto leaf = [&](const char* square, double offset, const char* line) {
     return real(sample, square) * real(sample, square) + offset + real(sample, line);
@@ -58,11 +59,12 @@ double tree(const space::Sample& sample) {
   return bit(sample, "right") == 0 ? leaf("x6", 0.3, "r9") : leaf("x7", 0.4, "r9");
 }
 
-/// A training of it: what part of the epochs it has had is its fidelity; every epoch measures with noise of its own.
+/// A measurement of hartmann6 after `part` of the epochs, with noise.
 double noisy_hartmann6(const space::Sample& sample, double part, Rng rng) {
   return hartmann6(sample, part) + kNoise * rng.normal();
 }
 
+/// A measurement that equals the true value.
 template <double (*function)(const space::Sample&)>
 double exactly(const space::Sample& sample, double, Rng) {
   return function(sample);
@@ -70,7 +72,8 @@ double exactly(const space::Sample& sample, double, Rng) {
 
 void add(space::SearchSpace& params, const std::string& name, space::Domain domain,
          std::vector<space::Parameter::Condition> when = {}) {
-  LANISTA_CHECK(params.add({name, std::move(domain), std::move(when)}).ok(), "a function's own space");
+  LANISTA_CHECK(params.add({name, std::move(domain), std::move(when)}).ok(),
+                "the parameter of a test function is valid");
 }
 
 space::FloatRange range(double lo, double hi) { return {lo, hi, 0, false}; }
@@ -112,7 +115,7 @@ std::vector<TestFunction> test_functions() {
   space::SearchSpace plane;
   add(plane, "x", range(-5, 10));
   add(plane, "y", range(0, 15));
-  constexpr double kHartmann6 = -3.32236801141551;  // by Newton's method from the published place
+  constexpr double kHartmann6 = -3.32236801141551;  // by Newton's method from the published minimum
   return {
       {"branin", "Dixon and Szego 1978", 1, 0.397887357729738, plane, branin, exactly<branin>},
       {"hartmann6", "Dixon and Szego 1978", 1, kHartmann6, cube_of_six(), whole_hartmann6, exactly<whole_hartmann6>},

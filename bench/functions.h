@@ -8,23 +8,24 @@
 
 namespace lanista::bench {
 
-/// A function whose minimum is known, as something to train: what a configuration measures after an epoch, and what it
-/// is worth in truth.
+/// A function with a known minimum that a search treats as a training.
 struct TestFunction {
   std::string name;
-  std::string source;       ///< who published it
-  std::int64_t epochs = 1;  ///< of a full training; 1: there is nothing to stop early
-  double minimum = 0;
-  space::SearchSpace params;
-  double (*true_value)(const space::Sample&) = nullptr;  ///< after all epochs, without noise
-  /// `rng` belongs to the configuration and the epoch.
-  double (*measured)(const space::Sample&, double part, Rng rng) = nullptr;  ///< part: of all epochs, in (0, 1]
+  std::string source;         ///< Publication.
+  std::int64_t epochs = 1;    ///< Epochs of a full training; with 1 no trial can stop early.
+  double minimum = 0;         ///< Lowest true value.
+  space::SearchSpace params;  ///< Arguments of the function.
+  /// The value of a configuration after all epochs, without noise.
+  double (*true_value)(const space::Sample&) = nullptr;
+  /// The measurement of a configuration after `part` of its epochs, in (0, 1]. `rng` is the stream of this
+  /// configuration and epoch.
+  double (*measured)(const space::Sample&, double part, Rng rng) = nullptr;
 
-  /// What a strategy is made from: one base model that nobody trains, and one goal, to minimise "loss".
+  /// The context from which a strategy is made: one base model that is not trained, and the goal to minimise "loss".
   strategy::Context context(std::uint64_t seed) const;
 };
 
-/// branin, hartmann6, tree (conditional), mf_hartmann (noisy, 27 epochs).
+/// The test functions: branin, hartmann6, tree (with conditions), and mf_hartmann (with noise, 27 epochs).
 std::vector<TestFunction> test_functions();
 
 }  // namespace lanista::bench

@@ -19,7 +19,7 @@ TestFunction named(const std::string& name) {
   return {};
 }
 
-/// Downhill from a place, coordinate by coordinate: where a published optimum really lies.
+/// The minimum near `sample` by coordinate descent, since published minima are rounded.
 double descend(const TestFunction& function, space::Sample sample) {
   double best = function.true_value(sample);
   for (double step = 0.05; step > 1e-9;) {
@@ -64,7 +64,7 @@ TEST(TestFunctions, AreNowhereBelowTheirMinima) {
     const double noise = function.epochs > 1 ? 0.4 : 0;
     for (std::uint64_t i = 0; i < 3000; ++i) {
       space::RandomChooser choose(Rng(3).split(i));
-      const space::Sample sample = function.params.draw(choose);
+      const space::Sample sample = function.params.sample(choose);
       EXPECT_GE(function.true_value(sample), function.minimum) << function.name;
       EXPECT_NEAR(function.measured(sample, 1, Rng(i)), function.true_value(sample), noise) << function.name;
     }
@@ -84,7 +84,7 @@ TEST(SearchFunction, SpendsBudgetAndRegretNeverRises) {
         EXPECT_GT(regret, 0);
         EXPECT_LT(regret, 3.33);
       }
-      // Without early stopping a trial costs 27 epochs, with it far less.
+      // Without early stopping a trial needs 27 epochs.
       if (rule == "none" && plugin.name == "random") {
         EXPECT_LE(run->trials, 540 / 27 + 3);
       }
@@ -95,7 +95,7 @@ TEST(SearchFunction, SpendsBudgetAndRegretNeverRises) {
   }
 }
 
-TEST(FunctionRace, PrintsRowForEachMilestoneAndRefusesUnknownNames) {
+TEST(FunctionBenchmark, PrintsRowForEachMilestoneAndRefusesUnknownNames) {
   BenchRequest request;
   request.json = true;
   request.cases = {"tree"};
@@ -107,7 +107,7 @@ TEST(FunctionRace, PrintsRowForEachMilestoneAndRefusesUnknownNames) {
   EXPECT_NE(out.str().find("\"tree/10\""), std::string::npos);
   EXPECT_NE(out.str().find("\"tree/12\""), std::string::npos);
   request.cases = {"forest"};
-  EXPECT_NE(functions(request, out).error().message.find("there are branin, hartmann6, tree, mf_hartmann"),
+  EXPECT_NE(functions(request, out).error().message.find("allowed are branin, hartmann6, tree, mf_hartmann"),
             std::string::npos);
 }
 

@@ -15,22 +15,23 @@
 namespace lanista::bench {
 namespace {
 
-constexpr int kAgreementSteps = 4;  // of every model of every arm; what differs in bits differs at once
+constexpr int kAgreementSteps = 4;  // steps with equal losses of every model of every arm
 
 using Batch = std::shared_ptr<const CaseBatch>;
 
+// The losses of all workers, [step, model].
 std::vector<double> losses_of(std::vector<LaneTimeSlices>& workers) {
   std::vector<double> out;
   for (int step = 0; step < kAgreementSteps; ++step) {
-    for (LaneTimeSlices& turns : workers) {
-      const auto losses = turns.program().step();
+    for (LaneTimeSlices& worker : workers) {
+      const auto losses = worker.program().step();
       out.insert(out.end(), losses.begin(), losses.end());
     }
   }
   return out;
 }
 
-/// Two threads of one process, each with half of the models.
+/// Arm `packed`: two threads of one process, each with half of the models.
 struct Packed {
   std::vector<ModelTimeSlices> halves;
 
@@ -69,10 +70,10 @@ struct Packed {
   }
 };
 
-/// Our programs for the models of one case.
+/// The lanista programs for the models of one case.
 struct FuseArms {
   ModelTimeSlices single;
-  std::vector<LaneTimeSlices> lanes, second_alone, together;  // auto-1, another one for the second thread, auto
+  std::vector<LaneTimeSlices> lanes, second_alone, together;  // auto-1, auto-1 of the second thread, auto
   std::optional<Packed> packed;
 };
 
@@ -101,18 +102,18 @@ Result<void> check_arms_agree(const Case& c, FuseArms& all, ProcessPair& process
 
 BenchRow speedup(const TrainingBenchmark& benchmark, const std::string& name, FuseArms& all) {
   std::vector<LanistaProgram*> together;
-  for (LaneTimeSlices& turns : all.together) together.push_back(&turns.program());
+  for (LaneTimeSlices& worker : all.together) together.push_back(&worker.program());
   LanistaProgram& alone = all.lanes[0].program();
   LanistaProgram& second_alone = all.second_alone[0].program();
-  if (all.single.size() == 1) together = {&alone, &second_alone};  // a model has one thread, two have two
+  if (all.single.size() == 1) together = {&alone, &second_alone};  // with one model, auto has only one thread
   return speedup_row(benchmark.bench, name, alone, second_alone, together, benchmark.repeats);
 }
 
 void print_costs(const TrainingBenchmark& benchmark, const std::string& name, const FuseArms& all) {
   double bytes = 0, seconds = 0;
-  for (const LaneTimeSlices& turns : all.together) {
-    bytes += static_cast<double>(turns.program().bytes());
-    seconds += turns.program().compile_seconds();
+  for (const LaneTimeSlices& worker : all.together) {
+    bytes += static_cast<double>(worker.program().bytes());
+    seconds += worker.program().compile_seconds();
   }
   benchmark.print(name, "auto-bytes", "bytes", bytes);
   benchmark.print(name, "single-bytes", "bytes", static_cast<double>(all.single.bytes()));

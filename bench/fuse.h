@@ -7,19 +7,25 @@
 
 namespace lanista::bench {
 
-/// Microseconds a model-step for request.lanes models of a training case (1, 2, 4, … 64), each with its own weights and
-/// rate, on one batch. One thread:
-/// - loop, loop-nhwc: a LibTorch loop (torch_loop.h) a model, taking turns of eight steps
-/// - single: a program of our own a model, taking turns likewise
+/// Benchmark `fuse`: request.lanes models of a training case at once (1, 2, 4, … 64).
+///
+/// Each model has its own weights and rate. All use one batch. The value is microseconds a model-step. The arms on one
+/// thread are:
+/// - loop, loop-nhwc: a LibTorch loop for each model (torch_loop.h), eight steps of each in turn
+/// - single: a lanista program for each model, eight steps of each in turn
 /// - auto-1: the models as lanes of one program
-/// Two threads; of one model only auto is left, which then has one:
-/// - processes: two processes with half of the models each, as single
-/// - packed: two threads of one process with half of the models each, as single
-/// - auto: what lanista does, the models as lanes
-/// Beside them limits and speedup-2 as in train_step (of auto over auto-1; of one model, as there); bytes of programs
-/// (auto-bytes, single-bytes) and what it took to compile them (auto-plan, single-plan, "ms"). All start from the same
-/// weights; over the first steps ours agree to the bit, over 20 the loops to 1e-4 (relative). Errors: kNotFound for a
-/// case; kInternal where arms disagree; kIo without processes. Starts those, so it must be called from the only thread.
+///
+/// The arms on two threads are as follows. With one model there is only auto, on one thread.
+/// - processes: two processes with half of the models each, as in single
+/// - packed: two threads of one process with half of the models each, as in single
+/// - auto: the models as lanes of two programs, as lanista trains them
+///
+/// Further rows: limits as in train_step(); speedup-2 of auto over auto-1; bytes of the programs (auto-bytes,
+/// single-bytes); milliseconds to compile them (auto-plan, single-plan).
+///
+/// All arms start from the same weights. The lanista arms must agree to the bit over the first steps, and the loops to
+/// 1e-4 (relative) over 20 steps. Errors: kNotFound for a case; kInternal if arms disagree; kIo if a process cannot
+/// start. It forks, so no other thread may run.
 Result<void> fuse(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -13,8 +13,8 @@
 #include "bench/trained_study.h"
 #include "lanista/base/file_system.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
 
 namespace lanista::bench {
@@ -26,7 +26,8 @@ using schedule::TrialEnd;
 
 constexpr std::int64_t kWorkers = 2, kProfiledEpochs = 8;
 
-// Models differ in depth and width, trials in their batch, so an epoch takes from one to some ten times the least.
+// Models differ in depth and width, and trials in their batch. The slowest epoch needs about ten times the time of the
+// fastest.
 constexpr const char* kModels = R"yaml(
 model: {base: [builtin:small-mlp, builtin:small-cnn]}
 space:
@@ -41,7 +42,7 @@ stop: {rule: successive_halving, trials: 27, rungs: [16, 48, 144], cycles: 1}
 budget: {trials: 27}
 )yaml";
 
-/// A study of the same 27 proposals, with so many of them under way.
+/// A study of the same 27 proposals, with `slots` slots.
 study::StudyConfig halving_study(const std::string& training_yaml, std::int64_t slots, const data::Dataset& data) {
   const std::string strategy = "strategy: {name: random, mutations: [0, 2], slots: " + std::to_string(slots) + "}\n";
   return study_for(std::string(kModels) + training_yaml + strategy, data);
@@ -49,7 +50,7 @@ study::StudyConfig halving_study(const std::string& training_yaml, std::int64_t 
 
 using Seconds = std::map<TrialId, double>;
 
-/// Of an epoch, as workers told it: the median over epochs behind the first, in which programs are made.
+/// The median seconds of an epoch for each trial, without the first epoch, in which programs are compiled.
 Seconds epoch_seconds(const study::StudyView& view) {
   std::map<TrialId, std::vector<double>> epoch_seconds_by_trial;
   for (const study::Span& span : view.spans) {
@@ -60,15 +61,15 @@ Seconds epoch_seconds(const study::StudyView& view) {
   return of;
 }
 
-/// Who trains towards a rung, and how many epochs.
+/// The trials that train to a rung, and the epochs since the rung before.
 struct Rung {
   std::vector<TrialId> trials;
   std::int64_t epochs = 0;
 };
 
-/// The rungs of a study that ended, from what its trials measured.
+/// The rungs of a complete study, from the measurements of its trials.
 std::vector<Rung> rungs_of(const study::StudyView& view) {
-  std::map<std::int64_t, std::vector<TrialId>> by_end;  // who got exactly so far
+  std::map<std::int64_t, std::vector<TrialId>> by_end;  // trials by their last epoch
   for (const auto& trial : view.trials) {
     by_end[trial.measurements.empty() ? 0 : trial.measurements.back().epoch].push_back(trial.id);
   }
@@ -86,8 +87,8 @@ std::vector<Rung> rungs_of(const study::StudyView& view) {
   return rungs;
 }
 
-/// Trials of a rung in pieces, one after the other; the next rung comes when all of the one before have ended.
-/// Executors hand out epochs, so the pieces of ours are epochs, and whoever waits longest has its next one.
+/// The trials of the rungs, as a source for a simulated schedule. A rung starts when all trials of the rung before have
+/// ended. With `by_epochs` each epoch is a piece of its own, as in `ours`, where a worker takes one epoch at a time.
 class RungTrials : public schedule::TrialSource {
  public:
   RungTrials(const std::vector<Rung>& rungs, const Seconds& epoch, bool by_epochs)
@@ -109,7 +110,7 @@ class RungTrials : public schedule::TrialSource {
  private:
   struct Piece {
     TrialId trial;
-    std::int64_t left = 0;  ///< epochs behind it
+    std::int64_t left = 0;  ///< epochs of the rung after this piece
   };
   void add_arrival(TrialId trial, std::int64_t epochs, std::vector<Arrival>& arrivals) {
     const std::int64_t now = by_epochs_ ? 1 : epochs;
@@ -125,6 +126,7 @@ class RungTrials : public schedule::TrialSource {
   std::vector<Piece> pieces_;  // by id
 };
 
+/// Two workers without interference.
 schedule::Cluster two_workers() {
   schedule::Cluster cluster;
   cluster.workers = kWorkers;
@@ -133,12 +135,14 @@ schedule::Cluster two_workers() {
   return cluster;
 }
 
+/// The simulated makespan of the rungs.
 Result<double> simulated_seconds(const std::vector<Rung>& rungs, const Seconds& epoch, bool by_epochs) {
   RungTrials source(rungs, epoch, by_epochs);
-  LANISTA_ASSIGN(const auto training_yaml, schedule::simulate(two_workers(), source, *schedule::first_come()));
-  return training_yaml.makespan;
+  LANISTA_ASSIGN(const auto simulation, schedule::simulate(two_workers(), source, *schedule::first_come()));
+  return simulation.makespan;
 }
 
+/// The least makespan of the rungs on two workers.
 double bound_seconds(const std::vector<Rung>& rungs, const Seconds& epoch) {
   double seconds = 0;
   for (const Rung& rung : rungs) {
@@ -151,7 +155,8 @@ double bound_seconds(const std::vector<Rung>& rungs, const Seconds& epoch) {
   return seconds;
 }
 
-/// The same trials with the same measurements.
+/// Checks that two studies have the same trials and measurements. With `to_the_end` also their numbers of epochs and
+/// the winner. Errors: kInternal with the trial.
 Result<void> check_same(const study::StudyView& one, const study::StudyView& other, bool to_the_end) {
   const auto differ = [](TrialId trial) {
     return Error{Code::kInternal, "arms differ in trial " + std::to_string(trial.value), "halving-real"};
@@ -169,16 +174,16 @@ Result<void> check_same(const study::StudyView& one, const study::StudyView& oth
   return {};
 }
 
-/// A round of everything, one after the other.
+/// The seconds of one round.
 struct Round {
   double ours = 0, fifo = 0, ours_simulated = 0, fifo_simulated = 0, bound = 0;
 };
 
 Result<Round> run_round(const data::Dataset& data, bool fifo_first) {
   const ExecutorSettings one_a_worker{.workers = kWorkers, .lanes = 1}, lanes{.workers = kWorkers};
-  const std::string short_course =
+  const std::string short_training =
       "train: {epochs: " + std::to_string(kProfiledEpochs) + "}\nstop: {rule: none}\nbudget: {trials: 27}\n";
-  LANISTA_ASSIGN(const auto profile, train_study(halving_study(short_course, kWorkers, data), data, one_a_worker));
+  LANISTA_ASSIGN(const auto profile, train_study(halving_study(short_training, kWorkers, data), data, one_a_worker));
   TrainedStudy ours, fifo;
   for (const bool is_fifo : {fifo_first, !fifo_first}) {
     const auto config = halving_study(kHalving, is_fifo ? kWorkers : 27, data);

@@ -20,15 +20,15 @@ Result<std::vector<LaneTimeSlices>> LaneTimeSlices::share(const Case& c, std::in
   workers = std::min(workers, models);
   for (std::int64_t i = 0; i < workers; ++i) {
     const std::int64_t first = (models * i + workers - 1) / workers, end = (models * (i + 1) + workers - 1) / workers;
-    LANISTA_ASSIGN(auto turns, make(c, first, end - first, batch));
-    out.push_back(std::move(turns));
+    LANISTA_ASSIGN(auto worker, make(c, first, end - first, batch));
+    out.push_back(std::move(worker));
   }
   return out;
 }
 
 std::vector<RepeatedWork> work_per_core(std::vector<LaneTimeSlices>& workers) {
   std::vector<RepeatedWork> works;
-  for (LaneTimeSlices& turns : workers) works.push_back(turns.work());
+  for (LaneTimeSlices& worker : workers) works.push_back(worker.work());
   return works;
 }
 

@@ -10,21 +10,23 @@
 
 namespace lanista::bench {
 
-/// What a worker of lanista does with models of one structure: they are lanes of one program, a few at a time for some
-/// steps, as an executor takes a few trials for an epoch.
+/// Models of one structure as lanes of one program, of which a few train at a time for some steps.
+///
+/// A worker of lanista trains a lane group in the same way: it takes a few trials for an epoch.
 class LaneTimeSlices {
  public:
-  /// Models [first, first + count) of a case. Errors: as of LanistaProgram::make.
+  /// Models [first, first + count) of a case. Errors: those of LanistaProgram::make.
   static Result<LaneTimeSlices> make(const Case& c, std::int64_t first, std::int64_t count,
                                      std::shared_ptr<const CaseBatch> batch);
 
-  /// Models [0, models) on that many workers, each with a share of its own; fewer where there are fewer models.
+  /// Models [0, models), divided among `workers` programs, or among fewer if there are fewer models. Errors: those of
+  /// LanistaProgram::make.
   static Result<std::vector<LaneTimeSlices>> share(const Case& c, std::int64_t models, std::int64_t workers,
                                                    const std::shared_ptr<const CaseBatch>& batch);
 
   LanistaProgram& program() { return program_; }
   const LanistaProgram& program() const { return program_; }
-  /// Turns of it, for a thread; must stay where it is.
+  /// The work of one thread: a time slice of a few lanes. This object must not move while the work exists.
   RepeatedWork work();
 
  private:
@@ -33,11 +35,11 @@ class LaneTimeSlices {
   void run_slice();
 
   LanistaProgram program_;
-  std::int64_t lanes_per_slice_;  // divides the lanes
+  std::int64_t lanes_per_slice_;  // a divisor of the number of lanes
   std::int64_t turn_ = 0;
 };
 
-/// Of each, for a thread; the workers must stay where they are.
+/// The work of each worker, for one thread each. The workers must not move while the works exist.
 std::vector<RepeatedWork> work_per_core(std::vector<LaneTimeSlices>& workers);
 
 }  // namespace lanista::bench

@@ -23,27 +23,27 @@ constexpr std::int64_t kStreamLanes = 16;
 
 enum class Policy { kMasked, kCompacted, kRefilled };
 
-/// How long each trial is trained until it stops, in the order of their coming.
+/// The epochs of each trial until it stops, in the order of arrival.
 struct Script {
   std::string name;
   std::int64_t lanes = 0;
   std::vector<std::int64_t> epochs;
 };
 
-// Of each rung a third goes on to three times the epochs.
+// A third of each rung continues to three times the epochs.
 Script halving() {
   Script script{"81-27-9-3-1", 81, {}};
   std::int64_t left = 81, epochs = 1;
   for (; left >= 1; left /= 3, epochs *= 3) {
     for (std::int64_t i = left / 3; i < left; ++i) script.epochs.push_back(epochs);
   }
-  // Trials do not come in the order in which they stop.
+  // The order of arrival is not the order in which trials stop.
   Rng rng(3);
   for (std::size_t i = script.epochs.size(); i > 1; --i) std::swap(script.epochs[i - 1], script.epochs[rng.below(i)]);
   return script;
 }
 
-// After 1, 2, 4, ... epochs half of the trials stop; nobody goes on beyond 32.
+// Half of the trials stop after each of 1, 2, 4, 8 and 16 epochs. The rest stops after 32.
 Script stream() {
   Script script{"stream-300", kStreamLanes, {}};
   Rng rng(4);
@@ -56,11 +56,12 @@ Script stream() {
 }
 
 struct Outcome {
-  double us_per_step = 0;  // and lane
-  double occupancy = 0;    // per cent
-  Digest weights;          // of all trials
+  double us_per_step = 0;  // microseconds a step and lane
+  double occupancy = 0;    // percent of lanes that train
+  Digest weights;          // hash of the states of all trials
 };
 
+/// Runs the trials of a script in lanes.
 class LaneScenario {
  public:
   LaneScenario(const data::Dataset& data, const graph::OpTable& ops, graph::Graph model, const Script& script)
@@ -69,7 +70,7 @@ class LaneScenario {
   Result<Outcome> run_policy(Policy policy) {
     runs_.clear();
     next_ = 0;
-    lane_steps_ = seat_steps_ = 0;
+    lane_steps_ = slot_steps_ = 0;
     LANISTA_TRY(resize(script_.lanes));
     const double begin = now_seconds();
     std::vector<std::size_t> active_trials;
@@ -91,7 +92,7 @@ class LaneScenario {
       for (const Tensor& tensor : run.save().tensors) weights.bytes(tensor.bytes);
     }
     return Outcome{1e6 * seconds / static_cast<double>(lane_steps_),
-                   100 * static_cast<double>(lane_steps_) / static_cast<double>(seat_steps_), weights.finish()};
+                   100 * static_cast<double>(lane_steps_) / static_cast<double>(slot_steps_), weights.finish()};
   }
 
  private:
@@ -108,7 +109,7 @@ class LaneScenario {
             .step_ops = &ops_};
   }
 
-  // Programs are kept, as an executor keeps them.
+  // Selects the program with `lanes` lanes. Programs are kept, as in an executor.
   Result<void> resize(std::int64_t lanes) {
     auto found = groups_.find(lanes);
     if (found == groups_.end()) {
@@ -119,6 +120,7 @@ class LaneScenario {
     return {};
   }
 
+  // Starts the next trial.
   Result<void> enter(std::vector<std::size_t>& active_trials) {
     LANISTA_ASSIGN(auto run, train::TrialRun::create(trial(static_cast<std::uint32_t>(next_))));
     LANISTA_TRY(group_->admit(run));
@@ -133,7 +135,7 @@ class LaneScenario {
     std::vector<train::StepResult> ends(work.size());
     group_->step(work, ends);
     lane_steps_ += std::ssize(work);
-    seat_steps_ += group_->lanes();
+    slot_steps_ += group_->lanes();
     for (const auto& end : ends) {
       if (!end.failure.empty()) return Error{Code::kInternal, end.failure, script_.name};
     }
@@ -147,9 +149,9 @@ class LaneScenario {
   const Script& script_;
   std::map<std::int64_t, train::LaneGroup> groups_;
   train::LaneGroup* group_ = nullptr;
-  std::vector<train::TrialRun> runs_;  // in the order of their coming
+  std::vector<train::TrialRun> runs_;  // in the order of arrival
   std::size_t next_ = 0;
-  std::int64_t lane_steps_ = 0, seat_steps_ = 0;
+  std::int64_t lane_steps_ = 0, slot_steps_ = 0;  // steps of active lanes, and of all lanes
 };
 
 Result<void> run_case(const data::Dataset& data, const graph::OpTable& ops, const std::string& base,
@@ -158,13 +160,13 @@ Result<void> run_case(const data::Dataset& data, const graph::OpTable& ops, cons
   const std::string name = base + "/" + script.name;
   std::vector<std::pair<std::string, Policy>> policies{
       {"masked", Policy::kMasked}, {"compacted", Policy::kCompacted}, {"refilled", Policy::kRefilled}};
-  LaneScenario stage(data, ops, model.graph, script);
+  LaneScenario scenario(data, ops, model.graph, script);
   std::map<std::string, Outcome> last;
   std::vector<Arm> arms;
   Result<void> failure;
   for (const auto& [arm, policy] : policies) {
     arms.push_back({arm, [&, policy = policy, arm = arm] {
-                      auto outcome = stage.run_policy(policy);
+                      auto outcome = scenario.run_policy(policy);
                       if (!outcome) failure = outcome.error();
                       return outcome ? (last[arm] = *outcome).us_per_step : std::nan("");
                     }});

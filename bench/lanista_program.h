@@ -12,49 +12,53 @@
 
 namespace lanista::bench {
 
+/// Momentum of all cases.
 inline constexpr double kMomentum = 0.9;
 
-/// Of a model by its number: the seed of its weights, and its rate.
+/// The seed for the weights of a model, by its number.
 std::uint64_t model_seed(std::int64_t model);
+
+/// The learning rate and the momentum of a model, by its number.
 nn::LaneHyper model_hyper(const Case& c, std::int64_t model);
 
-/// Starting weights of one model in the order of its training step's state.
+/// The weights of one model, in the order of the state of its training step.
 struct StartWeights {
   std::vector<Tensor> trained, buffers;
 };
 
-/// Which of a case's models a program trains: each number has its own weights and rate.
+/// The models of a case that a program trains. The number of a model decides its weights and rate.
 struct ModelRange {
-  std::int64_t first = 0, lanes = 1;
-  int threads = 1;
-  const nn::Backend* backend = nullptr;  ///< null: own kernels at their best level
+  std::int64_t first = 0, lanes = 1;     ///< Number of the first model, and number of models.
+  int threads = 1;                       ///< Threads of the program.
+  const nn::Backend* backend = nullptr;  ///< null: lanista kernels at the best level of this CPU.
 };
 
-/// A case in our program: models as lanes, all on one batch.
+/// A compiled lanista program for a case. Its lanes are models that train on one batch.
 class LanistaProgram {
  public:
-  /// Errors: those of deriving and compiling the step.
+  /// Compiles the training step and initialises the lanes. Errors: those of deriving and compiling the step.
   static Result<LanistaProgram> make(const Case& c, const ModelRange& of, std::shared_ptr<const CaseBatch> batch);
+  /// Models [0, lanes) with a batch of their own.
   static Result<LanistaProgram> make(const Case& c, std::int64_t lanes, int threads);
 
   std::int64_t lanes() const { return program_.lanes(); }
   std::int64_t bytes() const { return program_.bytes(); }
-  std::int64_t state_bytes() const { return program_.state_format().bytes(); }  ///< of one lane
+  std::int64_t state_bytes() const { return program_.state_format().bytes(); }  ///< Bytes of the state of one lane.
   double compile_seconds() const { return compile_seconds_; }
   const StepInput& step_work() const { return step_work_; }
   double rate(std::int64_t lane) const { return hyper_[static_cast<std::size_t>(lane)].lr; }
-  /// Of a lane as it is now.
+  /// The present weights of a lane.
   StartWeights weights(std::int64_t lane) const;
-  /// One step of every lane; the mean losses before it.
+  /// Runs one step of each lane and returns the mean losses before it, [lanes].
   std::span<const double> step();
-  /// The same for lanes [first, first + count) alone.
+  /// Runs one step of lanes [first, first + count). The other lanes are masked.
   std::span<const double> step(std::int64_t first, std::int64_t count);
-  /// So many steps of every lane in one chunk, as devices like them; what became of each lane. Throws what the first
-  /// lane threw that did not do them all.
+  /// Runs `steps` steps of each lane in one chunk and returns the results, [lanes]. Throws the exception of the first
+  /// lane that failed.
   std::span<const nn::LaneResult> run(std::int64_t steps);
-  /// Steps of it, for a thread; the program must stay where it is.
+  /// The work of one thread: a step of each lane. The program must not move while the work exists.
   RepeatedWork work();
-  /// Back to the starting weights.
+  /// Resets each lane to its start weights.
   void restart();
 
  private:

@@ -22,7 +22,7 @@ constexpr std::size_t kModels = 1000;
 constexpr int kBlocks = 42;
 constexpr std::size_t kReplayed = 20;
 
-/// A residual network: 42 blocks of convolution, norm, activation, twice, and a sum.
+/// A residual network of 42 blocks. A block has convolution, norm and activation twice, and a sum.
 graph::Graph residual_network() {
   graph::GraphBuilder builder;
   const auto then = [&](Port from, const char* op, graph::Attrs attrs = {}) {
@@ -46,7 +46,7 @@ Result<std::vector<mutate::Candidate>> mutated_models(const mutate::ModelSpace& 
   const Rng rng(1);
   for (std::uint64_t i = 0; i < kModels; ++i) {
     const auto count = static_cast<std::int64_t>(1 + i % 3);
-    // Every other model is the child of the one before, so that both near and distant relatives meet.
+    // Every other model is the child of the one before, so that pairs are closely or distantly related.
     const mutate::Candidate parent = i % 2 == 1 ? models.back() : space.base(0);
     LANISTA_ASSIGN(auto model, space.mutate(parent, count, rng.split(i)));
     models.push_back(std::move(model));
@@ -66,7 +66,7 @@ Result<mutate::ModelSpace> space_of(graph::Graph base) {
   return mutate::ModelSpace::make(graph::builtin_ops(), {{"residual", std::move(base)}}, std::move(mutators), {}, {});
 }
 
-/// Whether ids and hashes tell the same story: a node shared by lineage does the same in both models.
+/// Checks that a node which two models share by id has equal structural hashes. Errors: kInternal.
 Result<void> check_agreement(const graph::Graph& a, const graph::Graph& b, const graph::OpTable& ops) {
   const auto of_a = graph::structural_hashes(a, ops);
   const auto of_b = graph::structural_hashes(b, ops);
@@ -80,6 +80,7 @@ Result<void> check_agreement(const graph::Graph& a, const graph::Graph& b, const
   return {};
 }
 
+/// An arm that gives microseconds a pair of neighbouring models.
 template <class Work>
 Arm per_pair(std::string name, const std::vector<mutate::Candidate>& models, Work work) {
   return {std::move(name), [&models, work] {
@@ -91,7 +92,7 @@ Arm per_pair(std::string name, const std::vector<mutate::Candidate>& models, Wor
           }};
 }
 
-/// Attribute, wiring, addition and removal in turn; committed after 20.
+/// Edits a second of attributes, wiring, additions and removals, with commits.
 double edits_per_second(const graph::Graph& base, const graph::OpTable& ops) {
   constexpr int kRounds = 500;
   const auto layers = base.nodes_of("conv2d");
@@ -105,7 +106,8 @@ double edits_per_second(const graph::Graph& base, const graph::OpTable& ops) {
       edit.bypass(edit.insert_after({layer, 0}, "gelu"));
     }
     auto edited = std::move(edit).commit();
-    LANISTA_CHECK(edited.ok(), "the benchmark's own edits: " + (edited ? std::string() : edited.error().text()));
+    LANISTA_CHECK(edited.ok(),
+                  "the edits of the benchmark are valid: " + (edited ? std::string() : edited.error().text()));
     edits += edited->edits.size();
   }
   return static_cast<double>(edits) / (now_seconds() - begin);
@@ -116,12 +118,13 @@ double replay_microseconds(const mutate::ModelSpace& space, std::span<const grap
   const double begin = now_seconds();
   for (int round = 0; round < kRounds; ++round) {
     const auto graph = space.rebuild(0, edits);
-    LANISTA_CHECK(graph.ok(), "the benchmark's own edits: " + (graph ? std::string() : graph.error().text()));
+    LANISTA_CHECK(graph.ok(),
+                  "the edits of the benchmark are valid: " + (graph ? std::string() : graph.error().text()));
   }
   return (now_seconds() - begin) / kRounds * 1e6;
 }
 
-/// 20 edits of a model with a history of at least as many, cut so that what remains is a whole model.
+/// The edits of a random model with exactly 20 of them.
 Result<std::vector<graph::Edit>> twenty_edits(const mutate::ModelSpace& space) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     mutate::Candidate now = space.base(0);
@@ -130,7 +133,7 @@ Result<std::vector<graph::Edit>> twenty_edits(const mutate::ModelSpace& space) {
     }
     if (now.edits.size() == kReplayed) return now.edits;
   }
-  return Error{Code::kInternal, "no history of exactly 20 edits among 1000", ""};
+  return Error{Code::kInternal, "none of 1,000 random models has exactly 20 edits", ""};
 }
 
 }  // namespace

@@ -19,19 +19,20 @@ namespace lanista::bench {
 namespace {
 
 constexpr int kSeeds = 10;
-constexpr std::uint64_t kFirstSeed = 101;  // of the tasks that are reported
-constexpr std::uint64_t kFirstTrial = 1;   // of those for development
+constexpr std::uint64_t kFirstSeed = 101;           // first seed of reported tasks
+constexpr std::uint64_t kFirstDevelopmentSeed = 1;  // first seed of tasks for the choice of constants
 
 struct MltunerArm {
   std::string name;
   std::function<Result<std::vector<TuningCost>>(const TuningRuns&, std::uint64_t first, int seeds)> run;
 };
 
+/// An arm that runs each seed by itself.
 MltunerArm each_seed(std::string name, std::function<Result<TuningCost>(const TuningRuns&, std::uint64_t seed)> run) {
-  return {std::move(name), [run = std::move(run)](const TuningRuns& races, std::uint64_t first, int seeds) {
+  return {std::move(name), [run = std::move(run)](const TuningRuns& runs, std::uint64_t first, int seeds) {
             std::vector<TuningCost> costs;
             for (int i = 0; i < seeds; ++i) {
-              auto cost = run(races, first + static_cast<std::uint64_t>(i));
+              auto cost = run(runs, first + static_cast<std::uint64_t>(i));
               if (!cost) return Result<std::vector<TuningCost>>(cost.error());
               costs.push_back(*cost);
             }
@@ -39,28 +40,29 @@ MltunerArm each_seed(std::string name, std::function<Result<TuningCost>(const Tu
           }};
 }
 
+/// An arm of self-tuning trials.
 MltunerArm tuned(std::string name, Options options) {
-  return each_seed(std::move(name), [options = std::move(options)](const TuningRuns& races, std::uint64_t seed) {
-    return races.run_self_tuning(options, seed);
+  return each_seed(std::move(name), [options = std::move(options)](const TuningRuns& runs, std::uint64_t seed) {
+    return runs.run_self_tuning(options, seed);
   });
 }
 
-MltunerArm whole(std::string name, StrategySettings run_strategy) {
-  return each_seed(std::move(name),
-                   [run_strategy = std::move(run_strategy)](const TuningRuns& races, std::uint64_t seed) {
-                     return races.run_strategy(run_strategy, seed);
-                   });
+/// An arm of whole trainings by a strategy.
+MltunerArm whole(std::string name, StrategySettings settings) {
+  return each_seed(std::move(name), [settings = std::move(settings)](const TuningRuns& runs, std::uint64_t seed) {
+    return runs.run_strategy(settings, seed);
+  });
 }
 
-/// `only`: an arm's name, or options of train.tune's mltuner as JSON, to try them.
-/// "ceiling" is an arm that stands for itself.
+/// The arms, or only the one named `only`. If `only` is JSON, an arm with these options of train.tune's mltuner. The
+/// arm "ceiling" runs only if it is named.
 std::vector<MltunerArm> make_arms(const std::string& only) {
   if (only == "ceiling") {
-    return {each_seed(only, [](const TuningRuns& races, std::uint64_t seed) { return races.best_value(seed); })};
+    return {each_seed(only, [](const TuningRuns& runs, std::uint64_t seed) { return runs.best_value(seed); })};
   }
   if (only.starts_with("{")) return {tuned("tried", Options::parse(only))};
   std::vector<MltunerArm> all{
-      {"oracle", [](const TuningRuns& races, std::uint64_t first, int seeds) { return races.oracle(first, seeds); }},
+      {"oracle", [](const TuningRuns& runs, std::uint64_t first, int seeds) { return runs.oracle(first, seeds); }},
       tuned("published", {{"together", 1},
                           {"paired", false},
                           {"halving", 0},
@@ -90,6 +92,7 @@ std::vector<MltunerArm> make_arms(const std::string& only) {
   if (!only.empty()) std::erase_if(all, [&](const MltunerArm& settings) { return settings.name != only; });
   return all;
 }
+
 double mean_logarithm(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += std::log(value);
@@ -112,10 +115,10 @@ Result<void> mltuner(const BenchRequest& request, std::ostream& out) {
     const bool requested = std::ranges::find(request.cases, task.name) != request.cases.end();
     if (request.cases.empty() ? !task.reported : !requested) continue;
     ++ran;
-    const TuningRuns races(task, ops);
+    const TuningRuns runs(task, ops);
     for (const MltunerArm& arm : arms) {
       LANISTA_ASSIGN(const std::vector<TuningCost> costs,
-                     arm.run(races, task.reported ? kFirstSeed : kFirstTrial, seeds));
+                     arm.run(runs, task.reported ? kFirstSeed : kFirstDevelopmentSeed, seeds));
       std::vector<double> steps, seconds;
       double reached = 0;
       for (const TuningCost& cost : costs) {
@@ -132,7 +135,7 @@ Result<void> mltuner(const BenchRequest& request, std::ostream& out) {
       out.flush();
     }
   }
-  if (ran == 0) return Error{Code::kNotFound, "there is no such case (known: " + known + ")", "--case"};
+  if (ran == 0) return Error{Code::kNotFound, "unknown case; allowed are " + known, "--case"};
   const auto ratio = [&](const std::string& name, const std::string& unit, const std::string& over,
                          const std::string& under) {
     if (all[over].empty() || all[under].empty()) return;

@@ -6,15 +6,21 @@
 
 namespace lanista::bench {
 
-/// Training steps and seconds, tuning included, to a target of the validation part, over rate x momentum x decay x
-/// batch (the task's, twice and four times as large; a step is one of the task's batch, a larger one is several), of
-/// the tasks of mltuner_tasks.h. Arms: `ours` and `published` tune inside a trial, which ends as one of strategy
-/// mltuner does, and then another begins; `ours-…` are ablations (`ours-one-trial` never begins another); `hyperband`
-/// and its variants, `gp`, `random` and `pbt` train as a strategy says; `oracle` is the one setting of a grid by which
-/// all seeds together get there first, found beforehand and not counted. A seed an arm draws everything anew; `reached`
-/// is the share of seeds that got there within the cap of steps, the others count as the cap. Then each arm's steps
-/// over those of `oracle`, and `hyperband`'s over those of `ours`, over tasks without a rate that changes.
-/// request.strategy: one arm, or options of mltuner as JSON. Errors: those of trainings and strategies.
+/// Benchmark `mltuner`: training steps and seconds, with all tuning, until a task reaches its target (mltuner_tasks.h).
+///
+/// The search is over rate, momentum, weight decay and batch. The batch is that of the task, or twice or four times as
+/// large. Steps count batches of the task's size, so a step with a larger batch counts as several. The arms are:
+/// - ours, published: trials that tune themselves, one after the other; each ends as with strategy mltuner
+/// - ours-…: ablations of ours; ours-one-trial never begins a second trial
+/// - hyperband and its variants, gp, random, pbt: whole trainings that a strategy suggests
+/// - oracle: the one setting of a grid with the least steps over all seeds; the steps to find it do not count
+///
+/// Each seed of an arm is a new search. `reached` is the share of seeds that reach the target within the cap of steps.
+/// The others count as the cap. The last rows are geometric means over the tasks without `rate_changes`: the steps of
+/// each arm over those of oracle, and of hyperband over ours.
+///
+/// request.strategy selects one arm, or gives options of mltuner as JSON. Errors: those of trainings and strategies;
+/// kNotFound for an unknown case.
 Result<void> mltuner(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

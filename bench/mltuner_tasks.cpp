@@ -19,16 +19,16 @@ constexpr const char* kCell =
     "output(%10)\n";
 
 constexpr const char* kLine = "%0 = input(shape=[12])\n%1 = linear(%0, out=1)\n%2 = output(%1)\n";
-constexpr double kTargetDistance = 1.01;  // times the least loss: the target of a line
+constexpr double kTargetDistance = 1.01;  // target of a line over its least loss
 
-/// Every fourth row validates.
+/// A split with every fourth row in the validation part.
 data::Split quarters(std::int64_t rows) {
   data::Split split;
   for (std::int64_t row = 0; row < rows; ++row) split[row % 4 == 0 ? 1 : 0].push_back(row);
   return split;
 }
 
-/// Sequences of some kinds, each with its own chain of tokens.
+/// Token sequences of `kinds` classes. Each class has its own Markov chain.
 Result<data::Dataset> chains(std::uint64_t seed, std::int64_t kinds, std::int64_t tokens) {
   constexpr std::int64_t kLength = 24, kRows = 1200;
   data::RawData raw;
@@ -56,7 +56,7 @@ Result<data::Dataset> chains(std::uint64_t seed, std::int64_t kinds, std::int64_
   return data::Dataset::make(std::move(raw), std::move(split), "auto", "auto");
 }
 
-/// y = w . x + noise, where feature i has the deviation of step i of a ladder from 1 down to `least`; `floor` becomes
+/// Rows with y = w . x + noise. The deviations of the features fall geometrically from 1 to `least`. `floor` is set to
 /// the loss of w on the validation part.
 Result<data::Dataset> noisy_line(std::uint64_t seed, double least, double& floor) {
   constexpr std::int64_t kFeatures = 12, kRows = 4000;

@@ -8,24 +8,26 @@
 
 namespace lanista::bench {
 
-/// Steps of a model before the next one's turn, so that its weights may stay in cache.
+/// Steps of one time slice. During these the weights of the model may stay in the cache.
 inline constexpr int kSliceSteps = 8;
 
-/// Models that each have a program of their own, with one lane, and take turns on one thread; one batch for all.
+/// Models with one program each, which train in turn on one thread and share a batch.
 class ModelTimeSlices {
  public:
-  /// Models [first, first + count) of a case. Errors: as of LanistaProgram::make.
+  /// Models [first, first + count) of a case. Errors: those of LanistaProgram::make.
   static Result<ModelTimeSlices> make(const Case& c, std::int64_t first, std::int64_t count,
                                       std::shared_ptr<const CaseBatch> batch);
 
   std::int64_t size() const { return static_cast<std::int64_t>(programs_.size()); }
+  /// Memory of all programs in bytes.
   std::int64_t bytes() const;
+  /// Seconds for compiling all programs.
   double compile_seconds() const;
   LanistaProgram& model(std::int64_t i) { return programs_[static_cast<std::size_t>(i)]; }
 
-  /// Some steps of the model whose turn it is.
+  /// Runs kSliceSteps steps of the next model.
   void run_slice();
-  /// The losses of so many steps, [step, model].
+  /// Runs `steps` steps of each model and returns the losses, [step, model].
   std::vector<double> losses(int steps);
 
  private:

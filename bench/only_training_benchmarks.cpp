@@ -1,4 +1,4 @@
 #include "bench/bench.h"
 
-// Where studies are not built, the races are all benchmarks there are.
+// Without studies, the benchmarks of training steps are all benchmarks.
 std::vector<lanista::bench::Benchmark> lanista::bench::benchmarks() { return training_benchmarks(); }

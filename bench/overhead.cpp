@@ -21,19 +21,19 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::int64_t kMaxThroughProcesses = 10'000;  ///< trials; more would take minutes
+constexpr std::int64_t kMaxThroughProcesses = 10'000;  ///< most trials of arm processes; more would run for minutes
 
 constexpr const char* kOneEpoch = "train: {epochs: 1}\n";
-// A thousand trials rest at the first rung before the best of them go on.
+// A thousand trials pause at the first rung before the best of them continue.
 constexpr const char* kThousandPending = "train: {epochs: 9}\nstop: {rule: successive_halving, trials: 1000}\n";
 
-/// What the trials of a case do, and how many of them at once.
+/// The training of a case, and the number of its slots.
 struct Case {
   std::string name, training;
   std::int64_t slots = study::StrategyConfig().slots;
 };
 
-// Random search over three numbers; the model is always the same small base, as in Optuna's own overhead.
+// A random search over three numbers with one small model, like the search in peers/optuna_overhead.py.
 study::StudyConfig config_of(const Case& of, std::int64_t trials) {
   const auto config = studyfile::read_study(R"yaml(
 model: {base: builtin:small-mlp}
@@ -42,7 +42,8 @@ strategy: {name: random, mutations: [0, 0]}
 budget: {trials: 1}
 )yaml" + of.training,
                                             "overhead");
-  LANISTA_CHECK(config.ok(), "the benchmark's own study file: " + (config ? std::string() : config.error().text()));
+  LANISTA_CHECK(config.ok(),
+                "the study file of the benchmark is valid: " + (config ? std::string() : config.error().text()));
   study::StudyConfig out = *config;
   out.budget.trials = trials;
   out.strategy.slots = of.slots;
@@ -59,7 +60,7 @@ data::DataSpec digits_spec() {
   return spec;
 }
 
-/// Milliseconds a trial of one whole study.
+/// Runs a whole study and returns the milliseconds a trial.
 Result<double> run_study(FileSystem& fs, const std::string& folder, const Case& of, std::int64_t trials,
                          engine::Executor& executor) {
   auto config = config_of(of, trials);
@@ -93,8 +94,8 @@ Result<double> in_this_process(FileSystem& fs, const std::string& folder, const 
   return run_study(fs, folder, of, trials, executor);
 }
 
-/// Every order and every report goes through the socket of one of two worker processes, which do nothing either. Their
-/// begin is part of the time.
+/// Runs a study with two worker processes that train nothing. Every command and every report passes a socket. The time
+/// includes the start of the processes.
 Result<double> through_processes(const std::string& folder, const Case& of, std::int64_t trials) {
   const RealClock clock;
   engine::WorkerConfig worker_config;

@@ -6,10 +6,15 @@
 
 namespace lanista::bench {
 
-/// Milliseconds a trial that engine, strategy and log cost by themselves: studies of 1,000, 10,000 and 100,000 trials
-/// whose training does nothing; one epoch a trial, a thousand trials that rest at a rung, a thousand under way at once.
-/// Arms: `ours` writes the log to disk as always, `memory` keeps it in memory,
-/// `processes` (up to 10,000 trials) writes it to disk and sends every order and report through two worker processes.
+/// Benchmark `overhead`: milliseconds a trial for engine, strategy and log, with trainings that do nothing.
+///
+/// Studies have 1,000, 10,000 and 100,000 trials. The cases are trials with one epoch (`trials`), a rung with 1,000
+/// paused trials (`thousand-pending`), and 1,000 trials at a time (`thousand-at-once`). The arms are:
+/// - ours: the log is written to disk, as in every study
+/// - memory: the log is kept in memory
+/// - processes: as ours, with two worker processes that receive every command; up to 10,000 trials
+///
+/// Errors: those of the engine.
 Result<void> overhead(int repeats, bool json, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -20,7 +20,7 @@ struct HyperbandCase {
   std::string name, base, mutate, mutations, augment;
 };
 
-// What of a step is preparing samples goes down from case to case; the last two have nothing to share.
+// The part of a step that prepares samples falls from case to case. In the last two cases there is nothing to share.
 const std::vector<HyperbandCase>& hyperband_cases() {
   static const std::vector<HyperbandCase> all{
       {"mlp-64-noise", "small-mlp", "[]", "[0, 0]", "[{crop: {pad: 1}}, {noise: {std: 0.1}}]"},
@@ -41,7 +41,7 @@ std::string study_file(const HyperbandCase& of) {
          "stop: {rule: hyperband, min: 1, eta: 3, cycles: 1}\n" + "budget: {trials: 1000}\nkeep: {top: 1}\n";
 }
 
-/// Seconds that a worker needs to prepare the samples of an epoch, batch by batch.
+/// The seconds in which a worker prepares the samples of an epoch, batch by batch.
 Result<double> preparing_seconds(const study::StudyConfig& config, const data::Dataset& data) {
   LANISTA_ASSIGN(const auto augmenter, data::Augmenter::make(config.data.augment, data.spec()));
   if (augmenter.empty()) return 0.0;
@@ -62,7 +62,8 @@ Result<double> preparing_seconds(const study::StudyConfig& config, const data::D
   return 1 / rate;
 }
 
-/// sum t_i / (t_in + sum (t_i - t_in)) over all epochs of all trials, where every epoch is prepared once.
+/// The limit of sharing, sum t_i / (t_in + sum (t_i - t_in)) over all epochs of all trials. Each epoch is prepared
+/// once.
 double sharing_limit(const study::StudyView& view, double preparing) {
   std::set<std::int64_t> epochs;
   std::int64_t trained = 0;
@@ -106,7 +107,7 @@ Result<void> run_case(const HyperbandCase& of, const data::Dataset& data, int re
     if (arm.last.canonical == all.front().last.canonical && arm.last.view.winner == all.front().last.view.winner) {
       continue;
     }
-    return Error{Code::kInternal, "arms plain and " + arm.name + " decided otherwise", of.name};
+    return Error{Code::kInternal, "the decisions of the arms plain and " + arm.name + " differ", of.name};
   }
   for (std::size_t a = 0; a < all.size(); ++a) {
     print(summary("pack-hyperband", of.name, all[a].name, "s", values[a]), json, out);

@@ -16,19 +16,19 @@ double PassReplay::seconds() {
     for (std::size_t p = 0; p < at.size(); ++p) {
       for (; at[p] < stages_.ranks[p].size(); ++at[p], moved = true) {
         const nn::StagePass& pass = stages_.ranks[p][at[p]];
-        const bool forth = pass.kind == Kind::kForward;
+        const bool forward = pass.kind == Kind::kForward;
         double ready = clock[p];
         bool waits = false;
         for (std::uint32_t s = 0; s < stages_.stages.size() && pass.kind != Kind::kWeightGrad; ++s) {
-          const auto& after = stages_.stages[forth ? s : pass.stage].successors;
-          if (std::ranges::count(after, forth ? pass.stage : s) == 0) continue;
-          const auto found = ended.find({forth, s, pass.micro});
+          const auto& after = stages_.stages[forward ? s : pass.stage].successors;
+          if (std::ranges::count(after, forward ? pass.stage : s) == 0) continue;
+          const auto found = ended.find({forward, s, pass.micro});
           waits = waits || found == ended.end();
           if (!waits) ready = std::max(ready, found->second);
         }
         if (waits) break;
         clock[p] = ready + pass_seconds_[p][at[p]];
-        if (pass.kind != Kind::kWeightGrad) ended[{forth, pass.stage, pass.micro}] = clock[p];
+        if (pass.kind != Kind::kWeightGrad) ended[{forward, pass.stage, pass.micro}] = clock[p];
       }
     }
   }

@@ -7,25 +7,28 @@
 #include "bench/arms.h"
 #include "lanista/exec/pipeline_parallel/stages.h"
 
-// What the passes of a step in stages take, on machines where threads do not get cores of their own.
+// Times of the passes of a pipeline step on machines where threads share cores with other work.
 namespace lanista::bench {
 
-/// What passes take of a core while two threads do them, and what a step would take of two cores that nobody else
-/// wants: the same passes in the same order, each when what it waits for has ended.
+/// Measures the CPU time of the passes of a step, and computes the time of the step on free cores.
+///
+/// The computation runs the same passes in the same order. Each pass starts when its inputs are complete and its rank
+/// is free.
 class PassReplay final : public nn::StageObserver {
  public:
+  /// `stages` are those of the observed program.
   explicit PassReplay(nn::Stages stages) : stages_(std::move(stages)) {
     begin_.resize(stages_.ranks.size());
     pass_seconds_.resize(stages_.ranks.size());
   }
-  void on_pass_begin(std::size_t place, const nn::StagePass&) override { begin_[place] = thread_cpu_seconds(); }
-  void on_pass_end(std::size_t place, const nn::StagePass&) override {
-    pass_seconds_[place].push_back(thread_cpu_seconds() - begin_[place]);
+  void on_pass_begin(std::size_t rank, const nn::StagePass&) override { begin_[rank] = thread_cpu_seconds(); }
+  void on_pass_end(std::size_t rank, const nn::StagePass&) override {
+    pass_seconds_[rank].push_back(thread_cpu_seconds() - begin_[rank]);
   }
   void on_edge_copy(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
   void on_held_samples(std::uint32_t, std::int64_t) override {}
 
-  /// Of the step that was done last; micro-batches are of equal sizes.
+  /// Seconds of the last step on free cores. Call it after each step. All micro-batches have one size.
   double seconds();
 
  private:

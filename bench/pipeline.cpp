@@ -9,7 +9,7 @@
 #include "bench/pipeline_models.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/planner.h"
-#include "lanista/plan/pipeline/planner_baselines.h"
+#include "support/plan/pipeline/planner_baselines.h"
 
 namespace lanista::bench {
 namespace {
@@ -22,7 +22,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 Problem problem_of(pipeline::Model model, std::int64_t devices) { return {std::move(model), summit(devices)}; }
 
-/// What one case prints.
+/// The output of one case.
 struct Table {
   const BenchRequest& request;
   std::ostream& out;
@@ -34,18 +34,19 @@ struct Table {
   }
 };
 
-/// Who is compared with, and how fast they are at best.
+/// The best times of the baselines.
 struct Baselines {
-  double sequential = kNever, graph = kNever;
-  std::int64_t micro_batch = 1;  ///< of the better sequential one
+  double sequential = kNever, graph = kNever;  ///< seconds of a step, as a chain and as a graph
+  std::int64_t micro_batch = 1;                ///< micro-batch of the better sequential plan
 };
 
+/// Prints micro-batches and depth of a plan.
 void plan_row(const Table& table, const std::string& arm, const pipeline::PipelinePlan& plan) {
   table.row(arm, "m", static_cast<double>(plan.batch / plan.stages[0].micro_batch));
   table.row(arm, "deep", static_cast<double>(pipeline::depth_of(plan)));
 }
 
-/// Plans with one baseline, prints it and takes it into `baselines`.
+/// Plans with one baseline, prints its rows and updates `baselines`. `graph` adds the row of its plan as a graph.
 template <class Make>
 Result<void> run_baseline(const Table& table, const std::string& arm, const Problem& problem, bool graph, Make make,
                           Baselines& baselines) {
@@ -71,6 +72,7 @@ Result<void> run_baseline(const Table& table, const std::string& arm, const Prob
   return {};
 }
 
+/// Runs all baselines.
 Result<Baselines> run_baselines(const Table& table, const Problem& problem) {
   Baselines baselines;
   LANISTA_TRY(run_baseline(
@@ -86,6 +88,7 @@ Result<Baselines> run_baselines(const Table& table, const Problem& problem) {
   return baselines;
 }
 
+/// Plans with the lanista planner and prints its rows. Errors: kInternal if a step ends before the bound.
 Result<Planned> ours(const Table& table, const std::string& arm, const Problem& problem,
                      const pipeline::PlanOptions& options, const Baselines& baselines) {
   const double bound = pipeline::bounds_of(problem).best();
@@ -102,6 +105,7 @@ Result<Planned> ours(const Table& table, const std::string& arm, const Problem& 
   return planned;
 }
 
+/// Runs a case of the comparison.
 Result<void> compare(const Table& table, const Problem& problem) {
   LANISTA_ASSIGN(const Baselines baselines, run_baselines(table, problem));
   pipeline::PlanOptions options;
@@ -112,7 +116,8 @@ Result<void> compare(const Table& table, const Problem& problem) {
   return {};
 }
 
-/// The paper's: branches at once with the baseline's micro-batch; then any micro-batch; then what is ours.
+/// Runs an ablation. The arms are parallel branches with the micro-batch of the baseline, any micro-batch, co-located
+/// stages, and split backward passes. The first two are those of the paper.
 Result<void> ablation(const Table& table, const Problem& problem) {
   LANISTA_ASSIGN(const Baselines baselines, run_baselines(table, problem));
   pipeline::PlanOptions options;
@@ -128,8 +133,8 @@ Result<void> ablation(const Table& table, const Problem& problem) {
   return {};
 }
 
-/// Samples that the six stages of FlexFlow's CANDLE-Uno hold (graphpipe.md 4.2): four of branches, one that merges
-/// them, one behind; as a sequence and as a graph.
+/// Prints the samples in flight of the six stages of CANDLE-Uno in FlexFlow (GraphPipe, section 4.2), as a sequence and
+/// as a graph. Four stages are branches, one merges them, and one follows.
 Result<void> buffers(const Table& table) {
   const Problem problem = problem_of(candle_uno(4, 64 * 8), 6);
   pipeline::PipelinePlan plan{problem.model.hash, problem.model.batch, {}};
@@ -154,9 +159,10 @@ Result<void> buffers(const Table& table) {
   return {};
 }
 
+/// A case of the benchmark.
 struct Entry {
   std::string name;
-  bool usual;  ///< else only when it is asked for
+  bool usual;  ///< false: runs only if `--case` names it
   std::function<Result<void>(const Table&)> run;
 };
 

@@ -7,24 +7,43 @@
 
 namespace lanista::bench {
 
-/// Simulated: GraphPipe's models with stated costs on 4 to 32 stated devices (pipeline_models.h), samples a second.
-/// Arms: pipedream and piper as their runtimes run them (each stage waits for the one before), -graph where stages wait
-/// for what they read only, -chain where the planner is given the model as a chain; ours, split (backward passes in
-/// two) and bound (no bubble). Beside them what ours gains over the better sequential baseline ("x seq") and over the
-/// better one of all ("x graph"), the part of the bound, seconds to plan, micro-batches and depth. Cases
-/// `<model>/<devices>` of mmt, dlrm, candle-uno; without gain: chain (a transformer of one branch) and mmt-long
-/// (batches 16 times as large); branches-2 to -16 (of candle-uno, 16 devices); ablation-<model>; buffers (of
-/// candle-uno); campaigns `oracle`, `never-worse`, `speed` and `large`, which `--case` asks for. It fails where a step
-/// ends before its bound.
+/// Benchmark `pipeline`: plans of GraphPipe's models on 4 to 32 devices, simulated (pipeline_models.h).
+///
+/// The costs are stated, not measured. The value is samples a second. The arms are:
+/// - pipedream, piper: these planners with their runtimes, in which each stage waits for the one before
+/// - pipedream-graph, piper-graph: the same plans, where a stage waits only for the stages that it reads
+/// - pipedream-chain, piper-chain: the planner gets the model as a chain
+/// - ours, split: the lanista planner, without and with split backward passes
+/// - bound: no idle time
+///
+/// Further rows: the gain over the better sequential baseline ("x seq") and over the better of all ("x graph"); the
+/// part of the bound; seconds to plan; micro-batches; depth.
+///
+/// Cases:
+/// - mmt/N, dlrm/N, candle-uno/N: the models on N devices
+/// - chain/N, mmt-long/8: a transformer of one branch, and batches 16 times as large; a graph has no advantage there
+/// - branches-2 to branches-16: candle-uno on 16 devices
+/// - ablation-MODEL: the parts of the gain
+/// - buffers: samples in flight of candle-uno
+/// - oracle, never-worse, speed, large: campaigns, which run only if `--case` names them
+///
+/// Errors: kNotFound for an unknown case; kInternal if a step ends before its bound.
 Result<void> pipeline(const BenchRequest& request, std::ostream& out);
 
-/// Its campaigns on random graphs, --seeds of them. `oracle` (300): ours over the best of all partitions of up to 12
-/// operators on 2 to 4 devices. `never-worse` (1,000): over the better of PipeDream and Piper, with transfers and
-/// little memory in every other one; it fails where a plan of ours is slower. `speed` (20): seconds to plan, over
-/// Piper's. `large`: 10,000 operators on 64 devices, a chain and 100 branches.
+/// Campaign `oracle`: plans over the best of all partitions, on --seeds random graphs (300).
+///
+/// A graph has up to 12 operators, for 2 to 4 devices. Errors: kInternal if a plan is wrong.
 Result<void> pipeline_oracle(const BenchRequest& request, std::ostream& out);
+
+/// Campaign `never-worse`: plans over the better of PipeDream and Piper, on --seeds random graphs (1,000).
+///
+/// Every other graph has transfers and little memory. Errors: kInternal if a plan is slower.
 Result<void> pipeline_never_worse(const BenchRequest& request, std::ostream& out);
+
+/// Campaign `speed`: seconds to plan, and those of Piper over them, on --seeds random graphs (20).
 Result<void> pipeline_speed(const BenchRequest& request, std::ostream& out);
+
+/// Campaign `large`: seconds to plan 10,000 operators on 64 devices, as a chain and with 100 branches.
 Result<void> pipeline_large(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -6,11 +6,11 @@
 #include "bench/arms.h"
 #include "bench/pipeline.h"
 #include "lanista/plan/pipeline/bounds.h"
-#include "lanista/plan/pipeline/brute_force_oracle.h"
 #include "lanista/plan/pipeline/planner.h"
-#include "lanista/plan/pipeline/planner_baselines.h"
-#include "lanista/plan/pipeline/random_problem.h"
 #include "lanista/plan/pipeline/simulate.h"
+#include "support/plan/pipeline/brute_force_oracle.h"
+#include "support/plan/pipeline/planner_baselines.h"
+#include "support/plan/pipeline/random_problem.h"
 
 namespace lanista::bench {
 namespace {
@@ -21,7 +21,8 @@ std::uint64_t count_of(const BenchRequest& request, int usual) {
   return static_cast<std::uint64_t>(request.seeds > 0 ? request.seeds : usual);
 }
 
-/// A random problem of up to `most` operators; every other one with values to send and a memory that not all fits into.
+/// A random problem of up to `most` operators. With `sends` it has transfers, and devices with too little memory for
+/// the whole model.
 Problem random_pipeline_problem(std::uint64_t seed, std::size_t most, std::int64_t most_devices, bool sends) {
   Rng rng = Rng(seed);
   const std::int64_t devices = rng.between(2, most_devices);
@@ -42,6 +43,7 @@ Problem random_pipeline_problem(std::uint64_t seed, std::size_t most, std::int64
   return problem;
 }
 
+/// Prints median, worst and best of the values of an arm.
 void rows(const BenchRequest& request, std::ostream& out, const std::string& name, const std::string& arm,
           std::vector<double> values) {
   std::ranges::sort(values);
@@ -54,7 +56,7 @@ void rows(const BenchRequest& request, std::ostream& out, const std::string& nam
   row("best", values.front());
 }
 
-/// Seconds of a call.
+/// The seconds of a call.
 template <class Call>
 double timed_call(const Call& call) {
   const double begin = now_seconds();
@@ -62,18 +64,23 @@ double timed_call(const Call& call) {
   return now_seconds() - begin;
 }
 
-/// Whether a plan is one and takes what it says.
+/// Checks that a plan is valid and that its simulated time is the planned one. Errors: kInternal, and those of the
+/// checks.
 Result<void> check_simulated_end(const pipeline::Planned& planned, const Problem& problem) {
   LANISTA_TRY(pipeline::check(planned.plan, problem));
   LANISTA_TRY(pipeline::prove(pipeline::lowered(planned.schedule, planned.plan, problem.model), planned.plan));
   LANISTA_ASSIGN(const auto simulation, pipeline::simulate(planned.schedule, planned.plan, problem, false));
   if (std::abs(simulation.seconds - planned.seconds) > 1e-9 * simulation.seconds ||
       simulation.seconds < pipeline::bounds_of(planned.plan, problem).best() * (1 - 1e-9)) {
-    return Error{Code::kInternal, "a plan takes " + std::to_string(simulation.seconds) + " s, not what it says", ""};
+    return Error{Code::kInternal,
+                 "a plan has " + std::to_string(planned.seconds) + " s, but its simulation has " +
+                     std::to_string(simulation.seconds) + " s",
+                 ""};
   }
   return {};
 }
 
+/// A problem for campaign `large`: branches of equal length between a source and a sink.
 Problem large_problem(std::int64_t branches, std::int64_t operators) {
   Problem problem;
   pipeline::Model& model = problem.model;
@@ -85,7 +92,7 @@ Problem large_problem(std::int64_t branches, std::int64_t operators) {
     for (int n = 1; n <= 256; n *= 2) op.forward.push_back(1e-5 + seconds * n);
     op.input_grad = op.weight_grad = op.forward;
     op.activation_bytes = op.output_bytes = 1e4;
-    op.parameter_bytes = 1e6;  // held four times: too much for one device
+    op.parameter_bytes = 1e6;  // stored four times, which is too much for one device
     model.operators.push_back(std::move(op));
     return static_cast<std::uint32_t>(model.operators.size() - 1);
   };
@@ -114,7 +121,7 @@ Problem large_problem(std::int64_t branches, std::int64_t operators) {
 
 Result<void> pipeline_oracle(const BenchRequest& request, std::ostream& out) {
   std::vector<double> ratios;
-  std::uint64_t beyond = 0;
+  std::uint64_t beyond = 0;  // plans that are more than 2 % slower
   for (std::uint64_t i = 0; i < count_of(request, 300); ++i) {
     Rng rng = Rng(request.seed).split(i);
     const std::int64_t devices = rng.between(2, 4);
@@ -183,7 +190,7 @@ Result<void> pipeline_large(const BenchRequest& request, std::ostream& out) {
   for (const std::int64_t branches : {1, 100}) {
     const Problem problem = large_problem(branches, 10'000);
     const std::string name = branches == 1 ? "large-chain" : "large-branches";
-    std::vector<double> walls, cores;  // the machine may be busy: a core's time says what planning takes by itself
+    std::vector<double> walls, cores;  // wall time, and CPU time, which does not count other work of the machine
     for (int i = 0; i < 5; ++i) {
       const double begin = now_seconds();
       const std::clock_t core = std::clock();

@@ -11,13 +11,15 @@ using pipeline::Operator;
 constexpr double kKernel = 10e-6, kFlops = 0.8 * 15.7e12, kRate = 0.8 * 900e9;
 constexpr double kWidth = 4096;
 
-/// What the passes of an operator do.
+/// The work of the passes of an operator.
 struct OperatorWork {
-  double kernels = 1;
-  double forward_flops = 0, input_flops = 0, weight_flops = 0;  ///< a sample
-  double touched = 0;                                           ///< bytes a sample, beside the parameters that are read
+  double kernels = 1;                                           ///< kernels of a pass
+  double forward_flops = 0, input_flops = 0, weight_flops = 0;  ///< FLOPs a sample of each pass; 0: no such pass
+  double touched = 0;                                           ///< bytes a sample without parameters
   double read = 0;                                              ///< parameter bytes that a pass reads
 };
+
+/// An operator with the times of its passes for 1, 2, 4, … samples.
 
 Operator operator_of(std::string name, const OperatorWork& work, std::int64_t batch) {
   Operator op;
@@ -52,7 +54,7 @@ Operator transformer_layer(std::int64_t batch) {
   return op;
 }
 
-/// A product with its sum and its activation.
+/// A dense layer with bias and activation.
 Operator dense(std::string name, double in, double out, std::int64_t batch) {
   const double flops = 2 * in * out;
   Operator op = operator_of(std::move(name),
@@ -69,7 +71,7 @@ Operator dense(std::string name, double in, double out, std::int64_t batch) {
   return op;
 }
 
-/// Sums of vectors of a table: no product, and no gradient of what it reads.
+/// A sum of vectors of a table. It has no products and no input gradient.
 Operator embedding(std::int64_t batch) {
   const double width = 64, bag = 100, rows = 1e6;
   Operator op = operator_of(
@@ -87,12 +89,13 @@ Operator concatenation(double width_bytes, std::int64_t batch) {
   return op;
 }
 
+/// Adds an operator and returns its number.
 std::uint32_t put(Model& model, Operator op) {
   model.operators.push_back(std::move(op));
   return static_cast<std::uint32_t>(model.operators.size() - 1);
 }
 
-/// A chain of copies of `op`; the last one's number.
+/// Adds a chain of copies of `op` and returns the number of the last one.
 std::uint32_t put_chain(Model& model, const Operator& op, std::int64_t length) {
   std::uint32_t last = put(model, op);
   for (std::int64_t i = 1; i < length; ++i) {
@@ -103,7 +106,7 @@ std::uint32_t put_chain(Model& model, const Operator& op, std::int64_t length) {
   return last;
 }
 
-/// Concatenates the ends of branches and puts four dense layers behind.
+/// Adds a concatenation of the branches and four dense layers.
 void put_head(Model& model, const std::vector<std::uint32_t>& ends) {
   double bytes = 0;
   for (const std::uint32_t end : ends) bytes += model.operators[end].output_bytes;

@@ -21,13 +21,13 @@
 namespace lanista::bench {
 namespace {
 
-constexpr int kToBeTimed = 20;  // steps, more than enough
+constexpr int kMaxTimedSteps = 20;  // most steps until one of them was timed
 
 Error different_bits_error(const std::string& name) {
-  return {Code::kInternal, name + ": a pipeline and one thread came to different weights", ""};
+  return {Code::kInternal, name + ": the weights of a pipeline and of one thread differ", ""};
 }
 
-// Both do as many steps, so they must have come to the same bits.
+// True if two steps of the pipeline give the same state as two steps on one thread.
 Result<bool> same_bits(const StagedModel& bench, nn::Program& ours) {
   LANISTA_ASSIGN(nn::Program single_thread, bench.derived.compile(kBatch / kMicroBatch, nullptr));
   ours.initialise(0, 1);
@@ -38,7 +38,7 @@ Result<bool> same_bits(const StagedModel& bench, nn::Program& ours) {
   return single_thread.extract(0) == ours.extract(0);
 }
 
-// On a machine with other work, where two threads do not get two cores.
+// Prints the times that a step would have on free cores (PassReplay), for machines with other work.
 Result<void> replayed(const StagedModel& bench, const runtime::ChosenPlan& chosen, const std::string& name, int repeats,
                       bool json, std::ostream& out) {
   LANISTA_ASSIGN(nn::Stages stages,
@@ -47,29 +47,29 @@ Result<void> replayed(const StagedModel& bench, const runtime::ChosenPlan& chose
   stages.observer = &replay;
   LANISTA_ASSIGN(nn::Program ours, bench.derived.compile(kBatch / kMicroBatch, &stages));
   LANISTA_ASSIGN(nn::Program single_thread, bench.derived.compile(kBatch / kMicroBatch, nullptr));
-  std::vector<double> create_private, of_two, gain;
+  std::vector<double> of_one, of_two, gain;
   for (int i = -1; i < repeats; ++i) {
     const double begin = thread_cpu_seconds();
     step_of(single_thread, bench.samples.view());
     const double one = thread_cpu_seconds() - begin;
     step_of(ours, bench.samples.view());
     const double two = replay.seconds();
-    if (i < 0) continue;  // warm now
-    create_private.push_back(1e6 * one);
+    if (i < 0) continue;  // the first step warms up
+    of_one.push_back(1e6 * one);
     of_two.push_back(1e6 * two);
     gain.push_back(one / two);
   }
-  print(summary("pipeline-real", name, "alone-core-time", "us", create_private), json, out);
+  print(summary("pipeline-real", name, "alone-core-time", "us", of_one), json, out);
   print(summary("pipeline-real", name, "replayed-core-time", "us", of_two), json, out);
   print(summary("pipeline-real", name, "gain-replayed", "", gain), json, out);
   return {};
 }
 
-// A step as it was planned, and as it was: as studies have it in their logs.
-Result<void> draw(const StagedModel& bench, const runtime::ChosenPlan& chosen, std::ostream& out) {
+// Prints the Gantt charts of a step, planned and measured, from the record that studies log.
+Result<void> print_charts(const StagedModel& bench, const runtime::ChosenPlan& chosen, std::ostream& out) {
   LANISTA_ASSIGN(nn::Program program, bench.program(chosen.plan, chosen.schedule));
   std::optional<nn::StepTimes> times;
-  for (int i = 0; i < kToBeTimed && !times; ++i) {
+  for (int i = 0; i < kMaxTimedSteps && !times; ++i) {
     step_of(program, bench.samples.view());
     times = program.take_step_times();
   }
@@ -78,6 +78,7 @@ Result<void> draw(const StagedModel& bench, const runtime::ChosenPlan& chosen, s
   return {};
 }
 
+// Runs the case two-branches/2.
 Result<void> two_branches(int repeats, bool json, std::ostream& out) {
   const std::string name = "two-branches/2";
   LANISTA_ASSIGN(StagedModel bench, StagedModel::make(branchy(1024, 2, 3, 1024, false), 1024, 3));
@@ -86,12 +87,12 @@ Result<void> two_branches(int repeats, bool json, std::ostream& out) {
   LANISTA_ASSIGN(const bool same, same_bits(bench, ours));
   if (!same) return different_bits_error(name);
   const std::vector<Arm> arms{bench.arm("alone", bench.single_thread), bench.arm("ours", ours)};
-  const auto seen = run_rounds(arms, repeats);
+  const auto measured = run_rounds(arms, repeats);
   for (std::size_t a = 0; a < arms.size(); ++a)
-    print(summary("pipeline-real", name, arms[a].name, "us", seen[a]), json, out);
+    print(summary("pipeline-real", name, arms[a].name, "us", measured[a]), json, out);
   std::vector<double> gain, of_bound;
-  for (std::size_t r = 0; r < seen[0].size(); ++r) {
-    gain.push_back(seen[0][r] / seen[1][r]);
+  for (std::size_t r = 0; r < measured[0].size(); ++r) {
+    gain.push_back(measured[0][r] / measured[1][r]);
     of_bound.push_back(gain.back() / static_cast<double>(kRanks));
   }
   LANISTA_ASSIGN(const double predicted, bench.predicted(chosen));
@@ -99,7 +100,7 @@ Result<void> two_branches(int repeats, bool json, std::ostream& out) {
   print(summary("pipeline-real", name, "gain", "", gain), json, out);
   print(summary("pipeline-real", name, "gain-of-bound", "", of_bound), json, out);
   LANISTA_TRY(replayed(bench, chosen, name, repeats, json, out));
-  if (!json) LANISTA_TRY(draw(bench, chosen, out));
+  if (!json) LANISTA_TRY(print_charts(bench, chosen, out));
   double shortest = 1e9;
   const auto times = pipeline::times_of(chosen.plan, bench.problem);
   for (const auto& stage : times) shortest = std::min(shortest, stage.forward + stage.backward());
@@ -107,7 +108,7 @@ Result<void> two_branches(int repeats, bool json, std::ostream& out) {
   return {};
 }
 
-// Steps of a plan, replayed; a first one warms up.
+// The seconds of steps of a plan on free cores (PassReplay). A first step warms up.
 Result<std::vector<double>> replays(const StagedModel& bench, const runtime::ChosenPlan& plan, int repeats) {
   LANISTA_ASSIGN(nn::Stages stages,
                  runtime::executable_stages(plan.plan, plan.schedule, bench.problem, bench.planned.nodes));
@@ -117,16 +118,16 @@ Result<std::vector<double>> replays(const StagedModel& bench, const runtime::Cho
   std::vector<double> seconds;
   for (int i = 0; i <= repeats; ++i) {
     step_of(program, bench.samples.view());
-    const double took = replay.seconds();
-    if (i > 0) seconds.push_back(took);
+    const double step_seconds = replay.seconds();
+    if (i > 0) seconds.push_back(step_seconds);
   }
   return seconds;
 }
 
-// A plan and a schedule of it.
+// A random plan with a schedule.
 runtime::ChosenPlan random_plan(Rng& rng, const pipeline::Problem& problem, int i) {
   runtime::ChosenPlan one;
-  // Some at one place: what is predicted must tell good plans from bad ones.
+  // Every fifth plan has only one rank, so that there are bad plans too.
   one.plan = random_stage_plan(rng, problem, 2 + rng.below(5), {kMicroBatch}, i % 5 == 0 ? 1 : kRanks);
   if (i % 3 == 2) one.plan = pipeline::with_whole_batch_in_flight(one.plan);
   one.schedule = i % 3 == 0   ? pipeline::split_backward(one.plan, problem)
@@ -135,15 +136,16 @@ runtime::ChosenPlan random_plan(Rng& rng, const pipeline::Problem& problem, int 
   return one;
 }
 
+// The seconds of all passes.
 double all_passes(const std::vector<runtime::OperatorTimes>& passes) {
   double seconds = 0;
   for (const auto& each : passes) seconds += each.forward + each.input_grad + each.weight_grad;
   return seconds;
 }
 
-// Random plans and the planner's own: what the simulator says of each, and what it takes. Passes are timed in the same
-// rounds as plans, so that both see the same machine; its best round says most of what passes and plans take, since
-// whatever else there is on a machine can but add to them.
+// Runs the case plans-30/2: simulated and measured times of random plans and of the planner's plan. Passes are timed in
+// the same rounds as plans, so that the machine is in the same condition. Other work of the machine only adds time, so
+// the fastest round is the best estimate.
 Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   const std::string name = "plans-30/2";
   LANISTA_ASSIGN(StagedModel bench, StagedModel::make(branchy(512, 3, 3, 640, false), 512, 3));
@@ -157,17 +159,17 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   for (const auto& one : plans) {
     LANISTA_ASSIGN(nn::Program program, bench.program(one.plan, one.schedule));
     programs.push_back(std::move(program));
-    LANISTA_ASSIGN(const std::vector<double> took, replays(bench, one, repeats));
-    replayed.push_back(1e6 * median(took));
+    LANISTA_ASSIGN(const std::vector<double> seconds, replays(bench, one, repeats));
+    replayed.push_back(1e6 * median(seconds));
   }
   std::vector<Arm> arms;
   for (std::size_t i = 0; i < programs.size(); ++i) arms.push_back(bench.arm(std::to_string(i), programs[i]));
   arms.push_back(bench.arm("alone", bench.single_thread));
-  std::vector<std::vector<double>> seen(arms.size());
+  std::vector<std::vector<double>> measured(arms.size());
   std::vector<std::vector<runtime::OperatorTimes>> passes;
   for (int round = 0; round < repeats; ++round) {
     const auto values = run_rounds(arms, 1);
-    for (std::size_t i = 0; i < arms.size(); ++i) seen[i].push_back(values[i][0]);
+    for (std::size_t i = 0; i < arms.size(); ++i) measured[i].push_back(values[i][0]);
     LANISTA_ASSIGN(auto timed, bench.timed_passes(3));
     passes.push_back(std::move(timed));
   }
@@ -179,8 +181,8 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
     for (std::size_t i = 0; i < plans.size(); ++i) {
       LANISTA_ASSIGN(const double seconds, bench.predicted(plans[i]));
       predicted.push_back(1e6 * seconds);
-      const double beside = whole ? 0 : 1e6 * bench.non_pass_seconds;  // replays have passes alone
-      off.push_back(std::abs(predicted[i] / (real[i] + beside) - 1));
+      const double non_passes = whole ? 0 : 1e6 * bench.non_pass_seconds;  // replays have passes only
+      off.push_back(std::abs(predicted[i] / (real[i] + non_passes) - 1));
     }
     const auto row = [&](const std::string& arm, double value) {
       print({"pipeline-real", name, arm + with, "", value, 0, repeats}, json, out);
@@ -192,7 +194,7 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
     return {};
   };
   std::vector<double> medians, least;
-  for (const auto& each : seen) {
+  for (const auto& each : measured) {
     medians.push_back(median(each));
     least.push_back(*std::ranges::min_element(each));
   }
@@ -204,7 +206,7 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   return compare("-replayed", replayed, middle_passes, middle, false);
 }
 
-// Half of the branches at each of two places, and what joins them at the second, after its own.
+// A plan with half of the branches on each of two ranks. The join is on the second rank, after its branches.
 Result<runtime::ChosenPlan> halves(const pipeline::Problem& problem, std::size_t branches) {
   const auto n = static_cast<std::uint32_t>(problem.model.operators.size());
   const auto each = static_cast<std::uint32_t>((n - 1) / branches);
@@ -221,8 +223,8 @@ Result<runtime::ChosenPlan> halves(const pipeline::Problem& problem, std::size_t
   return one;
 }
 
-// Eight trials of one small model. As branches of one graph their logits are added up: the same operators, but one loss
-// in place of eight, so times alone can be compared.
+// Runs a case population-8: eight trials of one small model. As branches of one graph, their logits are added. This
+// graph has the same operators, but one loss instead of eight, so only times can be compared.
 Result<void> population(const std::string& name, std::int64_t inputs, std::int64_t width, std::int64_t batch,
                         int repeats, bool json, std::ostream& out) {
   constexpr std::int64_t kTrials = 8;
@@ -241,15 +243,15 @@ Result<void> population(const std::string& name, std::int64_t inputs, std::int64
   LANISTA_ASSIGN(const auto plan, runtime::chosen_plan(problem, batch));
   LANISTA_ASSIGN(const auto stages, runtime::executable_stages(chosen.plan, chosen.schedule, problem, planned.nodes));
   LANISTA_ASSIGN(nn::Program branches, all.compile(1, &stages));
-  const auto turns = [&](std::size_t begin, std::size_t end) {
+  const auto run_trials = [&](std::size_t begin, std::size_t end) {
     return [&, begin, end] {
       for (std::size_t i = begin; i < end; ++i) step_of(single[i], samples.view());
     };
   };
   const double trials = kTrials;
   const std::vector<Arm> arms{
-      timed("single", {{turns(0, kTrials), trials}}),
-      timed("packed", {{turns(0, kTrials / 2), trials / 2}, {turns(kTrials / 2, kTrials), trials / 2}}),
+      timed("single", {{run_trials(0, kTrials), trials}}),
+      timed("packed", {{run_trials(0, kTrials / 2), trials / 2}, {run_trials(kTrials / 2, kTrials), trials / 2}}),
       timed("fused", {{[&] { step_of(fused, samples.view()); }, trials}}),
       timed("branches", {{[&] { step_of(branches, samples.view()); }, trials}})};
   for (const BenchRow& row : run_interleaved("pipeline-real", name, "us", arms, repeats)) print(row, json, out);

@@ -15,6 +15,7 @@
 namespace lanista::bench {
 namespace {
 
+// Runs the cases with augmented digits.
 Result<void> augmented(const std::string& base, const data::Dataset& data, const graph::OpTable& ops, int repeats,
                        bool json, std::ostream& out) {
   LANISTA_ASSIGN(const auto model, mutate::builtin_base(base, {{1, 8, 8}}, 10));
@@ -22,9 +23,9 @@ Result<void> augmented(const std::string& base, const data::Dataset& data, const
       .trial = {}, .model = model.graph, .recipe = plain_recipe(), .metrics = {}, .data = &data, .step_ops = &ops};
   input.recipe.augment = {{"crop", {{"pad", 1}}}, {"noise", {{"std", 0.1}}}};
   for (const std::int64_t count : {1, 2, 4, 8, 16}) {
-    LANISTA_ASSIGN(TrainerSet separate_arms, TrainerSet::make(input, count, nullptr));
+    LANISTA_ASSIGN(TrainerSet separate, TrainerSet::make(input, count, nullptr));
     std::vector<SeparateArm> others;
-    others.push_back({"apart", std::move(separate_arms)});
+    others.push_back({"apart", std::move(separate)});
     LANISTA_TRY(
         measure_sharing(base + "/" + std::to_string(count), input, count, std::move(others), repeats, json, out));
   }

@@ -6,9 +6,10 @@
 
 namespace lanista::bench {
 
-/// K models that share what stands in front of them, K = 1, 2, 4, 8, 16, one after the other on one thread, as
-/// measure_sharing says: first the same augmented digits, where `separate_arms` augments for every model, then
-/// frozen_prefix.
+/// Benchmark `prefix`: K models that share augmented digits, K = 1, 2, 4, 8, 16.
+///
+/// They train one after the other on one thread (measure_sharing). Arm `apart` augments for each model. Afterwards
+/// frozen_prefix() runs. Errors: those of measure_sharing().
 Result<void> prefix(int repeats, bool json, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -57,13 +57,13 @@ std::vector<Case> cases() {
            {NodeId{2}, NodeId{5}}}};
 }
 
-/// A backbone and the data sets that its heads are trained on.
+/// A backbone and the data sets for its heads.
 struct Backbone {
   train::FrozenPrefix prefix;
   data::Dataset plain, streamed, kept;
 };
 
-/// Fresh weights serve as well as trained ones: times do not depend on them.
+/// Makes a backbone with random weights, since times do not depend on them.
 Result<Backbone> backbone(const Case& requested, const data::Dataset& digits, const graph::OpTable& ops) {
   LANISTA_ASSIGN(const auto model, graph::parse(requested.model));
   LANISTA_ASSIGN(
@@ -89,15 +89,15 @@ Result<void> run_case(const std::string& name, const Backbone& on, const graph::
                                .data = &data,
                                .step_ops = &ops};
   };
-  LANISTA_ASSIGN(TrainerSet separate_arms, TrainerSet::make(head_on(on.plain), count, nullptr));
+  LANISTA_ASSIGN(TrainerSet separate, TrainerSet::make(head_on(on.plain), count, nullptr));
   LANISTA_ASSIGN(TrainerSet kept, TrainerSet::make(head_on(on.kept), count, nullptr));
   std::vector<SeparateArm> others;
-  others.push_back({"apart", std::move(separate_arms)});
+  others.push_back({"apart", std::move(separate)});
   others.push_back({"materialised", std::move(kept)});
   return measure_sharing(name, head_on(on.streamed), count, std::move(others), repeats, json, out);
 }
 
-/// What it takes to keep the values of all samples, once for all models.
+/// Prints the time to compute and store the outputs of the backbone for all samples.
 void measure_store(const std::string& name, const Backbone& on, const data::Dataset& digits, int repeats, bool json,
                    std::ostream& out) {
   std::vector<double> times;
@@ -105,7 +105,7 @@ void measure_store(const std::string& name, const Backbone& on, const data::Data
     const double begin = now_seconds();
     const bool kept = on.prefix.features(digits, data::StoredSamples::kAll, nullptr).ok();
     times.push_back(1e6 * (now_seconds() - begin));
-    LANISTA_CHECK(kept, "values that were kept before can be kept again");
+    LANISTA_CHECK(kept, "outputs that were stored before can be stored again");
   }
   print(summary("prefix", name, "store", "us", times), json, out);
 }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kProcesses = 2;
 
-// Both sides are one program, so values travel as they lie in memory.
+// A request to a process. Both sides are one program, so structures are sent in memory layout.
 struct Order {
   enum class Kind : std::int64_t { kLoad, kLosses, kRate } kind = Kind::kLoad;
   std::int64_t first = 0, models = 0;  // kLoad
@@ -32,7 +32,7 @@ struct Order {
 };
 
 struct Answer {
-  std::string error;  // empty: none
+  std::string error;  // empty: no error
   std::vector<double> values;
 };
 
@@ -70,7 +70,7 @@ bool receive_list(int socket, List& list) {
   return receive_bytes(socket, list.data(), size * sizeof(list[0]));
 }
 
-/// What a process does.
+/// The work of a process.
 class Worker {
  public:
   Answer execute_order(const Order& order) {
@@ -107,7 +107,7 @@ class Worker {
     const Answer answer = worker.execute_order(order);
     if (!send_list(socket, answer.error) || !send_list(socket, answer.values)) break;
   }
-  ::_exit(0);  // what the parent has buffered or registered is the parent's
+  ::_exit(0);  // leaves the buffers and exit handlers to the parent
 }
 
 bool send_order(int socket, const Order& order) { return send_bytes(socket, &order, sizeof order); }
@@ -154,7 +154,7 @@ ProcessPair::~ProcessPair() {
 Result<std::vector<std::vector<double>>> ProcessPair::receive_answers() {
   std::vector<std::vector<double>> out;
   std::optional<Error> failure;
-  for (const Process& process : processes_) {  // of all: what is left unread would answer the next order
+  for (const Process& process : processes_) {  // an unread answer would be read as that of the next request
     auto answer = receive_answer(process.socket);
     if (answer) {
       out.push_back(std::move(*answer));
@@ -168,7 +168,8 @@ Result<std::vector<std::vector<double>>> ProcessPair::receive_answers() {
 
 Result<void> ProcessPair::load(const std::string& case_name, std::int64_t models) {
   Order order{.kind = Order::Kind::kLoad};
-  LANISTA_CHECK(case_name.size() < order.case_name.size(), "a case with a name that is too long: " + case_name);
+  LANISTA_CHECK(case_name.size() < order.case_name.size(),
+                "the name of a case has at most 31 characters: " + case_name);
   std::copy(case_name.begin(), case_name.end(), order.case_name.begin());
   for (Process& process : processes_) {
     order.models = process.models = order.first == 0 ? models - models / 2 : models / 2;

@@ -10,22 +10,23 @@
 
 namespace lanista::bench {
 
-/// Two processes that train half of a case's models each, as ModelTimeSlices; they start once and wait for orders.
+/// Two processes that each train half of the models of a case (ModelTimeSlices).
+///
+/// They start once and wait for requests. Each function returns the error of a process, or kInternal if one has ended.
+/// One thread at a time.
 class ProcessPair {
  public:
-  /// Forks, so it must come before this process has a second thread. Errors: kIo.
+  /// Forks both processes. This process must have no second thread at that time. Errors: kIo.
   static Result<ProcessPair> start();
   ProcessPair(ProcessPair&&) noexcept = default;
   ProcessPair& operator=(ProcessPair&&) = delete;
-  ~ProcessPair();  ///< ends them
+  ~ProcessPair();  ///< Ends both processes and waits for them.
 
-  // Errors of all: what went wrong in a process; kInternal if one has ended.
-
-  /// Makes models [0, models) of a case, at least two; those before are forgotten.
+  /// Makes models [0, models) of a case in place of the earlier ones. `models` is at least two.
   Result<void> load(const std::string& case_name, std::int64_t models);
-  /// The losses of so many steps, [step, model].
+  /// Runs `steps` steps of each model and returns the losses, [step, model].
   Result<std::vector<double>> losses(int steps);
-  /// Bursts a second of both, side by side for that long.
+  /// The time slices a second of both processes, which run at the same time for `seconds` seconds.
   Result<double> rate(double seconds);
 
  private:

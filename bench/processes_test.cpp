@@ -10,11 +10,12 @@
 namespace lanista::bench {
 namespace {
 
+// The losses of the models in this process.
 std::vector<double> losses_here(const std::string& case_name, std::int64_t models, int steps) {
   const std::vector<std::string> names{case_name};
   const auto cases = training_cases(names);
-  auto turns = ModelTimeSlices::make(cases->front(), 0, models, std::make_shared<CaseBatch>(cases->front()));
-  return turns.ok() ? turns->losses(steps) : std::vector<double>();
+  auto slices = ModelTimeSlices::make(cases->front(), 0, models, std::make_shared<CaseBatch>(cases->front()));
+  return slices.ok() ? slices->losses(steps) : std::vector<double>();
 }
 
 TEST(ProcessPair, TrainsModelsInOrder) {

@@ -6,10 +6,10 @@
 #include "bench/fluid.h"
 #include "lanista/base/csv.h"
 #include "lanista/base/file_system.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
 
 namespace lanista::bench {
@@ -19,8 +19,9 @@ using schedule::Arrival;
 using schedule::Prediction;
 
 constexpr std::size_t kBarrier = 50;
-constexpr double kSteps = 1000;  // of every model; only ratios are told
+constexpr double kSteps = 1000;  // steps of each model; only ratios are printed
 
+// The number in a cell, in (least, most]. Errors: kDataLoss.
 Result<double> number_at(const formats::CsvTable& table, std::size_t row, std::size_t column, double least,
                          double most) {
   const std::string_view cell = table.cell(row, column);
@@ -29,19 +30,21 @@ Result<double> number_at(const formats::CsvTable& table, std::size_t row, std::s
   if (error != std::errc() || end != cell.data() + cell.size() || !(value > least && value <= most)) {
     return Error{Code::kDataLoss,
                  "profile " + std::to_string(row + 1) + ": " + table.header()[column] + " is '" + std::string(cell) +
-                     "'; a number above " + std::to_string(least) +
-                     (most < 1e300 ? " and up to " + std::to_string(most) : "") + " is needed",
+                     "'; it must be a number above " + std::to_string(least) +
+                     (most < 1e300 ? " and up to " + std::to_string(most) : ""),
                  ""};
   }
   return value;
 }
 
+// The trials of a table of profiles.
 Result<std::vector<Prediction>> read_profiles(std::string_view text) {
   LANISTA_ASSIGN(const formats::CsvTable table, formats::parse_csv(text));
   std::vector<std::size_t> columns;
   for (const char* name : {"step_seconds_median", "gpu_utilisation_mean", "peak_memory_fraction"}) {
     const auto found = std::ranges::find(table.header(), name);
-    if (found == table.header().end()) return Error{Code::kNotFound, std::string("there is no column ") + name, ""};
+    if (found == table.header().end())
+      return Error{Code::kNotFound, std::string("the table has no column ") + name, ""};
     columns.push_back(static_cast<std::size_t>(found - table.header().begin()));
   }
   std::vector<Prediction> trials;
@@ -49,16 +52,16 @@ Result<std::vector<Prediction>> read_profiles(std::string_view text) {
     LANISTA_ASSIGN(const double seconds, number_at(table, row, columns[0], 0, 1e300));
     LANISTA_ASSIGN(const double busy, number_at(table, row, columns[1], 0, 1));
     LANISTA_ASSIGN(const double memory, number_at(table, row, columns[2], 0, 1));
-    // Widths above one are not measured here, so nobody gets any.
+    // Widths above one were not measured, so each trial has one worker.
     Prediction trial = schedule::prediction_of(seconds, 0, busy, memory, seconds * kSteps * 0.01);
     trial.steps = kSteps;
     trials.push_back(trial);
   }
-  if (trials.empty()) return Error{Code::kDataLoss, "there is no profile", ""};
+  if (trials.empty()) return Error{Code::kDataLoss, "the table has no rows", ""};
   return trials;
 }
 
-/// Every trial in its order on the first worker with memory for it and less than all of its time taken.
+/// Places each trial, in order, on the first worker with enough memory and free time.
 class Greedy : public schedule::Policy {
  public:
   std::string_view name() const override { return "greedy"; }
@@ -78,7 +81,7 @@ class Greedy : public schedule::Policy {
   }
 };
 
-/// Groups one after the other.
+/// Groups of trials one after the other.
 class Barriers : public schedule::TrialSource {
  public:
   Barriers(const std::vector<Prediction>& trials, std::size_t size) : trials_(trials), size_(size) {}

@@ -8,10 +8,10 @@ namespace lanista::bench {
 
 pipeline::PipelinePlan random_stage_plan(Rng& rng, const pipeline::Problem& problem, std::size_t stages,
                                          const std::vector<std::int64_t>& micro_batches, std::int64_t num_ranks) {
-  const pipeline::Neighbours is_near(problem.model);
+  const pipeline::Neighbours neighbours(problem.model);
   const std::size_t n = problem.model.operators.size();
   std::vector<std::size_t> waits(n);
-  for (std::size_t i = 0; i < n; ++i) waits[i] = is_near.previous[i].size();
+  for (std::size_t i = 0; i < n; ++i) waits[i] = neighbours.previous[i].size();
   std::vector<std::uint32_t> ready, order;
   for (std::uint32_t i = 0; i < n; ++i) {
     if (waits[i] == 0) ready.push_back(i);
@@ -20,7 +20,7 @@ pipeline::PipelinePlan random_stage_plan(Rng& rng, const pipeline::Problem& prob
     const std::size_t pick = rng.below(ready.size());
     order.push_back(ready[pick]);
     ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(pick));
-    for (const std::uint32_t next : is_near.next[order.back()]) {
+    for (const std::uint32_t next : neighbours.next[order.back()]) {
       if (--waits[next] == 0) ready.push_back(next);
     }
   }

@@ -8,7 +8,7 @@
 namespace lanista::bench {
 namespace {
 
-/// Equal values share the mean of their places.
+/// The ranks of values from 0. Equal values share the mean of their ranks.
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);

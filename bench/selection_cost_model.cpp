@@ -15,7 +15,7 @@
 namespace lanista::bench {
 namespace {
 
-/// Of an epoch in which such a share of the rows is chosen by chance.
+/// The median milliseconds of a pass in which the share `keep` of the rows is chosen at random.
 double overhead_ms(double keep, std::int64_t rows, std::int64_t batch) {
   constexpr std::int64_t kPasses = 30, kNever = 1'000'000;
   study::Recipe recipe;
@@ -23,23 +23,23 @@ double overhead_ms(double keep, std::int64_t rows, std::int64_t batch) {
   recipe.epochs = kPasses;
   recipe.select = {"random", {{"keep", keep}, {"warmup_epochs", 0}, {"max_wait", kNever}}};
   auto selection = train::Selection::make(recipe, {.seed = 1, .rows = rows});
-  LANISTA_CHECK(selection.ok(), "a selector that every study may have");
+  LANISTA_CHECK(selection.ok(), "the selector is built in");
   std::vector<std::int64_t> all(static_cast<std::size_t>(rows));
   std::iota(all.begin(), all.end(), 0);
-  std::vector<double> taken;
+  std::vector<double> milliseconds;
   std::int64_t step = 0;
   for (std::int64_t pass = 0; pass < kPasses; ++pass) {
     const double start = thread_cpu_seconds();
     for (auto left = std::span(all); !left.empty(); ++step) {
-      const auto some = left.first(std::min(left.size(), static_cast<std::size_t>(batch)));
-      left = left.subspan(some.size());
-      selection->add_batch({.step = step, .epoch = pass, .pass = pass, .ends_pass = left.empty()}, some, {});
+      const auto part = left.first(std::min(left.size(), static_cast<std::size_t>(batch)));
+      left = left.subspan(part.size());
+      selection->add_batch({.step = step, .epoch = pass, .pass = pass, .ends_pass = left.empty()}, part, {});
       selection->step_done();
     }
-    taken.push_back(1e3 * (thread_cpu_seconds() - start));
+    milliseconds.push_back(1e3 * (thread_cpu_seconds() - start));
   }
-  std::ranges::sort(taken);
-  return taken[taken.size() / 2];
+  std::ranges::sort(milliseconds);
+  return milliseconds[milliseconds.size() / 2];
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int
   const double interrupt = options.at("interrupt").get<double>();
   SelectionWork work;
   work.chosen = interrupt > 0 ? 1 - 1 / interrupt : 1;
-  const bool blind = select.name == "random" || options.value("beta", 1.0) == 0;
-  work.scored = blind ? 0 : work.chosen / options.value("stale", 1.0);
+  const bool ignores_losses = select.name == "random" || options.value("beta", 1.0) == 0;
+  work.scored = ignores_losses ? 0 : work.chosen / options.value("stale", 1.0);
   return work;
 }
 

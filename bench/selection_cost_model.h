@@ -7,40 +7,46 @@
 
 namespace lanista::bench {
 
-/// What an epoch of training does, in epochs' worth of rows: each of them 1 where all training rows have it done once.
+/// The work of one epoch with an example selector. A value of 1 means once for every training row.
 struct SelectionWork {
-  double scored = 0;       ///< passes forward, for losses to choose by
-  double chosen = 0;       ///< rows that were chosen among, whatever became of them: draws, ranks
-  double trained = 0;      ///< rows trained on
-  double queued = 0;       ///< of those, what was chosen, and waited for a batch to be full
-  double evaluations = 0;  ///< of the validation part, beside the one that ends the epoch
+  double scored = 0;       ///< Forward passes that only give losses for the selection.
+  double chosen = 0;       ///< Rows among which the selector chose.
+  double trained = 0;      ///< Rows that were trained on.
+  double queued = 0;       ///< Trained rows that waited in the queue for a full batch.
+  double evaluations = 0;  ///< Evaluations of the validation part, without the one that ends the epoch.
 };
 
-/// What it looks at and chooses among in an epoch, from 0 (what it trains on is told by the training). `won`: whether a
-/// kind that asks first (data::kSelectionAuto) selects in it. Errors: kInvalidArgument.
+/// Returns the work of selector `select` in epoch `epoch` (from 0) of `epochs`. `trained` and `queued` stay 0.
+///
+/// `won` counts for `auto` only: true if its last comparison was won by the selection. Errors: kInvalidArgument for
+/// wrong options.
 Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int64_t epochs, std::int64_t epoch,
                                      bool won);
 
-/// What these parts take, each done for all rows: milliseconds.
+/// Milliseconds of each part of the work for all rows.
 struct SelectionCosts {
-  double read = 0;      ///< the loop over batches, whatever else is done with them
-  double forward = 0;   ///< losses
-  double choose = 0;    ///< by the kind of selector at hand
-  double queue = 0;     ///< what was chosen, until it is trained on
-  double train = 0;     ///< forward, backward, update
-  double evaluate = 0;  ///< the validation part
+  double read = 0;      ///< Loop over the batches.
+  double forward = 0;   ///< Forward passes for losses.
+  double choose = 0;    ///< Selector.
+  double queue = 0;     ///< Queue of chosen rows.
+  double train = 0;     ///< Forward pass, backward pass and update.
+  double evaluate = 0;  ///< Evaluation of the validation part.
 };
 
-/// The model of gain of Selective-Backprop with what choosing takes: an epoch's milliseconds. Without that and the loop
-/// an epoch that looks at every n-th row and trains on a share k takes 1/n of a forward pass and k of a step, which is
-/// r / (1/n + k r) times faster than training on all, r being a step by a forward pass.
+/// Predicts the milliseconds of an epoch, as in the model of Selective-Backprop with the cost of the selection.
+///
+/// Take an epoch that computes losses for every n-th row and trains on a share k. Without selector and loop it needs
+/// 1/n of a forward pass and k of a step. It is r / (1/n + k r) times as fast as training on all rows, where r is the
+/// time of a step over that of a forward pass.
 double predict_epoch_milliseconds(const SelectionCosts& parts, const SelectionWork& work);
 
-/// What a selection takes by itself, without a training and without losses: milliseconds of so many rows.
+/// Milliseconds of a selection of `rows` rows without training and without losses.
 struct SelectionOverhead {
-  double sampling = 0;
-  double queue = 0;  ///< of rows that were chosen by chance, one in two
+  double sampling = 0;  ///< Random choice of the rows.
+  double queue = 0;     ///< Queue, for all rows.
 };
+
+/// Measures the overhead of the selector `random`, the median of 30 passes. `batch` is the number of rows a batch.
 SelectionOverhead measure_selection_overhead(std::int64_t rows, std::int64_t batch);
 
 }  // namespace lanista::bench

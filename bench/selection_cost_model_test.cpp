@@ -1,4 +1,4 @@
-// The model of gain against the closed form of the reference, and what it counts against a selection that is driven.
+// Compares the cost model with the closed form of the paper, and its counts with a real selection.
 #include "bench/selection_cost_model.h"
 
 #include <gtest/gtest.h>
@@ -11,11 +11,11 @@
 namespace lanista::bench {
 namespace {
 
-TEST(SelectModel, EqualsClosedFormWithoutOverhead) {
+TEST(SelectionCostModel, EqualsClosedFormWithoutOverhead) {
   struct Case {
     double r, kept, passes, faster;
   };
-  // Selective-Backprop's gain r / (1/n + k r), to two digits.
+  // The gain of Selective-Backprop, r / (1/n + k r), to two digits.
   for (const Case& each : {Case{3, 1.0 / 2, 1, 1.20},
                            {3, 1.0 / 3, 1, 1.50},
                            {3, 1.0 / 4, 3, 2.77},
@@ -30,7 +30,7 @@ TEST(SelectModel, EqualsClosedFormWithoutOverhead) {
   }
 }
 
-TEST(SelectModel, ScalesEachPartByItsWork) {
+TEST(SelectionCostModel, ScalesEachPartByItsWork) {
   const SelectionCosts parts{
       .read = 1, .forward = 10, .choose = 100, .queue = 1000, .train = 10'000, .evaluate = 100'000};
   EXPECT_EQ(predict_epoch_milliseconds(parts, {}), 1);
@@ -38,8 +38,8 @@ TEST(SelectModel, ScalesEachPartByItsWork) {
   EXPECT_EQ(predict_epoch_milliseconds(parts, work), 324'031);
 }
 
-// The oracle is the selection itself, which counts the losses that it was told.
-TEST(SelectModel, CountsRequestedLosses) {
+// The oracle is the selection itself, which counts the losses that it receives.
+TEST(SelectionCostModel, CountsRequestedLosses) {
   constexpr std::int64_t kEpochs = 12, kBatches = 40, kBatch = 8, kRows = kBatches * kBatch;
   const std::vector<study::PluginConfig> selects{
       {"random", {{"keep", 0.5}}},
@@ -75,7 +75,7 @@ TEST(SelectModel, CountsRequestedLosses) {
   }
 }
 
-TEST(SelectModel, AutoSelectsNothingBeforeItWins) {
+TEST(SelectionCostModel, AutoSelectsNothingBeforeItWins) {
   const study::PluginConfig select{"auto", {{"beta", 1}}};
   EXPECT_EQ(selection_work(select, 9, 3, false)->chosen, 0);
   EXPECT_EQ(selection_work(select, 9, 3, true)->chosen, 1);

@@ -30,14 +30,14 @@ constexpr std::int64_t kEpochs = 30;
 constexpr double kRareShare = 0.1;
 constexpr std::int64_t kNever = 1'000'000;
 
-/// Data and the model that learns them.
+/// A data set and a model.
 struct Task {
   std::string name;
   data::Dataset data;
   graph::Graph model;
 };
 
-// Training rows alone are changed: what is measured on stays as it is.
+// Gives the share `share` of the training rows a wrong label. The validation part keeps its labels.
 void mislabel(data::RawData& raw, const data::Split& split, double share) {
   Rng rng(17);
   for (const std::int64_t row : split[0]) {
@@ -46,6 +46,7 @@ void mislabel(data::RawData& raw, const data::Split& split, double share) {
     label = static_cast<std::int32_t>((label + rng.between(1, raw.spec.classes - 1)) % raw.spec.classes);
   }
 }
+// Removes most training rows of the upper half of the classes.
 void make_rare(const data::RawData& raw, data::Split& split) {
   Rng rng(19);
   std::erase_if(split[0], [&](std::int64_t row) {
@@ -67,18 +68,18 @@ Result<Task> make_task(const std::string& name, const std::string& source, const
   return Task{name, std::move(data), std::move(model.graph)};
 }
 
-/// What an arm trains with; a share of the epochs, for the control that does as many backward passes.
+/// The settings of an arm.
 struct SelectiveArm {
   std::string name;
   study::PluginConfig select;
-  std::int64_t epochs = kEpochs;
+  std::int64_t epochs = kEpochs;  ///< fewer epochs for the control with equal backward passes
 };
 
 std::vector<SelectiveArm> make_arms() {
   const auto by_loss = [](double beta, std::int64_t stale) {
     return study::PluginConfig{"selective", {{"beta", beta}, {"stale", stale}}};
   };
-  // One epoch on all examples, half of them in each of the others.
+  // As many backward passes as one epoch on all examples and the others on half of them.
   constexpr std::int64_t kMatched = 1 + (kEpochs - 1) / 2;
   return {{"uniform", {}},
           {"uniform-matched", {}, kMatched},
@@ -88,7 +89,7 @@ std::vector<SelectiveArm> make_arms() {
           {"selective-3", by_loss(3, 1)},
           {"stale-2", by_loss(1, 2)},
           {"stale-3", by_loss(1, 3)},
-          {"auto", {"auto", {{"beta", 1}, {"backward", 1}}}},  // a pass forward is half of a step here
+          {"auto", {"auto", {{"beta", 1}, {"backward", 1}}}},  // a forward pass is half of a step here
           {"auto-every-5", {"auto", {{"beta", 1}, {"backward", 1}, {"every", 5}}}},
           {"batch", {"batch", {{"keep", 0.5}, {"from", 0.5}, {"until", 0.9}, {"interrupt", 2}}}}};
 }
@@ -99,8 +100,8 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Trainings by which the parts of an epoch are measured, each with one more of them. They choose next to nothing, so
-/// that only what remains is theirs.
+/// The trainings that measure the parts of an epoch. Each has one part more than another. They choose very few rows, so
+/// that the rest of their time belongs to these parts.
 std::vector<SelectiveArm> part_arms() {
   const auto of = [](const char* name, Options own) {
     own["warmup_epochs"] = 0;
@@ -108,22 +109,22 @@ std::vector<SelectiveArm> part_arms() {
     return study::PluginConfig{name, std::move(own)};
   };
   return {{"all", {}},
-          {"drawn", of("random", {{"keep", 0.001}})},
-          {"ranked", of("selective", {{"beta", 100}, {"floor", 0}, {"stale", kNever}})},  // by losses of the first pass
-          {"looked", of("selective", {{"beta", 100}, {"floor", 0}})},
-          {"looked-batch", of("batch", {{"keep", 1.0 / 32}})}};
+          {"sampled", of("random", {{"keep", 0.001}})},
+          {"ranked", of("selective", {{"beta", 100}, {"floor", 0}, {"stale", kNever}})},  // losses of the first pass
+          {"scored", of("selective", {{"beta", 100}, {"floor", 0}})},
+          {"scored-batch", of("batch", {{"keep", 1.0 / 32}})}};
 }
 
-/// A training, epoch by epoch.
+/// The values of a training after each epoch.
 struct SelectiveCurve {
-  std::vector<double> error;        ///< per cent of the validation rows
-  std::vector<double> seconds;      ///< of training, since the beginning
-  std::vector<double> backward;     ///< examples since the beginning
-  std::vector<SelectionWork> work;  ///< of each epoch
-  std::vector<double> evaluation;   ///< seconds, of each epoch's
+  std::vector<double> error;        ///< percent of the validation rows
+  std::vector<double> seconds;      ///< CPU seconds of training since the begin
+  std::vector<double> backward;     ///< backward passes of examples since the begin
+  std::vector<SelectionWork> work;  ///< work of the epoch
+  std::vector<double> evaluation;   ///< CPU seconds of the evaluation of the epoch
 };
 
-/// A training on its way.
+/// A training that runs epoch by epoch.
 class Training {
  public:
   static Result<Training> make(const Task& task, const SelectiveArm& arm_settings, const graph::OpTable& ops,
@@ -151,7 +152,7 @@ class Training {
     const auto check = [](train::LaneGroup& group, train::TrialRun& run) -> Result<void> {
       if (!train::is_select_check_due(run)) return {};
       LANISTA_ASSIGN(const bool done, train::run_select_check(group, run, [] { return false; }));
-      LANISTA_CHECK(done, "nobody leaves");
+      LANISTA_CHECK(done, "no pause is requested");
       return {};
     };
     LANISTA_TRY(training_->epoch(1, check));
@@ -165,7 +166,7 @@ class Training {
     const double rows = trained != metrics.end() ? trained->second : rows_;
     backward_ += rows;
     work.trained = rows / rows_;
-    if (work.chosen > 0) work.queued = work.trained - (1 - work.chosen);  // where batches are not trained on whole
+    if (work.chosen > 0) work.queued = work.trained - (1 - work.chosen);  // without batches that train completely
     for (const study::SelectBranch& branch : measurement.selecting) count(branch, work);
     curve_.error.push_back(100 * (1 - metrics.at("val_accuracy")));
     curve_.seconds.push_back(training_->seconds());
@@ -179,7 +180,7 @@ class Training {
   Training(const study::Recipe& recipe, double rows, std::unique_ptr<TimedTraining> training)
       : recipe_(recipe), rows_(rows), training_(std::move(training)) {}
 
-  // What is given up has cost as much as training on so many; both branches are measured.
+  // Adds the work of a branch. A lost branch counts as backward passes. Both branches are evaluated.
   void count(const study::SelectBranch& branch, SelectionWork& work) {
     work.evaluations += 1;
     if (branch.kept) return;
@@ -187,7 +188,7 @@ class Training {
     backward_ += branch.cost * batch;
     const double read = static_cast<double>(branch.steps) * batch;
     const double scored = branch.selects ? read : 0;
-    // By the guard's reckoning: a pass forward costs as much as one backward here, and a step is both.
+    // With `backward: 1`, a forward pass counts as much as a backward pass, and a step is both.
     const double trained = (2 * branch.cost * batch - scored) / 2;
     work.scored += scored / rows_;
     work.chosen += scored / rows_;
@@ -202,17 +203,17 @@ class Training {
   SelectiveCurve curve_;
 };
 
-/// Trains all of them side by side, an epoch of each in turn, so that whatever else the machine does is in all alike.
-Result<std::vector<SelectiveCurve>> train(const Task& task, const std::vector<SelectiveArm>& make_arms,
+/// Trains all arms, an epoch of each in turn, so that other work of the machine affects all equally.
+Result<std::vector<SelectiveCurve>> train(const Task& task, const std::vector<SelectiveArm>& arms,
                                           const graph::OpTable& ops, std::uint64_t seed) {
   std::vector<Training> trainings;
-  for (const SelectiveArm& arm_settings : make_arms) {
+  for (const SelectiveArm& arm_settings : arms) {
     LANISTA_ASSIGN(auto training, Training::make(task, arm_settings, ops, seed));
     trainings.push_back(std::move(training));
   }
   for (std::size_t turn = 0; turn < static_cast<std::size_t>(kEpochs); ++turn) {
-    for (std::size_t i = 0; i < make_arms.size(); ++i) {
-      Training& training = trainings[(i + turn + static_cast<std::size_t>(seed)) % make_arms.size()];
+    for (std::size_t i = 0; i < arms.size(); ++i) {
+      Training& training = trainings[(i + turn + static_cast<std::size_t>(seed)) % arms.size()];
       if (!training.ended()) LANISTA_TRY(training.epoch());
     }
   }
@@ -221,7 +222,7 @@ Result<std::vector<SelectiveCurve>> train(const Task& task, const std::vector<Se
   return curves;
 }
 
-// Mean and half the 95 % interval of it, by Student's t of 1 to 9 degrees of freedom.
+// A row with the mean and the half width of its 95 % interval, by Student's t with 1 to 9 degrees of freedom.
 BenchRow interval(const std::string& name, const std::string& arm, const std::string& unit,
                   const std::vector<double>& all) {
   constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
@@ -234,12 +235,12 @@ BenchRow interval(const std::string& name, const std::string& arm, const std::st
   return {"selective", name, arm, unit, mean, half, static_cast<int>(all.size())};
 }
 
-/// Milliseconds of an epoch: the mean of those from the second to the last of so many.
+/// The mean milliseconds of the epochs from the second to epoch `epochs`.
 double epoch_ms(const SelectiveCurve& curve, std::size_t epochs) {
   return 1e3 * (curve.seconds[epochs - 1] - curve.seconds[0]) / static_cast<double>(epochs - 1);
 }
 
-/// The parts as arms of this kind have them, by trainings of part_arms() over as many epochs beside them.
+/// The costs of the parts for the selector `kind`, from the curves of part_arms() over `epochs` epochs.
 SelectionCosts parts_of(const std::string& kind, const std::vector<SelectiveCurve>& curves, std::size_t epochs,
                         const SelectionOverhead& alone) {
   const auto share = [&](const SelectiveCurve& curve) {
@@ -249,7 +250,7 @@ SelectionCosts parts_of(const std::string& kind, const std::vector<SelectiveCurv
   };
   SelectionCosts parts;
   const double all = epoch_ms(curves[0], epochs);
-  // The few rows that were trained on cost what they cost when all are.
+  // The time of an epoch without its few trained rows, which count as in training on all rows.
   const auto without = [&](const SelectiveCurve& curve) {
     return epoch_ms(curve, epochs) - share(curve) * parts.train;
   };
@@ -266,7 +267,7 @@ SelectionCosts parts_of(const std::string& kind, const std::vector<SelectiveCurv
   return parts;
 }
 
-/// What the parts took, which stand behind the arms.
+/// Prints the costs of the parts. The curves of part_arms() follow those of the arms.
 void print_parts(const Task& task, const std::vector<std::vector<SelectiveCurve>>& curves,
                  const SelectionOverhead& alone, bool json, std::ostream& out) {
   const std::size_t first = make_arms().size();
@@ -289,8 +290,7 @@ void print_parts(const Task& task, const std::vector<std::vector<SelectiveCurve>
     print(summary("selective", task.name, part, "ms of all rows", values), json, out);
 }
 
-/// Prints what came out of one task; arms in the order of ways(), behind them those of part_arms(); seeds in the same
-/// order for each.
+/// Prints the rows of one task. `curves` are [arm][seed]: the arms of make_arms(), then those of part_arms().
 void print_task(const Task& task, const std::vector<std::vector<SelectiveCurve>>& curves, bool json,
                 std::ostream& out) {
   const std::vector<SelectiveArm> arms = make_arms();

@@ -15,11 +15,12 @@ namespace {
 constexpr int kMinRepeats = 15;
 constexpr double kSliceSeconds = 0.03;
 
-/// A second thread that lives on between its pieces of work: it wakes where it was, away from the first one's core.
+/// A second thread that stays alive between its works, so that it continues on its own core.
 class HelperThread {
  public:
   HelperThread() : thread_([this](const std::stop_token& stop) { serve(stop); }) {}
 
+  /// Starts a work.
   void begin(std::function<void()> work) {
     {
       const std::lock_guard lock(mutex_);
@@ -27,6 +28,7 @@ class HelperThread {
     }
     changed_.notify_all();
   }
+  /// Waits for the end of the work.
   void wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !work_; });
@@ -47,9 +49,10 @@ class HelperThread {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::function<void()> work_;
-  std::jthread thread_;  // last: joined before the rest goes
+  std::jthread thread_;  // last member, so it is joined before the others are destroyed
 };
 
+// The speedup of one repeat.
 double gain(const ThreadPairWork& thread_pair, HelperThread& helper) {
   const auto slice = [](const RepeatedWork& work) { return work.models * calls_per_second(work.call, kSliceSeconds); };
   const double alone = slice(thread_pair.alone);
@@ -68,7 +71,7 @@ double gain(const ThreadPairWork& thread_pair, HelperThread& helper) {
 BenchRow speedup_row(const std::string& bench, const std::string& case_name, const ThreadPairWork& thread_pair,
                      int repeats) {
   LANISTA_CHECK(!thread_pair.together.empty() && thread_pair.together.size() <= 2,
-                "a doubling is the work of two threads");
+                "the works of two threads are one or two");
   HelperThread helper;
   std::vector<double> gains;
   for (int i = 0; i < std::max(repeats, kMinRepeats); ++i) gains.push_back(gain(thread_pair, helper));

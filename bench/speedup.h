@@ -9,25 +9,26 @@
 
 namespace lanista::bench {
 
-/// Work for one thread, the same for a second one, and the work of both as it is done together: one that has two
-/// threads of its own, or two side by side.
+/// The works of a comparison of one thread with two threads.
 struct ThreadPairWork {
-  RepeatedWork alone, second_alone;
-  std::vector<RepeatedWork> together;
+  RepeatedWork alone, second_alone;    ///< Work of the first and of the second thread, each run alone.
+  std::vector<RepeatedWork> together;  ///< One work with two threads of its own, or two works that run at a time.
 };
 
-/// What a second thread gains: model-steps a second together, over the mean of what each thread does alone. The three
-/// are timed right after one another, because cores of a virtual machine change their speed from moment to moment, and
-/// not together. At least 15 repeats; arm speedup-2, unit "x".
+/// The row with the speedup by a second thread (arm speedup-2, unit "x").
+///
+/// The value is the model-steps a second of both threads together, over the mean of those of each thread alone. The
+/// three times follow each other directly, because the cores of a virtual machine change their speed independently. It
+/// has at least 15 repeats.
 BenchRow speedup_row(const std::string& bench, const std::string& case_name, const ThreadPairWork& thread_pair,
                      int repeats);
 
-/// The same for `alone` and `second_alone`, programs of as many models on one thread, and `together`: programs that
-/// side by side train as many models, or twice as many.
+/// The speedup of programs. `alone` and `second_alone` have one thread each and equally many models. The programs of
+/// `together` train that many models, or twice as many.
 BenchRow speedup_row(const std::string& bench, const std::string& case_name, LanistaProgram& alone,
                      LanistaProgram& second_alone, const std::vector<LanistaProgram*>& together, int repeats);
 
-/// The machine's own limit: chains of multiply-adds, which need nothing but a core.
+/// The speedup for chains of multiply-adds, which use no memory: the limit of the machine (case `machine`).
 BenchRow machine_speedup_row(const std::string& bench, int repeats);
 
 }  // namespace lanista::bench

@@ -26,7 +26,7 @@ TEST(Speedup, RunsSecondWorkOnOneOtherThread) {
   EXPECT_NE(second_alone, alone);
 }
 
-// Work that takes as long together as alone, but is said to be three times as much.
+// The work of both threads needs the same time as that of one, but counts for three models.
 TEST(Speedup, CountsModels) {
   const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
   const BenchRow row = speedup_row("fuse", "mlp-64/2", {{sleep}, {sleep}, {{sleep, 3}}}, 1);

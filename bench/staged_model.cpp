@@ -13,8 +13,8 @@ namespace lanista::bench {
 std::string branchy(std::int64_t inputs, int branches, int layers, std::int64_t width, bool is_sum) {
   std::string text = "%0 = input(shape=[" + std::to_string(inputs) + "])\n", ends;
   int id = 0;
-  const auto add = [&](const std::string& what) {
-    text += "%" + std::to_string(++id) + " = " + what + "\n";
+  const auto add = [&](const std::string& operation) {
+    text += "%" + std::to_string(++id) + " = " + operation + "\n";
     return "%" + std::to_string(id);
   };
   for (int b = 0; b < branches; ++b) {
@@ -85,7 +85,7 @@ double median(std::vector<double> values) {
 
 namespace {
 
-// All passes of a step one after the other.
+// The seconds of all passes of a step, one after the other.
 double serial_seconds(const pipeline::Model& model) {
   double seconds = 0;
   for (const pipeline::Operator& op : model.operators) {
@@ -116,7 +116,7 @@ Result<std::vector<runtime::OperatorTimes>> StagedModel::timed_passes(int repeat
   return runtime::time_passes(planned, kMicroBatch, compile, samples.view(), repeats);
 }
 
-// For micro-batches of one size.
+// The times are proportional to the samples, because all micro-batches have one size.
 void StagedModel::set_pass_costs(const std::vector<runtime::OperatorTimes>& passes, double step) {
   for (std::size_t i = 0; i < passes.size(); ++i) {
     pipeline::Operator& op = problem.model.operators[i];

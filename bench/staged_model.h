@@ -13,58 +13,71 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/plan/pipeline/schedule.h"
 
-// Branchy models whose stages are really run, and what their operators take here.
+// Models with branches that run as pipelines, and the measured times of their operators.
 namespace lanista::bench {
 
+/// Ranks of a pipeline, samples of a batch and of a micro-batch, and classes.
 inline constexpr std::int64_t kRanks = 2, kBatch = 256, kMicroBatch = 32, kClasses = 10;
-inline constexpr double kTransferSeconds = 20e-6;  ///< seconds, as the simulation has it
+inline constexpr double kTransferSeconds = 20e-6;  ///< Seconds of a transfer between ranks in the simulation.
 
-/// `branches` of so many linear layers with relu over one input, whose ends meet side by side (or in a sum) before a
-/// last layer.
+/// The text of a model with `branches` branches over one input.
+///
+/// A branch has `layers` linear layers with relu. With `is_sum`, each branch ends in logits and the model adds these.
+/// Otherwise the branches are concatenated before a last linear layer.
 std::string branchy(std::int64_t inputs, int branches, int layers, std::int64_t width, bool is_sum);
 
+/// Random samples with labels.
 struct Samples {
-  std::vector<float> features;
-  std::vector<std::int32_t> labels;
-  std::vector<std::int64_t> index;
+  std::vector<float> features;       ///< [count, width].
+  std::vector<std::int32_t> labels;  ///< [count].
+  std::vector<std::int64_t> index;   ///< [count], row numbers.
 
   Samples(std::int64_t count, std::int64_t width);
+  /// The samples as one batch; valid while this lives.
   nn::Batch view() const;
 };
 
-/// A model with its steps.
+/// A model with its training step and its inference step.
 struct DerivedModel {
   graph::OpTable ops = step::training_ops(graph::builtin_ops());
   step::TrainingStep train;
   step::InferenceStep infer;
-  std::int64_t batch = 0;
+  std::int64_t batch = 0;  ///< Samples of a step.
 
+  /// Derives both steps of a model in text form. Errors: those of parsing and deriving.
   static Result<DerivedModel> make(const std::string& text, std::int64_t batch);
+  /// Compiles a program with `parts` micro-batches a step. `stages` may be null: no pipeline. Errors: those of
+  /// Program::compile.
   Result<nn::Program> compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes = 1,
                               int threads = 1) const;
 };
 
+/// Runs one training step of each lane of `program`.
 void step_of(nn::Program& program, const nn::Batch& batch);
+
+/// The median of `values`, the upper one of two; 0 if there are none.
 double median(std::vector<double> values);
 
-/// A model, measured; and one thread that does all of it.
+/// A model with measured operator times, and its program on one thread.
 struct StagedModel {
   DerivedModel derived;
   Samples samples;
-  runtime::PlannedModel planned;
-  pipeline::Problem problem;
-  double non_pass_seconds = 0;  ///< seconds of a step that are no pass: above all the update
-  nn::Program single_thread;
+  runtime::PlannedModel planned;  ///< Model of the planner, with its nodes.
+  pipeline::Problem problem;      ///< Planned model with measured costs, and kRanks devices.
+  double non_pass_seconds = 0;    ///< Seconds of a step outside of passes, mainly the update.
+  nn::Program single_thread;      ///< Whole step with the same micro-batches on one thread.
 
+  /// Derives, compiles and measures a model. Errors: those of planning and compiling.
   static Result<StagedModel> make(const std::string& text, std::int64_t inputs, int repeats);
-  /// What its operators take now.
+  /// Measures the times of the operators now. Errors: those of compiling.
   Result<std::vector<runtime::OperatorTimes>> timed_passes(int repeats) const;
-  /// From here on they take this by simulation, and a step of one thread so many seconds.
+  /// Sets the operator times of `problem`. `step` is the measured seconds of a step on one thread.
   void set_pass_costs(const std::vector<runtime::OperatorTimes>& passes, double step);
-  /// What a step of a plan takes, by simulation.
+  /// The simulated seconds of a step of a plan. Errors: those of simulate().
   Result<double> predicted(const runtime::ChosenPlan& of) const;
+  /// Compiles a program that runs a plan. Errors: those of compiling.
   Result<nn::Program> program(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule) const;
-  /// Microseconds of a step.
+  /// An arm that gives microseconds of a step.
   Arm arm(std::string name, nn::Program& of) const;
 };
 

@@ -8,11 +8,11 @@
 namespace lanista::bench {
 namespace {
 
-/// A product with a weight: every element of the layer's result costs as many multiply-adds as the weight has elements
-/// an output channel. Where result and weight stand among the operator's inputs; -1: they are its output.
+/// A product with a weight. Each element of the layer's result needs as many multiply-adds as the weight has elements
+/// an output channel.
 struct Product {
   std::string_view op;
-  int result, weight;
+  int result, weight;  ///< positions among the inputs of the operator; -1: its output
 };
 constexpr std::array<Product, 6> kProducts{{{"linear", -1, 1},
                                             {"linear_grad_x", 0, 1},

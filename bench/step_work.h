@@ -7,25 +7,23 @@
 
 namespace lanista::bench {
 
-/// What one training step of one model cannot do without, whatever the program.
+/// The arithmetic and the memory traffic of one training step of one model that no program can avoid.
 struct StepInput {
-  /// Of its products (linear layers, convolutions, matrix products, and their gradients), two a multiply-add;
-  /// multiplications with padding count.
+  /// FLOPs of linear layers, convolutions, matrix products and their gradients. Multiplications with padding count.
   double flops = 0;
-  double batch_bytes = 0;  ///< of the batch's features
-  /// Of the values that the forward pass leaves to the gradients of weights.
-  double kept_bytes = 0;
-  double state_bytes = 0;  ///< of parameters and momentum
+  double batch_bytes = 0;  ///< Bytes of the features of the batch.
+  double kept_bytes = 0;   ///< Bytes of the forward values that weight gradients read.
+  double state_bytes = 0;  ///< Bytes of parameters and momentum.
 
-  /// Bytes moved at least: the batch is read, the rest written and read.
+  /// Least bytes that move: the batch is read, all else is written and read.
   double traffic() const { return batch_bytes + 2 * (kept_bytes + state_bytes); }
-  /// Bytes that are used again and again when `lanes` models train in turn.
+  /// Bytes that are used in each round when `lanes` models train in turn.
   double resident(std::int64_t lanes) const {
     return batch_bytes + kept_bytes + static_cast<double>(lanes) * state_bytes;
   }
 };
 
-/// Of momentum SGD in single precision. `ops` is training_ops(...).
+/// The work of a step with momentum SGD in single precision. `ops` is the result of training_ops().
 StepInput step_work(const step::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch);
 
 }  // namespace lanista::bench

@@ -11,9 +11,9 @@
 namespace lanista::bench {
 namespace {
 
-constexpr double kNoise = 3;  ///< points, at the first epoch
+constexpr double kNoise = 3;  ///< standard deviation at the first epoch, in points
 
-/// How much of the way from the first epoch to the last one is left.
+/// The part of the way from the first epoch to the last one that is left, from 1 to 0.
 double left_at(std::int64_t epoch, std::int64_t epochs, double rate) {
   if (epoch == epochs) return 0;
   const double end = portable_pow(static_cast<double>(epochs), -rate);
@@ -24,11 +24,11 @@ double left_at(std::int64_t epoch, std::int64_t epochs, double rate) {
 
 TableCurves::TableCurves(const AccuracyTable& table, std::int64_t epochs, std::uint64_t seed)
     : table_(&table), epochs_(epochs), rng_(Rng(seed).split("curves")) {
-  LANISTA_CHECK(epochs >= 1, "a curve needs an epoch");
+  LANISTA_CHECK(epochs >= 1, "a curve has at least one epoch");
 }
 
 double TableCurves::validation(std::size_t row, std::int64_t epoch) const {
-  LANISTA_CHECK(epoch >= 1 && epoch <= epochs_, "an epoch that the curve does not have");
+  LANISTA_CHECK(epoch >= 1 && epoch <= epochs_, "an epoch is from 1 to the last one of the curve");
   const Rng own = rng_.split(static_cast<std::uint64_t>(row));
   Rng shape = own.split("shape"), noise = own.split("noise").split(static_cast<std::uint64_t>(epoch));
   const double drop = shape.uniform(0.38, 0.62), rate = shape.uniform(0.1, 1);

@@ -8,20 +8,23 @@
 
 namespace lanista::bench {
 
-/// Learning curves for a table that knows only where they end, so that early stopping has something to stop. At epoch
-/// e of E a cell of final accuracy f stands at f - drop (f - worst) g(e) + noise, where worst is the table's lowest
-/// accuracy, g(e) = (e^-rate - E^-rate) / (1 - E^-rate) falls from 1 to 0, and drop, rate and noise are the cell's own:
-/// uniform in [0.38, 0.62], uniform in [0.1, 1], normal with deviation 3 sqrt(g) points. What a cell draws is keyed
-/// by its row in the table, so that all searches of one seed see the same curves. The last epoch gives the table's
-/// value.
+/// Simulated learning curves for a table that has only final accuracies.
+///
+/// At epoch e of E, the accuracy of a cell is `f - drop (f - worst) g(e) + noise`. Here f is its final accuracy, and
+/// worst is the lowest one of the table. `g(e) = (e^-rate - E^-rate) / (1 - E^-rate)` falls from 1 to 0.
+///
+/// Each cell has its own values: drop is uniform in [0.38, 0.62] and rate is uniform in [0.1, 1]. The noise is normal
+/// with a deviation of 3 sqrt(g) points. The random stream of a cell depends on the seed and on its row in the table,
+/// so all searches with one seed have the same curves. The last epoch gives the value of the table.
 class TableCurves {
  public:
+  /// Curves of `epochs` epochs, at least one. The table must outlive this.
   TableCurves(const AccuracyTable& table, std::int64_t epochs, std::uint64_t seed);
 
   std::int64_t epochs() const { return epochs_; }
-  /// In percent; `epoch` from 1 to epochs().
+  /// Validation accuracy of a row at an epoch from 1 to epochs(), in percent.
   double validation(std::size_t row, std::int64_t epoch) const;
-  /// Spearman's, over all cells, of this epoch's accuracy with the final one.
+  /// Spearman's rank correlation of the accuracies at this epoch with the final ones, over all cells.
   double rank_correlation(std::int64_t epoch) const;
 
  private:

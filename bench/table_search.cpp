@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::size_t kMaxCodes = 1 << 26;
 
-Error at_line(std::size_t row, const std::string& what) {
-  return {Code::kDataLoss, what, "line " + std::to_string(row + 2)};
+Error at_line(std::size_t row, const std::string& message) {
+  return {Code::kDataLoss, message, "line " + std::to_string(row + 2)};
 }
 
-/// The operations of a cell, edge by edge; empty if it is no cell.
+/// The operations of a cell, edge by edge; empty if the text is not a cell.
 std::vector<std::string_view> operations_of(std::string_view cell) {
   std::vector<std::string_view> out;
   std::size_t nodes = 0;
@@ -40,6 +40,7 @@ std::vector<std::string_view> operations_of(std::string_view cell) {
   return out;
 }
 
+/// The value of a percentage; nullopt if the text is not one.
 std::optional<double> percentage(std::string_view text) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -56,6 +57,7 @@ Result<std::size_t> column_of(const formats::CsvTable& table, const std::string&
   return Error{Code::kNotFound, "the table has no column '" + name + "'; its columns are " + known, ""};
 }
 
+/// The position of an operation in the sorted list, a digit of the code of a cell.
 std::size_t digit(const std::vector<std::string>& sorted, std::string_view operation) {
   return static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), operation) - sorted.begin());
 }
@@ -86,9 +88,11 @@ Result<AccuracyTable> AccuracyTable::read(std::string_view csv, const std::strin
   std::size_t edges = 0;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     const auto operations = operations_of(table.cell(i, cell_column));
-    if (operations.empty()) return at_line(i, "'" + std::string(table.cell(i, cell_column)) + "' is no cell");
+    if (operations.empty())
+      return at_line(
+          i, "'" + std::string(table.cell(i, cell_column)) + "' is not a cell; expected like |op~0|+|op~0|op~1|");
     if (i > 0 && operations.size() != edges) {
-      return at_line(i, "the cell has " + std::to_string(operations.size()) + " edges, those before have " +
+      return at_line(i, "the cell has " + std::to_string(operations.size()) + " edges, the cells before have " +
                             std::to_string(edges));
     }
     edges = operations.size();
@@ -101,7 +105,7 @@ Result<AccuracyTable> AccuracyTable::read(std::string_view csv, const std::strin
     out.edges_.push_back("edge" + std::to_string(i));
     codes *= out.operations_.size();
     if (codes > kMaxCodes) {
-      return Error{Code::kResourceExhausted, "the space of the table's cells has more than 2^26 of them", ""};
+      return Error{Code::kResourceExhausted, "the cells of the table allow more than 2^26 combinations", ""};
     }
   }
   out.row_of_code_.assign(codes, -1);
@@ -111,11 +115,11 @@ Result<AccuracyTable> AccuracyTable::read(std::string_view csv, const std::strin
     for (const std::string_view operation : operations) {
       code = code * out.operations_.size() + digit(out.operations_, operation);
     }
-    if (out.row_of_code_[code] >= 0) return at_line(i, "the cell stands twice");
+    if (out.row_of_code_[code] >= 0) return at_line(i, "the cell is repeated");
     const auto validation = percentage(table.cell(i, val_column)), test = percentage(table.cell(i, test_column));
     if (!validation || !test) {
       return at_line(i, "'" + std::string(table.cell(i, validation ? test_column : val_column)) +
-                            "' is no percentage from 0 to 100");
+                            "' is not a percentage from 0 to 100");
     }
     out.row_of_code_[code] = static_cast<std::int32_t>(i);
     out.rows_.push_back({*validation, *test});

@@ -11,58 +11,66 @@
 
 namespace lanista::bench {
 
-/// Accuracies of all models of a space of cells, in percent, so that a search costs a look at a table. A cell is a text
-/// of operations on edges as in NAS-Bench-201 (Dong and Yang, ICLR'20): "|op~0|+|op~0|op~1|". Every edge is one
-/// categorical decision among the operations that the table knows.
+/// Accuracies in percent of all models of a space of cells. A search reads the table instead of training.
+///
+/// A cell is a text of operations on edges as in NAS-Bench-201 (Dong and Yang, ICLR'20): "|op~0|+|op~0|op~1|". Each
+/// edge is a categorical choice among the operations of the table.
 class AccuracyTable {
  public:
-  /// A table with the columns cell, NAME-val and NAME-test. Errors: kDataLoss with "line N" for cells of different
-  /// forms, a cell that stands twice, a value that is no percentage; kNotFound for a column, with those there are.
+  /// Reads a table with the columns cell, NAME-val and NAME-test, where NAME is `name`.
+  ///
+  /// Errors: kDataLoss with "line N" for cells of different forms, a repeated cell, or a value that is not a
+  /// percentage; kNotFound for a missing column, with the present ones; kResourceExhausted above 2^26 possible cells.
   static Result<AccuracyTable> read(std::string_view csv, const std::string& name);
 
+  /// The accuracies of a cell in percent.
   struct CellAccuracy {
     double validation = 0, test = 0;
   };
-  /// Nullopt: the table has no such cell.
+  /// The row of the cell that `sample` chooses; nullopt if the table does not have it.
   std::optional<std::size_t> row_of(const space::Sample& sample) const;
-  const CellAccuracy* find(const space::Sample& sample) const;  ///< the same; null
+  /// The accuracies of the cell that `sample` chooses; null if the table does not have it.
+  const CellAccuracy* find(const space::Sample& sample) const;
   const CellAccuracy& row(std::size_t index) const { return rows_[index]; }
-  /// What the cell's convolutions have, in units of squared channels: K x K for each "conv...KxK" ("conv1" is 1 x 1).
+  /// Weights of the cell's convolutions over the squared channels: K x K for each "conv...KxK" ("conv1" is 1 x 1).
   double weights(std::size_t row) const { return weights_[row]; }
-  double best_validation() const { return best_.validation; }    ///< of all cells
-  double worst_validation() const { return worst_validation_; }  ///< of all cells
-  double best_test() const { return best_.test; }                ///< of all cells, chosen by it
+  double best_validation() const { return best_.validation; }    ///< Highest validation accuracy of all cells.
+  double worst_validation() const { return worst_validation_; }  ///< Lowest validation accuracy of all cells.
+  double best_test() const { return best_.test; }                ///< Highest test accuracy of all cells.
   std::size_t rows() const { return rows_.size(); }
   std::size_t edges() const { return edges_.size(); }
   std::size_t operations() const { return operations_.size(); }
 
-  /// What a strategy is made from: a parameter for every edge, one base model that nobody trains, and one goal,
-  /// val_accuracy.
+  /// The context from which a strategy is made: a parameter for each edge, a base model that is not trained, and the
+  /// goal val_accuracy.
   strategy::Context context(std::uint64_t seed) const;
 
  private:
-  std::vector<std::string> operations_;    ///< sorted
-  std::vector<std::string> edges_;         ///< names of the parameters
-  std::vector<std::int32_t> row_of_code_;  ///< by the operations as digits, the first edge counting most; -1: none
+  std::vector<std::string> operations_;    ///< Sorted.
+  std::vector<std::string> edges_;         ///< Names of the parameters.
+  std::vector<std::int32_t> row_of_code_;  ///< Rows by code, which has operations as digits; -1: none.
   std::vector<CellAccuracy> rows_;
-  std::vector<double> weights_;  ///< of each row
+  std::vector<double> weights_;  ///< Weights of each row.
   CellAccuracy best_;
   double worst_validation_ = 100;
 };
 
-/// What a search had found when; regrets are distances to the best of the table in percentage points, never negative.
+/// The result of a search of a table. A regret is the distance to the best cell in percentage points, never negative.
 struct SearchRun {
+  /// The result after some queries.
   struct Found {
-    double validation_regret = 0;  ///< of the best by validation accuracy so far
-    double test_regret = 0;        ///< of that same cell
+    double validation_regret = 0;  ///< Regret of the best cell so far, by validation accuracy.
+    double test_regret = 0;        ///< Regret of the same cell, by test accuracy.
   };
-  std::vector<Found> after;  ///< one for each of `marks`; what was found stays found when the strategy has no more
-  double seconds = 0;
-  std::int64_t queries = 0;
+  std::vector<Found> after;  ///< One for each of `marks`, also after the strategy has ended.
+  double seconds = 0;        ///< Wall time of the search.
+  std::int64_t queries = 0;  ///< Number of proposals.
 };
 
-/// Asks the strategy for one trial at a time and answers from the table, a query a proposal; a cell that the table does
-/// not have is a failed trial. `marks`: ascending numbers of queries; the last ends the search.
+/// Runs a strategy on a table, one trial at a time.
+///
+/// Each proposal is a query. A cell that the table does not have is a failed trial. `marks` are ascending numbers of
+/// queries; the last one ends the search. Errors: those of the strategy.
 Result<SearchRun> search_table(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
                                const Options& options, const std::vector<std::int64_t>& marks, std::uint64_t seed);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kQueries = 500;
 
+// The milestones in queries.
 std::vector<std::int64_t> marks_up_to(std::int64_t queries) {
   std::vector<std::int64_t> marks;
   for (const std::int64_t mark : {50, 100, 200, 500}) {
@@ -23,10 +24,11 @@ std::vector<std::int64_t> marks_up_to(std::int64_t queries) {
   return marks;
 }
 
-/// All seeds of one strategy.
+/// The searches of one strategy, one for each seed.
 struct TabularRuns {
   std::vector<std::int64_t> marks;
   std::vector<SearchRun> runs;
+  /// Microseconds a query.
   double microseconds() const {
     double seconds = 0;
     std::int64_t queries = 0;

@@ -7,11 +7,14 @@
 
 namespace lanista::bench {
 
-/// Searches of a table of accuracies by the strategies, one query a trial: mean and standard deviation over seeds of
-/// the regret after 50, 100, 200, 500 queries (those up to request.queries, and that number itself), in percentage
-/// points of validation accuracy, which is what strategies see, and of the test accuracy of the cell that is best by
-/// it. With request.epochs see tabular_epochs.h. The Gaussian process runs over a tenth of the seeds, for it costs a
-/// thousand times as much. Errors: kInvalidArgument without a file; AccuracyTable's.
+/// Benchmark `tabular`: strategies on a table of accuracies, one query a trial.
+///
+/// The value is the mean regret after 50, 100, 200 and 500 queries in percentage points, and the spread is the standard
+/// deviation over seeds. request.queries replaces the 500. Strategies get the validation accuracy. Rows give its regret
+/// and the regret of the test accuracy of the same cell. The Gaussian process runs with a tenth of the seeds, because a
+/// query needs a thousand times as long. With request.epochs it runs tabular_epochs().
+///
+/// Errors: kInvalidArgument without a file; those of AccuracyTable.
 Result<void> tabular(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

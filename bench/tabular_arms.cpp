@@ -6,6 +6,7 @@
 namespace lanista::bench {
 namespace {
 
+// The arm of a built-in strategy.
 Result<StrategyArm> strategy_arm(const std::string& name, int seeds_divisor, const nlohmann::json& options) {
   for (strategy::StrategyPlugin& plugin : strategy::builtin_strategies()) {
     if (plugin.name != name) continue;
@@ -35,7 +36,7 @@ Result<std::vector<StrategyArm>> strategy_arms(const std::string& only, bool wit
   for (const StrategyArm& one : all) known += (known.empty() ? "" : ", ") + one.name;
   if (!only.empty()) std::erase_if(all, [&](const StrategyArm& one) { return one.name != only; });
   if (all.empty()) {
-    return Error{Code::kInvalidArgument, "strategy is '" + only + "'; on a table run " + known, "--strategy"};
+    return Error{Code::kInvalidArgument, "strategy is '" + only + "'; allowed on a table are " + known, "--strategy"};
   }
   return all;
 }

@@ -10,28 +10,30 @@
 
 namespace lanista::bench {
 
-// What the forms of `tabular` share.
-
+/// Default number of seeds.
 inline constexpr int kTabularSeeds = 200;
 
-/// A strategy, and what it is run with.
+/// A strategy with its options.
 struct StrategyArm {
   std::string name;
-  int seeds_divisor = 1;  ///< how many times fewer seeds
-  strategy::StrategyPlugin plugin;
-  Options options;  ///< resolved
+  int seeds_divisor = 1;            ///< Number by which the seeds are divided, for slow strategies.
+  strategy::StrategyPlugin plugin;  ///< The strategy.
+  Options options;                  ///< Resolved options.
 };
 
-/// All that have something to learn from choices, or the one of them that is asked for; `with_epochs`: those too whose
-/// definition is about epochs. Errors: kInvalidArgument.
+/// The strategies of `tabular`, or only the one named `only`. `with_epochs` adds those that need several epochs.
+/// Errors: kInvalidArgument for an unknown name, with the known ones.
 Result<std::vector<StrategyArm>> strategy_arms(const std::string& only, bool with_epochs);
 
+/// Mean and standard deviation of a sample.
 struct MeanAndDeviation {
   double mean = 0, deviation = 0;
 };
+
+/// The mean and the standard deviation of `values`. The deviation is 0 for fewer than two values.
 MeanAndDeviation mean_of(const std::vector<double>& values);
 
-/// As printf would; what is longer than 159 bytes is cut.
+/// The text that printf would print, cut after 159 bytes.
 template <class... Args>
 std::string format(const char* pattern, Args... args) {
   char text[160];

@@ -26,20 +26,22 @@ EpochBudget budget_of(const BenchRequest& request) {
   return budget;
 }
 
+/// A stopping rule of an arm.
 struct Rule {
-  std::string arm;   ///< behind the strategy's name
-  std::string rule;  ///< as EpochBudget::rule
-  std::string on = {};
+  std::string arm;      ///< suffix of the strategy's name
+  std::string rule;     ///< EpochBudget::rule
+  std::string on = {};  ///< EpochBudget::on
 };
 
-/// With two goals asha comes twice: by the first goal alone, and by both. A strategy that halves has no other rule.
+/// The rules that run with a strategy. With two goals, asha runs once with the first goal and once with both. A
+/// strategy with its own halving has no other rule.
 std::vector<Rule> rules_of(const BenchRequest& request, const strategy::StrategyPlugin& plugin) {
   if (plugin.has_own_halving) return {{"", "none"}};
   if (request.two_goals) return {{"", "none"}, {"+asha-1-goal", "asha", "val_accuracy"}, {"+asha", "asha"}};
   return {{"", "none"}, {"+asha", "asha"}, {"+median", "median"}, {"+hyperband", "hyperband"}};
 }
 
-/// All seeds of one strategy, with one rule.
+/// The searches of one strategy with one rule, one for each seed.
 struct TabularEpochRuns {
   EpochBudget budget;
   std::vector<EpochRun> runs;
@@ -84,9 +86,10 @@ void print_head(const EpochBudget& budget, const std::string& name, const Accura
     out << format(" %.2f at epoch %lld,", curves.rank_correlation(epoch), static_cast<long long>(epoch));
   }
   out << " 1 at the last\n";
-  out << (budget.two_goals ? "percent of the front's volume that is missing, mean +- deviation over seeds / percent of "
-                             "the front of all trials that was trained to the end\n"
-                           : "regret in points of final validation accuracy, mean +- deviation over seeds\n");
+  out << (budget.two_goals
+              ? "percent of the front's volume that is not covered, mean +- deviation over seeds / percent "
+                "of the front of all trials that was trained to the end\n"
+              : "regret in points of final validation accuracy, mean +- deviation over seeds\n");
   out << format("%-22s", "after full trainings");
   for (const std::int64_t mark : budget.epoch_milestones)
     out << format("  %20lld", static_cast<long long>(mark / budget.epochs));

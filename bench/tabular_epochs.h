@@ -11,11 +11,12 @@
 
 namespace lanista::bench {
 
-/// The form of `tabular` with early stopping in the loop: every racer on simulated learning curves (TableCurves) of
-/// request.epochs epochs, once without a stopping rule and once with asha. What is compared is equal numbers of epochs:
-/// as many as 10, 25, 50 full trainings take (those up to request.queries, and that number itself). With
-/// request.two_goals, what is missing of the front's volume, and which part of the front of all trials was trained to
-/// the end.
+/// The part of benchmark `tabular` with early stopping, on simulated learning curves of request.epochs epochs.
+///
+/// Each strategy runs without a stopping rule and with asha, median and hyperband. Arms are compared after equal
+/// numbers of epochs: those of 10, 25 and 50 full trainings. request.queries replaces the 50. With request.two_goals,
+/// rows give the part of the front's volume that is not covered, and the part of the front of all trials that was
+/// trained to the end. Errors: those of search_epochs().
 Result<void> tabular_epochs(const BenchRequest& request, const AccuracyTable& table, const std::string& name,
                             const std::vector<StrategyArm>& chosen, std::ostream& out);
 

@@ -17,7 +17,7 @@ namespace {
 
 const char* const kOperations[] = {"none", "skip", "conv1", "conv3"};
 
-/// All cells of three edges; what an edge is worth depends on the edge, so that a search can learn.
+/// All cells of three edges. Each edge has other best operations, so that a search can learn.
 std::string small_table() {
   std::string csv = "cell,toy-val,toy-test\n";
   for (int a = 0; a < 4; ++a) {
@@ -43,7 +43,7 @@ SearchRun search(const AccuracyTable& table, const std::string& name, const std:
                  std::uint64_t seed) {
   const auto plugin = plugin_named(name);
   auto run = search_table(table, plugin, *resolve_options(Options::object(), plugin.options), marks, seed);
-  LANISTA_CHECK(run.ok(), "a search of the test's table");
+  LANISTA_CHECK(run.ok(), "the search of the table succeeds");
   return *std::move(run);
 }
 
@@ -73,13 +73,15 @@ TEST(AccuracyTable, ReportsErrorsOfFile) {
   EXPECT_EQ(message(head), "data_loss the table has no rows");
   EXPECT_EQ(message(head + "|a~0|,1,2\n", "cifar10"),
             "not_found the table has no column 'cifar10-val'; its columns are cell, toy-val, toy-test");
-  EXPECT_EQ(message(head + "|a~0|,1,2\n|a~1|,1,2\n"), "data_loss line 3: '|a~1|' is no cell");
-  EXPECT_EQ(message(head + "|a~0|+,1,2\n"), "data_loss line 2: '|a~0|+' is no cell");
+  EXPECT_EQ(message(head + "|a~0|,1,2\n|a~1|,1,2\n"),
+            "data_loss line 3: '|a~1|' is not a cell; expected like |op~0|+|op~0|op~1|");
+  EXPECT_EQ(message(head + "|a~0|+,1,2\n"),
+            "data_loss line 2: '|a~0|+' is not a cell; expected like |op~0|+|op~0|op~1|");
   EXPECT_EQ(message(head + "|a~0|,1,2\n|a~0|+|a~0|a~1|,1,2\n"),
-            "data_loss line 3: the cell has 3 edges, those before have 1");
-  EXPECT_EQ(message(head + "|a~0|,1,2\n|a~0|,1,2\n"), "data_loss line 3: the cell stands twice");
-  EXPECT_EQ(message(head + "|a~0|,1,nan\n"), "data_loss line 2: 'nan' is no percentage from 0 to 100");
-  EXPECT_EQ(message(head + "|a~0|,101,2\n"), "data_loss line 2: '101' is no percentage from 0 to 100");
+            "data_loss line 3: the cell has 3 edges, the cells before have 1");
+  EXPECT_EQ(message(head + "|a~0|,1,2\n|a~0|,1,2\n"), "data_loss line 3: the cell is repeated");
+  EXPECT_EQ(message(head + "|a~0|,1,nan\n"), "data_loss line 2: 'nan' is not a percentage from 0 to 100");
+  EXPECT_EQ(message(head + "|a~0|,101,2\n"), "data_loss line 2: '101' is not a percentage from 0 to 100");
 }
 
 TEST(AccuracyTable, HandlesAnyBytes) {
@@ -125,7 +127,7 @@ TEST(SearchTable, CountsMissingCellAsFailedTrial) {
   const SearchRun run = search(*table, "grid", {8}, 1);
   EXPECT_EQ(run.queries, 8);
   EXPECT_EQ(run.after[0].validation_regret, 0);
-  EXPECT_EQ(run.after[0].test_regret, 10);  // what is best by validation is not best by test
+  EXPECT_EQ(run.after[0].test_regret, 10);  // the best cell by validation is not the best by test
 }
 
 class TabularFile : public ::testing::Test {
@@ -157,7 +159,7 @@ TEST_F(TabularFile, PrintsRowForEachStrategyAndMilestone) {
     EXPECT_GE(row.at("value").get<double>(), 0);
     random += row.at("arm") == "random" ? 1 : 0;
   }
-  EXPECT_EQ(random, 3);  // validation and test after 30, and the cost
+  EXPECT_EQ(random, 3);  // validation and test after 30 queries, and the cost
   EXPECT_EQ(rows, 3 * 7);
 }
 

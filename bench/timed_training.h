@@ -10,23 +10,25 @@
 
 namespace lanista::bench {
 
-/// A training of one trial, alone, whose epochs are timed, by the clock of its thread: what others do on the machine
-/// in between is not in it. The last update of an epoch measures, too: what an evaluation takes that is done once more
-/// behind it is taken off.
+/// A training of one trial with timed epochs.
+///
+/// Times are CPU times of the calling thread, so other work of the machine does not count. The last update of an epoch
+/// also evaluates. To remove that time, the evaluation is run once more after the epoch, and its time is subtracted.
 class TimedTraining {
  public:
   /// Errors: those of train::LaneGroup and train::TrialRun.
   static Result<std::unique_ptr<TimedTraining>> make(const train::TrainerInput& input);
 
-  /// One more, with up to `most` updates at once. `before` comes first and counts. Errors: its own; kInternal (the
-  /// trial failed).
+  /// Trains the next epoch, with up to `most` updates in one call.
+  ///
+  /// `before` runs first, and its time counts. Errors: those of `before`; kInternal if the trial fails.
   Result<void> epoch(std::int64_t most,
                      const std::function<Result<void>(train::LaneGroup&, train::TrialRun&)>& before = {});
 
   const train::TrialRun& run() const { return run_; }
-  double seconds() const { return seconds_; }        ///< since the beginning
-  double updates() const { return updates_; }        ///< since the beginning
-  double evaluation() const { return evaluation_; }  ///< seconds, of the last epoch's
+  double seconds() const { return seconds_; }        ///< CPU seconds of all epochs so far, without evaluations.
+  double updates() const { return updates_; }        ///< Number of updates so far.
+  double evaluation() const { return evaluation_; }  ///< CPU seconds of the evaluation of the last epoch.
 
  private:
   TimedTraining(train::LaneGroup group, train::TrialRun run) : group_(std::move(group)), run_(std::move(run)) {}

@@ -1,4 +1,4 @@
-// The models of cases.cpp in LibTorch's words; tensors are asked for in the order in which Net adds them there.
+// The models of cases.cpp for LibTorch. They read tensors in the order in which Net adds them there.
 #include <cmath>
 #include <map>
 

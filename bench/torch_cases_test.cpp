@@ -29,6 +29,7 @@ TEST(TorchForward, GivesLanistaLossesForEachCase) {
   }
 }
 
+// A request for one round of one case.
 BenchRequest quick(const std::string& bench, const std::string& case_name) {
   BenchRequest request;
   request.name = bench;
@@ -38,6 +39,7 @@ BenchRequest quick(const std::string& bench, const std::string& case_name) {
   return request;
 }
 
+// The rows as "CASE ARM UNIT".
 std::set<std::string> arms_of(const std::string& rows) {
   std::set<std::string> arms;
   std::istringstream lines(rows);
@@ -50,7 +52,7 @@ std::set<std::string> arms_of(const std::string& rows) {
   return arms;
 }
 
-/// Of a case: "arm unit".
+/// The expected rows as "CASE ARM UNIT", from the "ARM UNIT" of each case.
 std::set<std::string> expected(std::vector<std::pair<std::string, std::vector<std::string>>> cases) {
   std::set<std::string> out{"machine speedup-2 x"};
   for (const auto& [name, arms] : cases) {
@@ -79,17 +81,16 @@ TEST(Fuse, PrintsRowForEachArmAndLaneCount) {
   const auto done = fuse(request, out);
 
   ASSERT_TRUE(done.ok()) << done.error().text();
-  std::vector<std::string> create_private{"loop us/step",        "single us/step",      "auto us/step",
-                                          "limit-flops us/step", "limit-bytes us/step", "speedup-2 x",
-                                          "auto-bytes bytes",    "single-bytes bytes",  "auto-plan ms",
-                                          "single-plan ms",      "best/auto x",         "best/auto-low x"};
-  auto of_three = create_private;
-  for (auto* rows : {&create_private, &of_three}) {
-    const std::string row = rows == &create_private ? "loop/auto" : "loop/auto-1";
+  std::vector<std::string> of_one{"loop us/step",        "single us/step", "auto us/step",     "limit-flops us/step",
+                                  "limit-bytes us/step", "speedup-2 x",    "auto-bytes bytes", "single-bytes bytes",
+                                  "auto-plan ms",        "single-plan ms", "best/auto x",      "best/auto-low x"};
+  auto of_three = of_one;
+  for (auto* rows : {&of_one, &of_three}) {
+    const std::string row = rows == &of_one ? "loop/auto" : "loop/auto-1";
     rows->insert(rows->end(), {row + " x", row + "-low x"});
   }
   of_three.insert(of_three.end(), {"auto-1 us/step", "packed us/step", "processes us/step"});
-  EXPECT_EQ(arms_of(out.str()), expected({{"mlp-64/1", create_private}, {"mlp-64/3", of_three}}));
+  EXPECT_EQ(arms_of(out.str()), expected({{"mlp-64/1", of_one}, {"mlp-64/3", of_three}}));
 }
 
 TEST(Fuse, RefusesUnknownCase) {

@@ -7,6 +7,7 @@
 namespace lanista::bench {
 namespace {
 
+// The tensor in the requested memory format.
 at::Tensor laid_out(const at::Tensor& tensor, bool channels_last) {
   return channels_last && tensor.dim() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
 }
@@ -45,7 +46,7 @@ TorchLoop::TorchLoop(TorchForward forward, const StartWeights& start, double rat
 double TorchLoop::step(const TorchBatch& batch) {
   weights_.rewind();
   const at::Tensor loss = at::cross_entropy_loss(forward_(weights_, batch.x), batch.labels);
-  LANISTA_CHECK(weights_.at_end(), "a forward function that does not use all of its model's tensors");
+  LANISTA_CHECK(weights_.at_end(), "a forward function reads all tensors of its model");
   std::vector<at::Tensor>& trained = weights_.trained();
   const auto gradients = torch::autograd::grad({loss}, trained);
   const torch::NoGradGuard no_grad;

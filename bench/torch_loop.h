@@ -11,16 +11,20 @@
 
 namespace lanista::bench {
 
-/// A model's tensors for LibTorch, handed out one after the other in the order of its state.
+/// The tensors of a model for LibTorch. A forward function reads them one by one in the order of the model's state.
 class TorchWeights {
  public:
-  /// `channels_last`: four-dimensional tensors lie so in memory.
+  /// Copies `start`. With `channels_last`, tensors of four dimensions get that memory format.
   TorchWeights(const StartWeights& start, bool channels_last);
 
   std::vector<at::Tensor>& trained() { return trained_; }
+  /// Starts again at the first tensor.
   void rewind() { at_ = buffer_at_ = 0; }
+  /// True if all tensors were read.
   bool at_end() const { return at_ == trained_.size() && buffer_at_ == buffers_.size(); }
+  /// Returns the next trained tensor.
   const at::Tensor& next() { return trained_.at(at_++); }
+  /// Returns the next buffer.
   const at::Tensor& next_buffer() { return buffers_.at(buffer_at_++); }
 
  private:
@@ -28,25 +32,27 @@ class TorchWeights {
   std::size_t at_ = 0, buffer_at_ = 0;
 };
 
-/// Logits of a batch [N, sample…]; takes every tensor of the weights once.
+/// Returns the logits [N, classes] of a batch [N, sample…]. It reads each tensor of the weights once.
 using TorchForward = std::function<at::Tensor(TorchWeights& weights, const at::Tensor& x)>;
 
-/// Of a case by its name; a case without one is a bug.
+/// The forward function of a case. Every case has one.
 TorchForward torch_forward(const std::string& case_name);
 
-/// A case's batch for LibTorch.
+/// The batch of a case for LibTorch (CaseBatch).
 struct TorchBatch {
   TorchBatch(const Case& c, bool channels_last);
   at::Tensor x, labels;
 };
 
-/// Training written by hand against LibTorch: the baseline. Functional calls, autograd, momentum SGD without optimiser
-/// objects.
+/// A training loop written for LibTorch, the baseline of benchmarks.
+///
+/// It uses functional calls, autograd, and momentum SGD without optimiser objects.
 class TorchLoop {
  public:
+  /// Starts at the weights `start`, with the learning rate `rate`.
   TorchLoop(TorchForward forward, const StartWeights& start, double rate, bool channels_last);
 
-  /// One step; returns the mean loss before it.
+  /// Runs one step and returns the mean loss before it.
   double step(const TorchBatch& batch);
 
  private:

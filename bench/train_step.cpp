@@ -15,10 +15,10 @@ Result<void> run_case(const TrainingBenchmark& benchmark, const Case& c) {
   const auto batch = std::make_shared<CaseBatch>(c);
   LANISTA_ASSIGN(auto models, ModelTimeSlices::make(c, 0, 1, batch));
   LANISTA_ASSIGN(const auto loops, TorchLoopArms::make(c, models));
-  LANISTA_ASSIGN(auto twins, ModelTimeSlices::make(c, 0, 1, batch));
-  LANISTA_TRY(check_same_losses(c, "ours-2", models.losses(kComparedSteps), twins.losses(kComparedSteps), 1));
+  LANISTA_ASSIGN(auto second_models, ModelTimeSlices::make(c, 0, 1, batch));
+  LANISTA_TRY(check_same_losses(c, "ours-2", models.losses(kComparedSteps), second_models.losses(kComparedSteps), 1));
 
-  LanistaProgram &ours = models.model(0), &second_alone = twins.model(0);
+  LanistaProgram &ours = models.model(0), &second_alone = second_models.model(0);
   std::vector<Arm> arms{timed("ours", {ours.work()}), timed("ours-2", {ours.work(), second_alone.work()})};
   loops.add_to(arms);
   const std::string name = c.name + "/1";

@@ -17,9 +17,11 @@ namespace lanista::bench {
 
 study::StudyConfig study_for(const std::string& yaml, const data::Dataset& data) {
   auto config = studyfile::read_study(yaml, "benchmark");
-  LANISTA_CHECK(config.ok(), "the benchmark's own study file: " + (config ? std::string() : config.error().text()));
+  LANISTA_CHECK(config.ok(),
+                "the study file of the benchmark is valid: " + (config ? std::string() : config.error().text()));
   const auto fitted = engine::resolve_from_data(*config, data.spec());
-  LANISTA_CHECK(fitted.ok(), "the benchmark's own study file: " + (fitted ? std::string() : fitted.error().text()));
+  LANISTA_CHECK(fitted.ok(),
+                "the study file of the benchmark is valid: " + (fitted ? std::string() : fitted.error().text()));
   return *std::move(config);
 }
 

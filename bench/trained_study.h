@@ -10,29 +10,29 @@
 
 namespace lanista::bench {
 
-/// What a study is trained by. None of it changes what comes out, only how long it takes.
+/// Settings of the executor of a study. They change its duration, not its results.
 struct ExecutorSettings {
-  std::int64_t workers = 2;
-  std::int64_t lanes = 0;     ///< trials of one program that a worker trains together, at most; 0: as many as pay
-  bool shares_epochs = true;  ///< prepared samples are kept for whoever comes to the same epoch
+  std::int64_t workers = 2;   ///< Worker threads.
+  std::int64_t lanes = 0;     ///< Most lanes of a program; 0: as many as keep their states in the cache.
+  bool shares_epochs = true;  ///< true: trials share prepared epochs.
 };
 
-/// A study that was really trained to its end.
+/// The result of a study that was trained to its end.
 struct TrainedStudy {
-  double seconds = 0;     ///< from before the engine is made to its end, the winner's package included
-  std::string canonical;  ///< export of its log: equal for all crews
-  study::StudyView view;
+  double seconds = 0;     ///< Wall time of the engine, with the model package of the winner.
+  std::string canonical;  ///< Canonical export of the log, equal for all executor settings.
+  study::StudyView view;  ///< State of the study at its end.
 };
 
-/// Settles a study file for a data set. A mistake in it is ours.
+/// The resolved configuration of a study file for a data set. The file must be valid.
 study::StudyConfig study_for(const std::string& yaml, const data::Dataset& data);
 
-/// Trains it in memory: no disk takes part in the time. `data` are those of config.data. Errors: those of the engine;
-/// kInternal if the study did not end by itself.
+/// Trains a study with its folder in memory, so that disks do not affect the time. `data` must be the data set of
+/// config.data. Errors: those of the engine; kInternal if the study ends early.
 Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::Dataset& data,
                                  const ExecutorSettings& executor_settings);
 
-/// Seconds in which somebody trained, over all workers.
+/// Seconds of training, summed over all workers.
 double training_seconds(const study::StudyView& view);
 
 }  // namespace lanista::bench

@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kEpochBytes = std::int64_t{64} << 20;
 constexpr std::uint64_t kDataSeed = 12;
 
+// The microseconds of a call.
 double microseconds_of(const auto& work) {
   const double begin = now_seconds();
   work();
@@ -80,7 +81,7 @@ Result<void> measure_sharing(const std::string& name, const train::TrainerInput&
   }
   for (const SeparateArm& each : separate_arms) {
     if (each.models.train_loss() == shared.train_loss()) continue;
-    return Error{Code::kInternal, "models of the arm '" + each.arm + "' train otherwise than those that share", name};
+    return Error{Code::kInternal, "the losses of the arms '" + each.arm + "' and 'shared' differ", name};
   }
   print({"prefix", name, "limit", "us/epoch", limit(median["prefix"], median["head"]), 0, 1}, json, out);
   std::vector<double> of_limit;

@@ -14,7 +14,7 @@ namespace lanista::bench {
 namespace {
 
 constexpr int kAgreementSteps = 20;
-constexpr double kTolerance = 1e-4;  // relative, of losses over these steps
+constexpr double kTolerance = 1e-4;  // relative tolerance of losses over these steps
 
 Error disagreement(const Case& c, const std::string& arm, std::size_t step, std::size_t model, double ours,
                    double theirs) {
@@ -116,7 +116,7 @@ void TorchLoopArms::add_to(std::vector<Arm>& arms) const {
 
 Result<void> check_same_losses(const Case& c, const std::string& arm, const std::vector<double>& ours,
                                const std::vector<double>& theirs, std::size_t models) {
-  LANISTA_CHECK(ours.size() == theirs.size(), "arm " + arm + " has other losses than ours");
+  LANISTA_CHECK(ours.size() == theirs.size(), "arm " + arm + " has as many losses as ours");
   for (std::size_t i = 0; i < ours.size(); ++i) {
     if (ours[i] != theirs[i]) return disagreement(c, arm, i / models, i % models, ours[i], theirs[i]);
   }

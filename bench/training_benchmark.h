@@ -16,40 +16,43 @@
 
 namespace lanista::bench {
 
-/// What a race of training steps fixes for all of its cases.
+/// The settings and the output of a benchmark of training steps.
 struct TrainingBenchmark {
-  std::string bench;
-  int repeats = 0;
-  bool json = false;
-  std::ostream* out = nullptr;
-  nn::CpuSpeed machine;
+  std::string bench;            ///< Name of the benchmark.
+  int repeats = 0;              ///< Rounds of each case.
+  bool json = false;            ///< Rows as JSON.
+  std::ostream* out = nullptr;  ///< Receives the rows.
+  nn::CpuSpeed machine;         ///< Measured speed of one core.
 
-  /// Measures the machine and prints what it can do; LibTorch has one thread from here on.
+  /// Measures the machine, prints its speed, and limits LibTorch to one thread.
   static TrainingBenchmark begin(const BenchRequest& request, std::ostream& out);
 
+  /// Prints one row.
   void print(const BenchRow& row) const;
+  /// Prints several rows.
   void print(const std::vector<BenchRow>& rows) const;
-  /// Samples of rounds().
+  /// Prints a row for each arm, from the values of run_rounds().
   void print_rounds(const std::string& case_name, const std::vector<Arm>& arms,
                     const std::vector<std::vector<double>>& values) const;
-  /// The rows of standing().
+  /// Prints the rows of compare_to_best().
   void print_comparison(const std::string& case_name, const std::string& what, const std::string& arm,
                         const std::vector<Arm>& arms, const std::vector<std::vector<double>>& values,
                         const std::function<bool(const std::string&)>& is_other) const;
-  /// A figure that was not sampled.
+  /// Prints a row with a single value.
   void print(const std::string& case_name, const std::string& arm, const std::string& unit, double value) const;
-  /// The work that no program can avoid, over the machine's speed: limit-flops and limit-bytes.
+  /// Prints the limits of this machine for `models` models that train in turn: limit-flops and limit-bytes.
   void print_limits(const std::string& case_name, const StepInput& work, std::int64_t models) const;
 };
 
-/// LibTorch's loops of a case in one memory format, one for each of its models, on one thread.
+/// LibTorch loops for the models of a case in one memory format. They train in turn on one thread.
 class TorchLoops {
  public:
-  /// From the models as they are now.
+  /// Starts with the present weights of `models`.
   TorchLoops(const Case& c, ModelTimeSlices& models, bool channels_last);
 
+  /// Runs one step of a model and returns the loss before it.
   double step(std::size_t model) { return loops_[model].step(batch_); }
-  /// Some steps of the model whose turn it is.
+  /// Runs kSliceSteps steps of the next model.
   void run_slice();
 
  private:
@@ -58,22 +61,27 @@ class TorchLoops {
   std::size_t turn_ = 0;
 };
 
-/// Arms `loop` and, for images, `loop-nhwc`.
+/// The arm `loop` and, for images, the arm `loop-nhwc`.
 class TorchLoopArms {
  public:
-  /// Takes the first model and the last through 20 steps, in which losses must agree to 1e-4 (relative); puts the
-  /// models back to their start. Errors: kInternal where they disagree.
+  /// Makes the loops and compares them with `models`.
+  ///
+  /// The first and the last model run 20 steps, in which losses must agree to 1e-4 (relative). Then these models are
+  /// reset. Errors: kInternal if losses disagree.
   static Result<TorchLoopArms> make(const Case& c, ModelTimeSlices& models);
 
+  /// Appends the arms.
   void add_to(std::vector<Arm>& arms) const;
 
  private:
   std::vector<std::pair<std::string, std::shared_ptr<TorchLoops>>> loops_;
 };
 
+/// True for the arms of TorchLoopArms.
 inline bool is_loop(const std::string& arm) { return arm == "loop" || arm == "loop-nhwc"; }
 
-/// kInternal with the first place where an arm's losses [step, model] are not those of ours, to the bit.
+/// Checks that the losses [step, model] of an arm equal those of ours to the bit. Errors: kInternal with the first
+/// difference.
 Result<void> check_same_losses(const Case& c, const std::string& arm, const std::vector<double>& ours,
                                const std::vector<double>& theirs, std::size_t models);
 

@@ -21,7 +21,7 @@ std::vector<Benchmark> training_benchmarks() {
 #endif
 #ifdef LANISTA_BENCH_DEVICES
       {"gpu",
-       "1 to 256 models at once on devices (torch:cuda:0), against own kernels on all cores and what the card allows",
+       "1 to 256 models at once on devices (torch:cuda:0), against lanista kernels on all cores and the card's limit",
        gpu},
 #endif
   };
@@ -35,7 +35,7 @@ Result<void> run(const BenchRequest& request, std::ostream& out) {
   }
   const std::string nearest = nearest_name(request.name, names);
   return Error{Code::kNotFound,
-               "there is no benchmark '" + request.name + "'" +
+               "unknown benchmark '" + request.name + "'" +
                    (nearest.empty() ? std::string("; see lanista bench --list") : "; did you mean '" + nearest + "'?"),
                ""};
 }

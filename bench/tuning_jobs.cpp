@@ -14,16 +14,17 @@ using schedule::Prediction;
 using schedule::TrialEnd;
 
 constexpr std::int64_t kBudget = 81, kEta = 3;
-constexpr std::size_t kSlots = 16;  // as strategy.slots
+constexpr std::size_t kSlots = 16;  // most open trials of bohb and asha
 
-/// Configurations by number.
+/// Random configurations by number.
 class Configurations {
  public:
   Configurations(std::uint64_t seed, const Workload& workload) : rng_(seed), workload_(workload) {}
 
+  /// The loss of a configuration after `budget` units.
   double loss(std::int64_t number, std::int64_t budget) const { return engine::synthetic_loss(rng_, number, budget); }
 
-  /// A trial that adds `units` to what a configuration has.
+  /// A trial that trains a configuration for `units` more units.
   Arrival part(std::int64_t id, std::int64_t number, std::int64_t units) const {
     Rng of = rng_.split("time").split(static_cast<std::uint64_t>(number));
     const double seconds = portable_exp(workload_.sigma * of.normal());
@@ -41,19 +42,21 @@ class Configurations {
   Workload workload_;
 };
 
-/// Successive halving of one bracket.
+/// One bracket of successive halving.
 struct Bracket {
-  std::vector<std::int64_t> numbers;  ///< of configurations, those of the present rung
-  std::int64_t budget = 0;            ///< of the present rung
-  std::int64_t before = 0;            ///< of the rung before
-  std::size_t open = 0;               ///< trials of the rung that have not ended
-  std::vector<std::vector<Prediction>> rungs;
+  std::vector<std::int64_t> numbers;           ///< configurations of the current rung
+  std::int64_t budget = 0;                     ///< units of the current rung
+  std::int64_t before = 0;                     ///< units of the rung before
+  std::size_t open = 0;                        ///< trials of the rung that have not ended
+  std::vector<std::vector<Prediction>> rungs;  ///< trials of all rungs so far
 };
 
+/// The first rung of a bracket.
 struct Shape {
   std::int64_t configurations = 0, budget = 0;
 };
 
+/// The brackets of Hyperband, with numbers of configurations rounded up or down.
 std::vector<Shape> shapes(bool rounded_up) {
   std::int64_t s_max = 0;
   for (std::int64_t r = kEta; r <= kBudget; r *= kEta) ++s_max;
@@ -67,8 +70,10 @@ std::vector<Shape> shapes(bool rounded_up) {
   return all;
 }
 
+/// The order of brackets: one after the other, the next one when slots are free, or all at the same time.
 enum class Brackets { kInTurn, kOverlapping, kTogether };
 
+/// Hyperband and BOHB.
 class Halvings : public TuningJob {
  public:
   Halvings(std::uint64_t seed, const Workload& workload, Brackets brackets)
@@ -180,7 +185,7 @@ class Promotions : public TuningJob {
         lengths.back() += schedule::seconds_at(part, schedule::fastest_width(part, widest));
       }
     }
-    const double bound = schedule::asynchronous_bound(parts_, lengths, cluster);
+    const double bound = asynchronous_bound(parts_, lengths, cluster);
     return {bound, bound};
   }
 
@@ -251,5 +256,12 @@ std::unique_ptr<TuningJob> make_tuning_job(const std::string& algorithm, std::ui
 }
 
 std::vector<std::string> tuning_jobs() { return {"syncbohb", "bohb", "hyperband", "asha"}; }
+
+double asynchronous_bound(std::span<const schedule::Prediction> parts, std::span<const double> chains,
+                          const schedule::Cluster& cluster) {
+  double bound = schedule::bounds_of(parts, cluster).area;
+  for (const double chain : chains) bound = std::max(bound, chain);
+  return bound;
+}
 
 }  // namespace lanista::bench

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-#include "lanista/plan/elastic/baseline_policies.h"
+#include "lanista/plan/elastic/first_come.h"
+#include "support/plan/elastic/baseline_policies.h"
 
 namespace lanista::bench {
 namespace {
@@ -16,7 +16,7 @@ schedule::Cluster workers(std::int64_t count) {
 }
 
 TEST(TuningJobs, HavePublishedEvaluationCounts) {
-  // R = 81, eta = 3: 81, 34, 15, 8, 5 configurations rounded up, 81, 27, 9, 6, 5 rounded down.
+  // R = 81 and eta = 3 give 81, 34, 15, 8, 5 configurations rounded up, and 81, 27, 9, 6, 5 rounded down.
   const auto policy = schedule::first_come();
   for (const auto& [name, evaluations] : {std::pair{"hyperband", 206}, {"bohb", 187}, {"syncbohb", 187}}) {
     const auto job = make_tuning_job(name, 1, {});
@@ -56,7 +56,7 @@ TEST(TuningJobs, AshaPromotesAtLeastThirdWithSixteenRunning) {
   const auto simulation = schedule::simulate(workers(64), *job, *policy);
 
   ASSERT_TRUE(simulation) << simulation.error().text();
-  // More than a third may go on: who is among the best changes as results come in.
+  // More than a third may continue, because the best trials change with each result.
   EXPECT_GE(job->trials(), 81 + 27 + 9);
   for (const schedule::TrialEnd& end : simulation->ends) {
     const auto open = std::ranges::count_if(simulation->ends, [&](const schedule::TrialEnd& other) {
@@ -79,6 +79,17 @@ TEST(TuningJobs, EndNotBeforeTheirBounds) {
       EXPECT_GT(limit.elastic, 0) << name;
     }
   }
+}
+
+TEST(TuningJobs, AsynchronousBoundIsAllWorkOrTheLongestChain) {
+  const std::vector<schedule::Prediction> parts(4, schedule::prediction_of(3, 0, 1));
+  const std::vector<double> chains{2, 7, 3};
+  schedule::Cluster cluster = workers(1);
+  cluster.shares = cluster.widest = 1;
+
+  EXPECT_DOUBLE_EQ(asynchronous_bound(parts, chains, cluster), 12);
+  cluster.workers = 4;
+  EXPECT_DOUBLE_EQ(asynchronous_bound(parts, chains, cluster), 7);
 }
 
 }  // namespace

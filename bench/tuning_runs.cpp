@@ -23,10 +23,10 @@ namespace lanista::bench {
 namespace {
 
 constexpr std::int64_t kLanes = 8;
-constexpr std::int64_t kMaxTrainings = 20;  // the cap, in whole trainings
-constexpr double kGridCutoffFactor = 2.5;
-constexpr std::array<std::int64_t, 3> kBatches{1, 2, 4};  // times the task's batch, in which all steps are counted
-constexpr std::int64_t kNever = 1'000'000'000;            // a step that nobody comes to
+constexpr std::int64_t kMaxTrainings = 20;                // cap of a search in whole trainings
+constexpr double kGridCutoffFactor = 2.5;                 // cap of a grid setting over the best mean so far
+constexpr std::array<std::int64_t, 3> kBatches{1, 2, 4};  // factors of the task's batch
+constexpr std::int64_t kNever = 1'000'000'000;            // a step that no training reaches
 
 std::vector<double> batches_of(const TuneTask& task) {
   std::vector<double> out;
@@ -37,18 +37,18 @@ std::vector<double> batches_of(const TuneTask& task) {
 space::SearchSpace search_space_of(const TuneTask& task) {
   space::SearchSpace space;
   const auto add = [&](const char* name, space::FloatRange range) {
-    LANISTA_CHECK(space.add({name, range, {}}).ok(), "the benchmark's own space");
+    LANISTA_CHECK(space.add({name, range, {}}).ok(), "the search space of the benchmark is valid");
   };
   add("lr", {.lo = 1e-4, .hi = 1, .log = true});
   add("momentum", {.lo = 0, .hi = 0.95});
   add("weight_decay", {.lo = 1e-6, .hi = 1e-2, .log = true});
   space::Categorical batch;
   for (const double each : batches_of(task)) batch.values.emplace_back(each);
-  LANISTA_CHECK(space.add({"batch", batch, {}}).ok(), "the benchmark's own space");
+  LANISTA_CHECK(space.add({"batch", batch, {}}).ok(), "the search space of the benchmark is valid");
   return space;
 }
 
-/// What nobody has chosen: the middle of the space.
+/// The recipe in the middle of the search space, before any tuning.
 study::Recipe recipe_of(const TuneTask& task) {
   study::Recipe recipe = plain_recipe();
   recipe.loss = task.loss;
@@ -60,12 +60,13 @@ study::Recipe recipe_of(const TuneTask& task) {
   return recipe;
 }
 
-/// The same in batches of this size throughout; a step is one of the task's batch still.
+/// The recipe with a fixed batch. Steps still count batches of the task's size.
 study::Recipe with_batch(study::Recipe recipe, double batch, const TuneTask& task) {
   recipe.tune = study::replay_schedule({{0, {{"batch", batch}}}, {kNever, {{"batch", batches_of(task).back()}}}});
   return recipe;
 }
 
+/// The recipe of a hyper-parameter sample.
 Result<study::Recipe> recipe_of(const TuneTask& task, space::Sample sample) {
   const double batch = std::get<double>(sample.at("batch"));
   sample.erase("batch");
@@ -74,7 +75,7 @@ Result<study::Recipe> recipe_of(const TuneTask& task, space::Sample sample) {
   return with_batch(std::move(recipe), batch, task);
 }
 
-/// A training of a task, an epoch at a time.
+/// A training of a task that runs epoch by epoch.
 class TaskTraining {
  public:
   static Result<std::unique_ptr<TaskTraining>> make(const TuneTask& task, study::Recipe recipe, std::uint64_t seed,
@@ -95,12 +96,12 @@ class TaskTraining {
   }
 
   std::int64_t epoch_steps() const { return run_.steps_per_epoch(); }
-  /// Steps of the epoch, with those of its search.
+  /// Trains the next epoch and returns its steps, with those of its tune search.
   Result<double> epoch() {
     if (train::is_search_due(run_)) {
       LANISTA_ASSIGN(const bool done,
                      train::search_setting(group_, run_, runtime::make_tune_searcher, [] { return false; }));
-      LANISTA_CHECK(done, "nobody leaves");
+      LANISTA_CHECK(done, "no pause is requested");
     }
     train::TrialRun* const one = &run_;
     train::StepResult end;
@@ -116,7 +117,7 @@ class TaskTraining {
   const std::vector<study::Measurement>& measurements() const { return run_.measurements(); }
   train::TrainerState save() const { return run_.save(); }
 
-  /// From here on what another one was, under a recipe of its own.
+  /// Continues from the state of another training with the recipe `recipe`.
   Result<void> fork_from(const train::TrainerState& other, study::Recipe recipe) {
     input_.recipe = std::move(recipe);
     LANISTA_ASSIGN(auto run, train::TrialRun::create(input_));
@@ -133,13 +134,13 @@ class TaskTraining {
   train::TrialRun run_;
 };
 
-/// Trainings that a strategy asks for.
+/// The trainings of a strategy.
 class Population {
  public:
   Population(const TuneTask& task, const graph::OpTable& ops, std::uint64_t seed)
       : task_(task), ops_(ops), seed_(seed) {}
 
-  /// An epoch of one of them. Steps of it, and what it measured.
+  /// Trains one epoch of a trial. Returns its steps and its measurement.
   Result<std::pair<double, double>> train(const SearchDriver::Trial& trial) {
     PopulationMember& member = members_[trial.id];
     LANISTA_ASSIGN(study::Recipe recipe, recipe_of(task_, trial.proposal.sample));
@@ -156,13 +157,13 @@ class Population {
   void end(TrialId id) {
     if (!keeps_states_) members_.erase(id);
   }
-  /// Others go on from what any of them was.
+  /// Keeps the states of all epochs, for strategies that fork.
   void keep_states() { keeps_states_ = true; }
 
  private:
   struct PopulationMember {
     std::unique_ptr<TaskTraining> training;
-    std::map<std::int64_t, train::TrainerState> states;  // by epoch
+    std::map<std::int64_t, train::TrainerState> states;  // states by epoch
   };
   const TuneTask& task_;
   const graph::OpTable& ops_;

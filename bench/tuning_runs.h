@@ -13,55 +13,61 @@
 
 namespace lanista::bench {
 
-inline constexpr std::int64_t kTuneEpochs = 27;  ///< of a whole training
+inline constexpr std::int64_t kTuneEpochs = 27;  ///< Epochs of a whole training.
 
-/// What a search cost until it got there, or gave up.
+/// The cost of a search until it reached the target or the cap.
 struct TuningCost {
-  double steps = 0, seconds = 0;
-  bool reached = false;
-  bool is_capped = false;
+  double steps = 0, seconds = 0;  ///< Training steps with all branches, and wall time.
+  bool reached = false;           ///< True if the target was reached.
+  bool is_capped = false;         ///< True if the cap of steps was reached.
 };
 
-/// How a strategy searches.
+/// A strategy with its options.
 struct StrategySettings {
-  std::string sampler;
-  std::string rule = "none";
-  std::int64_t epochs = kTuneEpochs;
-  Options rule_options = Options::object();
-  Options options = Options::object();
-  std::int64_t slots = 1;
+  std::string sampler;                       ///< Name of the strategy.
+  std::string rule = "none";                 ///< Name of the stopping rule.
+  std::int64_t epochs = kTuneEpochs;         ///< Epochs of a whole training.
+  Options rule_options = Options::object();  ///< Options of the stopping rule.
+  Options options = Options::object();       ///< Options of the strategy.
+  std::int64_t slots = 1;                    ///< Trials that train at a time.
 };
 
-/// Trainings of a task until its target is reached. Errors: those of trainings and strategies.
+/// Searches that train a task until its target is reached. Errors: those of trainings and strategies.
 class TuningRuns {
  public:
-  /// Both outlive it.
+  /// Both arguments must outlive this.
   TuningRuns(const TuneTask& task, const graph::OpTable& ops) : task_(task), ops_(ops) {}
 
-  /// Trials that tune themselves under options of train.tune's mltuner, one after the other, as strategy mltuner trains
-  /// them; `end` among them is that strategy's, 0: one trial that never ends.
+  /// Trains self-tuning trials one after the other, as strategy mltuner does.
+  ///
+  /// `options` are those of train.tune's mltuner, and `end` of the strategy: a trial ends after so many epochs without
+  /// an improvement. With `end` 0 there is only one trial.
   Result<TuningCost> run_self_tuning(Options options, std::uint64_t seed) const;
-  /// Whole trainings, one after the other, as a strategy says.
+  /// Runs a search of whole trainings by a strategy.
   Result<TuningCost> run_strategy(const StrategySettings& settings, std::uint64_t seed) const;
-  /// The setting of a grid by which these seeds together get there first: what each costs. One that in any of them
-  /// takes far longer than the best so far is left.
+  /// The costs of the best setting of a grid, one for each seed from `first` on.
+  ///
+  /// Best is the setting with the least geometric mean of steps. A setting is dropped if one seed needs more than 2.5
+  /// times the best mean so far. Errors: also kInternal if no setting reaches the target.
   Result<std::vector<TuningCost>> oracle(std::uint64_t first, int seeds) const;
-  /// The best that settings with usual momentum measure in a whole training: targets are chosen by it.
+  /// The best measurement of whole trainings over the settings of the grid with momentum 0.9, in `steps`.
+  ///
+  /// The targets of tasks were chosen by it.
   Result<TuningCost> best_value(std::uint64_t seed) const;
 
  private:
   static constexpr double kNoBound = std::numeric_limits<double>::infinity();
-  /// Of a training.
+  /// Limits of a training.
   struct Bounds {
-    std::int64_t lanes = 1;
-    std::int64_t epochs = 0;    ///< that all steps so far are worth
-    double steps = kNoBound;    ///< so far
-    std::int64_t patience = 0;  ///< epochs without an improvement; 0: it never ends for that
+    std::int64_t lanes = 1;     ///< Lanes of its program.
+    std::int64_t epochs = 0;    ///< Most epochs that the steps of the whole search may be worth.
+    double steps = kNoBound;    ///< Most steps of the whole search.
+    std::int64_t patience = 0;  ///< Epochs without an improvement after which it ends; 0: no such end.
   };
   std::vector<study::Recipe> grid() const;
   Result<TuningCost> train_fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t epochs,
                                  double most_steps = kNoBound) const;
-  /// A training more, within what is left of these bounds.
+  /// Runs one more training within the bounds and adds its cost to `cost`.
   Result<void> continue_training(TuningCost& cost, study::Recipe recipe, std::uint64_t seed,
                                  const Bounds& bounds) const;
 

@@ -27,17 +27,17 @@ namespace {
 constexpr std::int64_t kEpochSteps = 20, kMaxEpochs = 40, kPatience = 8, kRaceSteps = 10;
 constexpr double kShrink = 0.4, kPerturb = 0.1;  // Ash and Adams, NeurIPS'20
 
-/// A model as an arm has trained it.
+/// A model that an arm has trained.
 struct Trained {
   graph::Graph model;
-  train::TrainerState state;
-  double accuracy = 0;         ///< the best that it measured
-  std::int64_t steps = 0;      ///< all, those of lost branches included
-  std::int64_t to_target = 0;  ///< of those; all of them where it never came there
-  bool reached = false;
+  train::TrainerState state;   ///< state at the best accuracy
+  double accuracy = 0;         ///< best validation accuracy
+  std::int64_t steps = 0;      ///< all steps, with those of lost starts
+  std::int64_t to_target = 0;  ///< steps to the target; all steps if it was not reached
+  bool reached = false;        ///< true if the target was reached
 };
 
-/// What an arm knows when a model arrives.
+/// A model that arrives, and the models of the arm before it.
 struct ArrivingModel {
   const WarmTask& task;
   const graph::OpTable& ops;
@@ -46,8 +46,10 @@ struct ArrivingModel {
   std::optional<std::size_t> parent;
   std::uint64_t seed = 0;
 };
+/// Start weights; null for random initial values.
 using Weights = std::shared_ptr<const train::StartWeights>;
 
+/// The weights of a parent for the child; null if too few of them fit.
 Result<Weights> transfer_from(const ArrivingModel& arriving, const Trained& parent,
                               std::span<const graph::NodePair> pairs) {
   LANISTA_ASSIGN(const auto plan,
@@ -90,7 +92,7 @@ Result<train::Trainer> trainer_of(const ArrivingModel& arriving, Weights start) 
                                  .start = std::move(start)});
 }
 
-// Weights of the parent, smaller, and some of the child's own initial values; norms and their buffers as they are.
+// The weights of the parent times 0.4 plus a tenth of random initial values. Norms and their buffers keep their values.
 Result<Weights> shrink_and_perturb(const ArrivingModel& arriving) {
   LANISTA_ASSIGN(const Weights start, from_lineage(arriving));
   if (!start) return start;
@@ -110,7 +112,7 @@ Result<Weights> shrink_and_perturb(const ArrivingModel& arriving) {
   return Weights(out);
 }
 
-/// Trains the model of the best beginning. `starts`: one, or several that race.
+/// Trains the model from the best of `starts`. Several starts race for kRaceSteps steps.
 Result<Trained> train_from(const ArrivingModel& arriving, std::vector<Weights> starts) {
   std::int64_t lost = 0;
   std::optional<train::Trainer> best;
@@ -141,10 +143,11 @@ Result<Trained> train_from(const ArrivingModel& arriving, std::vector<Weights> s
   return out;
 }
 
-/// An arm over a stream, model by model.
+/// An arm, which trains the models of a stream one by one.
 class WarmArm {
  public:
   explicit WarmArm(std::string name) : name_(std::move(name)) {}
+  /// Trains the next model.
   Result<void> train(const WarmTask& task, const graph::OpTable& ops, const graph::Graph& model,
                      const CellArrival& arrival, std::uint64_t seed) {
     const ArrivingModel arriving{
@@ -181,12 +184,13 @@ class WarmArm {
  private:
   std::string name_;
   zoo::Catalogue known_;
-  std::vector<double> admitted_;  // what those in it reached
+  std::vector<double> admitted_;  // accuracies of the models in the catalogue
 };
 
 const std::vector<std::string> kArms{"random", "lineage", "zoo", "race", "any", "shrunk"};
 
-/// `requested`: names, with commas between them; empty: all. Every other arm is held against random.
+/// The arms of `requested`, a list of names with commas; all arms if it is empty. Random is always the first, since the
+/// others are compared with it.
 Result<std::vector<std::string>> arms_of(const std::string& requested) {
   if (requested.empty()) return kArms;
   std::vector<std::string> out{kArms.front()};
@@ -194,29 +198,31 @@ Result<std::vector<std::string>> arms_of(const std::string& requested) {
   for (std::string name; std::getline(names, name, ',');) {
     if (std::ranges::find(kArms, name) == kArms.end()) {
       return Error{Code::kInvalidArgument,
-                   "--strategy: no arm '" + name + "'; there are random, lineage, zoo, race, any, shrunk", ""};
+                   "--strategy: unknown arm '" + name + "'; allowed are random, lineage, zoo, race, any, shrunk", ""};
     }
     if (std::ranges::find(out, name) == out.end()) out.push_back(name);
   }
   return out;
 }
 
+/// The sum of a number of steps over all models.
 double total(const WarmArm& arm, std::int64_t Trained::*steps) {
   double out = 0;
   for (const Trained& one : arm.done) out += static_cast<double>(one.*steps);
   return out;
 }
 
+/// The mean of a value over all models.
 double mean(const WarmArm& arm, const std::function<double(const Trained&)>& value) {
   double out = 0;
   for (const Trained& one : arm.done) out += value(one) / static_cast<double>(arm.done.size());
   return out;
 }
 
-/// Called after every model of a stream: what its arms have come to.
+/// Called after every model of a stream.
 using ProgressCallback = std::function<void(std::uint64_t seed, const std::vector<WarmArm>& arms)>;
 
-/// What one seed comes to: arms in the order of their names.
+/// Trains the stream of one seed. Returns the arms in the order of `names`.
 Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable& ops,
                                       const std::vector<std::string>& names, std::int64_t models, std::uint64_t seed,
                                       const ProgressCallback& on_progress) {
@@ -274,7 +280,7 @@ void print_task(const WarmTask& task, const std::vector<std::vector<WarmArm>>& s
   }
 }
 
-/// A line for every tenth model of a stream, so that a run that is ended early has told something.
+/// Prints the rows of a stream after every tenth model, for runs that are ended early.
 void print_progress(const WarmTask& task, std::int64_t models, std::uint64_t seed, const std::vector<WarmArm>& arms,
                     std::ostream& out) {
   const auto known = std::ssize(arms.front().done);
@@ -310,14 +316,14 @@ Result<void> warm_start(const BenchRequest& request, std::ostream& out) {
       const std::scoped_lock lock(printing);
       if (!request.json) print_progress(task, models, seed, arms, out);
     };
-    std::vector<std::future<Result<std::vector<WarmArm>>>> under_way;
+    std::vector<std::future<Result<std::vector<WarmArm>>>> streams;
     for (int seed = first; seed < first + seeds; ++seed) {
-      under_way.push_back(std::async(std::launch::async, [&, seed] {
+      streams.push_back(std::async(std::launch::async, [&, seed] {
         return run_seed(task, ops, names, models, static_cast<std::uint64_t>(seed), on_progress);
       }));
     }
     std::vector<std::vector<WarmArm>> done;
-    for (auto& one : under_way) {
+    for (auto& one : streams) {
       LANISTA_ASSIGN(auto arms, one.get());
       done.push_back(std::move(arms));
     }

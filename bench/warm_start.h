@@ -7,21 +7,30 @@
 
 namespace lanista::bench {
 
-/// What it saves to begin with the weights of a model that is there. Cells of NAS-Bench-201 arrive in the order of an
-/// evolution, which is drawn once a seed, by the results of random initial values; every arm trains the same cells in
-/// the same order:
-/// - `random`: random initial values;
-/// - `lineage`: the weights of the cell's parent, as this arm has trained it;
-/// - `zoo`: those of what room zoo offers among all that this arm has trained before and a zoo admits;
-/// - `benchmark`: ten steps of each, and of random values; on with the least validation loss;
-/// - controls: `any` (a parent drawn from all before) and `shrunk` (lineage, times 0.4, plus a tenth of random values).
-/// One stopping rule: the target accuracy and then no new best for 8 evaluations, of 20 steps each, or 40 of them in
-/// all. Rows: steps (in thousands) to the target (a model that never reaches it counts with all its steps), the saving
-/// of them against `random` in per cent, the mean best accuracy, its difference from random's, the share of models that
-/// took more steps than random's. Medians over request.seeds (3); spread is the largest less the smallest.
-/// request.cases: digits (200 models), glyphs (60), and dev-glyphs (60, seeds from 11 on), to choose constants on, only
-/// where it is named; request.queries: so many models in place of these; request.strategy: these arms beside `random`,
-/// with commas between them. As a table, what a stream has come to is told after every tenth model.
+/// Benchmark `warm-start`: steps that a start from the weights of an earlier model saves.
+///
+/// Cells of NAS-Bench-201 arrive in the order of an evolution, which follows the accuracies of arm random. There is one
+/// order for each seed, and every arm trains the same cells in it. The arms are:
+/// - random: random initial values
+/// - lineage: the weights of the cell's parent, as this arm has trained it
+/// - zoo: the weights of the model that the zoo search offers among the earlier models of this arm
+/// - race: ten steps of lineage, zoo and random; the one with the least validation loss continues
+/// - any: the weights of a random earlier model, as a control
+/// - shrunk: lineage times 0.4 plus a tenth of random values, as a control
+///
+/// A training ends 8 evaluations after its best accuracy, if it has reached the target, and at latest after 40. An
+/// evaluation follows every 20 steps. The rows are:
+/// - thousands of steps to the target; a model that never reaches it counts with all its steps
+/// - the saving of steps against random, in percent
+/// - the mean best accuracy, and its difference to random
+/// - the share of models that need more steps than with random
+///
+/// Values are medians over request.seeds (3), and the spread is the largest minus the smallest. The cases are digits
+/// (200 models) and glyphs (60 models). A third case, dev-glyphs, is for the choice of constants and runs only if it is
+/// named. The option request.queries sets the number of models, and request.strategy lists the arms in addition to
+/// random, with commas. Without JSON, it also prints the state of each stream after every tenth model.
+///
+/// Errors: kInvalidArgument for an unknown arm, and those of the trainings.
 Result<void> warm_start(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

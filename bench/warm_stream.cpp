@@ -17,17 +17,17 @@ using Cell = mutate::Nasbench201Cell;
 constexpr std::size_t kPopulation = 10, kTournament = 3;
 constexpr std::int64_t kStroke = 6, kGlyphRows = 1600;
 
-/// What differs between tasks of glyphs.
+/// The settings of a task with glyphs.
 struct Glyphs {
   std::string name;
-  std::uint64_t seed = 0;  ///< of strokes and images
-  std::int64_t side = 0, classes = 0;
-  double noise = 0, target = 0;
+  std::uint64_t seed = 0;              ///< seed of glyphs and images
+  std::int64_t side = 0, classes = 0;  ///< pixels of a side of an image, and number of glyphs
+  double noise = 0, target = 0;        ///< deviation of the noise of a pixel, and target accuracy
 };
 
 using Stroke = std::array<float, kStroke * kStroke>;
 
-/// A line that walks through a square, four or five cells long in each of three directions.
+/// A glyph: the pixels of a random walk of 14 steps in a square.
 Stroke stroke(Rng rng) {
   Stroke out{};
   std::int64_t x = rng.between(1, kStroke - 2), y = rng.between(1, kStroke - 2);
@@ -39,8 +39,9 @@ Stroke stroke(Rng rng) {
   return out;
 }
 
-void draw(std::span<float> image, std::int64_t side, const Stroke& one, std::int64_t top, std::int64_t left,
-          std::int64_t rows, double ink) {
+/// Adds the first `rows` rows of a glyph to the image at the given position.
+void add_glyph(std::span<float> image, std::int64_t side, const Stroke& one, std::int64_t top, std::int64_t left,
+               std::int64_t rows, double ink) {
   for (std::int64_t y = 0; y < rows; ++y) {
     for (std::int64_t x = 0; x < kStroke; ++x) {
       image[static_cast<std::size_t>((top + y) * side + left + x)] +=
@@ -65,11 +66,11 @@ Result<WarmTask> task_of(const Glyphs& form) {
     const auto label = static_cast<std::int32_t>(row % form.classes);
     const auto offset = [&] { return rng.between(0, form.side - kStroke); };
     const std::int64_t top = offset(), left = offset();
-    draw(image, form.side, strokes[static_cast<std::size_t>(label)], top, left, kStroke, rng.uniform(0.6, 1.2));
-    // Half of another one, anywhere: what is not looked at whole misleads.
+    add_glyph(image, form.side, strokes[static_cast<std::size_t>(label)], top, left, kStroke, rng.uniform(0.6, 1.2));
+    // Half of another glyph at a random position, so that parts of glyphs mislead.
     const std::int64_t other_top = offset(), other_left = offset();
-    draw(image, form.side, strokes[rng.below(static_cast<std::uint64_t>(form.classes))], other_top, other_left,
-         kStroke / 2, rng.uniform(0.3, 0.8));
+    add_glyph(image, form.side, strokes[rng.below(static_cast<std::uint64_t>(form.classes))], other_top, other_left,
+              kStroke / 2, rng.uniform(0.3, 0.8));
     for (float& pixel : image) pixel += static_cast<float>(form.noise * rng.normal());
     raw.features.insert(raw.features.end(), image.begin(), image.end());
     raw.labels.push_back(label);
@@ -93,12 +94,12 @@ Result<WarmTask> glyphs_task() { return task_of({"glyphs", 11, 12, 8, 0.25, 0.8}
 Result<WarmTask> dev_glyphs_task() { return task_of({"dev-glyphs", 12, 11, 7, 0.25, 0.8}); }
 
 CellArrival CellEvolution::next(const std::vector<CellArrival>& before, const std::vector<double>& accuracy) const {
-  std::set<std::string> seen;
+  std::set<std::string> earlier;
   const auto key = [](const Cell& cell) { return mutate::nasbench201_key(cell, mutate::Nasbench201Same::kFunction); };
-  for (const CellArrival& one : before) seen.insert(key(one.cell));
+  for (const CellArrival& one : before) earlier.insert(key(one.cell));
   Rng rng = rng_.split(before.size());
   const auto random_cell = [&] { return Cell::at(static_cast<std::int64_t>(rng.below(Cell::kCount))); };
-  const auto fresh = [&](const Cell& cell) { return mutate::nasbench201_live(cell) && !seen.contains(key(cell)); };
+  const auto fresh = [&](const Cell& cell) { return mutate::nasbench201_live(cell) && !earlier.contains(key(cell)); };
   for (int tries = 0; tries < 200 && before.size() >= kPopulation; ++tries) {
     std::size_t best = before.size();
     for (const std::uint32_t entered : rng.sample_without_replacement(kPopulation, kTournament)) {
@@ -126,12 +127,12 @@ Result<CellModels> CellModels::make(const data::DataSpec& data, const graph::OpT
 Result<graph::Graph> CellModels::model(const Cell& cell, const graph::OpTable& ops) const {
   space::Sample sample;
   const auto& choices = blueprint_.parameters();
-  LANISTA_CHECK(choices.size() == cell.ops.size(), "the space has other choices than the cell's edges");
+  LANISTA_CHECK(choices.size() == cell.ops.size(), "the space has one choice for each edge of a cell");
   for (std::size_t i = 0; i < cell.ops.size(); ++i) {
     const auto& edge = Cell::kEdges[i];
     const std::string ends = "edge_" + std::to_string(edge.from) + "_" + std::to_string(edge.to);
     const auto choice = std::ranges::find_if(choices, [&](const auto& each) { return each.name.ends_with(ends); });
-    LANISTA_CHECK(choice != choices.end(), "the space has no choice " + ends);
+    LANISTA_CHECK(choice != choices.end(), "the space has the choice " + ends);
     sample[choice->name] = space::Value(std::string(Cell::kOpNames[cell.ops[i]]));
   }
   return blueprint_.expand(sample, ops, ends_);

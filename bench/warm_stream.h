@@ -15,42 +15,51 @@
 
 namespace lanista::bench {
 
-/// What models are trained on, and how many of them.
+/// A data set, and the number of models that train on it.
 struct WarmTask {
   std::string name;
   data::Dataset data;
-  std::int64_t models = 0;
-  double target = 0;  ///< validation accuracy
+  std::int64_t models = 0;  ///< Models of a stream.
+  double target = 0;        ///< Validation accuracy from 0 to 1.
 };
-/// The embedded digits.
+
+/// The task `digits`, with the embedded data set.
 Result<WarmTask> digits_task();
-/// 8 faint strokes at any place of 12x12 images, under noise and other strokes' pieces.
+
+/// The task `glyphs`: images of 12x12 with one of 8 faint glyphs at a random position, under noise and parts of other
+/// glyphs.
 Result<WarmTask> glyphs_task();
-/// Others of 11x11, to choose constants on: nobody reports what comes out.
+
+/// The task `dev-glyphs`: 7 other glyphs on images of 11x11, for the choice of constants only.
 Result<WarmTask> dev_glyphs_task();
 
-/// A cell that was asked for, and the number of the one that it is a mutation of.
+/// A cell of the stream.
 struct CellArrival {
   mutate::Nasbench201Cell cell;
-  std::optional<std::size_t> parent;
+  std::optional<std::size_t> parent;  ///< Number of the cell of which it is a mutation.
 };
 
-/// Regularised evolution of cells: 10 random ones, then the best of 3 of the last 10, with another operation on one
-/// edge. No cell that computes nothing, none twice. Pure: a function of seed and accuracies.
+/// Regularised evolution of cells.
+///
+/// It starts with 10 random cells. Each further cell is the best of 3 of the last 10, with another operation on one
+/// edge. It gives no cell twice, and none without a path from input to output. It is a pure function of the seed and
+/// the accuracies.
 class CellEvolution {
  public:
   explicit CellEvolution(std::uint64_t seed) : rng_(Rng(seed).split("cells")) {}
-  /// Of what has been told so far.
+  /// The next cell after the cells `before`. `accuracy` has their validation accuracies.
   CellArrival next(const std::vector<CellArrival>& before, const std::vector<double>& accuracy) const;
 
  private:
   Rng rng_;
 };
 
-/// Models of cells for a task: 4 channels, two stages. Ids of nodes that cells share are the same.
+/// Models that repeat a cell, with 4 channels and two stages. Nodes that two models share have equal ids.
 class CellModels {
  public:
+  /// Prepares the models for a data set. Errors: those of the published space.
   static Result<CellModels> make(const data::DataSpec& data, const graph::OpTable& ops);
+  /// The model of a cell. Errors: those of the expansion.
   Result<graph::Graph> model(const mutate::Nasbench201Cell& cell, const graph::OpTable& ops) const;
 
  private:

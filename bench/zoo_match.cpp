@@ -19,13 +19,14 @@ constexpr std::size_t kFewestNodes = 30, kMaxNodes = 300, kChildren = 40;
 constexpr std::size_t kMaxExhaustive = 2500;
 const std::string kTask = "images";
 
+/// A published space with its parameters.
 struct Space {
   mutate::Blueprint blueprint;
   space::SearchSpace choices;
   mutate::ModelInterface ends;
 };
 
-/// All spaces of images, each at several sizes.
+/// All published spaces for images, each with several widths.
 Result<std::vector<Space>> image_spaces(const graph::OpTable& ops) {
   std::vector<Space> out;
   for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
@@ -46,17 +47,17 @@ Result<std::vector<Space>> image_spaces(const graph::OpTable& ops) {
   return out;
 }
 
-/// Different models, drawn in turn from the spaces.
+/// Samples different models from the spaces in turn.
 class ModelSampler {
  public:
   explicit ModelSampler(std::vector<Space> spaces) : spaces_(std::move(spaces)) {}
 
-  /// The next model that nobody has had; nullopt if a thousand draws gave none.
+  /// A model that was not returned before; nullopt if 1,000 samples gave none.
   std::optional<zoo::MatchModel> next() {
     for (int tries = 0; tries < 1000; ++tries) {
       const Space& space = spaces_[rng_ % spaces_.size()];
       space::RandomChooser choose(Rng(17).split("zoo").split(rng_++));
-      const auto graph = space.blueprint.expand(space.choices.draw(choose), ops_, space.ends);
+      const auto graph = space.blueprint.expand(space.choices.sample(choose), ops_, space.ends);
       if (!graph || graph->size() < kFewestNodes || graph->size() > kMaxNodes) continue;
       auto model = zoo::MatchModel::of(*graph, ops_);
       if (model && seen_.insert(model->hash).second) return *std::move(model);
@@ -71,17 +72,20 @@ class ModelSampler {
   std::uint64_t rng_ = 0;
 };
 
+/// A quantile of the values.
 double quantile(std::vector<double> values, double at) {
   std::ranges::sort(values);
   return values[std::min(values.size() - 1, static_cast<std::size_t>(at * static_cast<double>(values.size())))];
 }
 
+/// The results of the searches for all children.
 struct Search {
   std::vector<double> milliseconds;
-  std::vector<std::string> chosen;
-  double aligned = 0;
+  std::vector<std::string> chosen;  ///< ids of the chosen parents; empty: none
+  double aligned = 0;               ///< mean number of aligned models
 };
 
+/// Searches for every `every`-th child.
 Search search(const zoo::Catalogue& catalogue, const std::vector<zoo::MatchModel>& children, bool exhaustive,
               std::size_t every) {
   Search out;
@@ -137,7 +141,8 @@ Result<void> zoo_match(const BenchRequest& request, std::ostream& out) {
       const Search exhaustive = search(catalogue, children, true, kEvery);
       for (std::size_t k = 0; k < exhaustive.chosen.size(); ++k) {
         if (exhaustive.chosen[k] == filtered.chosen[k * kEvery]) continue;
-        return Error{Code::kInternal, "the bound lost the best parent of child " + std::to_string(k * kEvery), ""};
+        return Error{Code::kInternal,
+                     "the filtered search misses the best parent of child " + std::to_string(k * kEvery), ""};
       }
       print_search(exhaustive, size, "exhaustive", request.json, out);
     }

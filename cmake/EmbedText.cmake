@@ -1,14 +1,15 @@
-# Turns text files into C++: every list of files becomes a function that gives their texts, and one that gives the hash
-# of the texts joined, as a content security policy writes it. Run as a script by lanista_embed_page().
+# Turns text files into C++. For each list of files it makes two functions. One returns the texts of the files. The
+# other returns the hash of the joined texts in the notation of a content security policy. Run as a script by
+# lanista_embed_page().
 #
 #   cmake -DOUTPUT=<file.cpp> -DPREFIX=<word> -DSCRIPTS=<files> -DSTYLES=<files> -P EmbedText.cmake
 #
 # Lists have "|" between their entries.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   include(MadeByScript)
-  # lanista_embed_page(<file.cpp> [PREFIX <word>] SCRIPTS <files> [STYLES <files>]): makes <file.cpp> in the build
-  # folder, again when a text changes. Its functions are <word>_script and <word>_style, and the same names with _hash.
-  # The default word is "page".
+  # lanista_embed_page(<file.cpp> [PREFIX <word>] SCRIPTS <files> [STYLES <files>]) makes <file.cpp> in the build
+  # folder, and makes it again when a text changes. Its functions are <word>_script and <word>_style, and the same names
+  # with _hash. The default word is "page".
   function(lanista_embed_page output)
     cmake_parse_arguments(arg "" "PREFIX" "SCRIPTS;STYLES" ${ARGN})
     if(NOT arg_PREFIX)
@@ -27,7 +28,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-# Base64 of a hexadecimal SHA-256: three digits make two characters; of the 64th digit's six bits two are padding.
+# Base64 of a hexadecimal SHA-256. Three digits give two characters. The last digit gives one character, in which the
+# last two bits are padding.
 function(base64_of_hex hex result)
   set(alphabet "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
   set(text "")
@@ -62,7 +64,7 @@ foreach(kind IN ITEMS script style)
     string(REPLACE ")embedded\"" "" without "${text}")
     string(TOLOWER "${text}" lower)
     if(NOT without STREQUAL text OR lower MATCHES "</(script|style)|<!--")
-      message(FATAL_ERROR "${file} holds a text that would end its element or its C++ literal")
+      message(FATAL_ERROR "${file} contains a text that would end its element or its C++ literal")
     endif()
     string(APPEND all "${text}")
     string(APPEND code "    R\"embedded(${text})embedded\",\n")

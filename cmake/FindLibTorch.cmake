@@ -2,8 +2,8 @@
 # language and sets global flags. Works with Debian's libtorch-dev, and with a wheel or zip through LibTorch_ROOT,
 # Torch_DIR or CMAKE_PREFIX_PATH.
 #
-# Target LibTorch::LibTorch: system headers, c10 and torch_cpu. It does not link libtorch itself. In a wheel that one
-# needs CUDA libraries, which a machine without a GPU lacks.
+# Target LibTorch::LibTorch: system headers, c10 and torch_cpu. It does not link the library libtorch, because that one
+# needs CUDA libraries in a wheel, which a machine without a GPU lacks.
 #
 # Target LibTorch::CUDA: c10_cuda, torch_cuda and CUDA's headers too. It exists if both libraries and the headers do.
 #
@@ -21,8 +21,8 @@ find_library(LibTorch_c10_LIBRARY NAMES c10 ${_lanista_lib_args})
 find_library(LibTorch_cpu_LIBRARY NAMES torch_cpu ${_lanista_lib_args})
 mark_as_advanced(LibTorch_INCLUDE_DIR LibTorch_c10_LIBRARY LibTorch_cpu_LIBRARY)
 
-# A string crosses the border in the probe, so that a library of the old C++ ABI is refused here and not at the last
-# link. c10 alone is enough to know and compiles in a second.
+# The probe passes a std::string to the library, so that a library with the old C++ ABI is refused here and not at the
+# last link. A probe of c10 is enough, and it compiles in a second.
 set(_lanista_libs ${LibTorch_cpu_LIBRARY} ${LibTorch_c10_LIBRARY})
 if(LibTorch_INCLUDE_DIR AND LibTorch_c10_LIBRARY AND LibTorch_cpu_LIBRARY)
   if(NOT LibTorch_PROBED STREQUAL LibTorch_c10_LIBRARY)
@@ -55,7 +55,8 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   target_link_libraries(LibTorch::LibTorch INTERFACE ${_lanista_libs})
 endif()
 
-# The GPU libraries are in the same folder. Their headers need two of CUDA's own, from a toolkit or a wheel of Python.
+# The GPU libraries are in the same folder. Their headers include two headers of CUDA, which come with a toolkit or with
+# a Python wheel.
 find_library(LibTorch_c10_cuda_LIBRARY NAMES c10_cuda ${_lanista_lib_args} NO_DEFAULT_PATH)
 find_library(LibTorch_cuda_LIBRARY NAMES torch_cuda ${_lanista_lib_args} NO_DEFAULT_PATH)
 mark_as_advanced(LibTorch_c10_cuda_LIBRARY LibTorch_cuda_LIBRARY)
@@ -77,7 +78,8 @@ endif()
 if(LibTorch_CUDA_INCLUDE_DIR AND LibTorch_cuda_LIBRARY AND NOT TARGET LibTorch::CUDA)
   add_library(LibTorch::CUDA INTERFACE IMPORTED)
   target_include_directories(LibTorch::CUDA SYSTEM INTERFACE ${LibTorch_CUDA_INCLUDE_DIR})
-  # Nothing of torch_cuda is named, but without it a GPU has no operators; what it needs itself, it finds itself.
+  # The GPU operators are in torch_cuda. No symbol of it is referenced, so it is linked with --no-as-needed. It finds
+  # its own dependencies at run time.
   target_link_libraries(LibTorch::CUDA INTERFACE
     LibTorch::LibTorch -Wl,--no-as-needed ${LibTorch_cuda_LIBRARY} ${LibTorch_c10_cuda_LIBRARY} -Wl,--as-needed)
   target_link_options(LibTorch::CUDA INTERFACE -Wl,--allow-shlib-undefined)

@@ -1,10 +1,10 @@
-# Makes a header that defines one macro: a hash of source files. Two builds compare it.
+# Makes a header that defines one macro, a hash of source files. Two builds are equal if their hashes are.
 # Run as a script by lanista_hash_sources().
 #
 #   cmake -DOUTPUT=<file.h> -DMACRO=<name> -DFILES=<files, "|" between> -P HashSources.cmake
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   include(MadeByScript)
-  # lanista_hash_sources(<file.h> MACRO <name> FILES <files>): makes <file.h> anew when one of the files changes.
+  # lanista_hash_sources(<file.h> MACRO <name> FILES <files>): makes <file.h> again when one of the files changes.
   function(lanista_hash_sources output)
     cmake_parse_arguments(arg "" "MACRO" "FILES" ${ARGN})
     list(JOIN arg_FILES "|" files)

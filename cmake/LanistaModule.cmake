@@ -1,4 +1,4 @@
-# How modules are built: flags, one static library a module, its tests.
+# Functions that build modules: flags, one static library for each module, and its tests.
 include_guard(GLOBAL)
 include(GoogleTest)
 
@@ -7,7 +7,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -fno-omit-frame-pointer")
 
-# The sloppiness is what ccache needs to serve units that use a precompiled header.
+# With these settings of CCACHE_SLOPPINESS, ccache also serves units that use a precompiled header.
 find_program(LANISTA_CCACHE NAMES ccache)
 if(LANISTA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${LANISTA_CCACHE})
@@ -28,7 +28,7 @@ if(LANISTA_LINT)
   endif()
 endif()
 
-# Flags of our own code only. No contraction: a fused multiply-add happens where the source says so and nowhere else.
+# Flags of lanista code only. No contraction: a fused multiply-add is used only where the source has one.
 add_library(lanista_flags INTERFACE)
 target_compile_features(lanista_flags INTERFACE cxx_std_20)
 target_compile_options(lanista_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Woverloaded-virtual
@@ -37,9 +37,9 @@ if(LANISTA_WERROR)
   target_compile_options(lanista_flags INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 sees overlapping copies in std::string operator+ that are not there (GCC bug 105651).
+  # g++ 12 warns of overlapping copies in std::string operator+ without reason (GCC bug 105651).
   target_compile_options(lanista_flags INTERFACE -Wno-restrict)
-  # Its memory is tidied from 1 GB on: a tenth less time, the same objects, a quarter more memory.
+  # Its garbage collection starts at 1 GB: a tenth less time and a quarter more memory for the same objects.
   target_compile_options(lanista_flags INTERFACE --param=ggc-min-heapsize=1000000)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
@@ -48,19 +48,20 @@ endif()
 if(LANISTA_SANITIZE)
   target_compile_options(lanista_flags INTERFACE -fsanitize=${LANISTA_SANITIZE} -fno-sanitize-recover=all)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Under sanitizers g++ 12 sees uninitialised members in moved-from std::variant that are not there.
+    # With sanitizers g++ 12 warns of uninitialised members in a moved-from std::variant without reason.
     target_compile_options(lanista_flags INTERFACE -Wno-maybe-uninitialized)
   endif()
   target_link_options(lanista_flags INTERFACE -fsanitize=${LANISTA_SANITIZE})
 endif()
 if(LANISTA_FUZZ)
-  # Counters of branches, which steer the fuzzers. Code that no fuzzer explores has none (LANISTA_UNCOUNTED): a quarter
-  # less to compile.
+  # Branch counters guide the fuzzers. Code that no fuzzer explores has none (LANISTA_UNCOUNTED), which saves a quarter
+  # of the compile time.
   target_compile_options(lanista_flags
                          INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:LANISTA_UNCOUNTED>>>:-fsanitize=fuzzer-no-link>)
 endif()
 
-# One precompiled header serves every unit that includes torch; parsing torch/torch.h needs more time than our own code.
+# Makes one precompiled header for all units that include torch. The compiler needs more time for torch/torch.h than for
+# the lanista code of a unit.
 function(lanista_torch_pch)
   if(TARGET lanista_torch_pch)
     return()
@@ -74,23 +75,23 @@ function(lanista_torch_pch)
   lanista_pch_flags(lanista_torch_pch)
 endfunction()
 
-# Lets ccache see through the precompiled header.
+# Adds the flags with which ccache works with a precompiled header.
 function(lanista_pch_flags target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
 endfunction()
 
-# What most units include before anything of ours: the containers and JSON. One precompiled header for modules, one for
-# modules that are not optimised (LANISTA_UNOPTIMISED) and one for tests, which are not optimised either. The lint preset
-# uses none, so that headers stay complete.
+# Gives a target the precompiled header of its kind, with standard containers and JSON. The kinds are modules, modules
+# without optimisation (LANISTA_UNOPTIMISED) and tests, which are not optimised either. The lint preset uses no
+# precompiled header, so that each file includes what it needs.
 function(lanista_use_pch target kind)
   if(LANISTA_LINT)
     return()
   endif()
   set(carrier lanista_${kind}_pch)
   if(NOT TARGET ${carrier})
-    find_package(nlohmann_json REQUIRED)  # seen in this folder too
+    find_package(nlohmann_json REQUIRED)  # imported targets are visible in one folder only
     set(unit ${CMAKE_BINARY_DIR}/${carrier}.cpp)
     file(CONFIGURE OUTPUT ${unit} CONTENT "// Carries a precompiled header.\n")
     add_library(${carrier} OBJECT ${unit})
@@ -112,9 +113,9 @@ function(lanista_use_pch target kind)
   lanista_pch_flags(${target})
 endfunction()
 
-# With LANISTA_UNITY, groups of some six sources are compiled as one unit, which parses and instantiates once what they
-# share. The name of a source alone selects its group, so a new file changes one group only. Sources in `apart`
-# stay alone: their unnamed namespaces have names that others of their group have too.
+# With LANISTA_UNITY, compiles groups of about six sources as one unit, so that shared headers are parsed once. The name
+# of a source alone selects its group, so a new file changes one group only. Sources in `apart` are compiled alone,
+# because their unnamed namespaces define names that other sources define too.
 function(lanista_unity target sources apart)
   if(NOT LANISTA_UNITY)
     return()
@@ -138,7 +139,7 @@ function(lanista_unity target sources apart)
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # means: "in a header"
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # a warning about headers
   endif()
 endfunction()
 
@@ -151,25 +152,26 @@ function(lanista_use_torch target scope)
 endfunction()
 
 # lanista_test(<binary> LABEL <label> [TORCH] [SHARDS <n>] SOURCES <files> [LIBS <targets>] [APART <files>])
-# A GoogleTest binary; every TEST in it is one test of ctest, except with TORCH, where the binary is one. SHARDS: it is
-# so many, for binaries with thousands of small tests, which would take longer to start than to run. APART: see
-# lanista_unity.
+# Makes a GoogleTest program. Each TEST is one test of ctest. With TORCH the whole program is one test. With SHARDS the
+# program is n tests, which saves time where thousands of tests run for less time than a process needs to start. APART:
+# see lanista_unity.
 function(lanista_test binary)
   cmake_parse_arguments(arg "TORCH" "LABEL;SHARDS" "SOURCES;LIBS;APART" ${ARGN})
   add_executable(${binary} ${arg_SOURCES})
   lanista_unity(${binary} "${arg_SOURCES}" "${arg_APART}")
-  target_include_directories(${binary} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR})
+  target_include_directories(
+    ${binary} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR})
   target_link_libraries(${binary} PRIVATE lanista_flags ${arg_LIBS} GTest::gtest GTest::gtest_main)
   if(arg_TORCH)
     lanista_use_torch(${binary} PRIVATE)
   else()
-    # Optimising test code costs more than it saves.
+    # The optimisation of test code needs more time than it saves.
     target_compile_options(${binary} PRIVATE -O0)
     set_target_properties(${binary} PROPERTIES LANISTA_UNCOUNTED ON)
     lanista_use_pch(${binary} test)
   endif()
   if(arg_TORCH)
-    # Loading LibTorch takes longer than most tests: one process for all of them.
+    # One process for all tests, because most of them run for less time than it needs to load LibTorch.
     add_test(NAME ${arg_LABEL}.${binary} COMMAND ${binary})
     set_tests_properties(${arg_LABEL}.${binary} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 1200)
   elseif(arg_SHARDS)
@@ -186,14 +188,19 @@ function(lanista_test binary)
   endif()
 endfunction()
 
-# lanista_module(<module> [NO_PCH] SOURCES <files> [DEPS <modules>] [LIBS <targets>] [TESTS <files>] [TEST_DEPS <modules>]
-#                [TORCH] [TORCH_TESTS <files>] [TEST_SHARDS n] [APART <files>])
+# lanista_module(<module> [NO_PCH] SOURCES <files> [DEPS <modules>] [LIBS <targets>] [TESTS <files>]
+#                [TEST_DEPS <modules>] [TORCH] [TORCH_TESTS <files>] [TEST_SHARDS n] [APART <files>])
 #
-# Makes the static library lanista_<module> and the test program <module>_tests. DEPS: the modules which it includes;
-# modules of one layer may include each other. LIBS: targets from outside. TEST_DEPS: modules that only the tests use.
-# TORCH_TESTS compare the module with LibTorch: a second program <module>_torch_tests, which alone links it. TORCH: the
-# module itself links LibTorch; it is left out when LANISTA_TORCH is off. NO_PCH: the sources have flags of their own,
-# which no precompiled header fits. APART: files that lanista_unity leaves alone. TEST_SHARDS: see lanista_test.
+# Makes the static library lanista_<module> and the test program <module>_tests.
+#
+# - DEPS: the modules that it includes. Modules of one layer may include each other.
+# - LIBS: targets from outside.
+# - TEST_DEPS: modules that only the tests use.
+# - TORCH_TESTS: tests that compare the module with LibTorch, in a second program <module>_torch_tests.
+# - TORCH: the module itself links LibTorch. It is omitted if LANISTA_TORCH is off.
+# - NO_PCH: the sources have special flags, which no precompiled header fits.
+# - APART: files that lanista_unity compiles alone.
+# - TEST_SHARDS: SHARDS of lanista_test.
 function(lanista_module module)
   cmake_parse_arguments(arg "TORCH;NO_PCH" "TEST_SHARDS" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TORCH_TESTS;APART" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
@@ -234,6 +241,7 @@ function(lanista_module module)
                  LIBS ${library} ${arg_TEST_DEPS} APART ${arg_APART})
   endif()
   if(arg_TORCH_TESTS AND LANISTA_TORCH)
-    lanista_test(${module}_torch_tests TORCH LABEL ${module} SOURCES ${arg_TORCH_TESTS} LIBS ${library} APART ${arg_APART})
+    lanista_test(${module}_torch_tests TORCH LABEL ${module} SOURCES ${arg_TORCH_TESTS} LIBS ${library}
+                 APART ${arg_APART})
   endif()
 endfunction()

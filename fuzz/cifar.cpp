@@ -1,4 +1,4 @@
-// CIFAR batches: the first byte chooses the kind; labels and pixels are as many as the records.
+// CIFAR batches: labels and pixels fit the number of records. The first byte of the input selects the kind.
 #include "lanista/io/formats/cifar.h"
 
 #include <algorithm>

@@ -1,10 +1,11 @@
-// Tables: quoted again cell by cell, a table reads as the same.
+// CSV tables: a table with each cell quoted anew reads as the same table.
 #include "lanista/base/csv.h"
 
 #include "fuzz.h"
 
 namespace {
 
+// Appends the cell in quotes, after a comma if it is not the first of its row.
 void append_quoted(std::string_view cell, bool first, std::string& text) {
   text += first ? "\"" : ",\"";
   for (const char c : cell) text += c == '"' ? "\"\"" : std::string(1, c);

@@ -1,5 +1,4 @@
-// What comes through a socket: whatever it is and in whatever pieces, it is messages or refused, and the same messages
-// in other pieces.
+// The stream of a worker's socket: any bytes give messages or an error, and the same messages for any split.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@ namespace {
 
 using namespace lanista;
 
+// The messages of a stream that arrives in pieces of `piece` bytes, up to the first error.
 std::vector<engine::Message> messages_of(std::string_view bytes, std::size_t piece) {
   engine::FrameReader reader;
   std::vector<engine::Message> messages;
@@ -21,7 +21,7 @@ std::vector<engine::Message> messages_of(std::string_view bytes, std::size_t pie
     while (true) {
       auto message = reader.next();
       if (!message) {
-        LANISTA_CHECK(!reader.next().ok(), "it goes on behind what is no message");
+        LANISTA_CHECK(!reader.next().ok(), "the reader continues after an error");
         return messages;
       }
       if (!*message) break;
@@ -36,16 +36,17 @@ std::vector<engine::Message> messages_of(std::string_view bytes, std::size_t pie
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input = fuzz::as_text(data, size);
   const auto whole = messages_of(input, std::max<std::size_t>(size, 1));
-  LANISTA_CHECK(messages_of(input, 3) == whole, "pieces matter");
+  LANISTA_CHECK(messages_of(input, 3) == whole, "the messages depend on the split of the stream");
   const std::string text(input);
   if (const auto hello = engine::decode_hello(text)) {
-    LANISTA_CHECK(engine::decode_hello(engine::encode(*hello)).ok(), "a hello is not read again");
+    LANISTA_CHECK(engine::decode_hello(engine::encode(*hello)).ok(), "a hello cannot be decoded after encoding");
   }
   if (const auto welcome = engine::decode_welcome(text)) {
-    LANISTA_CHECK(engine::decode_welcome(engine::encode(*welcome)).ok(), "a welcome is not read again");
+    LANISTA_CHECK(engine::decode_welcome(engine::encode(*welcome)).ok(), "a welcome cannot be decoded after encoding");
   }
-  if (const auto question = engine::decode_measure_request(text)) {
-    LANISTA_CHECK(engine::decode_measure_request(engine::encode(*question)).ok(), "a question is not read again");
+  if (const auto request = engine::decode_measure_request(text)) {
+    LANISTA_CHECK(engine::decode_measure_request(engine::encode(*request)).ok(),
+                  "a measure request cannot be decoded after encoding");
   }
   static_cast<void>(engine::split_token(text));
   static_cast<void>(engine::decode_trials(text));

@@ -1,5 +1,4 @@
-// The text form of models and of edits: what is read can be written, and reads as the same; whatever is read can be
-// judged by inference.
+// The text form of models and edits: text and graph are inverse, and inference accepts or rejects any graph.
 #include "fuzz.h"
 #include "lanista/model/graph/editor.h"
 #include "lanista/model/graph/graph.h"
@@ -9,6 +8,7 @@
 
 namespace {
 
+// Checks the input as a model.
 void check_model(std::string_view text) {
   using namespace lanista::graph;
   static const OpTable ops = builtin_ops();
@@ -16,13 +16,14 @@ void check_model(std::string_view text) {
   if (!graph) return;
   const auto again = parse(to_text(*graph));
   LANISTA_CHECK(again.ok() && *again == *graph, "a model does not survive its text form");
-  LANISTA_CHECK(!to_dot(*graph).empty(), "no drawing");
+  LANISTA_CHECK(!to_dot(*graph).empty(), "the DOT text of a model is empty");
   const auto cost = model_cost(*graph, ops);
-  const bool sound = verify(*graph, ops).ok();
-  LANISTA_CHECK(!sound || cost.ok(), "a sound model has no cost");
-  if (sound) LANISTA_CHECK(canonical_hash(*graph, ops) == canonical_hash(*again, ops), "the hash is not stable");
+  const bool valid = verify(*graph, ops).ok();
+  LANISTA_CHECK(!valid || cost.ok(), "a valid model has no cost");
+  if (valid) LANISTA_CHECK(canonical_hash(*graph, ops) == canonical_hash(*again, ops), "the hash is not stable");
 }
 
+// Checks the input as an edit.
 void check_edit(std::string_view text) {
   using namespace lanista::graph;
   const auto edit = parse_edit(text);

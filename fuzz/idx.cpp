@@ -1,4 +1,4 @@
-// IDX files, gzip-packed or plain: the elements are as many as the shape says, and unpacking first changes nothing.
+// IDX files, plain or packed with gzip: the number of elements fits the shape, and unpacking first changes nothing.
 #include "lanista/io/formats/idx.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Pictures: what is read can be written as PNG, and reads as the same.
+// Images: an image that is read can be written as PNG, and reads as the same.
 #include "lanista/io/formats/image.h"
 
 #include "fuzz.h"
@@ -8,11 +8,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto image = formats::decode_image(fuzz::as_text(data, size));
   if (!image) return 0;
   const auto bytes = formats::encode_png(*image);
-  LANISTA_CHECK(bytes.ok(), "what was read cannot be written: " + bytes.error().text());
+  LANISTA_CHECK(bytes.ok(), "an image that was read cannot be written: " + bytes.error().text());
   const auto again = formats::decode_image(*bytes);
-  LANISTA_CHECK(again.ok(), "a written picture is refused: " + again.error().text());
+  LANISTA_CHECK(again.ok(), "a written image is refused: " + again.error().text());
   LANISTA_CHECK(again->channels == image->channels && again->height == image->height && again->width == image->width &&
                     again->pixels == image->pixels,
-                "a picture does not survive being written");
+                "an image changes when it is written and read");
   return 0;
 }

@@ -1,6 +1,6 @@
-// A study's log: a reader and a writer find the same records, what is appended is found, and whatever whole records
-// say, the study can be told or is refused. Most inputs are lines "type json", framed here: a checksum cannot be
-// guessed.
+// The log of a study: reader and writer find the same records, and the reader finds an appended record. Any records
+// either fold into the state of a study or are refused. Most inputs are lines "type json", which are framed here,
+// because a fuzzer cannot guess a checksum.
 #include "lanista/io/store/log.h"
 
 #include <algorithm>
@@ -18,6 +18,7 @@ using namespace lanista;
 
 constexpr std::string_view kRaw = "raw\n";
 
+// The frames of lines "type json".
 std::string framed(std::string_view lines) {
   std::string bytes;
   while (!lines.empty()) {
@@ -33,6 +34,7 @@ std::string framed(std::string_view lines) {
   return bytes;
 }
 
+// True if types and bodies are equal.
 bool same(const std::vector<store::Record>& a, const std::vector<store::Record>& b) {
   return std::ranges::equal(a, b, [](const auto& x, const auto& y) { return x.type == y.type && x.body == y.body; });
 }
@@ -57,8 +59,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!log) return 0;
   LANISTA_CHECK(same(log->existing(), *records), "reader and writer find different records");
   if (records->empty()) return 0;
-  LANISTA_CHECK(log->append(store::RecordType::kMeasurement, {{"x", 1}}).ok(), "a sound log takes no record");
+  LANISTA_CHECK(log->append(store::RecordType::kMeasurement, {{"x", 1}}).ok(), "a valid log refuses a record");
   const auto longer = store::read_log(fs, "s");
-  LANISTA_CHECK(longer.ok() && longer->size() == records->size() + 1, "what was appended is not found");
+  LANISTA_CHECK(longer.ok() && longer->size() == records->size() + 1, "the appended record is not found");
   return 0;
 }

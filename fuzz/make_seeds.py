@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the seeds of every fuzzer into corpus/<target>/ beside this file: small files that reach each branch of a
-format. Finds of earlier runs that lie there too, under names that begin with "find", are left alone.
+"""Writes the seeds of every fuzzer into corpus/<target>/ next to this file.
+
+A seed is a small file that reaches a branch of a format. Findings of earlier runs are in the same folders, with names
+that begin with "find". They stay as they are.
+
 usage: make_seeds.py"""
 
 import base64
@@ -413,8 +416,9 @@ def onnx_models():
     parts = [node("Split", ["x"], ["a", "b"], attribute("axis", 1) + attribute("split", [1, 3])),
              node("Slice", ["b", "zero", "open", "two"], ["c"]), node("Squeeze", ["a"], ["y"], attribute("axes", [1]))]
     constants = [node("Mul", ["x", "k"], ["a"]), node("Add", ["k", "a"], ["b"]), node("Clip", ["b", "k"], ["y"])]
-    elsewhere = (field(13, field(1, "location") + field(2, "../weights.bin")) + field(13, field(1, "offset") + field(2, "8"))
-                 + field(13, field(1, "length") + field(2, "-1")) + field(14, 1))
+    elsewhere = (field(13, field(1, "location") + field(2, "../weights.bin"))
+                 + field(13, field(1, "offset") + field(2, "8")) + field(13, field(1, "length") + field(2, "-1"))
+                 + field(14, 1))
     resize = [node("Resize", ["x", "", "scales"], ["y"], attribute("mode", "linear"))]
     return {
         "shapes": chain(["N", 4, 2], computed, whole("zero", [0]) + whole("open", [-1])),
@@ -450,14 +454,16 @@ def messages():
               "eps": 1e-8, "nesterov": False, "shards": 2, "augment": [{"noise": {"std": 0.5}}]}
     job = {"kind": "start", "trial": 1, "model": "%0 = input(shape=[64])\n%1 = linear(%0, out=10)\n%2 = output(%1)\n",
            "recipe": recipe, "trial_seed": 2**64 - 1, "data_seed": 1, "logical_start": 0.0, "logical_epoch": "inf",
-           "priority": 0.0, "alone": False, "checkpoint": "", "start": "random", "frozen": {"nodes": [0, 1], "weights": "abcd", "epochs": 9}}
-    brief = {"kind": "brief", "study_folder": "studies/one", "isa": "avx2", "numeric_class": "own-2/fma", "workers": 2, "lanes": 0,
-             "memory_bytes": 2**30, "metrics": ["accuracy"], "checkpoint_every": 30.0, "crash_marks": True,
+           "priority": 0.0, "alone": False, "checkpoint": "", "start": "random",
+           "frozen": {"nodes": [0, 1], "weights": "abcd", "epochs": 9}}
+    brief = {"kind": "brief", "study_folder": "studies/one", "isa": "avx2", "numeric_class": "own-2/fma", "workers": 2,
+             "lanes": 0, "memory_bytes": 2**30, "metrics": ["accuracy"], "checkpoint_every": 30.0, "crash_marks": True,
              "data": {"source": "builtin:digits", "folder": ".", "split": [0.7, 0.15, 0.15], "normalize": "auto",
                       "targets": "auto", "hash": "0" * 32}}
     allow = {"kind": "allow", "trial": 1, "epoch": 2}
-    said = {
-        "brief": brief, "start": job, "allow": allow, "finish": {"kind": "finish", "trial": 1, "keep_weights": True, "abandon": False},
+    bodies = {
+        "brief": brief, "start": job, "allow": allow,
+        "finish": {"kind": "finish", "trial": 1, "keep_weights": True, "abandon": False},
         "park": {"kind": "park", "trial": 1}, "pause_all": {"kind": "pause_all"},
         "arrange": {"kind": "arrange", "groups": "0: 2, 4: 1 3", "allow": [allow]},
         "epoch": {"kind": "epoch", "measurement": {"trial": 1, "epoch": 1, "step": 10, "metrics": {"val_loss": "nan"}}},
@@ -468,18 +474,10 @@ def messages():
         "paused": {"kind": "paused"},
         "span": {"kind": "span", "trial": 1, "epoch": 1, "worker": 0, "began": 0.5, "ended": 1.0, "lanes": 2},
         "broken": {"kind": "broken", "code": "io", "message": "disk full", "where": "ckpt/a"},
-        "worker": {"kind": "worker", "worker": 0, "process": 9, "came": False, "reason": "was killed", "trials": [{"trial": 1}], "seconds": 0.5},
+        "worker": {"kind": "worker", "worker": 0, "process": 9, "came": False, "reason": "was killed",
+                   "trials": [{"trial": 1}], "seconds": 0.5},
     }
-    return {name: json.dumps(message) for name, message in said.items()}
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
+    return {name: json.dumps(message) for name, message in bodies.items()}
 
 
 def frames():
@@ -492,8 +490,9 @@ def frames():
     welcome = b'{"lease_seconds":10.0}\n' + messages()["brief"].encode()
     question = b'{"part":2,"members":[{"weights":"abcd","share":1.0}]}\n' + messages()["start"].encode()
     return {
-        "hello": hello, "welcome": welcome, "question": question, "report": report, "trials": b'{"trials":[{"trial":1}]}',
-        "metrics": b'{"metrics":{"val_loss":"nan"}}', "stream": frame(1, hello) + frame(2, b"") + frame(3, report),
+        "hello": hello, "welcome": welcome, "question": question, "report": report,
+        "trials": b'{"trials":[{"trial":1}]}', "metrics": b'{"metrics":{"val_loss":"nan"}}',
+        "stream": frame(1, hello) + frame(2, b"") + frame(3, report),
         "torn": frame(1, hello) + frame(3, report)[:-6], "damaged": frame(1, hello)[:-1] + b"x" + frame(2, b""),
         "long": struct.pack("<IHH", 0x7FFFFFFF, 1, 0),
     }
@@ -502,26 +501,29 @@ def frames():
 def stages():
     task = {
         "model": "%0 = input(shape=[6])\n%1 = linear(%0, out=5)\n%2 = output(%1)\n", "loss": "cross_entropy",
-        "optimizer": "sgd", "build": "0.1.0 build abc", "isa": "avx2", "precision": "float32", "max_batch": 8, "shards": 1,
-        "accumulate": 2, "number": 7, "place": 1, "memory": "/proc/7/fd/9", "bytes": 4096, "digest": "0" * 32,
+        "optimizer": "sgd", "build": "0.1.0 build abc", "isa": "avx2", "precision": "float32", "max_batch": 8,
+        "shards": 1, "accumulate": 2, "number": 7, "place": 1, "memory": "/proc/7/fd/9", "bytes": 4096,
+        "digest": "0" * 32,
         "stages": {"stages": [{"nodes": [1], "micro_batches": 2, "slots": 2, "after": [1]},
                               {"nodes": [2], "micro_batches": 2, "slots": 2, "after": []}],
-                   "places": [[[0, 0, 0], [1, 0, 0]], [[0, 1, 0], [2, 1, 0], [3, 1, 0]]], "place_bytes": 0, "apart": True},
+                   "places": [[[0, 0, 0], [1, 0, 0]], [[0, 1, 0], [2, 1, 0], [3, 1, 0]]], "place_bytes": 0,
+                   "apart": True},
     }
 
-    def word(kind, forth, stage, pieces, reason=b""):
-        return struct.pack("<IBBHII", 1, kind, forth, 0, stage, pieces) + reason
+    def signal(kind, forward, stage, pieces, reason=b""):
+        return struct.pack("<IBBHII", 1, kind, forward, 0, stage, pieces) + reason
 
     return {
         "task": json.dumps(task).encode(), "bytes": struct.pack("<IIQ", 1, 0, 2048) + b"12345678",
         "behind": struct.pack("<IIQ", 1, 0, 2076) + b"12345678", "nothing": struct.pack("<IIQ", 1, 0, 2080),
-        "progress": word(0, 1, 1, 2), "begin": word(1, 1, 0, 0), "end": word(2, 1, 0, 0), "stop": word(3, 1, 0, 0, b"no more"),
+        "progress": signal(0, 1, 1, 2), "begin": signal(1, 1, 0, 0), "end": signal(2, 1, 0, 0),
+        "stop": signal(3, 1, 0, 0, b"no more"),
     }
 
 
-TARGETS = {"study_file": study_files, "graph_text": graphs, "log": log_lines, "messages": messages, "frames": frames, "stages": stages,
-           "safetensors": safetensors, "npy": npys, "npz": npzs, "idx": idxs, "cifar": cifars, "csv": csvs,
-           "image": images, "onnx": onnx_models}
+TARGETS = {"study_file": study_files, "graph_text": graphs, "log": log_lines, "messages": messages, "frames": frames,
+           "stages": stages, "safetensors": safetensors, "npy": npys, "npz": npzs, "idx": idxs, "cifar": cifars,
+           "csv": csvs, "image": images, "onnx": onnx_models}
 
 
 def main():

@@ -1,5 +1,5 @@
-// What an executor is told and tells, and what a worker is told before: whatever comes, it is a message or refused, and
-// a message says the same when it is told again.
+// Messages between engine and worker: commands, reports and the configuration of the worker. Any input is a message or
+// is refused. A message is equal after it is encoded and decoded again.
 #include "lanista/engine/remote/messages.h"
 
 #include "lanista/engine/remote/worker_config.h"
@@ -10,8 +10,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lanista;
   const std::string_view input = fuzz::as_text(data, size);
   const auto encode = [](const auto& message) { return engine::encode(message); };
-  fuzz::check_told_again(input, engine::decode_executor_request, encode, "an order");
-  fuzz::check_told_again(input, engine::decode_report, encode, "a report");
-  fuzz::check_told_again(input, engine::decode_worker_config, encode, "a brief");
+  fuzz::check_round_trip(input, engine::decode_executor_request, encode, "a command");
+  fuzz::check_round_trip(input, engine::decode_report, encode, "a report");
+  fuzz::check_round_trip(input, engine::decode_worker_config, encode, "a worker configuration");
   return 0;
 }

@@ -1,4 +1,4 @@
-// NumPy arrays: what is read can be written, and reads as the same.
+// NumPy arrays: an array that is read can be written, and reads as the same.
 #include "lanista/io/formats/npy.h"
 
 #include "fuzz.h"
@@ -8,6 +8,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto tensor = formats::decode_npy(fuzz::as_text(data, size));
   if (!tensor) return 0;
   const auto again = formats::decode_npy(formats::encode_npy(*tensor));
-  LANISTA_CHECK(again.ok() && *again == *tensor, "an array does not survive being written");
+  LANISTA_CHECK(again.ok() && *again == *tensor, "an array changes when it is written and read");
   return 0;
 }

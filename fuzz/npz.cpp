@@ -1,4 +1,4 @@
-// NumPy archives: every array that is read can be written alone, and reads as the same.
+// NumPy archives: each array that is read can be written as a file of its own, and reads as the same.
 #include "lanista/io/formats/npz.h"
 
 #include "fuzz.h"
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (Tensor& tensor : *tensors) {
     tensor.name.clear();
     const auto again = formats::decode_npy(formats::encode_npy(tensor));
-    LANISTA_CHECK(again.ok() && *again == tensor, "an array does not survive being written");
+    LANISTA_CHECK(again.ok() && *again == tensor, "an array changes when it is written and read");
   }
   return 0;
 }

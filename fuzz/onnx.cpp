@@ -1,4 +1,5 @@
-// ONNX files: what is read can be written, and reads as the same; what can be imported is sound and can be exported.
+// ONNX files: a file that is read can be written, and reads as the same. An imported model is valid, and it can be
+// exported unless the exporter lacks an operator.
 #include "lanista/io/formats/onnx/onnx.h"
 
 #include "fuzz.h"
@@ -13,11 +14,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes = formats::encode_onnx(*model);
   const auto again = formats::decode_onnx(bytes);
   LANISTA_CHECK(again.ok(), "a written model is refused: " + again.error().text());
-  LANISTA_CHECK(formats::encode_onnx(*again) == bytes, "a model does not survive being written");
+  LANISTA_CHECK(formats::encode_onnx(*again) == bytes, "a model changes when it is written and read");
 
   const auto imported = formats::from_onnx(*model);
   if (!imported) return 0;
-  LANISTA_CHECK(graph::verify(imported->graph, graph::builtin_ops()).ok(), "an imported model is not sound");
+  LANISTA_CHECK(graph::verify(imported->graph, graph::builtin_ops()).ok(), "an imported model is not valid");
   const auto exported =
       formats::to_onnx(imported->graph, imported->weights, {.mean = imported->mean, .scale = imported->scale});
   if (!exported) LANISTA_CHECK(exported.error().code == Code::kUnimplemented, exported.error().text());

@@ -2,9 +2,9 @@
 # Runs the fuzzers, two at a time, and prints a line for each.
 # usage: run.sh [SECONDS] [TARGETS…]     (default: 60 seconds, all that were built)
 #
-# LANISTA_FUZZ_SEED: of the mutations (default 1, so that a run can be had again); long campaigns choose others.
-# LANISTA_FUZZ_BUILD: where the fuzz preset was built (default: build/fuzz). Findings and grown corpora stay there, in
-# findings/ and corpus/; seeds in the source tree are only read. Exit 1 on any finding.
+# LANISTA_FUZZ_SEED: the seed of libFuzzer (default 1, so that a run repeats). Long campaigns use other seeds.
+# LANISTA_FUZZ_BUILD: the build folder of the fuzz preset (default: build/fuzz). Findings and grown corpora stay there,
+# in findings/ and corpus/. Seeds in the source tree are only read. Exit 1 on any finding.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${LANISTA_FUZZ_BUILD:-build/fuzz}

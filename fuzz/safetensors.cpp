@@ -1,4 +1,4 @@
-// Weight files: what is read can be written, and reads as the same.
+// Files of weights: a file that is read can be written, and reads as the same.
 #include "lanista/io/formats/safetensors.h"
 
 #include "fuzz.h"
@@ -8,9 +8,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto file = formats::decode_safetensors(fuzz::as_text(data, size));
   if (!file) return 0;
   const auto bytes = formats::encode_safetensors(*file);
-  LANISTA_CHECK(bytes.ok(), "what was read cannot be written: " + bytes.error().text());
+  LANISTA_CHECK(bytes.ok(), "a file that was read cannot be written: " + bytes.error().text());
   const auto again = formats::decode_safetensors(*bytes);
   LANISTA_CHECK(again.ok() && again->tensors == file->tensors && again->metadata == file->metadata,
-                "a file does not survive being written");
+                "a file changes when it is written and read");
   return 0;
 }

@@ -1,4 +1,4 @@
-// Study files: what is read can be written, and reads as the same.
+// Study files: a resolved file reads as itself.
 #include "lanista/io/studyfile/study_file.h"
 
 #include "fuzz.h"

@@ -1,5 +1,4 @@
-// Memory may end at any allocation: each of some work's is refused once, and std::bad_alloc must come out, and nothing
-// else.
+// Each allocation of some work fails once. The work must then throw std::bad_alloc and nothing else.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,7 +12,7 @@
 
 namespace {
 
-long until_refused = -1;  // below zero: none is
+long until_refused = -1;  // allocations until one fails; below zero: none fails
 
 }  // namespace
 
@@ -28,7 +27,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace lanista {
 namespace {
 
-/// How many allocations the work takes; each was refused.
+/// Fails each allocation of the work once, and returns their number.
 long refuse_each(const std::function<void()>& work) {
   for (long number = 0;; ++number) {
     until_refused = number;

@@ -1,5 +1,7 @@
-"""A headless Chromium, driven by the WebDriver protocol through chromedriver, with nothing but the standard library; and
-what checks of pages share: `expect` collects what does not hold."""
+"""Drives a headless Chromium by the WebDriver protocol through chromedriver, with the standard library only.
+
+`expect` collects the failed checks of all pages.
+"""
 
 import base64
 import json
@@ -73,7 +75,7 @@ class Browser:
         self.settle()
 
     def drag(self, x0, y0, x1, y1):
-        """From one place of the window to another; the same place twice is a click."""
+        """Drags from one point of the window to another; two equal points give a click."""
         moves = [{"type": "pointerMove", "x": int(x0), "y": int(y0)}, {"type": "pointerDown", "button": 0}]
         if (x0, y0) != (x1, y1):
             moves += [{"type": "pointerMove", "x": int(x1), "y": int(y1), "duration": 120}]
@@ -86,13 +88,14 @@ class Browser:
         self.drag(x, y, x, y)
 
     def settle(self):
-        """Two frames: what was announced has been drawn."""
+        """Waits for two frames, after which all changes are visible."""
         self.call("POST", "/execute/async", {"args": [], "script":
                   "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"})
 
     def box(self, selector):
-        """Where an element stands in the window, after scrolling to it and drawing what that brought to sight."""
-        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'})", selector)
+        """Scrolls to an element, and returns its left, top, width and height in the window."""
+        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'})",
+                 selector)
         self.settle()
         return self.run("""const node = document.querySelector(arguments[0]);
             node.scrollIntoView({block: "center", behavior: "instant"});
@@ -102,12 +105,13 @@ class Browser:
         return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
 
     def picture(self, path, width, **media):
-        """The whole page at a width, as a window tall enough to hold it shows it."""
+        """Stores a screenshot of the whole page at a width."""
         features = [{"name": "prefers-color-scheme", "value": media.get("scheme", "light")}]
         self.cdp("Emulation.setEmulatedMedia", media=media.get("media", ""), features=features)
-        for _ in range(2):  # the first one tells how tall the page is at that width
+        for _ in range(2):  # the first one gives the height of the page at this width
             height = self.run("return document.documentElement.scrollHeight")
-            self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+            self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                     mobile=False)
             time.sleep(0.2)
             self.settle()
         shot = self.cdp("Page.captureScreenshot", format="png")

@@ -1,7 +1,7 @@
-// Random, mutated and published models as C++ source: many at a time become one program, which is compiled, run, and
-// compared with what lanista computes in double precision.
+// Random, mutated and published models as C++ source. Programs of many models are compiled and run, and their results
+// are compared with those of lanista in double precision.
 //
-//   cpp_suite FOLDER RANDOM MUTATED SAMPLES [FIRST]     how many of each kind; random models from number FIRST on
+//   cpp_suite FOLDER RANDOM MUTATED SAMPLES [FIRST]     number of models of each kind; random ones from number FIRST on
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,11 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ExportCase;
 
-constexpr std::size_t kModelsAUnit = 40;  // starting the compiler takes longer than one model
+constexpr std::size_t kModelsAUnit = 40;  // the start of the compiler is slower than one model
 
 struct Tally {
   std::int64_t models = 0, ill_conditioned = 0, failed = 0;
-  double worst = 0;  ///< of the models that are not ill conditioned
+  double worst = 0;  ///< largest error of models that are not ill-conditioned
 };
 
 void report_failure(const ExportCase& one, const std::string& why, Tally& tally) {
@@ -37,7 +37,7 @@ void report_failure(const ExportCase& one, const std::string& why, Tally& tally)
 
 void run_unit(const fs::path& folder, const std::vector<ExportCase>& cases, Tally& tally) {
   tally.models += static_cast<std::int64_t>(cases.size());
-  std::vector<const ExportCase*> written;  // those that have a form in C++
+  std::vector<const ExportCase*> written;  // models that can be written as C++
   std::vector<std::string> sources;
   std::string x;
   for (const ExportCase& one : cases) {
@@ -61,12 +61,13 @@ void run_unit(const fs::path& folder, const std::vector<ExportCase>& cases, Tall
     const double away = testing::distance({begin, begin + static_cast<std::ptrdiff_t>(one->y.size())}, one->y);
     at += one->y.size();
     if (!(away <= one->tolerance)) {
-      report_failure(*one, "is " + std::to_string(away) + " away, allowed is " + std::to_string(one->tolerance), tally);
+      report_failure(*one, "differs by " + std::to_string(away) + ", allowed is " + std::to_string(one->tolerance),
+                     tally);
     }
     tally.ill_conditioned += one->is_ill_conditioned ? 1 : 0;
     if (!one->is_ill_conditioned) tally.worst = std::max(tally.worst, away);
   }
-  LANISTA_CHECK(at == seen.size(), "the program says more than it should");
+  LANISTA_CHECK(at == seen.size(), "the program prints too many numbers");
   fs::remove_all(folder);
 }
 
@@ -83,7 +84,7 @@ int run_all(const fs::path& folder, const std::vector<std::int64_t>& counts) {
   for (ExportCase& one : testing::mutated_cases(static_cast<std::uint64_t>(counts[1]))) add(std::move(one));
   for (ExportCase& one : testing::published_cases(static_cast<std::uint64_t>(counts[2]))) add(std::move(one));
   if (!unit.empty()) run_unit(folder, unit, tally);
-  std::printf("%lld models in C++: largest difference %.2g; %lld are ill conditioned; %lld failed\n",
+  std::printf("%lld models in C++: largest difference %.2g; %lld are ill-conditioned; %lld failed\n",
               static_cast<long long>(tally.models), tally.worst, static_cast<long long>(tally.ill_conditioned),
               static_cast<long long>(tally.failed));
   return tally.failed == 0 && tally.models > 0 ? 0 : 1;

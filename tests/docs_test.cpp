@@ -1,4 +1,4 @@
-// Tests that documents name.
+// Tests that documents name must exist.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ std::string page(const std::string& name) {
   return text.str();
 }
 
-/// The text of every test: C++ files and scripts below src and tests.
+/// Returns the text of all tests: C++ files and scripts below src and tests.
 std::string test_sources() {
   std::string out;
   for (const char* folder : {"/src", "/tests"}) {

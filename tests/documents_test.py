@@ -150,7 +150,7 @@ INDEX = """# Decisions
 
 
 class Faults(unittest.TestCase):
-    """Each fault in a small folder of documents is found."""
+    """Each mistake in a small folder of documents is found."""
 
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()

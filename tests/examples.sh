@@ -1,5 +1,6 @@
 #!/bin/sh
-# A study of the examples, shortened: it is checked, ends with a table, and leaves a model that predicts.
+# A shortened study of the examples: `check` accepts it, and `run` prints a table and writes a model. `repeat` repeats a
+# trial.
 #
 # usage: examples.sh LANISTA STUDY.yaml
 set -eu

@@ -25,7 +25,7 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
-/// A model as a program at one precision, whose weights can be set.
+/// A compiled model at one precision.
 class Computed {
  public:
   Computed(const graph::Graph& graph, Precision precision) : precision_(precision) {
@@ -36,7 +36,7 @@ class Computed {
     must_hold(program_[0].begin(0, 1));
   }
 
-  /// Weights and features move by up to half a unit in their last place if there is a `noise`.
+  /// Returns predictions. With `noise`, weights and features change by up to half a unit in the last place.
   std::vector<double> predict(const std::vector<Tensor>& weights, const Tensor& x, Rng* noise = nullptr) {
     const auto moved = [&](float value) {
       const double by = noise == nullptr ? 0 : kHalfUnit * noise->uniform(-1, 1);
@@ -78,7 +78,7 @@ class Computed {
   std::vector<nn::Program> program_;
 };
 
-/// Adds what the model computes, and how exactly that can be known.
+/// Returns the export case of an oracle case, with its result and tolerance.
 ExportCase completed(oracle::Case oracle_case) {
   auto made = runtime::testing::make_case(std::move(oracle_case.origin), std::move(oracle_case.model));
   ExportCase one{.name = std::move(made.name),

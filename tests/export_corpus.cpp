@@ -1,5 +1,5 @@
-// Writes studies with everything that is awkward, in every export format, and beside each a facts.json with what a
-// reader must find in them. usage: export_corpus FOLDER
+// Writes studies with unusual content in each export format, and a facts.json for each with the content that a reader
+// must find. usage: export_corpus FOLDER
 
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr double kBaseTime = 1'700'000'000;
 
-/// A study with brackets: trials that end at rungs, that train to the end, and that fail.
+/// Returns a study with brackets, in which trials end at rungs, train to the end, or fail.
 study::StudyView hyperband() {
   study::StudyConfig config = engine::testing::small_study(45);
   config.train.length.epochs = 9;

@@ -1,4 +1,4 @@
-// Deals drawn decks into folds, and writes what was dealt how, one JSON object a line, for readers/folds_oracle.py.
+// Makes folds of random rows, and writes rows and folds, one JSON object a line, for readers/folds_oracle.py.
 // usage: folds_corpus FILE CASES
 
 #include <fstream>
@@ -43,13 +43,13 @@ json random_case(Rng rng) {
   input.is_sequential = kind == "blocks";
   json out{{"kind", kind},   {"rows", input.rows}, {"labels", labels},         {"groups", group_of},
            {"times", times}, {"folds", folds},     {"repetition", repetition}, {"ties", has_ties}};
-  const auto dealt = data::make_folds(input, folds, repetition);
-  if (!dealt) {
-    out["refused"] = dealt.error().message;
+  const auto assignment = data::make_folds(input, folds, repetition);
+  if (!assignment) {
+    out["refused"] = assignment.error().message;
     return out;
   }
-  for (std::size_t fold = 0; fold < dealt->folds.size(); ++fold) {
-    out["trainings"].push_back({{"train", dealt->train_rows(fold)}, {"validation", dealt->folds[fold]}});
+  for (std::size_t fold = 0; fold < assignment->folds.size(); ++fold) {
+    out["trainings"].push_back({{"train", assignment->train_rows(fold)}, {"validation", assignment->folds[fold]}});
   }
   return out;
 }

@@ -9,7 +9,7 @@
 
 #include "formats/formats.h"
 
-// The formats in the sources are those of the tables in tests/formats.
+// The formats in the sources must equal the tables in tests/formats.
 
 namespace lanista::stored_formats {
 namespace {
@@ -67,7 +67,7 @@ TEST(FormatScan, FindsChainsOfStreams) {
     Rng a = Rng(kSeed).split("folds")
                       .split(number(i, 2));
     Rng b = Rng(config.run.seed).split("trial").split(trial.value);
-    Rng c = rng->split("x" + name); Rng d = draws().split(i); auto e = words.split(text, ',');)",
+    Rng c = rng->split("x" + name); Rng d = streams().split(i); auto e = words.split(text, ',');)",
                     "stream"),
             "stream | 1 | */trial/*\nstream | 1 | /*\nstream | 1 | /x*\nstream | 1 | 0x66/folds/*\n");
 }
@@ -128,7 +128,7 @@ TEST(FormatTable, ReadsTheRowsThatItWrites) {
   EXPECT_EQ(text, "hashed text | 1 | \"\"\nhashed text | 1 | \" *\"\nhashed text | 1 | a | b\nhashed text | 2 | c\n");
 }
 
-TEST(FormatTable, ReportsWhatIsNewChangedOrGone) {
+TEST(FormatTable, ReportsNewChangedAndMissingRows) {
   std::vector<std::string> mistakes;
   const auto rows = read_rows("# comment\nstream | 2 | /a\nstream | 1 | /b\nstream | 1\nstream | 1 | /b\n", mistakes);
   EXPECT_EQ(mistakes, (std::vector<std::string>{"line 4 is 'stream | 1'; it must be KIND | COUNT | VALUE",

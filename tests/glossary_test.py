@@ -7,7 +7,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 
 def items(path):
-    """The items of a page as lists of lines."""
+    """Returns the items of a page as lists of lines."""
     out = []
     with open(os.path.join(ROOT, path), encoding="utf-8") as page:
         for line in page.read().split("\n"):

@@ -10,13 +10,13 @@
 #include "lanista/io/studyfile/study_file.h"
 #include "support/engine/core/test_support.h"
 
-namespace lanista::crossing {
+namespace lanista::interruptions {
 
 using engine::testing::kFolder;
 
 namespace {
 
-/// Epochs of a pass, or of any number of steps to more than two passes: what counts epochs then lies at any step.
+/// Returns settings with epochs of one data pass, or of 1 to 9 steps, so that epochs end at any step of a pass.
 std::string random_budget(Rng& rng, std::int64_t epochs) {
   if (rng.bernoulli(0.2)) return "epochs: " + std::to_string(epochs);
   const std::int64_t each = rng.between(1, 9);
@@ -25,7 +25,7 @@ std::string random_budget(Rng& rng, std::int64_t epochs) {
   return length + ", steps: " + std::to_string(rng.between((epochs - 1) * each + 1, epochs * each));
 }
 
-/// A rule with barriers, for trials of at least two epochs.
+/// Returns a stopping rule with full rungs, for trials of at least two epochs.
 std::string random_halving(Rng& rng, std::int64_t epochs) {
   std::string text = "stop: {eta: 2, brackets: " + std::string(rng.bernoulli(0.5) ? "together" : "in_turn") +
                      ", cycles: " + std::to_string(rng.between(0, 2));
@@ -46,7 +46,7 @@ std::string random_study_text(Rng& rng, StudyKind kind) {
   const std::int64_t epochs = rng.between(kind.promotion ? 2 : 1, real ? 4 : 6);
   const std::int64_t trials = rng.between(2, real ? 6 : 20);
   std::string text = "model: {base: builtin:small-mlp}\n";
-  Rng for_folds = rng.split("folds");  // so that studies are those that were drawn before there were folds
+  Rng for_folds = rng.split("folds");  // own stream, so that the other settings are those from before folds existed
   const std::int64_t folds = for_folds.bernoulli(0.3) ? for_folds.between(2, 3) : 0;
   text += "data: {source: \"synthetic:blobs?rows=40&classes=3&features=4&seed=1\", batch: 8" +
           (folds > 0 ? ", folds: " + std::to_string(folds) : std::string()) + "}\n";
@@ -82,15 +82,15 @@ std::string random_study_text(Rng& rng, StudyKind kind) {
   return text;
 }
 
-/// An executor that would let its engine wait for ever is broken.
-class ImpatientExecutor final : public engine::testing::ForwardingExecutor {
+/// An executor that fails instead of an endless wait of the engine.
+class WaitLimitExecutor final : public engine::testing::ForwardingExecutor {
  public:
-  ImpatientExecutor(engine::Executor& inner, int patience) : ForwardingExecutor(inner), max_waits_(patience) {}
+  WaitLimitExecutor(engine::Executor& inner, int max_waits) : ForwardingExecutor(inner), max_waits_(max_waits) {}
   std::optional<engine::Report> next(double seconds) override {
     auto report = ForwardingExecutor::next(seconds);
     waited_ = report ? 0 : waited_ + 1;
     if (waited_ < max_waits_) return report;
-    return engine::ExecutorErrorReport{Error{Code::kInternal, "the engine waits for ever", ""}};
+    return engine::ExecutorErrorReport{Error{Code::kInternal, "the engine waits without end", ""}};
   }
 
  private:
@@ -100,7 +100,7 @@ class ImpatientExecutor final : public engine::testing::ForwardingExecutor {
 }  // namespace
 
 Study random_study(Rng& rng, StudyKind kind) {
-  auto config = studyfile::read_study(random_study_text(rng, kind), "drawn");
+  auto config = studyfile::read_study(random_study_text(rng, kind), "random");
   LANISTA_CHECK(config.ok(), config ? "" : config.error().text());
   auto data = data::open(config->data, ".", real_file_system(), config->strategy.repeat);
   LANISTA_CHECK(data.ok(), "the data are synthetic");
@@ -130,7 +130,7 @@ StudyProcess::StudyProcess(const Study& study, FileSystem& fs, const ProcessSett
     options.checkpoint_one_in = settings.checkpoint_one_in;
     executor_ = std::make_unique<engine::FakeExecutor>(options, store::CheckpointStore(fs, kFolder));
   }
-  impatient_executor_ = std::make_unique<ImpatientExecutor>(*executor_, study.real ? 240 : 1000);
+  wait_limit_executor_ = std::make_unique<WaitLimitExecutor>(*executor_, study.real ? 240 : 1000);
 }
 
 Result<void> StudyProcess::create() {
@@ -148,11 +148,11 @@ engine::Services StudyProcess::services() {
   return {.fs = &fs_,
           .clock = &clock_,
           .sink = nullptr,
-          .executor = impatient_executor_.get(),
+          .executor = wait_limit_executor_.get(),
           .data = &study_.data.spec(),
           .pause = &pause,
           .observer = observer,
           .machine = {.workers = workers_}};
 }
 
-}  // namespace lanista::crossing
+}  // namespace lanista::interruptions

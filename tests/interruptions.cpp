@@ -1,10 +1,12 @@
-// The proof that nothing that happens on the way leaves a trace: studies drawn at random meet requests, pauses, kills
-// in the middle of any write, resumes and extensions, in any order, with 1, 2 or 4 workers. Each must come to its end,
-// and its canonical export and its winner's weights must be those of a study that nobody disturbed and that met the
-// same requests at the same places: behind so many proposals, measurements and outcomes.
+// Interruptions of random studies change no result. Studies get requests, pauses, kills in the middle of any write,
+// resumes and extensions, in any order, with 1, 2 or 4 workers. Each study must end. Its canonical export and its
+// winner's weights must equal those of an undisturbed study with the same requests at the same positions in the log.
 //
-//   crossings [--real] [--promotion] [COUNT [SEED [FIRST]]]      300 studies from number 0 unless said otherwise
-//   --real: they are really trained; --promotion: all of them pause and resume trials
+//   interruptions [--real] [--promotion] [COUNT [SEED [FIRST]]]
+//
+// COUNT is 300 and FIRST is 0 by default.
+// --real: trials are trained, not simulated
+// --promotion: all studies pause and resume trials
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,9 +19,10 @@
 
 #include "interruption_process.h"
 #include "lanista/base/memory_file_system.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 
-namespace lanista::crossing {
+namespace lanista::interruptions {
 namespace {
 
 using engine::testing::Fingerprint;
@@ -28,11 +31,11 @@ using engine::testing::kFolder;
 using store::Record;
 using store::RecordType;
 
-/// A request that took effect, and its place.
-struct PlacedExtension {
-  std::size_t place = 0;  ///< proposals, measurements, pauses, resumptions and outcomes before it
-  std::string file;       ///< in control/; empty for the guard and for extensions
-  engine::Engine::Extension extension;
+/// A request that took effect, with its position in the log.
+struct PlacedRequest {
+  std::size_t position = 0;             ///< number of proposals, measurements, pauses, resumptions, outcomes before it
+  std::string file;                     ///< name in control/; empty for the time limit and for extensions
+  engine::Engine::Extension extension;  ///< empty for other requests
   bool guard() const { return file.empty() && extension.empty(); }
 };
 
@@ -41,23 +44,23 @@ bool is_event(RecordType type) {
          type == RecordType::kPaused || type == RecordType::kResumed;
 }
 
-/// What of a log's requests changed what came after.
-std::vector<PlacedExtension> requests_of(const std::vector<Record>& records) {
-  std::vector<PlacedExtension> out;
+/// Returns the requests of a log that had an effect.
+std::vector<PlacedRequest> requests_of(const std::vector<Record>& records) {
+  std::vector<PlacedRequest> out;
   std::set<std::uint32_t> open;
-  std::size_t place = 0;
+  std::size_t position = 0;
   bool ending = false;
   for (const Record& record : records) {
     const auto& body = record.body;
     if (record.type == RecordType::kProposed) open.insert(body["trial"].get<std::uint32_t>());
     if (record.type == RecordType::kOutcome) open.erase(body["trial"].get<std::uint32_t>());
-    place += is_event(record.type) ? 1 : 0;
+    position += is_event(record.type) ? 1 : 0;
     if (record.type != RecordType::kControl) continue;
     const std::string request = body["request"];
     if (request == "extend") {
-      PlacedExtension placed_request{place, "", {}};
-      if (!out.empty() && out.back().place == place && !out.back().extension.empty()) {
-        placed_request = out.back();  // asked for again before anything came of it
+      PlacedRequest placed_request{position, "", {}};
+      if (!out.empty() && out.back().position == position && !out.back().extension.empty()) {
+        placed_request = out.back();  // a second extension before the first had an effect
         out.pop_back();
       }
       if (body.contains("trials")) placed_request.extension.trials = body["trials"].get<std::int64_t>();
@@ -66,10 +69,10 @@ std::vector<PlacedExtension> requests_of(const std::vector<Record>& records) {
       out.push_back(placed_request);
       ending = false;
     } else if (!ending && (request == "stop" || request == "guard")) {
-      out.push_back({place, request == "stop" ? "stop" : "", {}});
+      out.push_back({position, request == "stop" ? "stop" : "", {}});
       ending = true;
     } else if (request == "stop-trial" && open.contains(body["trial"].get<std::uint32_t>())) {
-      out.push_back({place, "stop-trial-" + body["trial"].dump(), {}});
+      out.push_back({position, "stop-trial-" + body["trial"].dump(), {}});
     }
   }
   return out;
@@ -77,22 +80,22 @@ std::vector<PlacedExtension> requests_of(const std::vector<Record>& records) {
 
 struct Tally {
   std::int64_t attempts = 0, kills = 0, pauses = 0, extensions = 0, trials = 0, failures = 0;
-  std::int64_t rests = 0, resumptions = 0;  ///< of trials
+  std::int64_t trial_pauses = 0, resumptions = 0;  ///< of trials
   std::map<std::string, std::int64_t> requests;
 };
 
-/// The study that nobody disturbs: each request comes when the log has reached its place.
-Result<Fingerprint> uninterrupted(const Study& study, std::deque<PlacedExtension> requests) {
+/// Runs the undisturbed study: each request arrives when the log has reached its position.
+Result<Fingerprint> uninterrupted(const Study& study, std::deque<PlacedRequest> requests) {
   MemoryFileSystem disk;
   engine::testing::WatchedFileSystem fs(disk);
-  std::size_t place = 0;
-  const auto is_due = [&] { return !requests.empty() && requests.front().place == place; };
+  std::size_t position = 0;
+  const auto is_due = [&] { return !requests.empty() && requests.front().position == position; };
   engine::Engine::Extension extension;
   for (bool fresh = true;; fresh = false) {
     StudyProcess process(study, fs, {});
-    int quiet = 1;  // the engine looks into control/ once before it begins, and once before it obeys an extension
+    int quiet = 1;  // the engine reads control/ once before it starts, and once before it applies an extension
     if (!extension.empty()) ++quiet;
-    process.observer.on_event = [&](const study::StudyView&, const study::Event&) { ++place; };
+    process.observer.on_event = [&](const study::StudyView&, const study::Event&) { ++position; };
     process.observer.on_idle = [&](const study::StudyView&) {
       if (quiet > 0 || !is_due() || requests.front().extension.empty()) return;
       process.engine().extend(requests.front().extension);
@@ -117,8 +120,8 @@ Result<Fingerprint> uninterrupted(const Study& study, std::deque<PlacedExtension
     if (requests.empty()) return fingerprint(disk);
     if (!is_due() || requests.front().extension.empty()) {
       return Error{Code::kInternal,
-                   "the undisturbed study ended at place " + std::to_string(place) + ", a request is due at " +
-                       std::to_string(requests.front().place),
+                   "the undisturbed study ended at position " + std::to_string(position) + ", a request is due at " +
+                       std::to_string(requests.front().position),
                    ""};
     }
     extension = requests.front().extension;
@@ -126,17 +129,17 @@ Result<Fingerprint> uninterrupted(const Study& study, std::deque<PlacedExtension
   }
 }
 
-/// A study that everything happens to.
+/// A study with interruptions.
 class InterruptedStudy {
  public:
   InterruptedStudy(const Study& study, Rng rng, Tally& tally) : study_(study), rng_(rng), tally_(tally) {}
 
   Result<void> run() {
-    const int storms = static_cast<int>(rng_.between(1, 6));
+    const int disturbed = static_cast<int>(rng_.between(1, 6));
     for (int attempt = 0;; ++attempt) {
-      if (attempt > 60) return Error{Code::kInternal, "does not come to its end", ""};
-      LANISTA_ASSIGN(const bool over, continue_study(attempt < storms));
-      if (over && (attempt >= storms || rng_.bernoulli(0.4))) return {};
+      if (attempt > 60) return Error{Code::kInternal, "does not end", ""};
+      LANISTA_ASSIGN(const bool over, continue_study(attempt < disturbed));
+      if (over && (attempt >= disturbed || rng_.bernoulli(0.4))) return {};
       if (over && !extend_next()) return {};
     }
   }
@@ -153,7 +156,7 @@ class InterruptedStudy {
     return true;
   }
 
-  /// Somebody asks for something at the moments that the attempt's draws say.
+  /// Sends requests to the process at random events.
   void interrupt(StudyProcess& process) {
     const double often = rng_.uniform(0.0, 0.2);
     const bool pauses = rng_.bernoulli(0.4);
@@ -178,7 +181,7 @@ class InterruptedStudy {
     };
   }
 
-  /// One attempt. True: the study has ended.
+  /// Runs one attempt. Returns true if the study has ended.
   Result<bool> continue_study(bool has_interruptions) {
     ++tally_.attempts;
     FaultyFileSystem::Fault fault;
@@ -205,7 +208,7 @@ class InterruptedStudy {
   Result<engine::RunResult> work(StudyProcess& process) {
     const auto records = store::read_log(disk_, kFolder);
     if (!records || records->empty()) {
-      disk_ = MemoryFileSystem();  // killed before there was a study: it is begun anew, as a user would
+      disk_ = MemoryFileSystem();  // killed before the study existed: it is started again, as a user would
       next_extension_ = {};
       LANISTA_TRY(process.create());
       return process.run();
@@ -232,13 +235,13 @@ std::string first_difference(const std::string& a, const std::string& b) {
   return "  disturbed:   " + a.substr(line, 300) + "\n  undisturbed: " + b.substr(std::min(line, b.size()), 300);
 }
 
-void count(Tally& tally, const std::vector<Record>& records, const std::vector<PlacedExtension>& requests) {
+void count(Tally& tally, const std::vector<Record>& records, const std::vector<PlacedRequest>& requests) {
   for (const Record& record : records) {
     tally.trials += record.type == RecordType::kProposed ? 1 : 0;
-    tally.rests += record.type == RecordType::kPaused ? 1 : 0;
+    tally.trial_pauses += record.type == RecordType::kPaused ? 1 : 0;
     tally.resumptions += record.type == RecordType::kResumed ? 1 : 0;
   }
-  for (const PlacedExtension& request : requests) {
+  for (const PlacedRequest& request : requests) {
     const std::string kind = request.guard()              ? "guard"
                              : !request.extension.empty() ? "extend"
                                                           : request.file.substr(0, 10);
@@ -246,7 +249,7 @@ void count(Tally& tally, const std::vector<Record>& records, const std::vector<P
   }
 }
 
-/// What went wrong, or nothing.
+/// Runs a disturbed study and the undisturbed one. Returns what is wrong, or "".
 std::string run_case(std::uint64_t seed, std::uint64_t number, StudyKind kind, Tally& tally) {
   Rng rng = Rng(seed).split("crossing").split(number);
   const Study study = random_study(rng, kind);
@@ -269,13 +272,13 @@ int run(StudyKind kind, std::uint64_t count, std::uint64_t seed, std::uint64_t f
     const std::string wrong = run_case(seed, number, kind, tally);
     if (wrong.empty()) continue;
     ++tally.failures;
-    std::printf("crossing %llu of seed %llu: %s\n", static_cast<unsigned long long>(number),
+    std::printf("study %llu of seed %llu: %s\n", static_cast<unsigned long long>(number),
                 static_cast<unsigned long long>(seed), wrong.c_str());
     if (tally.failures == 20) break;
   }
   std::printf("%llu studies, %lld trials (paused %lld times, resumed %lld), %lld attempts: %lld kills, %lld pauses",
               static_cast<unsigned long long>(count), static_cast<long long>(tally.trials),
-              static_cast<long long>(tally.rests), static_cast<long long>(tally.resumptions),
+              static_cast<long long>(tally.trial_pauses), static_cast<long long>(tally.resumptions),
               static_cast<long long>(tally.attempts), static_cast<long long>(tally.kills),
               static_cast<long long>(tally.pauses));
   for (const auto& [what, times] : tally.requests)
@@ -285,10 +288,10 @@ int run(StudyKind kind, std::uint64_t count, std::uint64_t seed, std::uint64_t f
 }
 
 }  // namespace
-}  // namespace lanista::crossing
+}  // namespace lanista::interruptions
 
 int main(int argc, char** argv) {
-  lanista::crossing::StudyKind kind;
+  lanista::interruptions::StudyKind kind;
   int options = 0;
   for (; options + 1 < argc && std::strncmp(argv[options + 1], "--", 2) == 0; ++options) {
     const char* option = argv[options + 1];
@@ -299,5 +302,5 @@ int main(int argc, char** argv) {
     index += options;
     return index < argc ? std::strtoull(argv[index], nullptr, 10) : otherwise;
   };
-  return lanista::crossing::run(kind, number(1, 300), number(2, 1), number(3, 0));
+  return lanista::interruptions::run(kind, number(1, 300), number(2, 1), number(3, 0));
 }

@@ -13,8 +13,8 @@
 #include "lanista/io/studyfile/study_file.h"
 #include "support/engine/core/test_support.h"
 
-// Each key of a study file and each field of a stored record or a message has a row that shows what it names and what
-// guards it. A new one without a row fails here by its name.
+// Each key of a study file and each field of a stored record or message has a row with its kind and its check. A new
+// name without a row fails here.
 
 namespace lanista::inventory {
 namespace {
@@ -24,22 +24,27 @@ using nlohmann::json;
 const std::string kRoot = LANISTA_SOURCE_DIR;
 const std::string kTables = kRoot + "/tests/inventory/";
 
-/// The kinds of a row.
-const std::set<std::string> kKinds{"plain value",         // a number, a flag, or a word of a closed list
-                                   "group",               // a mapping of other keys
-                                   "text",                // free text, which is only shown or compared
-                                   "network",             // text of a graph, which is parsed and never run
-                                   "path read",           // a file or a folder that is read
-                                   "folder written",      // a folder in which the program writes and removes files
-                                   "name composed",       // a part of the name of a file or a folder
-                                   "checkpoint address",  // names a file of the checkpoint store
-                                   "host",                // a host to which ssh connects
-                                   "option of srun",      // an option on the command line of srun
-                                   "program",             // a program that is started
-                                   "library",             // a library that is loaded
-                                   "device",              // selects code of this program or of its own library
-                                   "process",             // the number of a process
-                                   "socket"};             // an end of a channel between engine and worker
+/// The kinds of a row:
+/// - "plain value": a number, a flag, or a word of a closed list.
+/// - "group": a mapping of other keys.
+/// - "text": free text, which is only shown or compared.
+/// - "network": text of a graph, which is parsed and never run.
+/// - "path read": a file or a folder that is read.
+/// - "folder written": a folder in which the program writes and removes files.
+/// - "name composed": a part of the name of a file or a folder.
+/// - "checkpoint address": the name of a file of the checkpoint store.
+/// - "host": a host to which ssh connects.
+/// - "option of srun": an option on the command line of srun.
+/// - "program": a program that is started.
+/// - "library": a library that is loaded.
+/// - "device": a choice between code of this program and of its own library.
+/// - "process": the number of a process.
+/// - "socket": an end of a channel between engine and worker.
+const std::set<std::string> kKinds{"plain value",    "group",         "text",
+                                   "network",        "path read",     "library",
+                                   "folder written", "name composed", "checkpoint address",
+                                   "host",           "program",       "option of srun",
+                                   "device",         "process",       "socket"};
 
 void add_properties(const json& node, const std::string& path, std::set<std::string>& keys) {
   if (!node.is_object()) return;
@@ -61,7 +66,7 @@ void add_properties(const json& node, const std::string& path, std::set<std::str
     keys.insert(below(name.get<std::string>()));
 }
 
-/// All keys of the schema, and the options of data sources, which are written into one text.
+/// Returns all keys of the schema, and the options of data sources, which are part of one text.
 std::set<std::string> study_keys() {
   std::set<std::string> keys;
   add_properties(studyfile::study_json_schema(), "", keys);
@@ -73,7 +78,7 @@ std::set<std::string> study_keys() {
   return keys;
 }
 
-/// Modules whose sources hold no stored record: they print, or their keys are those of the study file.
+/// Returns whether a source has no stored record: it prints, or its keys are those of the study file.
 bool stores_nothing(const std::string& path) {
   for (const std::string_view module :
        {"bench/", "app/", "exec/kernels/", "search/sampler/", "search/halving/", "io/studyfile/"}) {
@@ -100,10 +105,10 @@ std::set<std::string> program_starts() {
   return places;
 }
 
-/// Kinds whose guard has to name a function or a test.
+/// Kinds that need a function or a test in their guard.
 const std::set<std::string> kGuarded{"path read", "folder written", "checkpoint address", "host", "option of srun"};
 
-/// Mistakes of a guard: a test or a function that does not exist, or none at all where one is needed.
+/// Returns the mistakes of a guard: a test or function that does not exist, or no name where one is needed.
 std::vector<std::string> mistakes_of(const Row& row, const std::set<std::string>& tests, const std::string& sources) {
   std::vector<std::string> mistakes;
   const GuardNames names = names_of_guard(row.guard);
@@ -119,7 +124,7 @@ std::vector<std::string> mistakes_of(const Row& row, const std::set<std::string>
   return mistakes;
 }
 
-/// Each name has a row, and each row has a name.
+/// Checks that each name has a row, and that each row is for a name.
 void expect_complete(const std::string& file, const std::string& separator, const std::set<std::string>& names) {
   std::vector<std::string> mistakes;
   const auto rows = read_table(kTables + file, separator, mistakes);
@@ -142,11 +147,9 @@ TEST(Inventory, HasEachKeyOfTheStudyFile) { expect_complete("study_keys.txt", ".
 
 TEST(Inventory, HasEachFieldOfStoredRecordsAndMessages) { expect_complete("stored_fields.txt", ": ", stored_fields()); }
 
-TEST(Inventory, HasEachPlaceThatStartsAProgramOrReadsTheEnvironment) {
-  expect_complete("starts.txt", ": ", program_starts());
-}
+TEST(Inventory, HasEachProgramStartAndEnvironmentRead) { expect_complete("starts.txt", ": ", program_starts()); }
 
-// The scan of the sources must not be blind: what real records hold, it has found.
+// The scan of the sources finds each field of real records.
 TEST(Inventory, FindsTheFieldsOfRealRecords) {
   std::set<std::string> known;
   for (const std::string& field : stored_fields()) known.insert(field.substr(field.rfind(' ') + 1));
@@ -155,8 +158,8 @@ TEST(Inventory, FindsTheFieldsOfRealRecords) {
       for (const std::string& field : json_fields(source.text)) known.insert(field);
     }
   }
-  // Below these, names are those of metrics, of hyper-parameters, of options of mutators, or of classes.
-  const std::set<std::string> named_by_study{"metrics", "sample", "options", "budget", "costs", "changes"};
+  // Names below these are those of metrics, hyper-parameters, options of mutators, or classes.
+  const std::set<std::string> named_by_study{"metrics", "sample", "options", "budget", "costs", "changes", "test"};
   std::set<std::string> seen;
   const std::function<void(const json&)> walk = [&](const json& value) {
     if (value.is_array()) {

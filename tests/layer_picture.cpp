@@ -17,7 +17,7 @@ bool is_for_tests(const fs::path& file) {
   return name.ends_with("_test.cpp") || name.starts_with("test_");
 }
 
-/// Every layer that a path of arrows reaches.
+/// Returns each layer that a path of arrows reaches.
 std::set<std::string> reach(const std::string& layer, const Arrows& arrows, std::set<std::string>& on_path) {
   if (!on_path.insert(layer).second) throw std::runtime_error("layers: a cycle through layer " + layer);
   std::set<std::string> all;
@@ -55,7 +55,7 @@ Arrows arrows_of(const fs::path& layers) {
     auto& targets = arrows[layer];
     for (const Include& include : includes_of(entry.path())) {
       const std::optional<std::string> other = layer_of(include);
-      if (other && *other != layer) targets.insert(*other);
+      if (other && !is_public(include) && *other != layer) targets.insert(*other);
     }
   }
   return arrows;

@@ -8,7 +8,7 @@
 
 namespace lanista::layering {
 
-/// Layer -> the layers that its product files include, itself left out. Tests do not count.
+/// Maps a layer to the other layers that its product files include. Test files do not count.
 using Arrows = std::map<std::string, std::set<std::string>>;
 
 /// Returns the arrows of the sources below `layers`, which has one folder a layer.

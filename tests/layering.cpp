@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The target of an include line, whatever the spacing. A commented-out line does not begin with '#', so it is none.
+// Returns the include of a line with any spacing, or nullopt for another line, such as one in a comment.
 std::optional<Include> parse_include(const std::string& line) {
   auto at = line.find_first_not_of(" \t");
   if (at == std::string::npos || line[at] != '#') return std::nullopt;
@@ -36,7 +36,28 @@ bool is_below(const std::string& folder, const std::set<std::string>& folders) {
   return false;
 }
 
-// `file` has its layer as first folder.
+// The module that implements include/lanista.
+constexpr const char* kPublicModule = "app/api";
+
+// The standard library has headers without a folder and without a suffix.
+bool is_of_standard_library(const Include& include) {
+  return !include.quoted && include.path.find_first_of("./") == std::string::npos;
+}
+
+// Whether `installed` has the header that an include names after "lanista/".
+bool is_installed(const Include& include, const std::set<std::string>& installed) {
+  return include.quoted && include.path.starts_with("lanista/") && installed.contains(include.path.substr(8));
+}
+
+void check_public_header(const fs::path& path, const std::string& name, const std::set<std::string>& installed,
+                         std::vector<std::string>& found) {
+  for (const Include& include : includes_of(path)) {
+    if (is_of_standard_library(include) || is_installed(include, installed)) continue;
+    found.push_back(name + ":" + std::to_string(include.line) + ": installed headers may not include " + include.path);
+  }
+}
+
+// Returns what is wrong with an include, or "". The first folder of `file` is its layer.
 std::string include_error(const Include& include, const fs::path& file, const Layers& layers) {
   const std::string layer = file.begin()->string();
   const bool is_test = file.filename().string().ends_with("_test.cpp");
@@ -45,6 +66,10 @@ std::string include_error(const Include& include, const fs::path& file, const La
     return "folder " + file.parent_path().generic_string() + " may not include LibTorch (" + include.path + ")";
   }
   if (is_test && (include.path.starts_with("support/") || include.path.starts_with("bench/"))) return "";
+  if (is_public(include)) {
+    if (is_test || file.parent_path() == kPublicModule) return "";
+    return "only " + std::string(kPublicModule) + " may include the public header " + include.path;
+  }
   const std::optional<std::string> other = layer_of(include);
   if (!other) {
     return include.quoted ? "quoted include \"" + include.path + "\" is not written \"lanista/<layer>/…\"" : "";
@@ -124,6 +149,26 @@ std::optional<std::string> layer_of(const Include& include) {
   if (!include.path.starts_with("lanista/")) return std::nullopt;
   const auto slash = include.path.find('/', 8);
   return include.path.substr(8, slash == std::string::npos ? slash : slash - 8);
+}
+
+bool is_public(const Include& include) {
+  return include.path.starts_with("lanista/") && include.path.find('/', 8) == std::string::npos;
+}
+
+std::vector<std::string> find_violations_of_public_headers(const fs::path& folder, const fs::path& root,
+                                                           const std::set<std::string>& of_modules) {
+  std::set<std::string> installed = of_modules;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    installed.insert(name.ends_with(".in") ? name.substr(0, name.size() - 3) : name);
+  }
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    check_public_header(entry.path(), entry.path().filename().string(), installed, found);
+  }
+  for (const std::string& name : of_modules) check_public_header(root / name, name, of_modules, found);
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 bool is_source(const fs::directory_entry& entry) {

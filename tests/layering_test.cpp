@@ -20,6 +20,7 @@ const char* const kTable =
     "model -> base\n"
     "plan -> model  # transitive\n"
     "exec -> plan\n"
+    "app -> exec\n"
     "torch: exec/aten\n";
 
 Layers real_layers() {
@@ -29,7 +30,7 @@ Layers real_layers() {
   return read_layers(text.str());
 }
 
-// Sources in a temporary folder, to see that the check reports what is wrong.
+// Sources in a temporary folder with broken rules, which the check must report.
 class SyntheticSources : public testing::Test {
  protected:
   void SetUp() override {
@@ -57,6 +58,27 @@ TEST(Layering, HasNoUpwardInclude) {
   const fs::path source = LANISTA_SOURCE_DIR;
   EXPECT_EQ(joined(find_violations(source / "src" / "lanista", real_layers())), "");
   EXPECT_EQ(joined(find_violations_of(source / "bench", "bench", real_layers())), "");
+}
+
+/// The headers of modules that cmake/InstallLanista.cmake installs.
+std::set<std::string> installed_module_headers() {
+  const fs::path source = LANISTA_SOURCE_DIR;
+  std::ostringstream text;
+  text << std::ifstream(source / "cmake" / "InstallLanista.cmake").rdbuf();
+  const std::string mark = "set(LANISTA_PUBLIC_HEADERS ";
+  const auto begin = text.str().find(mark) + mark.size();
+  std::istringstream words(text.str().substr(begin, text.str().find(')', begin) - begin));
+  std::set<std::string> out;
+  for (std::string word; words >> word;) out.insert(word);
+  return out;
+}
+
+TEST(Layering, InstalledHeadersIncludeNoOthers) {
+  const fs::path source = LANISTA_SOURCE_DIR;
+  EXPECT_EQ(installed_module_headers(), (std::set<std::string>{"base/check.h", "base/result.h", "base/tensor.h"}));
+  EXPECT_EQ(joined(find_violations_of_public_headers(source / "include" / "lanista", source / "src" / "lanista",
+                                                     installed_module_headers())),
+            "");
 }
 
 TEST(Layering, TableListsEveryLayer) {
@@ -99,6 +121,25 @@ TEST_F(SyntheticSources, ReportsRelativeIncludesAndUnknownLayers) {
   add("loose.cpp", "int x;\n");
   add("model/a.cpp", "#include \"lanista/other/a.h\"\n#include \"bench/a.h\"\n");
   EXPECT_EQ(violations().size(), 6u);
+}
+
+TEST_F(SyntheticSources, LetsOneModuleIncludePublicHeaders) {
+  add("app/api/a.cpp", "#include \"lanista/study.h\"\n");
+  add("app/api/a_test.cpp", "#include \"lanista/lanista.h\"\n");
+  add("app/cli/a.cpp", "#include \"lanista/study.h\"\n");
+  EXPECT_EQ(violations(),
+            (std::vector<std::string>{"app/cli/a.cpp:1: only app/api may include the public header lanista/study.h"}));
+}
+
+TEST_F(SyntheticSources, ReportsIncludesOfInstalledHeaders) {
+  add("include/a.h", "#include <vector>\n#include \"lanista/base/result.h\"\n#include \"lanista/b.h\"\n");
+  add("include/b.h", "#include <nlohmann/json.hpp>\n#include \"lanista/base/rng.h\"\n#include <zlib.h>\n");
+  add("base/result.h", "#include \"lanista/a.h\"\n");
+  EXPECT_EQ(find_violations_of_public_headers(root_ / "include", root_, {"base/result.h"}),
+            (std::vector<std::string>{"b.h:1: installed headers may not include nlohmann/json.hpp",
+                                      "b.h:2: installed headers may not include lanista/base/rng.h",
+                                      "b.h:3: installed headers may not include zlib.h",
+                                      "base/result.h:1: installed headers may not include lanista/a.h"}));
 }
 
 TEST_F(SyntheticSources, IgnoresIncludesInComments) {

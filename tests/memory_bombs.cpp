@@ -30,7 +30,7 @@
 namespace lanista {
 namespace {
 
-// --- makers
+// Inputs.
 
 std::string repeated(std::string_view piece, std::size_t bytes) {
   std::string out;
@@ -39,7 +39,7 @@ std::string repeated(std::string_view piece, std::size_t bytes) {
   return out;
 }
 
-/// "head", then `count` pieces made from their number.
+/// Returns `head` and then `count` pieces that are made from their numbers.
 std::string numbered(std::string head, std::size_t count, const std::function<std::string(std::string)>& piece) {
   for (std::size_t i = 0; i < count; ++i) head += piece(std::to_string(i));
   return head;
@@ -103,7 +103,7 @@ std::string onnx(const std::string& graph) {
   return formats::WireWriter().varint(1, 8).bytes(7, graph).bytes(8, std::string_view("\x10\x11", 2)).str();
 }
 
-// --- parsers
+// Parsers.
 
 bool study(const std::string& bytes) { return studyfile::read_study(bytes, "study.yaml").ok(); }
 bool csv(const std::string& bytes) { return formats::parse_csv(bytes).ok(); }

@@ -7,16 +7,17 @@
 
 namespace lanista {
 
-inline constexpr std::size_t kMiB = std::size_t{1} << 20;
+inline constexpr std::size_t kMiB = std::size_t{1} << 20;  ///< bytes of a MiB
 
-/// A hostile input for one parser.
+/// An input that tries to make one parser use much memory.
 struct HostileInput {
-  std::string parser, name;
-  std::function<std::string()> make;
-  std::function<bool(const std::string&)> parse;  ///< true: it was read
-  bool read = false;                              ///< what must come out
+  std::string parser, name;                       ///< names in messages
+  std::function<std::string()> make;              ///< returns the bytes
+  std::function<bool(const std::string&)> parse;  ///< returns true if the parser accepts the bytes
+  bool read = false;                              ///< expected result of `parse`
 };
 
+/// Returns the hostile inputs of all parsers.
 std::vector<HostileInput> all_hostile_inputs();
 
 }  // namespace lanista

@@ -12,15 +12,15 @@
 #include "memory_bombs.h"
 #include "support/base/sanitizer.h"
 
-// What a hostile file may cost: every parser reads or refuses every bomb within 4 x input + 64 MB. Run by hand, the
+// Memory of parsers: each reads or refuses each hostile input in at most 4 x input + 64 MB. Outside of ctest, the
 // program prints a table.
 
 namespace lanista {
 namespace {
 
-constexpr bool kMeasured = LANISTA_SANITIZED == 0;  // their shadow would be counted
+constexpr bool kMeasured = LANISTA_SANITIZED == 0;  // the shadow memory of sanitizers would count
 
-/// A line of /proc/self/status in bytes.
+/// Returns a value of /proc/self/status in bytes.
 std::size_t status_bytes(const std::string& key) {
   std::ifstream in("/proc/self/status");
   for (std::string word; in >> word;) {
@@ -32,14 +32,14 @@ std::size_t status_bytes(const std::string& key) {
 
 struct Seen {
   bool survived = false, read = false;
-  std::size_t peak = 0;  ///< resident bytes above those before
+  std::size_t peak = 0;  ///< peak of resident bytes above the start
 };
 
-/// Parses in a child, whose highest resident size is set back first.
+/// Parses in a child process, after a reset of its peak of resident bytes.
 Seen parse_with_limit(const HostileInput& hostile_input, const std::string& input) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return {};
-  malloc_trim(0);  // else what was freed here would serve the child unseen
+  malloc_trim(0);  // else freed memory of this process would serve the child uncounted
   const pid_t child = fork();
   if (child == 0) {
     std::ofstream("/proc/self/clear_refs") << 5;

@@ -1,5 +1,5 @@
-// Draws predictions with everything that is awkward for a metric, and writes them with what we say of them, one JSON
-// object a line, for readers/metrics_oracle.py. usage: metrics_corpus FILE CASES
+// Writes random predictions that are difficult for metrics, with our values of all metrics, one JSON object a line, for
+// readers/metrics_oracle.py. usage: metrics_corpus FILE CASES
 
 #include <algorithm>
 #include <fstream>
@@ -18,14 +18,14 @@ using namespace lanista;
 using nlohmann::json;
 
 struct Case {
-  std::int64_t classes = 0;  // 0: numbers, or labels
+  std::int64_t classes = 0;  // 0: regression or labels
   bool multilabel = false;
   std::int64_t width = 1;
   std::size_t rows = 1;
   std::vector<double> scores;
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
-  bool plain = false;  // probabilities of ordinary size, so that rounding them to doubles loses nothing
+  bool plain = false;  // no tiny probabilities, so that their doubles are exact enough
 };
 
 std::size_t some_rows(Rng& rng) { return rng.bernoulli(0.3) ? 1 + rng.below(8) : 1 + rng.below(500); }
@@ -38,14 +38,14 @@ void sample_labels(Case& sampled_case, Rng& rng) {
   for (std::size_t i = 0; i < sampled_case.rows; ++i) {
     std::uint64_t label = rng.below(classes);
     if (kind == 0) label = only;                                       // one class
-    if (kind == 1 && label == missing) label = (label + 1) % classes;  // one class less
-    if (kind == 2 && rng.uniform() < share) label = only;              // one in excess
+    if (kind == 1 && label == missing) label = (label + 1) % classes;  // a missing class
+    if (kind == 2 && rng.uniform() < share) label = only;              // a frequent class
     sampled_case.labels.push_back(static_cast<std::int32_t>(label));
   }
 }
 
-// Sums of exponentials in another order round otherwise, so ties must be ties to every reader: equal rows, rows apart
-// by an exact number, and of two classes any coarse numbers.
+// Samples logits with ties. A sum of exponentials depends on its order, so a tie must be exact for each reader. Tied
+// rows are therefore equal, or differ by an exact number; with two classes, coarse numbers are enough.
 void sample_logits(Case& sampled_case, Rng& rng) {
   const auto width = static_cast<std::size_t>(sampled_case.width);
   const auto kind = rng.below(5);
@@ -86,18 +86,18 @@ Case sample_numbers(Rng& rng) {
   for (std::size_t i = 0; i < sampled_case.rows * static_cast<std::size_t>(sampled_case.width); ++i) {
     double target = center + size * rng.normal();
     if (kind == 0) target = center;                                   // constant
-    if (kind == 1) target = static_cast<double>(rng.between(-2, 2));  // equal ones, zeros
+    if (kind == 1) target = static_cast<double>(rng.between(-2, 2));  // equal targets, zeros
     const auto stored = static_cast<float>(target);
     sampled_case.targets.push_back(stored);
     double error = size * rng.normal() * rng.uniform();
     if (kind == 2 && rng.bernoulli(0.02)) error *= 1e6;
-    if (kind == 3 || (kind == 0 && center > 0)) error = 0;  // all right
+    if (kind == 3 || (kind == 0 && center > 0)) error = 0;  // no error
     sampled_case.scores.push_back(static_cast<double>(stored) - error);
   }
   return sampled_case;
 }
 
-// Labels that all rows have, or none; logits that tie, and those that are far out.
+// Samples labels, of which some are in all rows or in none, and logits with ties and extreme values.
 Case sample_label_case(Rng& rng) {
   Case sampled_case;
   sampled_case.multilabel = true;
@@ -127,7 +127,7 @@ std::map<std::string, double> measured(const Case& sampled_case, Rng& rng) {
   std::vector<std::string> metrics = study::applicable_metrics(
       sampled_case.multilabel ? study::Targets::multilabel() : study::Targets(sampled_case.classes));
   if (sampled_case.multilabel) {
-    // All that there are.
+    // All metrics of the task.
   } else if (sampled_case.classes > 0) {
     metrics.push_back("top" + std::to_string(rng.between(2, sampled_case.classes)));
   } else {

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Mistakes in study files, each with the text that a user reads: mistakes/NAME.yaml and NAME.txt (exit code, then stderr).
+# Mistakes in study files with their messages: mistakes/NAME.yaml is the study file, and mistakes/NAME.txt has the exit
+# code and stderr of `lanista check`.
 #
-# usage: mistakes.sh LANISTA [--update]    --update writes the texts anew, to be read before they are committed
+# usage: mistakes.sh LANISTA [--update]    --update rewrites the messages; read them before you commit them
 set -eu
 
 lanista=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -20,10 +21,10 @@ for file in *.yaml; do
     echo "FAILED: $file"
     failed=$((failed + 1))
   fi
-  [ "$code" -eq 2 ] || { echo "FAILED: $file is taken for a good study file"; failed=$((failed + 1)); }
+  [ "$code" -eq 2 ] || { echo "FAILED: $file is accepted"; failed=$((failed + 1)); }
   rm -f "$seen.all"
   count=$((count + 1))
 done
 [ "$count" -ge 20 ] || { echo "FAILED: only $count mistakes"; failed=$((failed + 1)); }
-[ "$failed" -eq 0 ] && echo "$count mistakes, each with its text"
+[ "$failed" -eq 0 ] && echo "$count mistakes, each with its message"
 exit "$failed"

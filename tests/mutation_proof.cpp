@@ -1,8 +1,8 @@
-// The proof that mutation never breaks a model: random sequences of all mutators over many bases. Every mutation that
-// is accepted verifies, trains one step forward and backward with finite numbers, comes back equal from the text form,
-// and comes back from ONNX computing the same.
+// Mutated models are valid and trainable. Random sequences apply all mutators to many bases. Each accepted mutation
+// gives a model that verifies, trains one step with finite numbers, and is equal after its text form is read. Its ONNX
+// form gives equal results.
 //
-//   mutation_proof [SEQUENCES [FIRST]]      500 from sequence 0 unless said otherwise
+//   mutation_proof [SEQUENCES [FIRST]]      500 sequences from number 0 by default
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -33,16 +33,16 @@ constexpr std::uint64_t kMaxEdits = 20;
 constexpr std::int64_t kTokens = 8;
 constexpr double kTolerance = 1e-5;
 
-/// What went through the mill.
+/// Counts of all sequences.
 struct Tally {
-  std::map<std::string, std::int64_t> accepted;  ///< by mutator
+  std::map<std::string, std::int64_t> accepted;  ///< accepted mutations by mutator
   std::int64_t refused = 0;
-  double worst = 0;  ///< distance of outputs over 1 + |y|
+  double worst = 0;  ///< largest |difference of outputs| / (1 + |y|)
 };
 
 Error broken(const std::string& what, const std::string& why) { return Error{Code::kInternal, what + ": " + why, ""}; }
 
-/// A program with random weights of a model, and an input for it.
+/// A compiled model with random weights and an input.
 struct Trained {
   nn::Program program;
   std::vector<float> x;
@@ -74,7 +74,7 @@ struct Trained {
 
   void predict() { program.predict(0, batch({}), std::span(y)); }
 
-  /// Errors: a loss or a number of the state that is not finite.
+  /// Trains one step. Errors: the loss or an element of the state is not finite.
   Result<void> train_step() {
     const std::vector<float> targets(y.size(), 0.5F);
     const nn::Batch one = batch(targets);
@@ -97,12 +97,12 @@ struct Trained {
 Result<void> check_text(const mutate::Candidate& model, const graph::OpTable& ops) {
   LANISTA_TRY(graph::verify(model.graph, ops));
   LANISTA_ASSIGN(const auto read, graph::parse(graph::to_text(model.graph)));
-  if (!(read == model.graph)) return broken("text", "another graph comes back");
-  if (graph::canonical_hash(read, ops) != model.hash) return broken("text", "another hash comes back");
+  if (!(read == model.graph)) return broken("text", "the parsed graph differs");
+  if (graph::canonical_hash(read, ops) != model.hash) return broken("text", "the hash of the parsed graph differs");
   return {};
 }
 
-/// Through the bytes of an ONNX file and back, with all weights.
+/// Writes an ONNX file with all weights and reads it.
 Result<formats::ImportedModel> through_onnx(const graph::Graph& model, const std::vector<Tensor>& weights) {
   LANISTA_ASSIGN(const auto exported, formats::to_onnx(model, weights, {}));
   LANISTA_ASSIGN(const auto decoded, formats::decode_onnx(formats::encode_onnx(exported)));
@@ -116,7 +116,7 @@ Result<void> check_numbers(const graph::Graph& model, const Rng& rng, Tally& tal
 
   LANISTA_ASSIGN(const auto weights, formats::float_weights(model, graph::builtin_ops(), ours.program.extract(0)));
   LANISTA_ASSIGN(const auto imported, through_onnx(model, weights));
-  // Starts elsewhere, so that a weight that is lost on the way shows.
+  // Other initial weights, so that a lost weight changes the result.
   LANISTA_ASSIGN(Trained theirs, Trained::make(imported.graph, rng.split("elsewhere")));
   theirs.x = ours.x;
   std::vector<Tensor> state = theirs.program.extract(0);
@@ -138,7 +138,7 @@ Result<void> check_numbers(const graph::Graph& model, const Rng& rng, Tally& tal
   return {};
 }
 
-/// The shipped bases, small networks as they come back from ONNX, and what other tools exported.
+/// Returns the builtin bases, small networks after a round trip through ONNX, and networks of other tools.
 Result<std::vector<mutate::BaseModel>> all_bases() {
   LANISTA_ASSIGN(auto bases, testing::shipped_bases(kTokens));
   for (mutate::BaseModel& network : testing::small_networks()) {
@@ -159,7 +159,7 @@ Result<std::vector<mutate::ModelSpace>> all_spaces() {
   return testing::mutation_spaces(std::move(bases), {.params = 3e5, .flops = 1e7});
 }
 
-/// Sequence number `seed`: which space and base, how many mutations, and all draws follow from it.
+/// Runs sequence number `seed`, which determines space, base, number of mutations and all samples.
 Result<void> run_sequence(const std::vector<mutate::ModelSpace>& spaces, std::uint64_t seed, Tally& tally) {
   const Rng rng = Rng(2020).split(seed);
   const auto& space = spaces[seed % spaces.size()];
@@ -167,8 +167,8 @@ Result<void> run_sequence(const std::vector<mutate::ModelSpace>& spaces, std::ui
   mutate::Candidate now = space.base(static_cast<std::int64_t>(base));
   const std::uint64_t expected = 1 + rng.split("length").key() % kMaxEdits;
   std::uint64_t accepted = 0;
-  for (std::uint64_t draw = 0; accepted < expected && draw < 4 * expected; ++draw) {
-    space::RandomChooser choose(rng.split(draw));
+  for (std::uint64_t attempt = 0; accepted < expected && attempt < 4 * expected; ++attempt) {
+    space::RandomChooser choose(rng.split(attempt));
     auto next = space.mutate(now, choose);
     if (!next) {
       if (next.error().code != Code::kNotApplicable) return next.error();
@@ -209,10 +209,10 @@ int run(std::uint64_t count, std::uint64_t first) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::int64_t mutations = 0;
   for (const auto& [name, times] : tally.accepted) mutations += times;
-  std::printf("%d sequences over %d bases, %d mutations, %d draws refused, %d failures; %.1f sequences/s\n",
+  std::printf("%d sequences over %d bases, %d mutations, %d attempts refused, %d failures; %.1f sequences/s\n",
               static_cast<int>(count), static_cast<int>(spaces->front().bases().size()), static_cast<int>(mutations),
               static_cast<int>(tally.refused), static_cast<int>(failures), static_cast<double>(count) / seconds);
-  std::printf("worst distance of an output from its twin through ONNX: %.2g of 1 + |y|\n", tally.worst);
+  std::printf("largest difference of an output after ONNX: %.2g of 1 + |y|\n", tally.worst);
   for (const auto& [name, times] : tally.accepted) std::printf("  %-10s %d\n", name.c_str(), static_cast<int>(times));
   const bool all_took_part = tally.accepted.size() == mutate::builtin_mutators().size() || count < 100;
   if (!all_took_part) std::fprintf(stderr, "mutation_proof: a mutator never applied\n");

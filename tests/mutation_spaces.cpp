@@ -86,13 +86,12 @@ std::vector<mutate::BaseModel> small_networks() {
                            "%10 = output(%9)\n")}};
 }
 
-/// The built-in bases, the networks as they come back from ONNX files, and those that other tools wrote.
 Result<std::vector<mutate::BaseModel>> shipped_bases(std::int64_t tokens) {
   std::vector<mutate::BaseModel> bases;
   for (const std::string& name : mutate::builtin_base_names()) {
     for (const graph::Shape& shape : {graph::Shape{{64}}, graph::Shape{{1, 8, 8}}, graph::Shape{{12}}}) {
       auto base = mutate::builtin_base(name, shape, 10, name == "small-transformer" ? tokens : 0);
-      if (!base) continue;  // one base wants images, another tokens
+      if (!base) continue;  // the base needs other inputs
       base->name += " " + shape.text();
       bases.push_back(*std::move(base));
     }

@@ -6,14 +6,16 @@
 #include "lanista/base/result.h"
 #include "lanista/model/mutate/model_space.h"
 
-// What the proofs over mutated models mutate.
+// Base models and model spaces for tests over mutated models.
 namespace lanista::testing {
 
-/// Small networks of the shapes that people import: residual, dense, inception, squeeze, token mixer.
+/// Returns small networks of well-known kinds: residual, dense, inception, squeeze, token mixer.
 std::vector<mutate::BaseModel> small_networks();
-/// Every shipped base on vectors and images, on token numbers below `tokens` where it wants those.
+
+/// Returns each builtin base for vectors and for images, or for token numbers below `tokens` if it needs tokens.
 Result<std::vector<mutate::BaseModel>> shipped_bases(std::int64_t tokens);
-/// All mutators over the bases, once for each policy of repair.
+
+/// Returns model spaces with all mutators over the bases, one for each policy of shape repair.
 Result<std::vector<mutate::ModelSpace>> mutation_spaces(std::vector<mutate::BaseModel> bases,
                                                         const mutate::Limits& limits);
 

@@ -1,6 +1,6 @@
-// Writes models for tests/readers/onnx_check.py and safetensors_check.py: onnx_corpus FOLDER. Each case_NNN holds
-// model.onnx, a batch x.npy, what nn computes from it in y.npy, and the weights as .safetensors with one .npy a tensor;
-// each case_blend_N an ensemble without the last.
+// Writes models for tests/readers/onnx_check.py and safetensors_check.py. Each folder case_NNN has model.onnx, a batch
+// x.npy, our result y.npy, and the weights as .safetensors and as one .npy for each tensor. Each folder case_blend_N
+// has an ensemble, without weights files. usage: onnx_corpus FOLDER
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -67,7 +67,8 @@ Tensor tensor(std::string name, ElementType type, std::vector<std::int64_t> shap
   return made;
 }
 
-/// Every element type, a scalar, an empty tensor, and a size that leaves the next tensor unaligned.
+/// Returns tensors of each element type, a scalar, an empty tensor, and a size after which the next tensor is
+/// unaligned.
 formats::SafetensorsFile all_types() {
   return {.tensors = {tensor<float>("float", ElementType::kF32, {2, 3}, {1, -2, 3.5, 1e-30F, 1e30F, -0.F}),
                       tensor<std::uint8_t>("bytes", ElementType::kU8, {3}, {0, 7, 255}),

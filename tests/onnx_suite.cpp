@@ -1,7 +1,7 @@
-// Random, mutated and published models in ONNX: each is exported, read back and computed again here, and written down
-// for tests/readers/onnx_suite.py, which hands it to onnxruntime.
+// Random, mutated and published models in ONNX: each is exported, read, and run here. Models and results are written
+// for tests/readers/onnx_suite.py, which runs them with onnxruntime.
 //
-//   onnx_suite FILE RANDOM MUTATED SAMPLES [FIRST]     how many of each kind; random models from number FIRST on
+//   onnx_suite FILE RANDOM MUTATED SAMPLES [FIRST]     number of models of each kind; random ones from number FIRST on
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -26,11 +26,11 @@ using testing::ExportCase;
 
 struct Tally {
   std::int64_t models = 0, ill_conditioned = 0, same_bits = 0, failed = 0;
-  double worst = 0;  ///< of the models that are not ill conditioned, read back
+  double worst = 0;  ///< largest error of models that are not ill-conditioned
   std::map<std::string, std::int64_t> refused;
 };
 
-/// A record: the length of the header, the header, the model, x in single and y in double precision.
+/// Appends a record: the length of the header, the header, the model, x in single and y in double precision.
 void append(std::ofstream& file, const ExportCase& one, const std::string& onnx) {
   const std::string header = nlohmann::json{
       {"name", one.name},
@@ -64,24 +64,25 @@ Result<void> check(const ExportCase& one, std::ofstream& file, Tally& tally) {
   const auto ours = testing::computed(one.graph, one.weights, one.x, Precision::kFloat32);
   const auto theirs = testing::computed(back.graph, back.weights, one.x, Precision::kFloat32);
   if (theirs.size() != ours.size()) {
-    return Error{Code::kInternal, "what comes back has another number of outputs", ""};
+    return Error{Code::kInternal, "the imported model has another number of outputs", ""};
   }
   tally.same_bits += testing::distance(theirs, ours) == 0 ? 1 : 0;
   const double away = testing::distance(theirs, one.y);
   if (!(away <= one.tolerance)) {
-    return Error{Code::kInternal,
-                 "what comes back is " + std::to_string(away) + " away, allowed is " + std::to_string(one.tolerance),
-                 ""};
+    return Error{
+        Code::kInternal,
+        "the imported model differs by " + std::to_string(away) + ", allowed is " + std::to_string(one.tolerance), ""};
   }
   if (!one.is_ill_conditioned) tally.worst = std::max(tally.worst, away);
   return {};
 }
 
 void run(const ExportCase& one, std::ofstream& file, Tally& tally) {
-  const auto held = check(one, file, tally);
-  if (held) return;
+  const auto checked = check(one, file, tally);
+  if (checked) return;
   ++tally.failed;
-  std::cout << "FAILED: " << one.name << ": " << held.error().text() << "\n" << graph::to_text(one.graph) << std::flush;
+  std::cout << "FAILED: " << one.name << ": " << checked.error().text() << "\n"
+            << graph::to_text(one.graph) << std::flush;
 }
 
 int run_all(const std::string& path, const std::vector<std::int64_t>& counts) {
@@ -95,8 +96,8 @@ int run_all(const std::string& path, const std::vector<std::int64_t>& counts) {
   LANISTA_CHECK(file.flush().good(), "cannot write " + path);
   for (const auto& [why, count] : tally.refused) std::cout << "refused: " << count << "  " << why << "\n";
   std::printf(
-      "%lld models exported and read back: %lld with the same bits, largest difference %.2g; "
-      "%lld are ill conditioned; %lld failed\n",
+      "%lld models exported and imported: %lld with the same bits, largest difference %.2g; "
+      "%lld are ill-conditioned; %lld failed\n",
       static_cast<long long>(tally.models), static_cast<long long>(tally.same_bits), tally.worst,
       static_cast<long long>(tally.ill_conditioned), static_cast<long long>(tally.failed));
   return tally.failed == 0 && tally.models > 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Nothing outside a study is run, deleted or overwritten: study files and study folders of another author, and folders that
-# hold files of the user. tests/planted tries more places and more kinds of files.
+# A study runs, deletes and overwrites nothing outside of its folder. The inputs are study files and study folders of
+# another author, and folders with files of the user. tests/path_attacks tries more paths and more kinds of files.
 #
 # usage: outside_a_study.sh LANISTA
 set -eu
@@ -41,8 +41,8 @@ YAML
 # Programs. The launchers are stand-ins that run what they are given; `worker` and `stage` are in the current folder.
 mkdir bin
 printf '#!/bin/sh\nwhile :; do case $1 in -T) shift;; -o) shift 2;; *) shift; break;; esac; done\nexec "$@"\n' > bin/ssh
-printf '#!/bin/sh\nfor word; do echo "$word" >> "%s/words"; done\nwhile [ $# -gt 0 ]; do case $1 in sh) exec "$@";; esac; shift; done\n' \
-  "$work" > bin/srun
+printf '#!/bin/sh\n%s\n%s\n' 'for word; do echo "$word" >> "WORK/words"; done' \
+  'while [ $# -gt 0 ]; do case $1 in sh) exec "$@";; esac; shift; done' | sed "s#WORK#$work#" > bin/srun
 printf '#!/bin/sh\ntouch "%s/ran"\n' "$work" > worker
 cp worker stage
 chmod +x bin/ssh bin/srun worker stage
@@ -60,12 +60,12 @@ echo mine > kept.txt
 try run evil.yaml --out evil --quiet
 check "a program that is an option of the launcher empties no file" has kept.txt mine
 
-# A folder that is no zoo, and one that is.
+# A folder that is not a zoo, and one that is.
 mkdir -p project/weights/sub
 echo x > project/weights/resnet50.pt
 try zoo add base --zoo project
 check "a folder with files of the user does not become a zoo" all project/weights/resnet50.pt project/weights/sub
-check "the folder that is no zoo is named" is_refused project
+check "the folder that is not a zoo is named" is_refused project
 "$lanista" zoo add base --zoo zoo > /dev/null 2>&1
 echo mine > zoo/weights/mine.pt
 for verb in "add base#1" "gc" "verify" "ls"; do
@@ -74,7 +74,7 @@ for verb in "add base#1" "gc" "verify" "ls"; do
   check "zoo $verb keeps a file of the user in the zoo" has zoo/weights/mine.pt mine
 done
 
-# Received studies with links in the places of their own files and folders.
+# Received studies in which links replace files and folders of the study.
 for name in ckpt log control best; do
   rm -rf received victim
   cp -r base received
@@ -115,7 +115,7 @@ for name in package.json model.onnx model.graph weights.safetensors; do ln -s ..
 try resume received --trials 4 --quiet
 check "resume does not write through links in best/" has mine mine
 
-# What the user put into the folders that are swept.
+# Files of the user in the folders that the program sweeps.
 rm -rf received
 cp -r base received
 for name in ckpt best control log; do echo mine > "received/$name/notes.txt"; done
@@ -126,7 +126,7 @@ for name in ckpt/notes.txt best/notes.txt control/notes.txt log/notes.txt ckpt/n
   check "resume keeps the user's $name" has "received/$name" mine
 done
 
-# Rights: the lock is its owner's, and folders are not wider than the user's umask allows.
+# Rights: only its owner may use the lock, and new files and folders respect the umask.
 mode() { stat -c %a "$1"; }
 (umask 077 && "$lanista" run study.yaml --out private --quiet > /dev/null 2>&1)
 check "the lock file is private" [ "$(mode base/log/lock)" = 600 ]

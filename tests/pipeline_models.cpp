@@ -69,7 +69,7 @@ class Builder {
     }
   }
 
-  // A product of the first two, and the others added to it.
+  // Returns the sum of the product of the first two branches and the other branches.
   Port joined(Port product, const std::vector<Port>& ends) {
     std::vector<Port> summands{product};
     summands.insert(summands.end(), ends.begin() + 2, ends.end());
@@ -81,15 +81,15 @@ class Builder {
   graph::GraphBuilder model_;
 };
 
-// Between two and six stages, of equal micro-batches or drawn one by one; never the whole batch.
-PipelinePlan random_stage_plan(Rng& rng, const pipeline::Problem& problem, std::int64_t places, bool may_be_unequal) {
+// Returns two to six stages with micro-batches of one size or of a size for each stage, smaller than the batch.
+PipelinePlan random_stage_plan(Rng& rng, const pipeline::Problem& problem, std::int64_t ranks, bool may_be_unequal) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t b = 1; b < problem.model.batch; ++b) {
     if (problem.model.batch % b == 0) sizes.push_back(b);
   }
   if (!may_be_unequal || rng.bernoulli(0.5)) sizes = {sizes[rng.below(sizes.size())]};
   const auto most = std::min<std::int64_t>(6, static_cast<std::int64_t>(problem.model.operators.size()));
-  return bench::random_stage_plan(rng, problem, static_cast<std::size_t>(rng.between(2, most)), sizes, places);
+  return bench::random_stage_plan(rng, problem, static_cast<std::size_t>(rng.between(2, most)), sizes, ranks);
 }
 
 }  // namespace
@@ -106,18 +106,18 @@ PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::
       for (double& seconds : *curve) seconds *= factor;
     }
   }
-  const std::int64_t places = rng.between(1, 4);
-  made.problem = {made.planned.model, runtime::single_devices(places, 1e-6)};
+  const std::int64_t ranks = rng.between(1, 4);
+  made.problem = {made.planned.model, runtime::single_devices(ranks, 1e-6)};
   const bool is_planned = rng.bernoulli(0.3);
   if (is_planned) {
     made.plan = must(pipeline::make_plan(made.problem, {.micro_batch = batch / (batch % 4 == 0 ? 4 : 2)})).plan;
   } else {
-    made.plan = random_stage_plan(rng, made.problem, places, may_be_unequal);
+    made.plan = random_stage_plan(rng, made.problem, ranks, may_be_unequal);
   }
   auto& stages = made.plan.stages;
   made.is_equal = std::ranges::all_of(stages, [&](const auto& s) { return s.micro_batch == stages[0].micro_batch; });
-  made.is_shared = stages.size() > static_cast<std::size_t>(places);
-  // A greedy order of several stages at a place may wait for ever where their micro-batches are of unlike sizes.
+  made.is_shared = stages.size() > static_cast<std::size_t>(ranks);
+  // A greedy order of co-located stages may deadlock if their micro-batches have different sizes.
   const std::uint64_t kind = made.is_shared && !made.is_equal ? 2 : rng.below(4);
   made.kind = std::array{"1F1B", "2F2B", "gpipe", "split"}[kind];
   if (kind == 1 && made.is_equal && batch / stages[0].micro_batch % 2 == 0) {
@@ -132,7 +132,7 @@ PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::
     made.schedule =
         kind == 3 ? pipeline::split_backward(made.plan, made.problem) : pipeline::kfkb(made.plan, made.problem);
   }
-  // Where micro-batches of unlike sizes starve each other, or two stages of a place do: the one that never can.
+  // A schedule that may deadlock is replaced by gpipe, which cannot.
   if (!pipeline::prove(made.schedule, made.plan) || !pipeline::check(made.plan, made.problem)) {
     made.kind = "gpipe instead";
     for (pipeline::Stage& stage : stages) stage.k = 1;

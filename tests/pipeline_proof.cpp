@@ -1,19 +1,21 @@
-// The proof that a pipeline changes nothing: random series-parallel models are cut into stages at random and by the
-// planner, and their steps are done by threads in every schedule, with micro-batches of equal and of unlike sizes.
+// Pipeline parallelism changes no bit. Random series-parallel models are cut into stages, at random or by the planner.
+// Threads run their steps with each schedule, with micro-batches of equal and of different sizes.
 //
-//   pipeline_proof [CASES [FIRST [processes|tcp [KILLS]]]]  200 from case 0, by threads, unless said otherwise
-//   pipeline_proof stage                            what this program begins itself as, for a place of a pipeline
+//   pipeline_proof [CASES [FIRST [processes|tcp [KILLS]]]]  200 cases from number 0, with threads, by default
+//   pipeline_proof stage                                    the form in which this program starts itself as a rank
 //
-// With `processes` all places but the first are processes of their own, begun once for all cases; what each of them
-// does, holds and sends is then not looked at. With `tcp` they do not see each other's memory either, and speak by
-// connections over the loopback device. KILLS of them are killed at random moments; a step that loses a place is done
-// again.
+// With `processes`, each rank except rank 0 is a process, which serves all cases. Passes, in-flight samples and sent
+// bytes are then not checked. With `tcp`, ranks have separate memory and use connections over the loopback device.
+// KILLS processes are killed at random moments; a step that loses a rank is repeated.
 //
-// Of each case: gradients are those of one thread that goes through the same micro-batches and adds up, to the bit;
-// in float64 they are those of the whole batch to 1e-12, by formulas that share no code with the product where the
-// model has no others (plain_gradients.h); 3 steps, every tenth time 50, leave the same bits in all of the state, after
-// short batches too; every place does what its list says in that order; samples held at most and bytes sent are those
-// of the simulation.
+// Checks of each case:
+//
+// - Gradients have the bits of one thread that adds the gradients of the same micro-batches.
+// - In float64, gradients are those of the whole batch within 1e-12, by the formulas of reference_gradients.h if they
+//   support the model.
+// - After 3 steps (50 in each tenth case), also with short batches, the lane state has the bits of one thread.
+// - Each rank runs the passes of its list in order.
+// - Peak in-flight samples and sent bytes are those of the simulation.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -50,21 +52,21 @@ using nn::Program;
 using State = std::vector<Tensor>;
 
 constexpr double kTolerance = 1e-12;
-constexpr int kMaxLost = 100;  // places of a case
+constexpr int kMaxLost = 100;  // lost ranks of a case
 
-void expect(bool on_held_samples, const std::string& what) {
-  if (!on_held_samples) throw std::runtime_error(what);
+void expect(bool condition, const std::string& what) {
+  if (!condition) throw std::runtime_error(what);
 }
 
-// What the places did, and what was sent and held.
+// Records the passes of the ranks, sent bytes and in-flight samples.
 class Record : public nn::StageObserver {
  public:
-  void begin_step(std::size_t places, std::size_t stages) {
-    done.assign(places, {});
+  void begin_step(std::size_t ranks, std::size_t stages) {
+    done.assign(ranks, {});
     most.assign(stages, 0);
     sent_bytes.clear();
   }
-  void on_pass_begin(std::size_t place, const nn::StagePass& pass) override { done[place].push_back(pass); }
+  void on_pass_begin(std::size_t rank, const nn::StagePass& pass) override { done[rank].push_back(pass); }
   void on_pass_end(std::size_t, const nn::StagePass&) override {}
   void on_edge_copy(std::uint32_t from, std::uint32_t to, bool gradient, std::int64_t bytes) override {
     const std::lock_guard lock(mutex_);
@@ -76,7 +78,7 @@ class Record : public nn::StageObserver {
 
   std::vector<std::vector<nn::StagePass>> done;
   std::vector<std::int64_t> most;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::int64_t, 2>> sent_bytes;  // forth and back
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::int64_t, 2>> sent_bytes;  // activations, gradients
 
  private:
   std::mutex mutex_;
@@ -108,7 +110,7 @@ struct OwnedBatch {
 
 class PipelineProof {
  public:
-  /// Of processes, if there are crews of them.
+  /// Case `number`; with a pool, its ranks are processes.
   PipelineProof(std::uint64_t number, runtime::StageProcessPool* process_pool)
       : process_pool_(process_pool),
         rng_(Rng(19).split(number)),
@@ -125,8 +127,8 @@ class PipelineProof {
 
   std::string name() const {
     return cut_.kind + ", " + std::to_string(cut_.plan.stages.size()) + " stages at " +
-           std::to_string(cut_.schedule.ranks.size()) + " places, batch " + std::to_string(batch_) +
-           (cut_.is_equal ? "" : ", unlike micro-batches");
+           std::to_string(cut_.schedule.ranks.size()) + " ranks, batch " + std::to_string(batch_) +
+           (cut_.is_equal ? "" : ", unequal micro-batches");
   }
   const PipelineCase& cut() const { return cut_; }
 
@@ -173,7 +175,8 @@ class PipelineProof {
             .digest = {}};
   }
 
-  // One thread, one micro-batch after the other; batch norm knows no others, and renews its statistics with each.
+  // Adds the gradients of micro-batches in one thread. Batch norm uses the statistics of each micro-batch and updates
+  // its running statistics with it.
   double accumulate(Program& plain, const OwnedBatch& batch, const std::vector<std::int64_t>& sizes,
                     LaneGradients& out) const {
     double loss = 0;
@@ -196,7 +199,7 @@ class PipelineProof {
     until_done([&] { ours.gradients(0, batch.all(), batch_, hyper_, seen); });
     if (process_pool_ == nullptr) compare_simulation(plan, precision);
 
-    // With micro-batches of unlike sizes, every stage is compared with one thread in that stage's.
+    // With unequal micro-batches, each stage is compared with one thread with the micro-batches of that stage.
     std::map<std::string, Tensor> expected;
     std::map<std::int64_t, std::map<std::string, Tensor>> by_count;
     for (const nn::Stage& stage : plan.stages) {
@@ -214,13 +217,13 @@ class PipelineProof {
     const bool by_batch = extras_ == Extras::kBatchNorm && !cut_.is_equal;
     for (const Tensor& tensor : all) {
       const auto& from = by_count.at(plan.stages.at(stage_of(plan, tensor.name)).micro_batches);
-      // Values of batch norm hang on micro-batches, so stages of other sizes read others.
+      // Results of batch norm depend on micro-batches, so stages with other sizes read other values.
       if (!by_batch) expect(tensor == from.at(tensor.name), "gradient of " + tensor.name + " has other bits");
     }
     if (precision == Precision::kFloat64 && extras_ != Extras::kBatchNorm) compare_whole(batch, all);
   }
 
-  // Nothing has changed where a place was lost.
+  // Repeats a step until no rank is lost; a lost rank leaves the state unchanged.
   template <class Step>
   void until_done(const Step& step) {
     while (true) {
@@ -228,7 +231,7 @@ class PipelineProof {
         return step();
       } catch (const nn::RankLost&) {
         ++lost;
-        expect(lost < kMaxLost, "places are lost again and again");
+        expect(lost < kMaxLost, "too many ranks are lost");
       }
     }
   }
@@ -241,7 +244,7 @@ class PipelineProof {
     throw std::runtime_error("no stage has " + tensor);
   }
 
-  // The whole batch at once: by formulas where there are some, else by a program without micro-batches.
+  // Compares with the gradients of the whole batch, by formulas if they support the model, else by a program.
   void compare_whole(const OwnedBatch& batch, const State& seen) {
     std::map<std::string, std::vector<double>> expected;
     Program whole = compile(Precision::kFloat64, nullptr);
@@ -290,39 +293,39 @@ class PipelineProof {
   }
 
   void compare_simulation(const nn::Stages& plan, Precision precision) const {
-    expect(record_.done == plan.ranks, "a place did not do what its list says");
+    expect(record_.done == plan.ranks, "a rank did not run the passes of its list");
     const pipeline::SimulationResult simulation =
         must(pipeline::simulate(cut_.schedule, cut_.plan, cut_.problem, false));
-    expect(record_.most == simulation.live_samples, "other samples were held than in the simulation");
+    expect(record_.most == simulation.live_samples, "in-flight samples differ from the simulation");
     if (precision != Precision::kFloat32) return;  // bytes of the problem are those of float32
     compare_bytes(simulation);
   }
 
-  // What is merely renamed goes straight from its maker to its reader, and nothing comes back where nothing trained
-  // lies upstream: such models are left out.
+  // Compares sent bytes with the simulation. Models with views and models with untrained first nodes are left out: the
+  // program sends a view from its first producer, and sends no gradients to untrained nodes.
   void compare_bytes(const pipeline::SimulationResult& simulation) const {
     const auto edges = pipeline::edges_of(cut_.plan, cut_.problem.model);
     if (!is_plain()) return;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> forth, back = gradients_sent();
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> forward, backward = gradients_sent();
     for (const auto& [edge, bytes] : record_.sent_bytes) {
-      forth[edge] = bytes[0];
-      expect(bytes[1] == back[edge], "other gradients were sent than are read");
-      back.erase(edge);
+      forward[edge] = bytes[0];
+      expect(bytes[1] == backward[edge], "sent gradients differ from those that are read");
+      backward.erase(edge);
       counted += bytes[0] + bytes[1];
     }
-    expect(std::ranges::all_of(back, [](const auto& each) { return each.second == 0; }), "a gradient was not sent");
+    expect(std::ranges::all_of(backward, [](const auto& each) { return each.second == 0; }), "a gradient was not sent");
     for (std::size_t e = 0; e < edges.size(); ++e) {
-      expect(static_cast<double>(2 * forth[{edges[e].from, edges[e].to}]) == simulation.sent_bytes[e],
-             "other bytes were sent than in the simulation");
+      expect(static_cast<double>(2 * forward[{edges[e].from, edges[e].to}]) == simulation.sent_bytes[e],
+             "sent bytes differ from the simulation");
     }
   }
 
-  // A sum hands its own gradient to all of its summands, as one value, and who reads that may be stages away; a value
-  // that is read twice gets two, and its stage adds them up. By (reader, maker); counted from the model alone.
+  // Returns the bytes of gradients by edge, computed from the model only. A sum passes its gradient to all summands as
+  // one value, which may be several stages away. A value that is read twice gets two gradients, which its stage adds.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> gradients_sent() const {
     struct Gradient {
       graph::NodeId node;
-      std::size_t slot;  // of the node's input; SIZE_MAX: of its output, added up
+      std::size_t slot;  // index of the node's input; SIZE_MAX: the sum for its output
       auto operator<=>(const Gradient&) const = default;
     };
     std::map<graph::NodeId, std::uint32_t> stage;
@@ -359,7 +362,7 @@ class PipelineProof {
   }
   graph::Types model_types() const { return must(graph::infer_shapes(model_, graph::builtin_ops())); }
 
-  // Nothing is renamed, and everything has something trained upstream.
+  // Returns whether the model has no view, and each node depends on a trained node.
   bool is_plain() const {
     for (const graph::NodeId id : cut_.planned.nodes) {
       const graph::Node& node = model_.node(id);
@@ -416,7 +419,7 @@ class PipelineProof {
 int prove(std::uint64_t cases, std::uint64_t first, runtime::StageProcessPool* process_pool) {
   std::map<std::string, int> kinds;
   std::int64_t counted = 0;
-  int unlike = 0, shared = 0, by_formula = 0, steps = 0, failed = 0, lost = 0;
+  int unequal = 0, shared = 0, by_formula = 0, steps = 0, failed = 0, lost = 0;
   double worst = 0;
   for (std::uint64_t i = first; i < first + cases; ++i) {
     std::optional<PipelineProof> one;
@@ -430,7 +433,7 @@ int prove(std::uint64_t cases, std::uint64_t first, runtime::StageProcessPool* p
       continue;
     }
     ++kinds[one->cut().kind];
-    unlike += one->cut().is_equal ? 0 : 1;
+    unequal += one->cut().is_equal ? 0 : 1;
     shared += one->cut().is_shared ? 1 : 0;
     by_formula += one->by_formula;
     steps += one->steps_done;
@@ -439,12 +442,12 @@ int prove(std::uint64_t cases, std::uint64_t first, runtime::StageProcessPool* p
     worst = std::max(worst, one->worst);
   }
   for (const auto& [kind, count] : kinds) std::printf("%4d %s\n", count, kind.c_str());
-  std::printf("%llu cases, %d with unlike micro-batches, %d with places of several stages, %d steps trained\n",
-              static_cast<unsigned long long>(cases), unlike, shared, steps);
+  std::printf("%llu cases, %d with unequal micro-batches, %d with co-located stages, %d steps trained\n",
+              static_cast<unsigned long long>(cases), unequal, shared, steps);
   std::printf(
-      "%d by formulas of their own; furthest from the whole batch: %.2g of 1e-12; %lld bytes sent as simulated\n",
+      "%d compared with formulas; largest distance to the whole batch: %.2g of 1e-12; %lld bytes sent as simulated\n",
       by_formula, worst / kTolerance, static_cast<long long>(counted));
-  if (lost > 0) std::printf("%d steps lost a place and were done again\n", lost);
+  if (lost > 0) std::printf("%d steps lost a rank and were repeated\n", lost);
   if (failed > 0) std::printf("%d FAILED\n", failed);
   return failed > 0 ? 1 : 0;
 }
@@ -465,14 +468,14 @@ int main(int argc, char** argv) {
   if (std::string(argv[3]) == "tcp") hosts = {.hosts = {{testing::launch_by_tcp()}}, .has_separate_memory = true};
   for (runtime::StageHost& host : hosts.hosts) host.launch = killer.watched(std::move(host.launch));
   int lost = 0, others = 0;
-  runtime::StageProcessPool process_pool(std::move(hosts), [&](const runtime::LostRank& place) {
+  runtime::StageProcessPool process_pool(std::move(hosts), [&](const runtime::LostRank& rank) {
     ++lost;
-    if (place.reason.find("signal 9") != std::string::npos) return;
-    std::printf("a place %s\n", place.reason.c_str());
+    if (rank.reason.find("signal 9") != std::string::npos) return;
+    std::printf("a rank %s\n", rank.reason.c_str());
     ++others;
   });
   const int result = testing::prove(cases, first, &process_pool);
   const int killed = killer.end();
-  if (killed + lost > 0) std::printf("%d places killed, %d losses told\n", killed, lost);
+  if (killed + lost > 0) std::printf("%d ranks killed, %d losses reported\n", killed, lost);
   return others > 0 ? 1 : result;
 }

@@ -1,8 +1,8 @@
-// The proof that company changes nothing: random populations of different mutated models are trained one by one,
-// packed (every model a program of its own, in turns) and fused (trials of one structure are lanes of one program, in
-// changing company). All end with the same weights and measurements, to the bit.
+// Trials get the same bits alone and in a lane group. Random populations of mutated models are trained in three ways:
+// one by one; packed, with a program for each model, in turns; fused, with trials of one structure as lanes of one
+// program, in random groups. Weights and measurements must be equal, bit by bit.
 //
-//   population_proof [POPULATIONS [FIRST]]      500 from population 0 unless said otherwise
+//   population_proof [POPULATIONS [FIRST]]      500 populations from number 0 by default
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -71,7 +71,7 @@ study::Recipe random_recipe(Rng& rng) {
   return recipe;
 }
 
-/// Two to twelve trials: relatives, so that some share their structure, with recipes of one kind or of several.
+/// Returns 2 to 12 trials with mutations of one base, of which some share their structure. Most share a recipe too.
 Result<std::vector<train::TrainerInput>> population(const PopulationWorld& world, const Rng& seed) {
   Rng rng = seed.split("population");
   const auto base = static_cast<std::int64_t>(rng.below(world.space.bases().size()));
@@ -111,7 +111,7 @@ Result<States> train_one_by_one(const std::vector<train::TrainerInput>& trials) 
   return states;
 }
 
-/// In groups of up to `lanes`; who comes next, and with whom, is drawn before every step.
+/// Trains in lane groups of up to `lanes` trials. Before each step, the trials of the group are sampled.
 Result<States> train_as_lanes(const std::vector<train::TrainerInput>& trials, std::int64_t lanes, Rng rng) {
   std::map<Digest, train::LaneGroup> groups;
   std::vector<train::TrialRun> runs;
@@ -153,7 +153,7 @@ struct Tally {
   std::size_t trials = 0, structures = 0, different = 0;
 };
 
-Result<void> run_in_one_launch(const PopulationWorld& world, std::uint64_t number, Tally& tally) {
+Result<void> check_population(const PopulationWorld& world, std::uint64_t number, Tally& tally) {
   const Rng seed(number);
   LANISTA_ASSIGN(const auto trials, population(world, seed));
   LANISTA_ASSIGN(const States single, train_one_by_one(trials));
@@ -166,7 +166,7 @@ Result<void> run_in_one_launch(const PopulationWorld& world, std::uint64_t numbe
   tally.structures += structures.size();
   if (equal(single, packed) && equal(single, fused)) return {};
   ++tally.different;
-  return Error{Code::kInternal, std::string("trained otherwise: ") + (equal(single, packed) ? "fused" : "packed"),
+  return Error{Code::kInternal, std::string("other results when ") + (equal(single, packed) ? "fused" : "packed"),
                "population " + std::to_string(number)};
 }
 
@@ -180,7 +180,7 @@ int prove(std::uint64_t count, std::uint64_t first) {
   Tally tally;
   bool failed = false;
   for (std::uint64_t i = first; i < first + count; ++i) {
-    if (auto done = run_in_one_launch(*world, i, tally); !done) {
+    if (auto done = check_population(*world, i, tally); !done) {
       failed = true;
       std::fprintf(stderr, "population_proof: %s\n", done.error().text().c_str());
     }

@@ -1,15 +1,20 @@
-// That power cuts cost nothing that was synced: a study is cut off before a call of its file system, the disk loses
-// what a disk may lose, and the study goes on; it must end as if nobody had disturbed it.
+// Power cuts lose nothing that was synced. A study ends before one call of its file system, and the disk loses bytes or
+// names that were not synced. The study then resumes, and must end with the result of an undisturbed study.
 //
 // usage: power_proof fake|real CUTS [SEED]
-//   fake  simulated training, checkpoints at every other epoch    real  worker threads, checkpoints at every step
-//   CUTS  places to cut, each under every kind of loss
+//
+//   fake  simulated training with a checkpoint in each second epoch
+//
+//   real  worker threads with a checkpoint in each step
+//
+//   CUTS  number of calls before which the power is cut, once for each kind of loss
 #include <charconv>
 #include <cstdio>
 #include <memory>
 #include <string_view>
 
 #include "lanista/engine/core/package.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 
@@ -22,13 +27,13 @@ using engine::testing::kFolder;
 const std::string kLog = kFolder + "/log/000001.log";
 const std::string kBest = kFolder + "/best";
 
-/// Everything of a study but its disk; each call is the life of one process.
+/// A study without its disk. Each call runs one process.
 class StudyWorld {
  public:
   virtual ~StudyWorld() = default;
   Result<engine::RunResult> run(FileSystem& fs, std::uint64_t seed) { return work(fs, seed, true); }
   Result<engine::RunResult> resume(FileSystem& fs, std::uint64_t seed) { return work(fs, seed, false); }
-  /// Goes on; begins again if there was no study yet, as a user would.
+  /// Resumes the study, or starts it again if it does not exist yet.
   Result<engine::RunResult> continue_study(FileSystem& fs, std::uint64_t seed) {
     auto began = run(fs, seed);
     if (began || began.error().code != Code::kAlreadyExists) return began;
@@ -77,21 +82,21 @@ class RealWorld final : public StudyWorld {
   }
 };
 
-/// Of a study with a winner, which can be read.
+/// Returns the fingerprint of a study with a winner that can be read.
 Result<Fingerprint> fingerprint(FileSystem& fs) {
   LANISTA_TRY(engine::read_package(fs, kBest, graph::builtin_ops()));
   return engine::testing::fingerprint(fs);
 }
 
 enum class Loss { kNothing, kBytes, kNames, kSampled };
-constexpr std::array<const char*, 4> kLosses{"nothing", "bytes", "names", "drawn"};
+constexpr std::array<const char*, 4> kLosses{"nothing", "bytes", "names", "bytes and names"};
 
-/// What the disk holds after a cut. Gives what is wrong with it, or nothing.
-std::string cut_power(MemoryFileSystem& disk, Loss loss, Rng draw) {
+/// Applies a loss to the disk. Returns what is wrong with the study on it, or "".
+std::string cut_power(MemoryFileSystem& disk, Loss loss, Rng rng) {
   const std::string promised = disk.synced(kLog);
-  if (loss == Loss::kBytes) disk.simulate_power_loss(PowerLoss::kBytes, draw);
-  if (loss == Loss::kNames) disk.simulate_power_loss(PowerLoss::kNames, draw);
-  if (loss == Loss::kSampled) disk.simulate_power_loss(PowerLoss::kSampled, draw);
+  if (loss == Loss::kBytes) disk.simulate_power_loss(PowerLoss::kBytes, rng);
+  if (loss == Loss::kNames) disk.simulate_power_loss(PowerLoss::kNames, rng);
+  if (loss == Loss::kSampled) disk.simulate_power_loss(PowerLoss::kSampled, rng);
 
   const auto records = store::read_log(disk, kFolder);
   if (!records) {
@@ -118,23 +123,23 @@ std::string cut_power(MemoryFileSystem& disk, Loss loss, Rng draw) {
   return "";
 }
 
-/// One study, cut off before its call `at`. Gives what went wrong, or nothing.
-std::string check_power_cut(StudyWorld& world, const Fingerprint& expected, std::int64_t at, Loss loss, Rng draw) {
+/// Runs one study with a power cut before call `at`. Returns what is wrong, or "".
+std::string check_power_cut(StudyWorld& world, const Fingerprint& expected, std::int64_t at, Loss loss, Rng rng) {
   MemoryFileSystem disk;
   const auto cut_off = [&](std::int64_t call, bool torn, bool anew) {
     FaultyFileSystem faulty(disk, {.at = call, .sticky = true, .torn = torn, .error = {Code::kIo, "no power", ""}});
-    return anew ? world.run(faulty, draw.next()) : world.continue_study(faulty, draw.next());
+    return anew ? world.run(faulty, rng.next()) : world.continue_study(faulty, rng.next());
   };
-  static_cast<void>(cut_off(at, draw.below(2) == 0, true));
-  if (auto wrong = cut_power(disk, loss, draw.split("first")); !wrong.empty()) return wrong;
-  for (std::uint64_t repeated = draw.below(3); repeated > 0; --repeated) {  // and while it goes on, too
-    static_cast<void>(cut_off(static_cast<std::int64_t>(draw.below(80)), draw.below(2) == 0, false));
-    if (auto wrong = cut_power(disk, loss, draw.split(repeated)); !wrong.empty()) return "second cut: " + wrong;
+  static_cast<void>(cut_off(at, rng.below(2) == 0, true));
+  if (auto wrong = cut_power(disk, loss, rng.split("first")); !wrong.empty()) return wrong;
+  for (std::uint64_t repeated = rng.below(3); repeated > 0; --repeated) {  // more cuts while it resumes
+    static_cast<void>(cut_off(static_cast<std::int64_t>(rng.below(80)), rng.below(2) == 0, false));
+    if (auto wrong = cut_power(disk, loss, rng.split(repeated)); !wrong.empty()) return "second cut: " + wrong;
   }
-  const auto ended = world.continue_study(disk, draw.next());
-  if (!ended) return "cannot go on: " + ended.error().text();
-  // What was told to have ended is there, whatever happens now.
-  if (auto wrong = cut_power(disk, loss, draw.split("last")); !wrong.empty()) return "at the end: " + wrong;
+  const auto ended = world.continue_study(disk, rng.next());
+  if (!ended) return "cannot be resumed: " + ended.error().text();
+  // A study that has ended loses nothing in a later cut.
+  if (auto wrong = cut_power(disk, loss, rng.split("last")); !wrong.empty()) return "at the end: " + wrong;
   const auto found = fingerprint(disk);
   if (!found) return "at the end: " + found.error().text();
   if (*found != expected) return found->canonical != expected.canonical ? "another canonical export" : "other weights";
@@ -154,10 +159,10 @@ int prove(StudyWorld& world, std::int64_t cuts, std::uint64_t seed) {
   std::int64_t done = 0;
   for (std::int64_t cut = 0; cut < cuts; ++cut) {
     for (std::size_t loss = 0; loss < kLosses.size(); ++loss) {
-      const Rng draw = Rng(seed).split(static_cast<std::uint64_t>(cut)).split(loss);
-      // Spread over the whole, so that a short proof sees every part of a study.
+      const Rng rng = Rng(seed).split(static_cast<std::uint64_t>(cut)).split(loss);
+      // Cuts are spread over all calls, so that a short run covers each part of a study.
       const std::int64_t at = (cut * counting.calls() + counting.calls() / 2) / cuts % counting.calls();
-      const std::string wrong = check_power_cut(world, *expected, at, static_cast<Loss>(loss), draw);
+      const std::string wrong = check_power_cut(world, *expected, at, static_cast<Loss>(loss), rng);
       ++done;
       if (wrong.empty()) continue;
       if (++failed <= 10) {

@@ -44,7 +44,7 @@ class Tree:
 
 
 def findings(path, text):
-    """The findings of one file, without its path."""
+    """Returns the findings of one file, without its path."""
     tree = Tree({path: text})
     rules = prose.Rules(tree.root, os.path.join(TOOLS, "prose_rules.txt"))
     return [f"{line}: {found}" for line, _, found in prose.Checker(tree.root, rules).findings(path)]

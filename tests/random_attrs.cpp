@@ -11,11 +11,11 @@ using graph::AttrSpec;
 using graph::AttrValue;
 using List = std::vector<std::int64_t>;
 
-/// What the draws of one attribute look at.
+/// The inputs of the samples of one attribute.
 struct AttrContext {
   const graph::OpDef& def;
   std::span<const graph::ValueType> inputs;
-  const graph::Attrs& sampled_attrs;  // so far
+  const graph::Attrs& sampled_attrs;  // attributes that were sampled before
 
   std::int64_t rank() const { return inputs.empty() ? 1 : static_cast<std::int64_t>(inputs[0].shape.rank()); }
   std::int64_t dim(std::int64_t axis) const {
@@ -52,7 +52,7 @@ std::int64_t random_integer(Rng& rng, const AttrSpec& spec, const AttrContext& c
   return std::max(spec.min, std::int64_t{0}) + rng.between(0, 3);
 }
 
-// Around the image: all, rows and columns, or four sides; around a sequence: both ends, or each.
+// Returns padding: for images one, two or four numbers, for sequences one or two.
 List random_padding(Rng& rng, const AttrContext& context) {
   List padding(context.rank() == 4 ? one_of(rng, List{1, 2, 2, 4, 4}) : one_of(rng, List{1, 2, 2}));
   const std::int64_t most = rng.bernoulli(0.25) ? 2 : 1;
@@ -92,7 +92,7 @@ List random_list(Rng& rng, const AttrSpec& spec, const AttrContext& context) {
   return list;
 }
 
-// Within what operators accept: probabilities and momentum in [0, 1), a small positive eps, constants around one.
+// Returns a number that operators accept: probabilities and momentum in [0, 1), a small positive eps, constants near 1.
 double random_real(Rng& rng, const AttrSpec& spec) {
   const std::string_view name = spec.name;
   if (name == "p" || name == "dropout") return rng.bernoulli(0.1) ? 0.0 : rng.uniform(0, 0.8);
@@ -126,7 +126,7 @@ graph::Attrs random_attrs(Rng& rng, const graph::OpDef& def, std::span<const gra
 
 List random_dims(Rng& rng, std::int64_t elements) {
   List dims;
-  // Most often images, which most operators want.
+  // Most shapes are images, which most operators need.
   for (std::int64_t left = one_of(rng, List{0, 1, 2, 2, 2, 3, 3}); left > 0; --left) {
     dims.push_back(one_of(rng, divisors(elements)));
     elements /= dims.back();

@@ -9,11 +9,12 @@
 
 namespace lanista::testing {
 
-/// Attributes of one use of an operator on inputs of these types, at random; inference may refuse them. Optional ones
-/// are left out in one of three cases.
+/// Returns random attributes for an operator on inputs of these types. Shape inference may refuse them.
+///
+/// An optional attribute is left out with a probability of one third.
 graph::Attrs random_attrs(Rng& rng, const graph::OpDef& def, std::span<const graph::ValueType> inputs);
 
-/// The dimensions of a shape with as many elements in one to four dimensions.
+/// Returns a random shape of one to four dimensions with this number of elements.
 std::vector<std::int64_t> random_dims(Rng& rng, std::int64_t elements);
 
 }  // namespace lanista::testing

@@ -15,14 +15,14 @@ using graph::Port;
 using graph::ValueType;
 using List = std::vector<std::int64_t>;
 
-constexpr int kTries = 24;  // of inputs and attributes for one operator
+constexpr int kTries = 24;  // samples of inputs and attributes for one operator
 
 struct Value {
   Port port;
   ValueType type;
 };
 
-/// A graph as it grows: its values, and which of them nobody uses yet.
+/// A growing graph with its values and the values that no node reads yet.
 class ModelBuilder {
  public:
   ModelBuilder(Rng rng, const graph::OpTable& ops, const RandomModelOptions& options)
@@ -30,7 +30,7 @@ class ModelBuilder {
     for (const std::string& name : ops.names()) {
       const bool source = name == "input" || name == "output";
       if (source || options.without.contains(name)) continue;
-      // What can be told more ways is drawn more often, and joins are what graphs differ by.
+      // Operators with attributes or several inputs are sampled more often, since they give more different graphs.
       const graph::OpDef& def = *ops.find(name);
       names_.insert(names_.end(), (def.max_inputs == 1 ? 3 : 7) + def.attrs.size(), name);
     }
@@ -50,14 +50,14 @@ class ModelBuilder {
     const auto size = [&] { return kSizes[rng_.below(kSizes.size())]; };
     const bool tokens = !options_.without.contains("embedding") && rng_.bernoulli(0.12);
     if (tokens) return {{"shape", List{size()}}, {"dtype", std::string("index")}};
-    // Images are what most operators are about.
+    // Half of the shapes are images, which most operators need.
     List shape(std::array<std::size_t, 8>{1, 1, 2, 2, 3, 3, 4, 4}[rng_.below(8)]);
     for (std::int64_t& dim : shape) dim = shape.size() == 4 ? rng_.between(1, 3) : size();
     if (shape.size() == 1) shape[0] = rng_.between(1, 12);
     return {{"shape", std::move(shape)}};
   }
 
-  // Mostly a trained one, so that what follows has a gradient to pass on.
+  // The first layer is usually trained, so that gradients flow through later nodes.
   void first_layer() {
     const bool tokens = values_[0].type.dtype == graph::DType::kIndex;
     if (!tokens && rng_.bernoulli(0.15)) return;
@@ -76,7 +76,7 @@ class ModelBuilder {
       }
     }
     if (try_operator(name, kTries)) return;
-    // Its inputs have another rank, or no partner: make what it may want.
+    // No value fits the operator: make one of another rank or shape.
     const Value from = any_real();
     if (from.type.dtype == graph::DType::kIndex) return;
     if (rng_.bernoulli(0.5)) {
@@ -87,7 +87,7 @@ class ModelBuilder {
     try_operator(name, 2 * kTries);
   }
 
-  // Puts the operator somewhere if `tries` draws find a place where its inference accepts it.
+  // Adds the operator if its shape inference accepts one of `tries` samples of inputs and attributes.
   bool try_operator(const std::string& name, int tries) {
     const graph::OpDef& def = *ops_.find(name);
     for (; tries > 0; --tries) {
@@ -100,7 +100,7 @@ class ModelBuilder {
       }
       graph::Attrs attrs = random_attrs(rng_, def, types);
       if (!accepted(def, types, ports, attrs)) continue;
-      // Nothing is divided by what may be zero, not even itself.
+      // A divisor must not be zero.
       if (name == "div") {
         const bool same = ports[0] == ports[1];
         ports[1] = put("sigmoid", {ports[1]}, {}).port;
@@ -108,7 +108,7 @@ class ModelBuilder {
       }
       const Value value = put(name, std::move(ports), std::move(attrs));
       if (name == "causal_mask") {
-        // Its infinities are for a softmax along the rows and for nobody else.
+        // Only a softmax along the rows may read the infinities.
         put("softmax", {value.port}, {});
         std::erase_if(values_, [&](const Value& each) { return each.port == value.port; });
       }
@@ -132,7 +132,7 @@ class ModelBuilder {
     });
   }
 
-  // The first input is a late value or any; a further one the first again, one of its shape, or any.
+  // Returns random inputs: first a late value or any value, then the first again, one of its shape, or any value.
   std::vector<Value> random_inputs(const graph::OpDef& def) {
     const std::int64_t most = def.max_inputs < 0 ? std::max<std::int64_t>(def.min_inputs, 5) : def.max_inputs;
     std::int64_t count = rng_.between(def.min_inputs, most);
@@ -161,7 +161,7 @@ class ModelBuilder {
     return real.empty() ? values_[0] : *real[rng_.below(real.size())];
   }
 
-  // Adds a node that is known to fit; its outputs are values from now on.
+  // Adds a node that fits, and returns its first output.
   Value put(const std::string& op, std::vector<Port> inputs, graph::Attrs attrs) {
     std::vector<ValueType> types;
     for (const Port port : inputs) {
@@ -184,14 +184,14 @@ class ModelBuilder {
   Value flattened(const Value& from) { return from.type.shape.rank() == 2 ? from : put("flatten", {from.port}, {}); }
   Value linear(const Value& from, std::int64_t out) { return put("linear", {flattened(from).port}, {{"out", out}}); }
 
-  // A vector with as many elements as some value has channels, where channels may stand.
+  // Returns a vector with one element for each channel of a value.
   Value gate(const Value& from) {
     const auto& dims = from.type.shape.dims;
     if (dims.size() < 2) return linear(from, 1);
     return linear(any_real(), dims[rng_.bernoulli(0.5) ? 1 : dims.size() - 1]);
   }
 
-  // Joins what nobody uses, so that every node has a part in the output.
+  // Joins the values that no node reads, so that the output depends on each node.
   Port finish() {
     std::vector<Value> ends;
     for (const Port port : std::vector<Port>(unused_)) {

@@ -11,22 +11,26 @@
 
 namespace lanista::testing {
 
+/// Limits of a random model.
 struct RandomModelOptions {
-  std::int64_t max_operators = 12;     ///< operators that are drawn; what brings shapes together stands between them
-  std::int64_t max_elements = 128;     ///< of a value, a sample
-  std::int64_t max_weights = 1500;     ///< of a parameter
-  bool classes = false;                ///< the output is [N, classes] with two classes or more
-  std::set<std::string> without = {};  ///< operators that are not drawn; flatten, reshape, linear and add may stand
+  std::int64_t max_operators = 12;     ///< sampled operators, without those that only adapt shapes
+  std::int64_t max_elements = 128;     ///< of a value for one sample
+  std::int64_t max_weights = 1500;     ///< elements of a parameter
+  bool classes = false;                ///< the output is [N, classes] with two or more
+  std::set<std::string> without = {};  ///< flatten, reshape, linear and add may still occur
 };
 
-/// A model over the whole operator table that verifies: chains and graphs with joins, in which values are used several
-/// times, by one node and by many. Operators, inputs and attributes are drawn at random and kept where the operator's
-/// own inference accepts them, so that an operator added to the table is drawn without a word here; `random_attrs.h`
-/// only makes likely what would rarely be accepted by chance. The same `rng` gives the same model.
+/// Returns a random valid model over all operators of the table.
+///
+/// Models are chains and graphs with joins, in which one or several nodes read a value once or several times.
+/// Operators, inputs and attributes are sampled, and kept if shape inference accepts them. A new operator of the table
+/// therefore needs no change here. `random_attrs.h` raises the probability of accepted attributes. Equal `rng` give
+/// equal models.
 graph::Graph random_model(Rng rng, const graph::OpTable& ops, const RandomModelOptions& options = {});
 
-/// Features of `n` samples for the model's input: standard normal, or token numbers, of which one in five is unknown to
-/// the smallest vocabulary that reads them or negative.
+/// Returns features of `n` samples for the model's input: standard normal numbers, or token numbers.
+///
+/// One token number in five is negative or too large for the smallest vocabulary that reads it.
 std::vector<float> random_features(Rng& rng, const graph::Graph& model, const graph::OpTable& ops, std::int64_t n);
 
 }  // namespace lanista::testing

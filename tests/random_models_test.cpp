@@ -1,4 +1,4 @@
-// That the generator draws what it promises: every operator, every kind of attribute, every way to use a value.
+// Random models contain each operator, each kind of attribute and each way to use a value.
 #include "random_models.h"
 
 #include <gtest/gtest.h>
@@ -15,11 +15,12 @@ namespace lanista::testing {
 namespace {
 
 constexpr std::uint64_t kModels = 2000;
-constexpr int kLeast = 15;  // appearances of each thing in so many models
+constexpr int kLeast = 15;  // least number of occurrences of each kind
 
 using Counts = std::map<std::string, int>;
 
-// A list by its length and whether its elements differ, a number by its sign and whether it is the default.
+// Returns the kind of an attribute: the length of a list and if its elements differ, the sign of a number and if it is
+// the default.
 std::string kind_of(const graph::AttrSpec& spec, const graph::AttrValue& value) {
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
     const bool even = std::ranges::all_of(*list, [&](std::int64_t v) { return v == list->front(); });
@@ -34,7 +35,8 @@ std::string kind_of(const graph::AttrSpec& spec, const graph::AttrValue& value) 
   return graph::attr_text(value);
 }
 
-// What must appear of an attribute. Lists are named one by one: what lengths mean is the operator's affair.
+// Returns the kinds of an attribute that must occur. Lists have rows of their own, since their lengths mean different
+// things.
 std::vector<std::string> required_kinds(const std::string& op, const graph::AttrSpec& spec) {
   if (std::holds_alternative<bool>(spec.default_value)) return {"true", "false"};
   if (std::holds_alternative<std::string>(spec.default_value)) {

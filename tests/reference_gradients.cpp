@@ -10,7 +10,7 @@ using graph::Node;
 using graph::NodeId;
 using Values = std::vector<double>;
 
-// One sample.
+// Values and gradients of one sample.
 class SampleGradients {
  public:
   SampleGradients(const graph::Graph& model, const std::map<std::string, Values>& parameters, double scale,

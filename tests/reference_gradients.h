@@ -8,16 +8,16 @@
 
 namespace lanista::testing {
 
-/// What a model's mean cross-entropy over a batch is, and its gradient by every parameter, in the order in which that
-/// lies in row-major memory.
+/// The loss of a model for one batch, and its gradients.
 struct ReferenceStep {
-  double loss = 0;
-  std::map<std::string, std::vector<double>> gradients;
+  double loss = 0;                                       ///< mean cross-entropy in nats
+  std::map<std::string, std::vector<double>> gradients;  ///< by parameter, in row-major order
 };
 
-/// From the formulas, in double: value by value forward, then backward along every use, one sample after the other.
-/// Knows linear, relu, tanh, sigmoid, identity, add, mul and concat of values of one dimension; throws on others.
-/// Shares no code with the product but the graph it reads.
+/// Computes loss and gradients by the formulas, in double precision, sample by sample.
+///
+/// It supports linear, relu, tanh, sigmoid, identity, add, mul and concat on values of one dimension, and throws for
+/// other operators. It shares no code with the product except the graph.
 ReferenceStep reference_step(const graph::Graph& model, const std::map<std::string, std::vector<double>>& parameters,
                              const std::vector<float>& features, const std::vector<std::int32_t>& labels);
 

@@ -1,4 +1,5 @@
-// Writes report pages of made-up studies for tests/report_browser.py: report_corpus FOLDER. Seeds fix everything.
+// Writes report pages of simulated studies for tests/report_browser.py. All content follows from fixed seeds.
+// usage: report_corpus FOLDER
 
 #include <algorithm>
 #include <cmath>
@@ -80,10 +81,10 @@ StudyView study_without_trials(const mutate::ModelSpace& models) {
 
 space::Sample random_sample(const StudyView& view, const Rng& rng) {
   space::RandomChooser choose(rng);
-  return view.config.space.params.draw(choose);
+  return view.config.space.params.sample(choose);
 }
 
-/// How good the decisions are, in (0, 1): a smooth optimum of the learning rate, and something for every useful edit.
+/// Returns the quality of a trial, in [0.1, 0.985]: it inherits that of its parent and depends on the learning rate.
 double quality(const TrialView& trial, double inherited, Rng& rng) {
   const auto& sample = trial.proposal.sample;
   const double lr = std::get<double>(sample.at("lr"));
@@ -102,9 +103,8 @@ study::Measurement measure(const TrialView& trial, std::int64_t epoch, double fi
           {{"val_accuracy", accuracy}, {"val_loss", loss}, {"train_loss", loss * 0.8}}};
 }
 
-/// An evolution without training: parents are good trials, children mutate them, a rule like successive halving stops
-/// the worse half at each rung.
-struct MutationDriver {
+/// A simulated evolution: children mutate good trials, and successive halving stops the worse half at each rung.
+struct SimulatedEvolution {
   const mutate::ModelSpace& models;
   StudyView view;
   std::vector<mutate::Candidate> candidates;
@@ -193,10 +193,10 @@ struct MutationDriver {
 };
 
 StudyView evolved(const mutate::ModelSpace& models, std::int64_t count, std::int64_t running, std::uint64_t seed) {
-  MutationDriver breeder{models, study_without_trials(models), {}, {}};
-  breeder.view.config.budget.trials = count;
-  for (std::int64_t i = 0; i < count; ++i) breeder.propose(Rng(seed).split(static_cast<std::uint64_t>(i)));
-  return breeder.finish(running);
+  SimulatedEvolution evolution{models, study_without_trials(models), {}, {}};
+  evolution.view.config.budget.trials = count;
+  for (std::int64_t i = 0; i < count; ++i) evolution.propose(Rng(seed).split(static_cast<std::uint64_t>(i)));
+  return evolution.finish(running);
 }
 
 StudyView two_goals(const mutate::ModelSpace& models) {
@@ -281,7 +281,7 @@ StudyView hostile(const mutate::ModelSpace& models) {
   return view;
 }
 
-/// What the winner takes for what: mostly right, of some classes less.
+/// Returns an assessment with a confusion matrix; some classes have more errors.
 std::optional<study::ModelAssessment> assessed(const StudyView& view, std::int64_t classes) {
   if (!view.winner) return std::nullopt;
   study::ModelAssessment out{*view.winner, "", classes, 1, {}};
@@ -318,7 +318,7 @@ std::optional<study::ModelAssessment> assessed(const StudyView& view, std::int64
   return out;
 }
 
-/// Two numbers a prediction, one of them lost once.
+/// Returns an assessment of regression with two targets, with one missing value.
 std::optional<study::ModelAssessment> assessed_numbers(const StudyView& view) {
   study::ModelAssessment out{*view.winner, "", 0, 2, {}};
   study::PartAssessment part;
@@ -338,7 +338,7 @@ std::optional<study::ModelAssessment> assessed_numbers(const StudyView& view) {
   return out;
 }
 
-/// Labels, one of which no row has, with names of any length.
+/// Returns an assessment of labels with long names; no row has one of them.
 std::optional<study::ModelAssessment> assessed_labels(const StudyView& view) {
   study::ModelAssessment out{*view.winner, "", 0, 7, {}, true};
   Rng rng = Rng(6).split("labels");
@@ -362,11 +362,10 @@ StudyView labels(const mutate::ModelSpace& models) {
   view.config.name = "weather";
   view.config.goals = {{false, "val_loss"}};
   view.data["classes"] = 0;
-  view.data["schema"] = {
-      {"target",
-       {{"names",
-         {"rain", "wind", "fog", "hail", "a label whose name is a sentence rather than a word, which happens",
-          "<b>bold</b>", "locusts"}}}}};
+  view.data["schema"] = {{"target",
+                          {{"names",
+                            {"rain", "wind", "fog", "hail", "a label with a name that is a sentence and not one word",
+                             "<b>bold</b>", "locusts"}}}}};
   view.winner = study::ranking(view).front();
   return view;
 }
@@ -374,7 +373,7 @@ StudyView labels(const mutate::ModelSpace& models) {
 StudyView numbers(const mutate::ModelSpace& models) {
   StudyView view = evolved(models, 50, 0, 13);
   view.config.name = "prices";
-  view.spans.clear();  // of a log that tells no times
+  view.spans.clear();  // as of a log without times
   view.config.goals = {{false, "val_loss"}};
   view.data["classes"] = 0;
   view.winner = study::ranking(view).front();
@@ -382,7 +381,7 @@ StudyView numbers(const mutate::ModelSpace& models) {
   return view;
 }
 
-/// Trial 1 searched at its beginning and twice later: with a winner, without one, and without its loss at the start.
+/// Adds tune searches to trial 1: one with a winner, one without, and one without a loss at its start.
 void add_searches(StudyView& view) {
   TrialView& trial = view.trials[0];
   const auto tried = [](std::int64_t step, double lr, std::int64_t steps, const char* trend, double speed, bool kept) {
@@ -399,7 +398,7 @@ void add_searches(StudyView& view) {
                                     tried(last, 0.05, 4, "converging", 0.01, true)};
 }
 
-/// Two more workers: three trials in turns at one's steps, then a trial by both.
+/// Adds spans of two more workers: three trials share the steps of one in turn, then both share one trial.
 void share_workers(StudyView& view) {
   const std::int64_t worker = kWorkers;
   for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
@@ -411,7 +410,7 @@ void share_workers(StudyView& view) {
   view.spans.push_back({TrialId{4}, 1, worker + 1, 0.9, 2.4, 1, 2});
 }
 
-/// Workers on two hosts in turn, and the first of them lost half way and begun again on a third one, `last`.
+/// Puts workers on two hosts in turn. The first worker is lost half way and restarts on a third host, `last`.
 void put_on_hosts(StudyView& view, const std::string& last) {
   view.workers.hosts = {{"node1", 1}, {"node2", 0}, {last, 0}};
   for (std::size_t i = 0; i < view.spans.size(); ++i) {
@@ -426,15 +425,15 @@ void put_on_hosts(StudyView& view, const std::string& last) {
       {.trial = TrialId{3}, .from = 1, .from_host = "node2", .to = 0, .to_host = last, .seconds = 0.5}};
 }
 
-/// Of the first two spans a step in three stages at two places was timed, whose operators are called so.
+/// Adds a timed step of three stages on two ranks to the first two spans. `operators` names those of the second stage.
 void time_steps(StudyView& view, const std::string& operators) {
   using pipeline::ActionKind;
   pipeline::TimedStep step{
       .batch = 32,
       .stages = {{"%1 conv2d", 1, 16, 32, {2}}, {operators, 3, 16, 32, {2}}, {"%5 add", 1, 16, 16, {}}},
       .ranks = {{}, {}}};
-  const auto pass = [&](std::size_t place, ActionKind kind, std::uint32_t stage, std::uint32_t micro, double begin) {
-    step.ranks[place].push_back(
+  const auto pass = [&](std::size_t rank, ActionKind kind, std::uint32_t stage, std::uint32_t micro, double begin) {
+    step.ranks[rank].push_back(
         {kind, stage, micro, 1e-3 * begin, 1e-3 * (begin + 1), 2e-3 * begin, 2e-3 * begin + 1e-3});
   };
   for (std::uint32_t micro = 0; micro < 2; ++micro) {
@@ -460,7 +459,7 @@ void write(const std::string& folder, const std::string& name, const StudyView& 
   std::cout << name << ".html: " << view.trials.size() << " trials, " << page.size() << " bytes\n";
 }
 
-/// Three studies of which one has another goal, and hostile words.
+/// Writes the comparison of three studies, of which one has another goal, with hostile text.
 void write_comparison(const std::string& folder, const mutate::ModelSpace& models) {
   const StudyView a = evolved(models, 60, 0, 7), b = evolved(models, 40, 3, 9), c = hostile(models);
   const std::string attack = "</script><script>window.pwned=1</script>";
@@ -482,7 +481,7 @@ void write_all(const std::string& folder) {
   add_searches(small);
   write(folder, "small", small, "studies/digits-7", 0, assessed(small, 10));
   StudyView running = evolved(models, 20, 4, 8);
-  put_on_hosts(running, "a-node-whose-name-is-longer-than-a-label-may-be");
+  put_on_hosts(running, "a-node-with-a-name-that-is-longer-than-a-label");
   time_steps(running, "%2 linear .. %4 relu");
   write(folder, "running", running, "studies/digits-8");
   write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);

@@ -1,4 +1,4 @@
-"""How a reader uses a report page: choosing, brushing, filtering, sorting, keys, tables of figures."""
+"""Checks of report pages in use: selection, brushing, filters, sorting, keys, tables of figures."""
 
 import time
 
@@ -13,7 +13,8 @@ def check_selection(browser, name):
     x, y, _, _ = browser.box("#trials tbody tr[data-trial]:nth-child(4)")
     wanted = browser.run("return document.querySelector('#trials tbody tr[data-trial]:nth-child(4)').dataset.trial")
     browser.click(x + 60, y + 12)
-    expect(browser.text("#details h2") == f"Trial #{wanted}", f"{name}: a click on row #{wanted} shows {browser.text('#details h2')}")
+    expect(browser.text("#details h2") == f"Trial #{wanted}",
+           f"{name}: a click on row #{wanted} shows {browser.text('#details h2')}")
     chosen = browser.run("return [...document.querySelectorAll('tr[aria-selected=true]')].map(r => r.dataset.trial)")
     expect(chosen == [wanted], f"{name}: rows {chosen} are marked, not #{wanted}")
     commands = browser.run("return [...document.querySelectorAll('#details .command code')].map(c => c.textContent)")
@@ -54,8 +55,10 @@ def check_filter_and_sort(browser, name):
     expect(count_shown(browser) == whole, f"{name}: Escape does not clear the filter")
     browser.run("[...document.querySelectorAll('#trials th button')].find(b => b.textContent === 'parameters').click()")
     browser.settle()
-    column = browser.run("""const at = [...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'parameters');
-        return [...document.querySelectorAll('#trials tbody tr[data-trial]')].map(r => Number(r.children[at].textContent.replace(/,/g, '')));""")
+    column = browser.run("""const heads = [...document.querySelectorAll('#trials th')];
+        const at = heads.findIndex(h => h.textContent === 'parameters');
+        return [...document.querySelectorAll('#trials tbody tr[data-trial]')].map(
+          r => Number(r.children[at].textContent.replace(/,/g, '')));""")
     expect(column == sorted(column), f"{name}: sorting by parameters gives {column[:8]}")
     browser.run("document.querySelector('#trials th button').click()")
     browser.settle()
@@ -68,25 +71,27 @@ def check_axis_switch(browser, name):
         browser.run("document.querySelector(`#progress input[value=${arguments[0]}]`).click()", key)
         browser.settle()
         seen.add(browser.run(take))
-    expect(len(seen) == 3, f"{name}: switching the x axis draws {len(seen)} different charts of 3")
+    expect(len(seen) == 3, f"{name}: three x axes give {len(seen)} different charts")
     browser.run("document.querySelector('#progress input[value=trials]').click()")
 
 
 def check_figures(browser, name):
-    """Every chart has its table, and every control can be reached by Tab."""
-    bare = browser.run("""return [...document.querySelectorAll('section')].filter(s => s.querySelector('.chart, .drawing') &&
-        !s.querySelector('details.figures')).map(s => s.id);""")
+    """Each chart has a table of figures, and Tab reaches each control."""
+    bare = browser.run("""return [...document.querySelectorAll('section')].filter(
+        s => s.querySelector('.chart, .drawing') && !s.querySelector('details.figures')).map(s => s.id);""")
     expect(bare == [], f"{name}: charts without figures: {bare}")
     browser.run("document.querySelectorAll('details.figures').forEach(d => d.open = true)")
     time.sleep(0.2)
-    empty = browser.run("return [...document.querySelectorAll('details.figures')].filter(d => !d.querySelector('tbody tr')).length")
+    empty = browser.run("return [...document.querySelectorAll('details.figures')].filter(d => !d.querySelector('tbody "
+                        "tr')).length")
     expect(empty == 0, f"{name}: {empty} tables of figures have no row")
     browser.run("document.querySelectorAll('details.figures').forEach(d => d.open = false)")
     browser.run("document.querySelector('nav a').focus()")
     reached = []
     for _ in range(90):
         browser.keys(TAB)
-        reached.append(browser.run("""const a = document.activeElement, s = a.closest('section, nav, aside, footer, header');
+        reached.append(browser.run("""const a = document.activeElement;
+            const s = a.closest('section, nav, aside, footer, header');
             return [s?.id || s?.tagName || '', getComputedStyle(a).outlineStyle !== 'none' || a.type === 'radio'];"""))
     places = {place for place, _ in reached}
     expect({"progress", "curves", "parallel", "trials"} <= places, f"{name}: Tab reaches only {sorted(places)}")
@@ -95,7 +100,7 @@ def check_figures(browser, name):
 
 
 def check_selection_in_chart(browser, name):
-    """Some place of the curve chart holds a trial, and a click on it selects one."""
+    """A click on a curve selects its trial."""
     browser.run("document.querySelector('#details button.plain')?.click()")
     browser.settle()
     left, top, width, height = browser.box("#curves canvas")
@@ -109,29 +114,33 @@ def check_selection_in_chart(browser, name):
 
 
 def check_importance(browser, name):
-    shares = browser.run("""return [...document.querySelectorAll('#importance .shares')].map(t => [...t.querySelectorAll('tbody tr')].map(
-        r => parseFloat(r.children[2].textContent)));""")
+    shares = browser.run("""return [...document.querySelectorAll('#importance .shares')].map(
+        t => [...t.querySelectorAll('tbody tr')].map(r => parseFloat(r.children[2].textContent)));""")
     expect(len(shares) >= 1 and len(shares[0]) >= 4, f"{name}: what mattered has the rows {shares}")
     for table in shares:
         expect(table == sorted(table, reverse=True), f"{name}: shares are not in order: {table}")
     total = sum(sum(table) for table in shares)
     expect(30 < total < 110, f"{name}: shares add up to {total} %")
-    wide = browser.run("""return [...document.querySelectorAll('#importance .fill')].map(f => f.getBoundingClientRect().width);""")
+    wide = browser.run("""return [...document.querySelectorAll('#importance .fill')].map(
+        f => f.getBoundingClientRect().width);""")
     expect(wide and max(wide) > 100, f"{name}: the bars are {wide} pixels wide")
 
 
 def check_timeline(browser, name):
-    """Trials in turns stand over each other; a helper is told from its leader; the least time is in words."""
+    """Trials that share a worker have their own lanes, helpers differ from leaders, and the least time is shown."""
     browser.run("document.querySelector('#timeline details.figures').open = true")
     time.sleep(0.2)
-    rows = browser.run("return [...document.querySelectorAll('#timeline details tbody tr')].map(r => r.children[1].textContent + ' ' + r.children[2].textContent)")
+    rows = browser.run("return [...document.querySelectorAll('#timeline details tbody tr')].map(r => "
+                       "r.children[1].textContent + ' ' + r.children[2].textContent)")
     browser.run("document.querySelector('#timeline details.figures').open = false")
     shares = [row for row in rows if "worker 4" in row or "worker 5" in row]
-    expect(shares == ["#1 1/3 of worker 4", "#2 1/3 of worker 4", "#3 1/3 of worker 4", "#4 worker 4, helping", "#4 worker 5 and 1 helper"],
+    expect(shares == ["#1 1/3 of worker 4", "#2 1/3 of worker 4", "#3 1/3 of worker 4", "#4 worker 4, helping",
+                      "#4 worker 5 and 1 helper"],
            f"{name}: the timeline's shares are {shares}")
-    said = browser.text("#timeline")
-    for words in ("takes at least", "all work spread evenly", "Assumed: that all could begin at once", "as high as its share", "a striped bar"):
-        expect(words in said, f"{name}: the timeline does not say '{words}': {said[:900]}")
+    text = browser.text("#timeline")
+    for words in ("The least time of this work", "all work spread evenly", "Assumed: all could begin at once",
+                  "as high as its share", "a striped bar"):
+        expect(words in text, f"{name}: the timeline does not have '{words}': {text[:900]}")
     browser.run("document.querySelector('#timeline canvas').scrollIntoView()")
     browser.settle()
     left, top, width, _ = browser.box("#timeline canvas")
@@ -144,20 +153,23 @@ def check_timeline(browser, name):
 
 
 def check_searches(browser, name):
-    """The branches of a trial's searches: a stroke each, a bubble that tells the setting, a row a search."""
+    """Each branch of a tune search has a line and a bubble with its setting; each search has a row."""
     browser.run("select(1)")
     browser.settle()
-    rows = browser.run("return [...document.querySelectorAll('#searches .plain-table tbody tr')].map(r => [...r.children].map(c => c.textContent))")
-    expect(len(rows) in (1, 3) and rows[0][0] == "1" and rows[0][2] == "4" and rows[0][4] == "lr=0.1" and rows[0][5] == "16" and rows[0][7] == "16",
+    rows = browser.run("return [...document.querySelectorAll('#searches .plain-table tbody tr')].map(r => "
+                       "[...r.children].map(c => c.textContent))")
+    expect(len(rows) in (1, 3) and rows[0][0] == "1" and rows[0][2] == "4" and rows[0][4] == "lr=0.1" and
+           rows[0][5] == "16" and rows[0][7] == "16",
            f"{name}: the searches of trial 1 are {rows}")
     if len(rows) == 3:
-        expect(rows[1][4].startswith("none") and rows[2][3] == "not told", f"{name}: later searches are {rows[1:]}")
-    told = browser.run("""const c = document.querySelector('#searches canvas'), box = c.getBoundingClientRect(), said = new Set();
+        expect(rows[1][4].startswith("none") and rows[2][3] == "unknown", f"{name}: later searches are {rows[1:]}")
+    bubbles = browser.run("""const c = document.querySelector('#searches canvas'), box = c.getBoundingClientRect();
+        const texts = new Set();
         for (let x = 50; x < box.width; x += 3) for (let y = 10; y < box.height; y += 3) {
           c.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + x, clientY: box.top + y}));
-          if (!document.querySelector('.bubble').hidden) said.add(document.querySelector('.bubble').textContent);
+          if (!document.querySelector('.bubble').hidden) texts.add(document.querySelector('.bubble').textContent);
         }
-        return [...said];""")
-    for words in ("lr=0.1", "the trial went on from it", "lr=0.01", "did not fall", "diverged"):
-        expect(any(words in text for text in told), f"{name}: no bubble of a branch says {words}: {told}")
+        return [...texts];""")
+    for words in ("lr=0.1", "the trial continued from it", "lr=0.01", "did not fall", "diverged"):
+        expect(any(words in text for text in bubbles), f"{name}: no bubble of a branch has {words}: {bubbles}")
     expect("1 trial searched for settings" in browser.text("#searches"), f"{name}: the section does not count searches")

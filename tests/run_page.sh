@@ -10,10 +10,10 @@
 #   ```text            The output of the commands before it, stdout and stderr together.
 #   ```yaml FILE       Written to FILE, before the next block runs.
 #
-# A line that is only … stands for any number of lines; … inside a line stands for any text. Blank lines and the
-# amount of space between words do not count. A block of commands without a text block may print anything.
+# A line that is only … matches any number of lines; … inside a line matches any text. Blank lines and the amount of
+# space between words do not count. A block of commands without a text block may print anything.
 # Kernels with FMA made the numbers of the pages. On another CPU the commands run, and the output is not compared.
-# tests/update_page.py writes the present output into a page.
+# tests/update_page.py writes the current output into a page.
 set -eu
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Studies whose workers are Slurm jobs, on a Slurm that runs on this machine alone (tools/slurm_box.sh), and what can go wrong with them.
-# Whatever happens, a study ends with the canonical export and the winner's weights of one that nobody disturbed and whose workers
-# are threads, and with no job left behind. Skips (77) with a reason where there is no root or no Slurm.
+# Studies with Slurm jobs as workers, on a Slurm that runs on this machine only (tools/slurm_box.sh), and its failures.
+# Each study ends with the canonical export and the winner's weights of an undisturbed study of threads, and leaves no
+# job. Skips (77) with a reason without root or without Slurm.
 #
 # usage: slurm.sh LANISTA [CASES…]
 set -eu
@@ -13,16 +13,17 @@ work=$(mktemp -d)
 chmod 755 "$work"
 box="$here/../tools/slurm_box.sh"
 engine=
-hurry=
+requeuer=
 leave() {
-  [ -z "$hurry" ] || kill "$hurry" 2> /dev/null || true
+  [ -z "$requeuer" ] || kill "$requeuer" 2> /dev/null || true
   [ -z "$engine" ] || kill -9 "$engine" 2> /dev/null || true
   sh "$box" stop "$work/box"
   rm -rf "$work"
 }
 trap leave EXIT
 trap 'exit 1' TERM INT
-sh "$box" start "$work/box" 4 > "$work/started" || { status=$?; [ $status -eq 77 ] && exit 77; cat "$work/started"; exit 1; }
+sh "$box" start "$work/box" 4 > "$work/started" ||
+  { status=$?; [ $status -eq 77 ] && exit 77; cat "$work/started"; exit 1; }
 export SLURM_CONF="$work/box/slurm.conf"
 
 study="$here/slurm_study.yaml"
@@ -33,18 +34,19 @@ fingerprint() {
   sha256sum < "$1/best/weights.safetensors" | cut -d' ' -f1
 }
 
-# begin NAME [options…]: in the background, with four jobs
+# begin NAME [options…]: runs a study in the background with four jobs
 begin() {
   name=$1
   shift
   folder="$work/$name"
   began=$(now)
-  "$lanista" run "$study" --out "$folder" --quiet --workers 4 --slurm "" "$@" > "$work/$name.table" 2> "$work/$name.errors" &
+  "$lanista" run "$study" --out "$folder" --quiet --workers 4 --slurm "" "$@" \
+    > "$work/$name.table" 2> "$work/$name.errors" &
   engine=$!
 }
-# number STUDY KEY: the first of that name in the study's status
+# number STUDY KEY: the first number with this key in the study's status
 number() { "$lanista" status "$1" --json 2> /dev/null | grep -o "\"$2\":[0-9]*" | head -1 | cut -d: -f2; }
-# training PERCENT: waits until so much of the study's steps is done
+# training PERCENT: waits until this share of the study's steps is done
 training() {
   for _ in $(seq 1200); do
     done_=$(number "$folder" steps)
@@ -54,7 +56,7 @@ training() {
   done
   echo "$name: not $1 % of the steps in two minutes"; exit 1
 }
-# finish [REFERENCE]: to the same end, with no job left
+# finish [REFERENCE]: waits for the end; the result must equal the reference, and no job may be left
 finish() {
   wait "$engine" || { echo "$name: failed"; cat "$work/$name.errors"; exit 1; }
   same "${1:-reference}"
@@ -70,7 +72,7 @@ same() {
   [ "$left" -eq 0 ] || { echo "$name: jobs are left"; squeue; exit 1; }
   echo "$name: the same result, $(since "$began") s, $(number "$folder" lost) workers lost"
 }
-# up NODES: all of them idle or at work
+# up NODES: waits until this many nodes are idle or busy
 up() {
   for _ in $(seq 100); do
     [ "$(sinfo -h -N -t idle,alloc,mix | wc -l)" -ge "$1" ] && return
@@ -81,7 +83,7 @@ up() {
 
 case_plain() { begin plain; finish; }
 
-case_grow() {  # three of four nodes come later
+case_grow() {  # three of four nodes become available later
   for node in n1 n2 n3; do scontrol update nodename=$node state=drain reason=test; done
   begin grow
   training 10
@@ -89,7 +91,7 @@ case_grow() {  # three of four nodes come later
   finish
 }
 
-case_shrink() {  # jobs are taken away
+case_shrink() {  # two jobs are cancelled
   begin shrink
   training 10
   squeue -h -o %i | head -2 | xargs scancel
@@ -101,7 +103,7 @@ case_node_down() {
   training 10
   scontrol update nodename=n1 state=down reason=test
   training 30
-  scontrol update nodename=n1 state=resume 2> /dev/null || true  # it may have come back by itself
+  scontrol update nodename=n1 state=resume 2> /dev/null || true  # the node may already have returned
   finish
   up 4
 }
@@ -125,7 +127,7 @@ case_controller_of_slurm_killed() {
   up 4
 }
 
-case_stopped_worker() {  # silent; it has lost its trials when the lease is over
+case_stopped_worker() {  # a silent worker loses its trials at the end of the lease
   begin stopped_worker --set run.lease_seconds=1
   training 10
   pgrep -f "worker --stdio" | tail -2 | xargs kill -STOP
@@ -156,7 +158,7 @@ case_killed_engine() {
   finish
 }
 
-case_time_limit() {  # the engine is a job that is told of its end, saves and is begun again
+case_time_limit() {  # the engine is a job that gets a signal before its time limit, pauses and is requeued
   name=time_limit folder="$work/time_limit" began=$(now) pauses=0 engine=
   cat > "$work/job.sh" << END
 #!/bin/sh
@@ -171,8 +173,8 @@ echo "ended with \$status" >> $work/job.log
 exit \$status
 END
   job=$(sbatch --parsable --output="$work/job.out" "$work/job.sh")
-  # Slurm waits two minutes before it begins a requeued job again.
-  (while :; do scontrol update jobid="$job" StartTime=now > /dev/null 2>&1 || true; sleep 0.3; done) & hurry=$!
+  # Slurm waits two minutes before it starts a requeued job; this loop starts it at once.
+  (while :; do scontrol update jobid="$job" StartTime=now > /dev/null 2>&1 || true; sleep 0.3; done) & requeuer=$!
   for percent in 5 20; do
     training $percent
     scancel --batch -s USR1 "$job" 2> /dev/null || true
@@ -180,7 +182,7 @@ END
       grep -q "ended with" "$work/job.log" 2> /dev/null && break
       sleep 0.1
     done
-    grep -q "ended with 0" "$work/job.log" && break  # it was faster
+    grep -q "ended with 0" "$work/job.log" && break  # the study ended before the signal
     grep -q "ended with 75" "$work/job.log" || { echo "no pause"; cat "$work/job.log" "$work/job.out"; exit 1; }
     : > "$work/job.log"
     pauses=$((pauses + 1))
@@ -189,7 +191,7 @@ END
     grep -q "ended with 0" "$work/job.log" 2> /dev/null && break
     sleep 0.1
   done
-  kill $hurry
+  kill $requeuer
   [ $pauses -gt 0 ] || { echo "time_limit: it was never paused"; exit 1; }
   same reference
 }
@@ -204,7 +206,7 @@ fingerprint "$work/reference" > "$work/reference.sum"
 steps=$(number "$work/reference" steps)
 "$lanista" run "$study" --out "$work/many" --quiet --workers 2 --trials 200 --epochs 1 > /dev/null
 fingerprint "$work/many" > "$work/many.sum"
-[ $# -gt 0 ] || set -- plain grow shrink node_down daemon_killed controller_of_slurm_killed stopped_worker killed_workers killed_engine \
-  time_limit short_trials
+[ $# -gt 0 ] || set -- plain grow shrink node_down daemon_killed controller_of_slurm_killed stopped_worker \
+  killed_workers killed_engine time_limit short_trials
 for name in "$@"; do "case_$name"; done
 echo "all cases: the same results"

@@ -25,22 +25,24 @@ struct Connection {
 
 sockaddr* address(sockaddr_in& of) { return reinterpret_cast<sockaddr*>(&of); }
 
-// Nobody else gets in: whoever is let in has the port of the one who knocked.
+// Returns both ends of a new connection. The accepted peer must have the port of our own end, so no other process can
+// connect.
 Result<Connection> connection() {
   const Error failed{Code::kIo, "no TCP connection over the loopback device", ""};
   Connection out;
-  const int door = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   out.remote_fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in at{}, knocking{}, guest{};
+  sockaddr_in at{}, remote{}, accepted{};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(at);
-  const bool knocks =
-      ::bind(door, address(at), size) == 0 && ::listen(door, 1) == 0 && ::getsockname(door, address(at), &size) == 0 &&
-      ::connect(out.remote_fd, address(at), size) == 0 && ::getsockname(out.remote_fd, address(knocking), &size) == 0;
-  if (knocks) out.local_fd = ::accept4(door, address(guest), &size, SOCK_CLOEXEC);
-  ::close(door);
-  if (out.local_fd < 0 || guest.sin_port != knocking.sin_port) {
+  const bool is_connected = ::bind(listener, address(at), size) == 0 && ::listen(listener, 1) == 0 &&
+                            ::getsockname(listener, address(at), &size) == 0 &&
+                            ::connect(out.remote_fd, address(at), size) == 0 &&
+                            ::getsockname(out.remote_fd, address(remote), &size) == 0;
+  if (is_connected) out.local_fd = ::accept4(listener, address(accepted), &size, SOCK_CLOEXEC);
+  ::close(listener);
+  if (out.local_fd < 0 || accepted.sin_port != remote.sin_port) {
     for (const int end : {out.local_fd, out.remote_fd}) ::close(end);
     return failed;
   }
@@ -67,7 +69,7 @@ engine::LaunchWorker launch_by_tcp() {
     const int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, words.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(both.remote_fd);
-    if (error != 0) return Error{Code::kResourceExhausted, "the system gives no process for a place", ""};
+    if (error != 0) return Error{Code::kResourceExhausted, "cannot start a process for a rank", ""};
     return engine::LaunchedWorker{child, std::move(channel)};
   };
 }
@@ -88,10 +90,10 @@ void Killer::kill_some(const std::stop_token& stop) {
 
 engine::LaunchWorker Killer::watched(engine::LaunchWorker launch) {
   return [this, launch = std::move(launch)](const std::string& socket) {
-    auto begun = launch(socket);
+    auto started = launch(socket);
     const std::lock_guard lock(mutex_);
-    if (begun) alive_.push_back(begun->process);
-    return begun;
+    if (started) alive_.push_back(started->process);
+    return started;
   };
 }
 

@@ -11,26 +11,30 @@
 
 namespace lanista::testing {
 
-/// Begins `PROGRAM stage`, the program that runs now, whose standard streams are one end of a TCP connection over the
-/// loopback device.
+/// Returns a launcher that starts this program with the argument `stage`.
+///
+/// Its standard input and output are one end of a TCP connection over the loopback device.
 engine::LaunchWorker launch_by_tcp();
 
-/// Kills processes that were begun at random moments, so many of them. Outlives who begins them.
+/// Kills launched processes at random moments. It must outlive the launchers that it watches.
 class Killer {
  public:
+  /// Starts a thread that kills `kills` processes.
   explicit Killer(int kills);
 
+  /// Returns a launcher that calls `launch` and adds each started process to those that may be killed.
   engine::LaunchWorker watched(engine::LaunchWorker launch);
-  /// None from here on. How many there were.
+
+  /// Stops the thread, and returns the number of kills.
   int end();
 
  private:
   void kill_some(const std::stop_token& stop);
 
-  const int kills_;
+  const int kills_;  ///< wanted number of kills
   int killed_ = 0;
-  std::mutex mutex_;
-  std::vector<pid_t> alive_;
+  std::mutex mutex_;          ///< guards alive_
+  std::vector<pid_t> alive_;  ///< processes that may be killed
   std::jthread thread_;
 };
 

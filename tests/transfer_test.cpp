@@ -1,4 +1,4 @@
-// Weight transformation, judged by programs of both models in double precision, which share nothing with the plans.
+// Transfers of weights, checked by running parent and child in double precision, without use of the transfer plan.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,8 +32,8 @@ struct Evaluated {
 
 bool is_parameter(const Tensor& tensor) { return tensor.name != "step" && tensor.name != "seed"; }
 
-/// Predictions of a model for rows that follow from the input's shape alone. Weights are random, buffers too, but for
-/// those in `given`.
+/// Returns predictions of a model for rows that depend on the input's shape only. Weights and buffers are random,
+/// except those in `given`.
 Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given, std::uint64_t seed,
                     Precision precision = Precision::kFloat64) {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
@@ -48,14 +48,14 @@ Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given,
     if (!is_parameter(tensor)) continue;
     Rng choices = rng.split(tensor.name);
     const bool variance = tensor.name.ends_with("running_var");
-    const auto draw = [&](auto values) {
+    const auto fill = [&](auto values) {
       using Value = typename decltype(values)::value_type;
       for (Value& value : values) {
         value = static_cast<Value>(variance ? choices.uniform(0.5, 2.0)
                                             : static_cast<double>(value) + 0.3 * choices.normal());
       }
     };
-    precision == Precision::kFloat64 ? draw(elements_of<double>(tensor)) : draw(elements_of<float>(tensor));
+    precision == Precision::kFloat64 ? fill(elements_of<double>(tensor)) : fill(elements_of<float>(tensor));
     const auto found = std::ranges::find(given, tensor.name, &Tensor::name);
     if (found != given.end()) tensor = *found;
   }
@@ -77,7 +77,7 @@ Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given,
   return out;
 }
 
-/// max |child - parent| / max |parent|; infinity for outputs of another size or no number.
+/// Returns max |child - parent| / max |parent|; infinity for outputs of another size, NaN or infinity.
 double distance(const Evaluated& parent, const graph::Graph& child, const zoo::TransferPlan& plan,
                 Precision precision = Precision::kFloat64) {
   const auto tensors = zoo::apply(plan, parent.weights, child, graph::builtin_ops(), 5);
@@ -107,13 +107,13 @@ zoo::TransferPlan planned(const graph::Graph& parent, const graph::Graph& child,
   return *std::move(plan);
 }
 
-/// A model in which "$1", "$2", ... are numbers that parent and child differ in; nodes of equal ids are partners.
+/// A model in which "$1", "$2", ... are replaced by numbers of parent and child. Nodes with equal ids correspond.
 struct Row {
   std::string name;
   std::string model;
   std::vector<std::string> before, after;
   bool exact = true;
-  double max_error = 0;  ///< where not exact: by how much at least the function changes
+  double max_error = 0;  ///< of an inexact transfer: least change of the function
 };
 [[maybe_unused]] std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
 
@@ -306,7 +306,7 @@ TEST_P(ExactnessTable, HoldsInSinglePrecision) {
 }
 INSTANTIATE_TEST_SUITE_P(Rows, ExactnessTable, ::testing::ValuesIn(rows()));
 
-/// Blocks of two layers with a sum around them, `blocks` of them; the first layer of a block has `inner` units.
+/// Returns a model with residual blocks of two layers; the first layer of a block has `inner` units.
 graph::Graph deep_model(int blocks, int width, int inner) {
   const auto number = [](int value) { return std::to_string(value); };
   std::string text = "%0 = input(shape=[6])\n%1 = linear(%0, out=" + number(width) + ")\n";
@@ -322,7 +322,7 @@ graph::Graph deep_model(int blocks, int width, int inner) {
   return parsed(text + "%5 = linear(%" + number(last) + ", out=3)\n%6 = output(%5)\n");
 }
 
-// 62 layers with weights, all but the last wider, and five new blocks.
+// The child has 62 layers with weights, of which all except the last are wider, and five new blocks.
 TEST(TransferPlan, IsExactBeyondFiftyLayers) {
   const graph::Graph parent = deep_model(30, 6, 5), child = deep_model(35, 12, 11);
 
@@ -343,7 +343,7 @@ TEST(TransferPlan, GivesCopiesUnequalShares) {
   ASSERT_NE(second, one.tensors.end());
   const zoo::AxisMap& columns = second->axes[1];
   ASSERT_EQ(columns.times.size(), 13U);
-  EXPECT_NE(columns.times[0], columns.times[5]);  // both stand for unit 0
+  EXPECT_NE(columns.times[0], columns.times[5]);  // both are copies of unit 0
   EXPECT_NEAR(columns.times[0] + columns.times[5] + columns.times[10], 1.0, 1e-15);
   EXPECT_FALSE(one == other);
 }
@@ -387,7 +387,7 @@ std::vector<mutate::BaseModel> all_bases() {
   return *std::move(bases);
 }
 
-/// Two more rows and columns in the windows of a convolution, and the padding that keeps its result.
+/// Adds two rows and columns to the kernel of a convolution, and padding that keeps its result.
 void grow_kernel(mutate::Candidate& model, const graph::OpTable& ops, Rng rng) {
   const auto convolutions = model.graph.nodes_of("conv2d");
   if (convolutions.empty()) return;
@@ -412,7 +412,7 @@ struct Chains {
   double worst = 0;
 };
 
-/// What is said to be exact must be; also, plans come back from their text.
+/// Runs chains of mutations. A plan that is marked exact must be exact, and its JSON form must give an equal plan.
 Chains run_chains(const std::vector<mutate::ModelSpace>& spaces, std::uint64_t count, std::uint64_t most,
                   bool kernels) {
   Chains tally;
@@ -422,13 +422,13 @@ Chains run_chains(const std::vector<mutate::ModelSpace>& spaces, std::uint64_t c
     mutate::Candidate now = space.base(static_cast<std::int64_t>(chain / spaces.size() % space.bases().size()));
     const graph::Graph parent = now.graph;
     const std::uint64_t expected = 1 + rng.split("length").key() % most;
-    for (std::uint64_t draw = 0, made = 0; made < expected && draw < 4 * expected; ++draw) {
-      if (kernels && rng.split("kernel").split(draw).key() % 4 == 0) {
-        grow_kernel(now, space.ops(), rng.split("which").split(draw));
+    for (std::uint64_t attempt = 0, made = 0; made < expected && attempt < 4 * expected; ++attempt) {
+      if (kernels && rng.split("kernel").split(attempt).key() % 4 == 0) {
+        grow_kernel(now, space.ops(), rng.split("which").split(attempt));
         ++made;
         continue;
       }
-      space::RandomChooser choose(rng.split(draw));
+      space::RandomChooser choose(rng.split(attempt));
       auto next = space.mutate(now, choose);
       if (!next) continue;
       now = *std::move(next);
@@ -451,8 +451,8 @@ Chains run_chains(const std::vector<mutate::ModelSpace>& spaces, std::uint64_t c
   return tally;
 }
 
-// So that it cannot pass by never saying it, a good part of the plans must be exact: of our own bases it is more than
-// half, and imported networks, whose normalisations and activations often allow no identity, have fewer.
+// A test that marked no plan as exact would pass, so 45 % of the plans must be exact. Over half are with builtin bases.
+// Imported networks have fewer, because their normalisations and activations often allow no identity.
 TEST(TransferPlan, IsExactForGrowthAndNeverFalselyExact) {
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (const auto& plugin : mutate::builtin_mutators()) {

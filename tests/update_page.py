@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the present output of the commands of a page into the page.
+"""Writes the current output of the commands of a page into the page.
 
 usage: update_page.py LANISTA PAGE...
 
@@ -23,7 +23,7 @@ def same(want, line):
 
 
 def with_omissions(want, line):
-    """`line` with … in the place of the words that have one in `want`."""
+    """Returns `line` with … instead of the words that are … in `want`."""
     old, new = want.split(), re.findall(r"\s*\S+", line)
     matcher = difflib.SequenceMatcher(None, [re.sub("[0-9…]+", "0", w) for w in old],
                                       [re.sub("[0-9…]+", "0", w.strip()) for w in new], autojunk=False)

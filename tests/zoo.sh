@@ -1,5 +1,5 @@
 #!/bin/sh
-# The zoo as a user meets it: its verbs, and studies that fill it and start from it.
+# The zoo: its verbs, and studies that add models to it and start from it.
 #
 # usage: zoo.sh LANISTA
 set -u
@@ -16,16 +16,17 @@ fail() {
   failed=$((failed + 1))
 }
 
-# expect CODE TEXT COMMAND…: the command ends with this code, and its output holds the text
+# expect CODE TEXT COMMAND…: the command ends with this code, and its output contains the text
 expect() {
   code=$1 text=$2
   shift 2
   "$@" > out 2>&1 < /dev/null
   seen=$?
-  { [ "$seen" -eq "$code" ] && grep -qF -- "$text" out; } || fail "$* (exit $seen, wanted $code; wanted text: $text)"
+  { [ "$seen" -eq "$code" ] && grep -qF -- "$text" out; } || fail "$* (exit $seen, expected $code and: $text)"
 }
 
-quick="--trials 4 --epochs 2 --quiet --set model.base=builtin:small-mlp --set data.source=synthetic:blobs?rows=120&classes=3&features=4&seed=1"
+quick="--trials 4 --epochs 2 --quiet --set model.base=builtin:small-mlp"
+quick="$quick --set data.source=synthetic:blobs?rows=120&classes=3&features=4&seed=1"
 for verb in ls add match show rm verify gc; do expect 0 'examples:' "$lanista" zoo "$verb" --help; done
 
 expect 2 'there is no zoo here' "$lanista" zoo ls
@@ -39,38 +40,38 @@ expect 0 'exactly the parent' "$lanista" zoo match plain
 expect 0 "\"parent\":\"$id\"" "$lanista" zoo match plain --json
 expect 0 'live, pinned' "$lanista" zoo show "$(echo "$id" | cut -c1-5)" --pin
 expect 2 'there is no zoo here' "$lanista" zoo gc --zoo elsewhere
-expect 0 ' bytes of weights stay' "$lanista" zoo gc --budget 0
+expect 0 ' bytes of weights remain' "$lanista" zoo gc --budget 0
 expect 0 "$id" "$lanista" zoo ls
 expect 0 'live' "$lanista" zoo show "$id" --unpin
 expect 2 'the zoo has no model ffffffff' "$lanista" zoo show ffffffff
-expect 0 'all models are whole' "$lanista" zoo verify
+expect 0 'no model is damaged' "$lanista" zoo verify
 
-# Files of others: the study's own file is the same model; one that normalises otherwise is refused.
+# Model files: the export of a study is accepted, and refused for a task with another normalisation.
 expect 0 '' "$lanista" export plain --onnx plain.onnx
-expect 2 'does not say for which data it is' "$lanista" zoo add plain.onnx --quality 0.5
-expect 2 'does not say how good it is' "$lanista" zoo add plain.onnx --task-of plain
+expect 2 'has no description of its data' "$lanista" zoo add plain.onnx --quality 0.5
+expect 2 'has no quality' "$lanista" zoo add plain.onnx --task-of plain
 expect 0 '' "$lanista" zoo add plain.onnx --task-of plain --quality 0.9
 expect 0 'rank  trial' "$lanista" run $quick --out scaled \
   --set 'data.source=synthetic:blobs?rows=120&classes=3&features=4&seed=2'
-expect 2 'normalises its input by other numbers' "$lanista" zoo add plain.onnx --task-of scaled --quality 0.9
+expect 2 'normalises its input with other statistics' "$lanista" zoo add plain.onnx --task-of scaled --quality 0.9
 
-# Two studies by the zoo.
+# Studies that use one zoo, one after another.
 expect 0 'the zoo had no model of this task when the study began' "$lanista" run $quick --set train.start=zoo \
   --set train.zoo="$work/across" --out first
 [ "$("$lanista" zoo ls --zoo across | wc -l)" -ge 3 ] || fail "the first study put less than two models into the zoo"
 expect 0 'trials began with models of the zoo; ' "$lanista" run $quick --set train.start=zoo --seed 2 \
   --set train.zoo="$work/across" --out second
-grep -qF 'where from random values these took' out || fail "the second study does not say against what it saved"
+grep -qF 'where from random values these took' out || fail "the second study does not compare with random starts"
 expect 0 "started from  the zoo's model " "$lanista" show 'second#1'
 expect 0 'trials began with models of the zoo; ' "$lanista" show second
 expect 0 'bit' "$lanista" repeat 'second#1'
-grep -qF 'began with models of the zoo' second/report.html || fail "the report does not tell of the zoo"
+grep -qF 'began with models of the zoo' second/report.html || fail "the report does not show the zoo"
 expect 0 'trials may begin with' "$lanista" run $(echo "$quick" | sed 's/--quiet//') --set train.start=zoo --seed 3 \
   --set train.zoo="$work/across" --out third
 
-# What is in the way is named, and the study goes on.
-expect 0 'nothing was taken of the zoo' "$lanista" run $quick --set train.start=zoo --set train.zoo="$work/plain.onnx/zoo" \
-  --out barred
+# A zoo that cannot be opened is named, and the study continues without it. Damaged weights are found.
+expect 0 'nothing was taken of the zoo' "$lanista" run $quick --set train.start=zoo \
+  --set train.zoo="$work/plain.onnx/zoo" --out barred
 file=$(find across/weights -name '*.safetensors' | head -1)
 printf 'x' | dd of="$file" bs=1 seek="$(($(wc -c < "$file") - 3))" conv=notrunc 2> /dev/null
 expect 3 'has another SHA-256' "$lanista" zoo verify --zoo across
@@ -78,5 +79,5 @@ expect 0 'removed ' "$lanista" zoo rm "$id"
 "$lanista" zoo ls --json 2> /dev/null | grep -qF "$id" && fail "zoo rm $id: it is still listed"
 expect 0 'files without a model removed' "$lanista" zoo gc
 
-[ "$failed" -eq 0 ] && echo "the zoo does what its pages say"
+[ "$failed" -eq 0 ] && echo "zoo: all checks passed"
 exit "$failed"

@@ -183,7 +183,7 @@ if wanted equivalence && has equivalence aten/exec_aten_tests; then
 fi
 if wanted cuda_equivalence gpu && has cuda_equivalence aten/exec_aten_tests; then
   part cuda_equivalence 60 sh -c "$(shards 4 "$tests/aten/exec_aten_tests" '--gtest_filter=*cuda*')"
-  # On a machine with a card, skipped tests did not find it.
+  # On a machine with a GPU, a skipped test has not found it.
   if grep -aq 'SKIPPED' "$work/cuda_equivalence"; then
     why=$(grep -a -A 3 'Skipped' "$work/cuda_equivalence" | grep -av 'Skipped' | head -n 1 | cut -c 1-300)
     if [ -n "$gpu" ]; then
@@ -200,10 +200,10 @@ for tool in memcheck racecheck; do
   wanted $tool gpu || continue
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
   if [ -z "$sanitizer" ]; then
-    note $tool skipped 0 "no compute-sanitizer here"
+    note $tool skipped 0 "compute-sanitizer is not installed"
     continue
   fi
-  # Blocks share the memory of a lane. Threads of a tile of a product share the memory of a block.
+  # The blocks of a lane share memory, and so do the threads of a block. A small case is enough for the slow racecheck.
   cases=mlp-64,nb201-cell limit=30
   [ $tool = memcheck ] || cases=mlp-64 limit=60
   part $tool $limit "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu \

@@ -38,7 +38,7 @@ class Case:
         self.parts = [Cell(self, i, arrays) for i in range(len(self.cells))]
 
     def part(self, i):
-        """Model i, as a case and its place there."""
+        """Model i, as a case and its position there."""
         return (self.parts[i], 0) if self.parts else (self, i)
 
     def distances(self, losses):
@@ -51,7 +51,7 @@ class Case:
 
 
 class Cell:
-    """One of a case's cells, as a case of one model."""
+    """One cell of a case, as a case of one model."""
 
     def __init__(self, case, i, arrays):
         self.name, self.lanes, self.momentum = f"{case.name}, {i}", 1, case.momentum
@@ -68,7 +68,7 @@ def names(folder):
         return [each["name"] for each in json.load(text)["cases"]]
 
 
-# The models of bench/cases.cpp. Weights are asked for in the order in which layers are added there.
+# The models of bench/cases.cpp. They read weights in the order in which layers are added there.
 
 
 def mlp(hidden):
@@ -97,7 +97,7 @@ EDGES = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
 
 
 def cell_model(operations):
-    """Of bench/cells.cpp: operations on the edges between four values, in the order of EDGES."""
+    """The model of a cell of bench/cells.cpp, with the operations on the edges between its four values (EDGES)."""
     def model(ops, images):
         values, active = [ops.conv_norm(images)], {}
         for to in (1, 2, 3):

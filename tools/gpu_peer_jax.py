@@ -1,4 +1,4 @@
-"""The cases in JAX: jit, vmap over lanes, a scan over steps; float32 products in full precision."""
+"""The cases in JAX, with jit, vmap over lanes, and a scan over steps. Products are float32 in full precision."""
 import time
 
 import jax
@@ -84,7 +84,7 @@ class JaxOps:
 
 
 def chunk(case, x, labels, steps):
-    """A function of (weights, buffers, momenta), each a list of [lanes, ...], and rates, that does so many steps."""
+    """A function that runs a chunk of steps. It gets (weights, buffers, momenta), lists of [lanes, ...], and rates."""
     def loss_of(weights, buffers):
         ops = JaxOps(weights, buffers)
         logits = case.model(ops, x)
@@ -122,7 +122,7 @@ class Compiled:
         return weights, [jnp.asarray(each) for each in self.case.buffers], [jnp.zeros_like(each) for each in weights]
 
     def losses(self):
-        """Of the first chunk, [steps, lanes]."""
+        """The losses of the first chunk, [steps, lanes]."""
         return numpy.asarray(self.run(self.start(), self.rates)[1])
 
     def chunk_seconds(self, repeats):
@@ -139,7 +139,7 @@ class Compiled:
 
 
 class InTurn:
-    """Models that are all different, compiled each for itself: chunks of all are dispatched one after the other."""
+    """Different models, each compiled alone. Their chunks are dispatched one after the other."""
 
     def __init__(self, models):
         self.models, self.seconds = models, sum(each.seconds for each in models)

@@ -54,8 +54,9 @@ class Eager:
 
 
 class Graph(Eager):
-    """One captured step for all trials: rate and momentum are tensors, weights are set anew in place. A step of the
-    short last batch is captured as well."""
+    """One captured step for all trials. Rate and momentum are tensors, and the weights of a trial are set in place.
+
+    The step of the short last batch is captured too."""
 
     def __init__(self, device, setting):
         super().__init__(device, setting)

@@ -1,5 +1,6 @@
-"""The cases in PyTorch: a model at a time, torch.func's vmap, and the form of HFTA (grouped convolutions, batched
-products). float32 without TF32; momentum SGD in the foreach form; nothing waits for the device within a step.
+"""The cases in PyTorch: one model at a time, torch.func's vmap, and HFTA (grouped convolutions, batched products).
+
+All use float32 without TF32, and momentum SGD in the foreach form. No step waits for the device.
 """
 import time
 
@@ -25,7 +26,7 @@ def choose_cudnn(setting):
 
 
 def attend(query, key, value, fused):
-    """[..., heads, positions, width]; `fused`: by PyTorch's own kernel."""
+    """Attention of [..., heads, positions, width]. `fused` uses the attention kernel of PyTorch."""
     if fused:
         return F.scaled_dot_product_attention(query, key, value)
     scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
@@ -33,7 +34,7 @@ def attend(query, key, value, fused):
 
 
 class TorchOps:
-    """Operators of one model; of all lanes under vmap."""
+    """Operators of one model, or of all lanes under vmap."""
 
     def __init__(self, weights, buffers, sdpa):
         self.weights, self.buffers, self.sdpa = iter(weights), iter(buffers), sdpa
@@ -89,9 +90,10 @@ class TorchOps:
 
 
 class LaneOps:
-    """Operators of all lanes at once, as HFTA fuses models: images are [N, L*C, H, W], everything else is [L, N, ...].
-    The batch, which all share, stays without lanes as long as it can: then one product or one convolution makes the
-    outputs of all. Weights are [L, ...]; `lanes` of them."""
+    """Operators of all lanes at once, as in HFTA. Images are [N, L*C, H, W], values [L, N, ...], weights [L, ...].
+
+    The shared batch has no lane axis up to the first layer, so one product or convolution gives the outputs of all
+    lanes."""
 
     def __init__(self, weights, buffers, sdpa, lanes):
         self.weights, self.buffers, self.sdpa, self.lanes = iter(weights), iter(buffers), sdpa, lanes
@@ -145,7 +147,7 @@ class LaneOps:
     def embedding(self, tokens):
         table = next(self.weights)
         self.shared = False
-        # Its gradient is an index_add, which captures at any size.
+        # Its gradient is an index_add, which can be captured at any size.
         return table.index_select(1, tokens.flatten()).view(self.lanes, *tokens.shape, -1)
 
     def positions(self, x):
@@ -162,7 +164,7 @@ class LaneOps:
 
 
 class Trainer:
-    """Weights in place on a device, their start, and the update."""
+    """The weights on a device, their start values, and the update in place."""
 
     def __init__(self, case, device, trained, buffers, rates, memory_format=torch.contiguous_format):
         def laid(array):
@@ -197,8 +199,8 @@ class Trainer:
 
 
 class Single(Trainer):
-    """One model. Of a setting's words, "channels_last" and "sdpa" are its forms, and "fused" is torch.optim.SGD's fused
-    kernel in place of foreach calls."""
+    """One model. The words of a setting are "channels_last", "sdpa" (the attention kernel of PyTorch) and "fused" (the
+    fused kernel of torch.optim.SGD instead of foreach calls)."""
 
     def __init__(self, case, device, model, setting):
         layout = torch.channels_last if "channels_last" in setting else torch.contiguous_format
@@ -233,7 +235,7 @@ class Single(Trainer):
 
 
 class Together(Trainer):
-    """All lanes of a case; `gradients` is the form's. The setting's words are those of Single."""
+    """All lanes of a case. Subclasses define `gradients`. The words of a setting are those of Single."""
 
     def __init__(self, case, device, setting):
         rates = torch.from_numpy(case.rates.copy()).to(device)
@@ -265,7 +267,7 @@ class Hfta(Together):
 
 
 class Vmap(Together):
-    """torch.func, with `compiled` by torch.compile. Not with PyTorch's attention: some of its kernels have no vmap."""
+    """torch.func, with `compiled` by torch.compile. "sdpa" is ignored: some attention kernels have no vmap."""
 
     def __init__(self, case, device, setting, compiled=False):
         super().__init__(case, device, setting)
@@ -285,7 +287,7 @@ class Vmap(Together):
 
 
 class Captured:
-    """A step as a CUDA graph; on the CPU the step itself. Weights are back at their start."""
+    """A step as a CUDA graph; on the CPU the step itself. The weights are reset afterwards."""
 
     def __init__(self, trainer, stream=None, pool=None, steps=1):
         self.trainer, self.stream, self.graph, self.steps = trainer, stream, None, steps
@@ -320,7 +322,7 @@ def sync(device):
 
 
 def first_losses(trainers, step, steps, device):
-    """[steps, models]: `step(i)` does a step of trainer i."""
+    """The losses, [steps, models]. `step(i)` runs a step of trainer i."""
     out = []
     for _ in range(steps):
         for i in range(len(trainers)):
@@ -331,7 +333,7 @@ def first_losses(trainers, step, steps, device):
 
 
 def seconds_of(call, device, at_least):
-    """Of one call, over calls of at least so many seconds together; warmed up."""
+    """The seconds of a call, over calls of at least this many seconds together, after a warm-up."""
     call()
     sync(device)
     begin, count = time.perf_counter(), 1

@@ -54,7 +54,7 @@ def checked(case, losses):
 
 
 def row_of(samples, models, **more):
-    """Samples: seconds of a step of so many models."""
+    """A row from samples, the seconds of a step of `models` models."""
     values = sorted(1e6 * each / models for each in samples)
     middle = statistics.median(values)
     quarters = statistics.quantiles(values, n=4) if len(values) > 1 else [middle] * 3
@@ -97,7 +97,7 @@ class TorchWorker:
         return checked(case, losses)
 
     def settings(self, case):
-        """Settings of a model that are tried."""
+        """The settings that are tried for a model."""
         if case.is_image:
             return [f"{layout} {way}".strip() for way in self.cudnn() for layout in ("nchw", "channels_last")]
         return ["sdpa", "plain attention"] if case.name.startswith("transformer") else [""]
@@ -120,13 +120,13 @@ class TorchWorker:
         return {"disagree": apart} if apart else {}
 
     def quickest(self, ways):
-        """Of ways that begin with seconds and the setting, which is the one from here on."""
+        """The fastest of the ways, which are (seconds, setting, ...). Its setting is used from now on."""
         best = min(ways, key=lambda way: way[0])
         self.forms.choose_cudnn(best[1])
         return best
 
     def eager(self, arm, case):
-        # One after the other, a model is a model: no more than 8 of them.
+        # Models run one after the other, so eight of them are enough.
         models = min(case.lanes, 8)
         if (case.name, models) in self.eager_rows:
             return self.eager_rows[case.name, models]
@@ -155,7 +155,7 @@ class TorchWorker:
     def graphs(self, arm, case):
         torch = self.torch
         cpu = self.device == "cpu"
-        # As with eager models; 64 are enough to fill eight streams and to leave the caches.
+        # At most 64 models, which fill eight streams and do not fit in the caches.
         models = min(case.lanes, 64)
         case = self.options.load(case.name, models)
         streams = [None] * STREAMS if cpu else [torch.cuda.Stream() for _ in range(STREAMS)]
@@ -278,9 +278,9 @@ def kind_of(arm):
 
 
 def work(options):
-    """Tasks come as JSON lines, results go as such; after an error the process ends: a card's context may be lost."""
+    """Reads tasks and writes results as JSON lines. It ends after an error, because the card's context may be lost."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries is not a result
     def answer(what):
         answers.write(json.dumps(what) + "\n")
         answers.flush()
@@ -313,7 +313,7 @@ def work(options):
 
 
 class Worker:
-    """A worker process, started when it is wanted, and again after it had to be ended."""
+    """A worker process, which starts with its first task and again after an end."""
 
     def __init__(self, kind, options):
         self.kind, self.options, self.process, self.versions, self.broken = kind, options, None, {}, ""
@@ -364,7 +364,7 @@ class Worker:
 
 
 class Book:
-    """The results, on disk after every row."""
+    """The results, written to disk after each row."""
 
     def __init__(self, path):
         self.path, self.all = path, {"v": 1, "rows": []}
@@ -432,7 +432,7 @@ def main():
                    "seconds": round(time.monotonic() - begin, 2)})
 
     try:
-        # Of models that are all different there is one number, and arms that train models of one structure do not.
+        # The cases cells-N have one number of models, and only some arms can train different models.
         def all_different(case):
             return case.startswith("cells-")
 

@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
-"""Optuna on the functions of `lanista bench functions`, at the same budgets; and who is ahead.
+"""Optuna on the functions of `lanista bench functions`, with the same budgets, and the mean ranks of all arms.
 
-Arms: optuna-random, optuna-tpe (its defaults), optuna-tpe-group (multivariate, group: what conditional spaces want) on the
-conditional function, and where a training has several epochs TPE with its HyperbandPruner. Prints rows as `lanista bench --json` does, then
-with --ours FILE (what `lanista bench functions --json` printed) the mean rank of every arm: arms are ranked by mean regret on
-each function after each number of trainings that both sides have. Fewer seeds than ours make Optuna's means less certain, not worse.
+The arms are:
+
+- optuna-random
+- optuna-tpe: the defaults of TPE
+- optuna-tpe-group: multivariate TPE with groups, on the conditional function only
+- optuna-tpe+hyperband: TPE with the HyperbandPruner, if a training has several epochs
+
+Prints rows as `lanista bench --json` does. With --ours FILE, the output of `lanista bench functions --json`, it also
+prints the mean rank of each arm. Arms are ranked by mean regret for each function and number of trainings that both
+sides have. With fewer seeds, the means of Optuna are less certain, not worse.
 
 usage: functions.py [--seeds 50] [--trainings 100] [--case branin,...] [--ours FILE]
 """
@@ -31,8 +37,8 @@ def hartmann(x, part):
                 for w, scale, middle in zip(WEIGHTS, SCALES, MIDDLES))
 
 
-def draw(case, trial):
-    """The configuration, as a function of the part of the epochs that gives its true value."""
+def suggest(case, trial):
+    """Samples a configuration. Returns its true value as a function of the part of the epochs."""
     if case == "branin":
         x, y = trial.suggest_float("x", -5, 10), trial.suggest_float("y", 0, 15)
         bent = y - 5.1 / (4 * math.pi ** 2) * x * x + 5 / math.pi * x - 6
@@ -52,15 +58,15 @@ def draw(case, trial):
 
 
 def search(case, arm, trainings, seed):
-    """Regrets after as many epochs as the trainings have, and seconds."""
+    """The regrets after the epochs of `trainings` full trainings, and the seconds."""
     epochs, noise = EPOCHS[case], numpy.random.default_rng(seed)
 
-    def drawn(trial):
-        value = draw(case, trial)
+    def measured(trial):
+        value = suggest(case, trial)
         return (lambda epoch: value(epoch / epochs) + (NOISE * noise.standard_normal() if epochs > 1 else 0),
                 value(1) - MINIMA[case])
 
-    return optuna_search.search(drawn, epochs, [n * epochs for n in trainings], arm, seed)
+    return optuna_search.search(measured, epochs, [n * epochs for n in trainings], arm, seed)
 
 
 def arms_of(case):
@@ -71,7 +77,7 @@ def arms_of(case):
 
 
 def mean_ranks(rows):
-    """By arm: the mean of its ranks over the cases that all arms of a function have."""
+    """(mean rank, arm, number of cases) of each arm, over the cases that both sides have."""
     cases = {}
     for row in rows:
         if row["unit"] == "regret":
@@ -102,12 +108,13 @@ def main():
         for arm in arms_of(case):
             found, seconds = zip(*(search(case, arm, trainings, seed) for seed in range(options.seeds)))
             for mark, values in zip(trainings, zip(*found)):
-                rows.append({"bench": "functions", "case": f"{case}/{mark}", "arm": arm, "value": statistics.fmean(values),
-                             "unit": "regret", "repeats": options.seeds,
+                rows.append({"bench": "functions", "case": f"{case}/{mark}", "arm": arm,
+                             "value": statistics.fmean(values), "unit": "regret", "repeats": options.seeds,
                              "spread": statistics.stdev(values) if len(values) > 1 else 0})
                 print(json.dumps(rows[-1]))
-            print(json.dumps({"bench": "functions", "case": f"{case}-cost", "arm": arm, "value": statistics.fmean(seconds),
-                              "unit": "s/search", "repeats": options.seeds, "spread": 0}), flush=True)
+            print(json.dumps({"bench": "functions", "case": f"{case}-cost", "arm": arm,
+                              "value": statistics.fmean(seconds), "unit": "s/search", "repeats": options.seeds,
+                              "spread": 0}), flush=True)
     if not options.ours:
         return
     with open(options.ours) as file:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What Optuna costs around a trial that does nothing, for comparison with `lanista bench overhead`.
+"""Measures the time of Optuna for a trial that does nothing, for comparison with `lanista bench overhead`.
 
-Random sampling of the same three numbers, one report a trial; arms `optuna-memory` and `optuna-journal`. Prints the rows of
-`lanista bench --json`. Needs Debian's python3-optuna.
+It samples the same three numbers at random, with one report a trial. The arms are `optuna-memory` and
+`optuna-journal`. Prints rows as `lanista bench --json` does. Needs Debian's python3-optuna.
 
 usage: optuna_overhead.py [TRIALS]
 """
@@ -50,11 +50,11 @@ def main():
         values["optuna-memory"].append(run(None))
         with tempfile.TemporaryDirectory() as folder:
             values["optuna-journal"].append(run(journal(folder)))
-    for arm, seen in values.items():
-        seen.sort()
-        median = seen[len(seen) // 2]
-        print(json.dumps({"bench": "overhead", "case": f"trials/{TRIALS}", "arm": arm, "value": median, "unit": "ms/trial",
-                          "repeats": REPEATS, "spread": (seen[-1] - seen[0]) / median}))
+    for arm, times in values.items():
+        times.sort()
+        median = times[len(times) // 2]
+        print(json.dumps({"bench": "overhead", "case": f"trials/{TRIALS}", "arm": arm, "value": median,
+                          "unit": "ms/trial", "repeats": REPEATS, "spread": (times[-1] - times[0]) / median}))
 
 
 main()

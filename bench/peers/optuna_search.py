@@ -1,4 +1,4 @@
-"""One search by Optuna whose budget is epochs: what the peers `functions.py` and `tabular.py` share."""
+"""One search by Optuna with a budget in epochs, for `functions.py` and `tabular.py`."""
 import math
 import time
 import warnings
@@ -7,18 +7,19 @@ import optuna
 
 
 def quiet():
-    """Optuna's version; it says nothing but errors from here on."""
+    """Limits the log of Optuna to errors and returns its version."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore")
     return optuna.__version__
 
 
-def search(draw, epochs, marks, arm, seed):
-    """Regrets after so many epochs as `marks` name, of the best trial by what was seen of it, and seconds.
+def search(suggest, epochs, marks, arm, seed):
+    """The regrets of the best trial after each number of epochs in `marks`, and the seconds.
 
-    `draw(trial)` gives a pair: the loss that is seen after an epoch (from 1), and the regret of the configuration trained to
-    the end. A trial that saw more epochs counts for better. Arms: optuna-random, optuna-tpe (its defaults), optuna-tpe-group
-    (multivariate, group); with +hyperband trials are stopped.
+    `suggest(trial)` samples a configuration. It returns a function from an epoch (from 1) to the measured loss, and the
+    regret of the complete training. The best trial is the one with the lowest loss at the highest epoch. The arms are
+    optuna-random, optuna-tpe (the defaults) and optuna-tpe-group (multivariate, with groups). With +hyperband, trials
+    are stopped.
     """
     if arm == "optuna-random":
         sampler = optuna.samplers.RandomSampler(seed=seed)
@@ -34,10 +35,10 @@ def search(draw, epochs, marks, arm, seed):
     begin = time.perf_counter()
     while spent < marks[-1]:
         trial = study.ask()
-        seen, regret = draw(trial)
+        loss_at, regret = suggest(trial)
         state = optuna.trial.TrialState.COMPLETE
         for epoch in range(1, epochs + 1):
-            loss = seen(epoch)
+            loss = loss_at(epoch)
             best = min(best, (-epoch, loss, regret))
             spent += 1
             if epochs > 1:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The searches of search-mlp.yaml and search-cnn.yaml as one writes them with Optuna and PyTorch, from the start of the
-program to its winner. search.py times it against `lanista run`; README.md says what was chosen for speed.
+"""The searches of search-mlp.yaml and search-cnn.yaml with Optuna and PyTorch, from the program start to the winner.
 
-Prints one JSON object: the accuracies of all trials after their last epoch, the winner's on the test part, versions.
+search.py compares it with `lanista run`. README.md lists the settings that make it fast.
+
+Prints one JSON object: the last validation accuracy of each trial, the test accuracy of the winner, and the versions.
 """
 import argparse
 import json
@@ -10,7 +11,7 @@ import math
 import multiprocessing
 import os
 
-# Before NumPy and torch are loaded: they read these once.
+# NumPy and torch read these variables when they are loaded.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
@@ -32,7 +33,7 @@ def model_of(name):
 
 
 def load(folder):
-    """The parts as tensors, normalised as by lanista's `normalize: auto`: mean and deviation of the training rows."""
+    """The parts as tensors, normalised by mean and deviation of the training rows, as with `normalize: auto`."""
     parts = {}
     for part in ("train", "validation", "test"):
         x = torch.from_numpy(numpy.load(f"{folder}/{part}/x.npy")).float().reshape(-1, 1, 8, 8)
@@ -53,7 +54,7 @@ def optimizer_of(options, model, sample):
 
 
 def train(options, data, number, sample):
-    """A trial: validation accuracy after every epoch, and the trained model."""
+    """Trains a trial. Returns the validation accuracy after each epoch and the model."""
     torch.manual_seed(SEED * 1000 + number)
     model = model_of(options.model)
     if options.channels_last:
@@ -89,12 +90,12 @@ def prepare(options, data):
 
 
 def weights_of(model):
-    """As arrays: handing over tensors between processes would share memory through files."""
+    """The weights as arrays, because tensors would be sent between processes through files in shared memory."""
     return [parameter.detach().numpy() for parameter in model.parameters()]
 
 
 def work(options, data, todo, results):
-    """A worker process: trials from the queue until there are no more."""
+    """A worker process, which trains trials of the queue until it is empty."""
     prepare(options, data)
     while (item := todo.get()) is not None:
         number, sample = item
@@ -103,7 +104,7 @@ def work(options, data, todo, results):
 
 
 def search(options, study, data):
-    """Runs the study; gives the winner's weights. Everything is asked for and told here, so Optuna needs no storage."""
+    """Runs the study and returns the weights of the winner. Only this process uses Optuna, so it needs no storage."""
     best = (-1.0, None)
 
     def note(trial, curve, weights):
@@ -147,7 +148,7 @@ def main():
     parser.add_argument("data", help="folder of train/, validation/ and test/ with x.npy and y.npy")
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--jobs", type=int, default=1, help="Optuna's n_jobs: threads, of one process")
+    parser.add_argument("--jobs", type=int, default=1, help="Optuna's n_jobs, the threads of one process")
     parser.add_argument("--threads", type=int, default=1, help="torch.set_num_threads of a process")
     parser.add_argument("--update", choices=["plain", "foreach"], default="plain")
     parser.add_argument("--channels-last", action="store_true")

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Times of configurations between the measured ones, as scipy's LinearNDInterpolator gives them.
+"""Interpolates step times between measured configurations by scipy's LinearNDInterpolator.
 
     pollux_between.py TRACES WORKLOAD.csv... --out FOLDER
 
-Points on a grid lie on common spheres, so their Delaunay triangulation is not unique, and what lies between them depends
-on whose it is. The published results of Pollux's artefact are those of Qhull. This copies TRACES to FOLDER/traces and
-adds a between.csv to each application, which `lanista bench cluster --data FOLDER` then takes in place of its own
-interpolation: every configuration that a job of the workloads can have at the batch size that its user asks for.
+Points of a grid lie on common spheres, so their Delaunay triangulation is not unique, and interpolated values depend on
+the library. The published results of Pollux's artefact used Qhull.
+
+The script copies TRACES to FOLDER/traces and adds a between.csv to each application. `lanista bench cluster --data
+FOLDER` uses this file instead of its own interpolation. It has each configuration that a job of the workloads can have
+at the batch size of its user.
 """
 import argparse
 import csv
@@ -36,7 +38,7 @@ def measured(folder):
 
 
 def local_batches(total, replicas, most, most_total):
-    """What a replica may get of a total, dealt in as few parts as fit, and in two at least."""
+    """The local batches of a replica for a total batch, with as few parts as fit, and with at least two parts."""
     local = math.ceil(total / replicas - 1e-8)
     fewest = math.ceil(local / most - 1e-8)
     return {

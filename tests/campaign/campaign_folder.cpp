@@ -65,7 +65,7 @@ std::string rows() {
 
 CampaignFolder::CampaignFolder() {
   const char* asked = std::getenv("TMPDIR");
-  const char* otherwise = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";  // in memory, syncing takes no time
+  const char* otherwise = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";  // fsync in memory returns at once
   std::string name = std::string(asked != nullptr ? asked : otherwise) + "/campaign-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) std::abort();
   fs::permissions(name, fs::perms::all);  // for users without rights

@@ -18,16 +18,16 @@
 namespace lanista::campaign {
 namespace {
 
-constexpr int kCannotStart = 126;                        // as a shell says it
+constexpr int kCannotStart = 126;                        // exit code, as that of a shell
 constexpr std::array kDocumented{0, 1, 2, 3, 75, 130};   // exit codes of lanista
-constexpr std::size_t kMaxText = std::size_t{64} << 20;  // of what is caught
+constexpr std::size_t kMaxText = std::size_t{64} << 20;  // bytes of captured output
 
 [[noreturn]] void exit_with_message(const char* what) {
   std::fprintf(stderr, "cannot start: %s: %s\n", what, std::strerror(errno));
   ::_exit(kCannotStart);
 }
 
-// Between fork and exec.
+// Prepares the child between fork and exec, and starts the program.
 [[noreturn]] void exec_child(const ProcessOptions& start, int output, int errors) {
   const int none = ::open("/dev/null", O_RDONLY);
   if (::dup2(none, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0) exit_with_message("streams");
@@ -40,7 +40,7 @@ constexpr std::size_t kMaxText = std::size_t{64} << 20;  // of what is caught
   if (!start.folder.empty() && ::chdir(start.folder.c_str()) != 0) exit_with_message(start.folder.c_str());
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  // Of the user that it becomes; the rest comes after, since the calls above need descriptors.
+  // Limits follow after the change of user, because they count for the new user and the calls above need descriptors.
   if (start.user) {
     if (::setgroups(0, nullptr) != 0 || ::setgid(*start.user) != 0 || ::setuid(*start.user) != 0)
       exit_with_message("user");

@@ -10,62 +10,69 @@
 
 namespace lanista::campaign {
 
-/// How a process is to be started.
+/// How to start a process.
 struct ProcessOptions {
-  std::vector<std::string> command = {};  ///< the program's path and its arguments
-  std::string folder = {};                ///< where it works; empty: where we do
-  std::vector<int> closed = {};           ///< standard streams that it does not get
-  std::string output = {};                ///< what is standard output, e.g. /dev/full; empty: caught
-  std::map<int, rlim_t> limits = {};      ///< of setrlimit
-  std::optional<uid_t> user = {};         ///< whose rights it has
-  double seconds = 10;                    ///< after so long it hangs
+  std::vector<std::string> command = {};  ///< path of the program, then its arguments
+  std::string folder = {};                ///< current folder; empty: that of the caller
+  std::vector<int> closed = {};           ///< closed standard streams
+  std::string output = {};                ///< file for standard output; empty: it is captured
+  std::map<int, rlim_t> limits = {};      ///< values for setrlimit
+  std::optional<uid_t> user = {};         ///< none: that of the caller
+  double seconds = 10;                    ///< timeout in seconds
 };
 
-/// How a process ended, and what it said.
+/// How a process ended, and its output.
 struct ProcessResult {
-  int code = 0;    ///< if no signal ended it
-  int signal = 0;  ///< that ended it
-  bool is_timed_out = false;
-  double seconds = 0;
-  std::string output, errors;
+  int code = 0;                ///< exit code, if no signal ended it
+  int signal = 0;              ///< signal that ended it; 0: none
+  bool is_timed_out = false;   ///< true: it was killed at its timeout
+  double seconds = 0;          ///< duration
+  std::string output, errors;  ///< captured standard output and standard error, of at most 64 MiB each
 };
 
-/// A process of ours. Its standard output and error are caught; its standard input is empty.
+/// A child process. Its standard output and error are captured; its standard input is empty. Not thread-safe.
 class ChildProcess {
  public:
+  /// Starts the process.
   explicit ChildProcess(const ProcessOptions& start);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  ~ChildProcess();  ///< kills it, if it has not been waited for
+  /// Kills the process if it still runs.
+  ~ChildProcess();
 
+  /// Returns the process id.
   pid_t process() const { return process_; }
-  /// Sends a signal, unless it has ended. Whether it was sent.
+  /// Sends a signal. Returns true if it was sent, false if the process has ended.
   bool send(int signal);
-  /// Waits for its end, at most the seconds of its start from now on; then it is killed and has hung.
+  /// Waits for the end of the process. Kills it if it still runs ProcessOptions::seconds after this call.
   ProcessResult wait();
-  /// Whether it ends within so many seconds. What it says is caught meanwhile.
+  /// Waits at most `seconds`, and captures output. Returns true if the process has ended.
   bool ends_within(double seconds);
 
  private:
   void drain();
   pid_t process_ = -1;
   int output_ = -1, errors_ = -1;
-  double limit_, began_;
+  double limit_, began_;  ///< timeout and start, in seconds
   bool is_ended_ = false;
   int status_ = 0;
   double end_seconds_ = 0;
   std::string output_text_, error_text_;
 };
 
-/// Starts it and waits.
+/// Starts a process and waits for its end.
 ProcessResult run(const ProcessOptions& start);
 
-/// What no answer may be, or nothing: a signal, a hang, an exit code that is not documented, an error without a word,
-/// "internal". `sent` are signals that may have ended it.
+/// Returns what is wrong with the end of a process; "" if nothing is.
+///
+/// Wrong are a signal that is not in `sent`, a timeout, an undocumented exit code, a failure without a message, and an
+/// internal error.
 std::string find_misbehaviour(const ProcessResult& ended, const std::vector<int>& sent = {});
 
-/// Monotonic seconds.
+/// Returns the time of the monotonic clock in seconds.
 double now();
+
+/// Sleeps for some seconds.
 void sleep_for(double seconds);
 
 }  // namespace lanista::campaign

@@ -72,7 +72,7 @@ void overwrite(std::string& bytes, Rng& rng) {
   for (std::size_t i = at; i < std::min(bytes.size(), at + (std::size_t{1} << rng.below(4))); ++i) bytes[i] = byte;
 }
 
-/// Another number, or what is none, in the place of one in a text.
+/// Replaces a number in a text by another number, or by text that is not a number.
 void renumber(std::string& bytes, Rng& rng) {
   std::vector<std::pair<std::size_t, std::size_t>> numbers;
   for (std::size_t i = 0; i < bytes.size();) {
@@ -90,7 +90,7 @@ bool is_text(const std::string& bytes) {
   return std::ranges::all_of(bytes, [](char c) { return static_cast<unsigned char>(c) >= 9; });
 }
 
-void corruption(std::string& bytes, const std::string& other, Rng& rng) {
+void change_randomly(std::string& bytes, const std::string& other, Rng& rng) {
   if (is_text(bytes) && rng.bernoulli(0.4)) return renumber(bytes, rng);
   switch (rng.below(8)) {
     case 0:
@@ -115,7 +115,7 @@ void corruption(std::string& bytes, const std::string& other, Rng& rng) {
 
 std::string corrupted_bytes(const std::string& bytes, const std::string& other, Rng& rng) {
   std::string out = bytes;
-  for (std::int64_t left = rng.between(1, 4); left > 0; --left) corruption(out, other, rng);
+  for (std::int64_t left = rng.between(1, 4); left > 0; --left) change_randomly(out, other, rng);
   return out;
 }
 
@@ -143,7 +143,7 @@ std::string forged_log(const std::string& bytes, Rng& rng) {
         records[at].type = static_cast<std::uint16_t>(rng.below(16));
         break;
       case 4:
-        corruption(records[at].payload, records[other].payload, rng);
+        change_randomly(records[at].payload, records[other].payload, rng);
         break;
       default:
         renumber(records[at].payload, rng);

@@ -6,12 +6,13 @@
 
 namespace lanista::campaign {
 
-/// The bytes after one to four accidents: flips, cuts, insertions, repetitions, a piece of `other`, numbers that are
-/// too large, words of the format in other places.
+/// Returns `bytes` with one to four random changes.
+///
+/// Changes are flipped bits, cuts, insertions, repetitions, a piece of `other`, numbers that are too large or NaN, and
+/// words of the format at other positions.
 std::string corrupted_bytes(const std::string& bytes, const std::string& other, Rng& rng);
 
-/// The same to the payloads of a log's records, whose checksums are then right again; records may also be dropped,
-/// doubled and exchanged.
+/// Returns a log with changed records and correct checksums. Records may also be dropped, doubled and exchanged.
 std::string forged_log(const std::string& bytes, Rng& rng);
 
 }  // namespace lanista::campaign

@@ -19,14 +19,14 @@ using Command = std::vector<std::string>;
 
 constexpr rlim_t kMaxMemory = rlim_t{4} << 30;
 
-/// Files of a kind, where they lie, and what reads them. In commands, @ is the folder and % the file.
+/// Files of one kind with the commands that read them. In commands, @ is replaced by the folder and % by the file.
 struct Kind {
   std::string name;
   std::string folder;
   std::vector<std::string> files;
   std::vector<Command> readers;
-  bool is_forged = false;  ///< logs whose checksums are right
-  bool is_flawed = false;  ///< not all of the files are sound as they are
+  bool is_forged = false;  ///< logs with correct checksums
+  bool is_flawed = false;  ///< some of the unchanged files are invalid
 };
 
 std::vector<std::string> names_in(const std::string& folder, const std::string& suffix) {
@@ -66,13 +66,13 @@ class Campaign {
     if (!prepare()) return false;
     for (std::int64_t number = 0; number < count; ++number) {
       const Kind& kind = kinds_[static_cast<std::size_t>(number) % kinds_.size()];
-      verdicts_.take("mutant " + std::to_string(number) + " (" + kind.name + ")",
+      verdicts_.take("file " + std::to_string(number) + " (" + kind.name + ")",
                      read(kind, rng_.split(static_cast<std::uint64_t>(number))), &last_);
     }
-    std::printf("mutated files: %lld of %zu kinds, %lld processes (", static_cast<long long>(verdicts_.all()),
+    std::printf("changed files: %lld of %zu kinds, %lld processes (", static_cast<long long>(verdicts_.all()),
                 kinds_.size(), static_cast<long long>(processes_));
     for (const auto& [code, times] : codes_) std::printf(" exit %d: %lld", code, static_cast<long long>(times));
-    std::printf(" ); the longest answer took %.1f s\n  %lld failed\n", longest_,
+    std::printf(" ); the longest call ran for %.1f s\n  %lld failed\n", longest_,
                 static_cast<long long>(verdicts_.failures()));
     return verdicts_.failures() == 0;
   }
@@ -100,7 +100,7 @@ class Campaign {
     return std::ranges::all_of(kinds_, [this](const Kind& kind) { return kind.is_flawed || is_sound(kind); });
   }
 
-  /// Only what is read when it is sound has anything to lose.
+  /// Returns whether the commands accept the unchanged files; a change of a refused file would test nothing.
   bool is_sound(const Kind& kind) {
     const std::string folder = campaign_folder_.path("sound");
     copy_folder(kind.folder, folder);
@@ -109,7 +109,7 @@ class Campaign {
       std::string wrong = call(command);
       if (wrong.empty() && last_.code != 0) wrong = "exit " + std::to_string(last_.code);
       if (wrong.empty()) continue;
-      verdicts_.count_failure(kind.name + " as it is, " + command.front() + ": " + wrong, &last_);
+      verdicts_.count_failure(kind.name + " unchanged, " + command.front() + ": " + wrong, &last_);
       return false;
     }
     return true;
@@ -228,8 +228,8 @@ class Campaign {
     const std::string name = kind.files[rng.below(kind.files.size())];
     const std::string other = read_file(folder + "/" + kind.files[rng.below(kind.files.size())]);
     const std::string file = folder + "/" + name;
-    const std::string fine = read_file(file);
-    const std::string bytes = kind.is_forged ? forged_log(fine, rng) : corrupted_bytes(fine, other, rng);
+    const std::string intact = read_file(file);
+    const std::string bytes = kind.is_forged ? forged_log(intact, rng) : corrupted_bytes(intact, other, rng);
     write_file(file, bytes);
     const std::size_t first = rng.below(kind.readers.size());
     for (std::size_t i = 0; i < std::min<std::size_t>(kind.readers.size(), 3); ++i) {
@@ -258,11 +258,11 @@ class Campaign {
     longest_ = std::max(longest_, last_.seconds);
     ++codes_[last_.code];
     std::string wrong = find_misbehaviour(last_);
-    if (wrong.empty() && last_.errors.find("out of memory") != std::string::npos) wrong = "asks for too much memory";
+    if (wrong.empty() && last_.errors.find("out of memory") != std::string::npos) wrong = "needs too much memory";
     return wrong;
   }
 
-  /// Leaves what found something where it can be looked at.
+  /// Copies a file that caused a failure to the current folder, and returns a text with its name.
   std::string keep(const std::string& folder, const std::string& wrong, const Command& command) {
     const std::string kept = "mutant-" + std::to_string(verdicts_.failures());
     copy_folder(folder, kept);

@@ -5,9 +5,10 @@
 
 namespace lanista::campaign {
 
-/// Files after accidents: study files, ONNX models, model packages, weights, data of every kind, logs damaged and
-/// forged. Each goes through the verbs that read it, in bounded time and memory; logs are changed by none that only
-/// reads. `source` is the repository, whose examples and seeds of fuzzers serve. Whether all held.
+/// Runs verbs on `count` changed files: study files, ONNX models, model packages, weights, data files and logs.
+///
+/// Each verb must end in bounded time and memory, and verbs that only read must not change a log. `source` is the
+/// source tree, with examples and fuzz corpora as files to change. Returns true if all checks passed.
 bool run_corrupted_files(const std::string& lanista, const std::string& source, std::int64_t count, std::uint64_t seed);
 
 }  // namespace lanista::campaign

@@ -25,7 +25,7 @@ constexpr const char* kChoices =
     "space: {params: {lr: [0.01, 0.03, 0.1], momentum: [0, 0.5, 0.9], optimizer: [sgd, adam]}}\n";
 constexpr const char* kAsha = "stop: {rule: asha, rungs: [1, 2]}\n";
 
-/// The strategy, the space that it searches, and what stops trials.
+/// A strategy with its search space and its stopping rule.
 struct Case {
   const char* name;
   const char* strategy;
@@ -93,7 +93,7 @@ bool run_grid(const std::string& lanista, bool few) {
           if (expected.empty()) expected = found;
           std::string wrong = find_misbehaviour(ended);
           if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
-          if (wrong.empty() && (found.empty() || found != expected)) wrong = "is another study";
+          if (wrong.empty() && (found.empty() || found != expected)) wrong = "has another result";
           verdicts.take(std::string(each.name) + ", " + std::to_string(workers) + " workers, " + std::to_string(lanes) +
                             " lanes, isolation " + isolation,
                         wrong, &ended);
@@ -102,7 +102,7 @@ bool run_grid(const std::string& lanista, bool few) {
     }
   }
   std::printf(
-      "workers and lanes: %lld studies of %zu strategies, each strategy's to be equal; the longest took %.1f s\n"
+      "workers and lanes: %lld studies of %zu strategies; the longest ran for %.1f s\n"
       "  %lld failed\n",
       static_cast<long long>(verdicts.all()), kCases.size(), longest, static_cast<long long>(verdicts.failures()));
   return verdicts.failures() == 0;

@@ -4,8 +4,9 @@
 
 namespace lanista::campaign {
 
-/// Every strategy with every number of workers and lanes, twice: all studies of a strategy must be the same to the bit.
-/// `few`: two pairs of workers and lanes instead of nine. Whether all held.
+/// Runs each strategy with nine pairs of numbers of workers and lanes, twice each (`few`: with two pairs).
+///
+/// All studies of one strategy must have equal bits. Returns true if all checks passed.
 bool run_grid(const std::string& lanista, bool few);
 
 }  // namespace lanista::campaign

@@ -1,11 +1,12 @@
-// Every verb under closed streams, full disks, folders that may not be written, and small limits of memory, threads,
-// sizes of files and descriptors. It prints what they answer as Markdown, and fails for an answer that is none: a
-// signal, a hang, an internal error, a failure without a word, a study that cannot be resumed.
+// Runs each verb with closed streams, full disks, read-only folders, and small limits of memory, threads, file sizes
+// and descriptors. Prints exit codes and messages as Markdown.
+//
+// Fails for a signal, a timeout, an internal error, a failure without a message, or a study that cannot be resumed.
 //
 //   limits LANISTA [few]     some values of each limit instead of all
 //
-// It works in $TMPDIR, or else in memory. Limits of threads and folders that may not be written need the rights of
-// another user, full disks a mount; where these are not to be had, it says so and leaves them out.
+// Temporary files are in $TMPDIR, else in memory. Limits of threads and read-only folders need the rights of another
+// user, and full disks need a mount. A limit that cannot be set here is left out, with a note.
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -27,9 +28,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t kUser = 54321;  ///< nobody else's, so that limits of threads count ours alone
+constexpr uid_t kUser = 54321;  ///< user without other processes, so that limits of threads count only the tested ones
 
-constexpr int kNotLoaded = 127;
+constexpr int kNotLoaded = 127;  ///< exit code of the dynamic loader
 
 /// One value of a limit.
 struct Setting {
@@ -40,11 +41,11 @@ struct Setting {
 /// A column of the table.
 struct Condition {
   std::string name;
-  std::vector<Setting> settings = {};  ///< from hopeless to nearly enough
-  bool as_user = false;
-  bool may_change_trials = false;  ///< a trial that fails for want of memory has failed
-  bool has_own_disk = false;
-  bool read_only = false;
+  std::vector<Setting> settings = {};  ///< from much too small to nearly sufficient
+  bool as_user = false;                ///< the call runs as kUser
+  bool may_change_trials = false;      ///< trials may fail because of the limit
+  bool has_own_disk = false;           ///< the folder is a mounted disk of 8 MB
+  bool read_only = false;              ///< kUser may not write the folder
 };
 
 rlim_t mib(double count) { return static_cast<rlim_t>(count * 1048576); }
@@ -53,7 +54,7 @@ Setting limit(int what, rlim_t most, const std::string& name) {
   return {name, [what, most](ProcessOptions& start) { start.limits[what] = most; }};
 }
 
-/// The smallest address space in which the program can say its name; below it, the loader speaks.
+/// Returns the smallest address space in MiB in which `lanista --version` works; with less, the dynamic loader fails.
 double least_mib(const std::string& lanista) {
   double low = 1, high = 512;
   while (high - low > 0.25) {
@@ -64,7 +65,7 @@ double least_mib(const std::string& lanista) {
   return high;
 }
 
-/// Whether a process of ours may take the rights of kUser.
+/// Returns whether a process can run as kUser.
 bool can_change_user(const std::string& lanista) {
   return run({.command = {lanista, "--version"}, .user = kUser}).code == 0;
 }
@@ -80,7 +81,7 @@ bool can_mount(const std::string& folder) {
   return true;
 }
 
-/// `spare` is a folder of nobody's.
+/// Returns the columns of the table. `spare` is the path of a folder to try a mount.
 std::vector<Condition> conditions(const std::string& lanista, bool few, const std::string& spare) {
   std::vector<Condition> all;
   const auto closed = [](const std::string& name, std::vector<int> streams) {
@@ -108,7 +109,7 @@ std::vector<Condition> conditions(const std::string& lanista, bool few, const st
   std::printf("<!-- address space: %.1f MiB at least -->\n", least);
   const int steps = few ? 6 : 60;
   for (int i = 0; i < steps; ++i) {
-    // Close together at first, where every allocation may be the one that fails.
+    // The first values are close together, so that different allocations fail.
     const double more = few ? 0.3 + 3.0 * i * i : 0.1 * i + 0.0012 * i * i * i;
     const double size = least + more;
     memory.settings.push_back(limit(RLIMIT_AS, mib(size), std::to_string(size) + " MiB"));
@@ -122,7 +123,7 @@ std::vector<Condition> conditions(const std::string& lanista, bool few, const st
     all.push_back(
         {.name = "read-only folder", .settings = {{"", [](ProcessOptions&) {}}}, .as_user = true, .read_only = true});
   } else {
-    std::printf("<!-- threads, read-only folder: left out, no other user's rights can be taken here -->\n");
+    std::printf("<!-- threads, read-only folder: left out, the user cannot be changed here -->\n");
   }
   if (!can_mount(spare)) {
     std::printf("<!-- full disk: left out, nothing can be mounted here -->\n");
@@ -144,13 +145,13 @@ void give_to(const std::string& folder, uid_t user) {
   }
 }
 
-/// The last complaint, or the last line; paths that differ from run to run are not what was said.
+/// Returns the last error message, or else the last line, with paths that vary between runs replaced.
 std::string result_text(const ProcessResult& ended, const std::string& folder) {
   std::string text;
   std::istringstream lines(ended.errors);
   for (std::string line; std::getline(lines, line);) {
-    const bool is_complaint = line.starts_with("lanista: ") && !line.starts_with("lanista: warning");
-    if (is_complaint || !text.starts_with("lanista: ")) text = line;
+    const bool is_error = line.starts_with("lanista: ") && !line.starts_with("lanista: warning");
+    if (is_error || !text.starts_with("lanista: ")) text = line;
   }
   text = first_line(text);
   for (std::size_t at; (at = text.find(folder)) != std::string::npos;) text.replace(at, folder.size(), "@");
@@ -163,8 +164,8 @@ class Table {
   Table(const std::string& lanista, bool few) : lanista_(lanista), few_(few) {}
 
   bool run() {
-    if (!make_fixtures(lanista_, campaign_folder_.path("exhibits"))) {
-      verdicts_.count_failure("the exhibits");
+    if (!make_fixtures(lanista_, campaign_folder_.path("fixtures"))) {
+      verdicts_.count_failure("the fixtures");
       return false;
     }
     conditions_ = conditions(lanista_, few_, campaign_folder_.path("spare"));
@@ -193,13 +194,13 @@ class Table {
     const std::string folder = campaign_folder_.path("work");
     if (condition.has_own_disk) {
       if (!mount_disk(folder)) {
-        verdicts_.count_failure("a disk of its own cannot be mounted any more");
+        verdicts_.count_failure("a disk cannot be mounted any more");
         return {};
       }
-      fs::copy(campaign_folder_.path("exhibits"), folder, fs::copy_options::recursive);
+      fs::copy(campaign_folder_.path("fixtures"), folder, fs::copy_options::recursive);
       fill(folder, std::atoll(setting.value.c_str()) * 1024);
     } else {
-      copy_folder(campaign_folder_.path("exhibits"), folder);
+      copy_folder(campaign_folder_.path("fixtures"), folder);
     }
     if (condition.as_user && !condition.read_only) give_to(folder, kUser);
     ProcessOptions start{.command = {lanista_}, .folder = folder};
@@ -216,16 +217,16 @@ class Table {
     if (wrong.empty() && is_half_done) wrong = resumable(call, condition, folder);
     verdicts_.take(what, wrong, &ended);
     if (ended.code != 0) {
-      auto& who = answers_[condition.name][std::to_string(ended.code) + ": " + result_text(ended, folder)];
-      who.insert(call.name);
+      auto& names = answers_[condition.name][std::to_string(ended.code) + ": " + result_text(ended, folder)];
+      names.insert(call.name);
     }
     if (condition.has_own_disk) ::umount(folder.c_str());
     return ended;
   }
 
-  // Whose standard error is closed cannot say why.
+  // Returns what is wrong with the end of a call, or "". A process without standard error may fail without a message.
   static std::string misbehaviour_of(const ProcessResult& ended, const ProcessOptions& start) {
-    // Before the program begins, it is the loader that answers.
+    // The dynamic loader may fail before the program starts.
     if (ended.code == kNotLoaded && ended.errors.find("error while loading shared libraries") != std::string::npos) {
       return "";
     }
@@ -264,10 +265,10 @@ class Table {
     }
     for (const auto& [name, answers] : answers_) {
       std::printf("\n**%s**\n\n| code and message | calls |\n|---|---|\n", name.c_str());
-      for (const auto& [answer, who] : answers) {
+      for (const auto& [answer, names] : answers) {
         std::printf("| `%s` | ", answer.c_str());
         std::size_t shown = 0;
-        for (const auto& each : who) {
+        for (const auto& each : names) {
           if (++shown <= 3) std::printf("%s`%s`", shown == 1 ? "" : ", ", each.c_str());
         }
         if (shown > 3) std::printf(", %zu in all", shown);
@@ -295,6 +296,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: limits LANISTA [few]\n");
     return 2;
   }
-  const std::string lanista = std::filesystem::absolute(argv[1]);  // every call has a folder of its own
+  const std::string lanista = std::filesystem::absolute(argv[1]);  // each call has another current folder
   return lanista::campaign::Table(lanista, argc > 2).run() ? 0 : 1;
 }

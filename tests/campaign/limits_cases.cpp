@@ -27,7 +27,7 @@ std::string rows() {
   return text;
 }
 
-// The log's first half in whole records: what a kill leaves.
+// Returns the first half of a log in whole records, as a kill leaves it.
 std::string half_of(const std::string& log) {
   const DecodedFrames scan = decode_frames(log);
   const auto& middle = scan.frames[scan.frames.size() / 2];

@@ -8,19 +8,21 @@
 
 namespace lanista::campaign {
 
-/// A call of the program. In its words, @ is the folder that it works in.
+/// A call of the program. In its arguments, @ is replaced by the current folder.
 struct LimitCall {
-  std::string name;  ///< as in the table
-  std::vector<std::string> words;
-  std::string study = {};  ///< below @, that it writes to; it must be resumable afterwards
-  bool threads = false;    ///< it starts threads
+  std::string name;                ///< name in the printed table
+  std::vector<std::string> words;  ///< arguments
+  std::string study = {};          ///< folder below @ of the study that it writes, which must stay resumable
+  bool threads = false;            ///< true: the call starts threads
 };
 
-/// Every verb, some in several ways.
+/// Returns at least one call for each verb.
 const std::vector<LimitCall>& calls();
 
-/// What calls work with: a study file with its table of data (`study.yaml`), a study of it that has ended (`ended`),
-/// one that was interrupted in the middle (`half`), a package (`best`). Whether it could be made.
+/// Makes the inputs of the calls in `folder`, and returns false if that fails.
+///
+/// Inputs are a study file with its data (`study.yaml`), a study that has ended (`ended`), one that was interrupted
+/// (`half`), and a model package (`best`).
 bool make_fixtures(const std::string& lanista, const std::string& folder);
 
 }  // namespace lanista::campaign

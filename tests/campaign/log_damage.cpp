@@ -28,7 +28,7 @@ keep: {top: 1, checkpoint_every: 0s}
 constexpr const char* kMemory = "study";
 constexpr const char* kLog = "/log/000001.log";
 
-/// A damaged log and what was done to it.
+/// A damaged log with a description of the damage.
 struct Damage {
   std::string what, bytes;
 };
@@ -43,7 +43,7 @@ Damage cut(const std::string& log, std::size_t length) {
   return {"cut to " + std::to_string(length), log.substr(0, length)};
 }
 
-bool is_beginning(const std::vector<store::Record>& some, const std::vector<store::Record>& all) {
+bool is_prefix(const std::vector<store::Record>& some, const std::vector<store::Record>& all) {
   if (some.size() > all.size()) return false;
   for (std::size_t i = 0; i < some.size(); ++i) {
     if (some[i].type != all[i].type || some[i].body != all[i].body) return false;
@@ -51,14 +51,14 @@ bool is_beginning(const std::vector<store::Record>& some, const std::vector<stor
   return true;
 }
 
-/// Reads a damaged log, folds it, and opens it for writing. What was wrong, or nothing.
+/// Reads a damaged log, folds it, and opens it for writing. Returns what is wrong, or "".
 std::string read_in_process(const Damage& damage, const std::string& log, const std::vector<store::Record>& all) {
   MemoryFileSystem disk;
   disk.put(std::string(kMemory) + kLog, damage.bytes);
   const auto records = store::read_log(disk, kMemory);
-  if (records && !is_beginning(*records, all)) return "other records are read than were written";
+  if (records && !is_prefix(*records, all)) return "the records are not the first ones that were written";
   if (records && !records->empty()) {
-    if (const auto view = engine::fold(*records); !view) return "a beginning is refused: " + view.error().text();
+    if (const auto view = engine::fold(*records); !view) return "a shorter log is refused: " + view.error().text();
   }
   if (!records && records.error().code != Code::kDataLoss && records.error().code != Code::kFailedPrecondition) {
     return "the error is " + std::string(code_name(records.error().code));
@@ -68,7 +68,7 @@ std::string read_in_process(const Damage& damage, const std::string& log, const 
   const std::string after = *disk.read(std::string(kMemory) + kLog);
   if (writer.ok() != records.ok()) return "reader and writer disagree";
   if (!writer && after != damage.bytes) return "a refused log was changed";
-  return writer && log.substr(0, after.size()) != after ? "the writer goes on behind damage" : "";
+  return writer && log.substr(0, after.size()) != after ? "the writer continues after damage" : "";
 }
 
 class Campaign {
@@ -82,18 +82,18 @@ class Campaign {
       for (unsigned bit = 0; bit < 8; ++bit) check_in_process(flipped(log_, byte, bit));
       check_in_process(cut(log_, byte));
     }
-    const auto in_process = is_in_process_.all();
+    const auto in_process = in_process_.all();
     for (std::size_t byte = 0; byte < log_.size(); byte += stride) {
       by_program(flipped(log_, byte, static_cast<unsigned>(rng_.below(8))), false);
       by_program(cut(log_, byte), true);
     }
     std::printf("  read in this process: %lld, %lld failed\n  by the program: %lld (%lld processes), %lld failed\n",
-                static_cast<long long>(in_process), static_cast<long long>(is_in_process_.failures()),
+                static_cast<long long>(in_process), static_cast<long long>(in_process_.failures()),
                 static_cast<long long>(program_.all()), static_cast<long long>(processes_),
                 static_cast<long long>(program_.failures()));
-    std::printf("  of these, %lld were gone on with to the same end, %lld refused; the longest answer took %.1f s\n",
+    std::printf("  of these, %lld were resumed to the same end, %lld refused; the longest call ran for %.1f s\n",
                 static_cast<long long>(num_repaired_), static_cast<long long>(refused_), longest_);
-    return is_in_process_.failures() + program_.failures() == 0;
+    return in_process_.failures() + program_.failures() == 0;
   }
 
  private:
@@ -114,7 +114,7 @@ class Campaign {
   }
 
   void check_in_process(const Damage& damage) {
-    is_in_process_.take("log, " + damage.what, read_in_process(damage, log_, all_));
+    in_process_.take("log, " + damage.what, read_in_process(damage, log_, all_));
   }
 
   void by_program(const Damage& damage, bool is_cut) {
@@ -154,7 +154,7 @@ class Campaign {
     }
     ++refused_;
     if (resumed.code != 2 && resumed.code != 3) return "resume: exit " + std::to_string(resumed.code);
-    // Before the first record is whole there is nothing to go on with.
+    // A log without a whole first record cannot be resumed.
     if (is_cut && damage.bytes.size() > first_record()) return "a cut log is refused";
     return is_cut || read_file(study_ + kLog) == damage.bytes ? "" : "a refused log was changed";
   }
@@ -170,7 +170,7 @@ class Campaign {
   Rng rng_;
   std::string intact_, study_, fingerprint_, log_;
   std::vector<store::Record> all_;
-  CheckCounts is_in_process_, program_;
+  CheckCounts in_process_, program_;
   ProcessResult last_;
   std::size_t next_reader_ = 0;
   std::int64_t processes_ = 0, num_repaired_ = 0, refused_ = 0;

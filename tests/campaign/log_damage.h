@@ -5,10 +5,11 @@
 
 namespace lanista::campaign {
 
-/// Every bit of a small study's log is flipped and the log is cut at every length. In this process, all of them: what
-/// is then read is a beginning of what was written, or refused. By the program, every `stride`-th byte and length:
-/// verbs that read answer and change nothing; `resume` refuses and changes nothing, or comes to the same end. Whether
-/// all held.
+/// Flips each bit of the log of a small study, and cuts the log at each length.
+///
+/// This process reads each damaged log: it is refused, or its records are the first ones of the original. The program
+/// reads each `stride`-th one: verbs that read change nothing, and `resume` either refuses the log without a change or
+/// ends with the original result. Returns true if all checks passed.
 bool run_log_damage(const std::string& lanista, std::uint64_t stride, std::uint64_t seed);
 
 }  // namespace lanista::campaign

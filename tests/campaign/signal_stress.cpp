@@ -13,9 +13,9 @@
 namespace lanista::campaign {
 namespace {
 
-constexpr std::int64_t kMaxSignals = 9;  ///< of one storm; then the study is left alone
+constexpr std::int64_t kMaxSignals = 9;  ///< attempts with signals for one study; a last attempt is undisturbed
 
-/// What happens to a process at a moment.
+/// Signals that are sent to a process shortly after each other.
 struct SignalKind {
   const char* name;
   std::vector<int> signals;
@@ -64,10 +64,10 @@ class SignalStress {
         reference_(reference),
         rng_(rng),
         tally_(tally),
-        study_(campaign_folder.path("stormy")) {}
+        study_(campaign_folder.path("disturbed")) {}
 
-  /// What was wrong, or nothing.
-  std::string send_random_signal() {
+  /// Runs one study with signals to its end. Returns what is wrong, or "".
+  std::string run_study() {
     remove_all(study_);
     const auto expected = rng_.between(1, kMaxSignals);
     for (std::int64_t number = 0; number < expected; ++number) {
@@ -91,7 +91,7 @@ class SignalStress {
       if (rng_.bernoulli(0.5)) resume.insert(resume.end(), {"--workers", std::to_string(rng_.between(1, 4))});
       return resume;
     }
-    remove_all(study_);  // struck before there was a study: it is begun anew, as a user would
+    remove_all(study_);  // killed before the study existed: it is started again, as a user would
     return small_study(lanista_, campaign_folder_, kind_, study_);
   }
 
@@ -101,10 +101,10 @@ class SignalStress {
     ChildProcess child(start);
     std::vector<int> sent;
     if (sends_signals) sent = send_signals(child);
-    std::string beside = sends_signals ? disturb() : "";
+    const std::string disturbance = sends_signals ? disturb() : "";
     last_ = child.wait();
     tally_.longest = std::max(tally_.longest, last_.seconds);
-    if (!beside.empty()) return beside;
+    if (!disturbance.empty()) return disturbance;
     std::string wrong = find_misbehaviour(last_, sent);
     if (!wrong.empty()) return named(wrong, sent);
     const bool was_late = last_.errors.find("another process is working here") != std::string::npos;
@@ -112,7 +112,7 @@ class SignalStress {
     if (last_.signal == 0 && last_.code != 0 && last_.code != 75 && last_.code != 130) {
       return named("exit " + std::to_string(last_.code), sent);
     }
-    if (!sends_signals && last_.code != 0) return "undisturbed, it ended with " + std::to_string(last_.code);
+    if (!sends_signals && last_.code != 0) return "exit " + std::to_string(last_.code) + " without a signal";
     return "";
   }
 
@@ -122,21 +122,21 @@ class SignalStress {
     return text;
   }
 
-  // Most moments lie in the middle of things, some when the process begins, some when it is over.
+  // Sends signals while the study runs, or shortly after its start. Returns those that arrived.
   std::vector<int> send_signals(ChildProcess& child) {
     const double span = rng_.bernoulli(0.15) ? 0.02 : reference_.seconds * 0.7;
     if (child.ends_within(rng_.uniform() * span)) return {};
-    const SignalKind& send_random_signal = signal_kinds()[rng_.below(signal_kinds().size())];
-    ++tally_.signal_kinds[send_random_signal.name];
+    const SignalKind& kind = signal_kinds()[rng_.below(signal_kinds().size())];
+    ++tally_.signal_kinds[kind.name];
     std::vector<int> sent;
-    for (const int signal : send_random_signal.signals) {
+    for (const int signal : kind.signals) {
       if (!sent.empty() && child.ends_within(rng_.uniform() * (rng_.bernoulli(0.5) ? 0.002 : 0.05))) break;
       if (child.send(signal)) sent.push_back(signal);
     }
     return sent;
   }
 
-  // Others look on, or want to go on with the same study.
+  // Other processes read the study or try to resume it. Returns what is wrong with them, or "".
   std::string disturb() {
     if (rng_.bernoulli(0.3)) {
       ++tally_.readers;
@@ -181,15 +181,14 @@ bool run_signal_stress(const std::string& lanista, std::int64_t count, std::uint
   }
   for (std::int64_t number = 0; number < count; ++number) {
     const std::size_t kind = static_cast<std::size_t>(number) % references.size();
-    SignalStress storm(lanista, campaign_folder, kind, references[kind],
-                       Rng(seed).split("storm").split(static_cast<std::uint64_t>(number)), tally);
-    const std::string wrong = storm.send_random_signal();
-    verdicts.take("storm " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &storm.last());
+    SignalStress stress(lanista, campaign_folder, kind, references[kind],
+                        Rng(seed).split("storm").split(static_cast<std::uint64_t>(number)), tally);
+    const std::string wrong = stress.run_study();
+    verdicts.take("study " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &stress.last());
   }
-  std::printf(
-      "storms: %lld, %lld processes, %lld readers and %lld rivals beside them; the longest process took %.1f s\n",
-      static_cast<long long>(verdicts.all()), static_cast<long long>(tally.attempts),
-      static_cast<long long>(tally.readers), static_cast<long long>(tally.concurrent_runs), tally.longest);
+  std::printf("%lld studies, %lld processes, %lld readers, %lld second resumes; the longest process ran for %.1f s\n",
+              static_cast<long long>(verdicts.all()), static_cast<long long>(tally.attempts),
+              static_cast<long long>(tally.readers), static_cast<long long>(tally.concurrent_runs), tally.longest);
   for (const auto& [name, times] : tally.signal_kinds)
     std::printf("  %s %lld", name.c_str(), static_cast<long long>(times));
   std::printf("\n  %lld failed\n", static_cast<long long>(verdicts.failures()));

@@ -19,8 +19,8 @@
 namespace lanista::campaign {
 namespace {
 
-constexpr double kStudySeconds = 300;   ///< within which a study ends, however often it is struck
-constexpr std::int64_t kMaxOfOne = 25;  ///< blows; then a study is left alone
+constexpr double kStudySeconds = 300;   ///< timeout of a study
+constexpr std::int64_t kMaxOfOne = 25;  ///< signals for one study
 
 std::vector<std::string> study(const std::string& lanista, const CampaignFolder& campaign_folder,
                                const std::string& halving, const std::string& folder) {
@@ -38,14 +38,14 @@ stop: )yaml" + halving +
   return {lanista, "run", file, "--quiet", "--out", folder};
 }
 
-/// Whether the process has all its threads: to be struck before is to lose nothing.
+/// Returns whether the process has all its threads; a kill before that loses no work.
 bool is_at_work(pid_t process) {
   std::error_code gone;
   const std::filesystem::directory_iterator threads("/proc/" + std::to_string(process) + "/task", gone);
-  return !gone && std::distance(begin(threads), end(threads)) >= 3;  // it listens, says that it lives, and trains
+  return !gone && std::distance(begin(threads), end(threads)) >= 3;  // threads that receive, send heartbeats and train
 }
 
-/// Processes that this one began.
+/// Returns the child processes of a process.
 std::vector<pid_t> children_of(pid_t process) {
   const std::string number = std::to_string(process);
   std::istringstream text(read_file("/proc/" + number + "/task/" + number + "/children"));
@@ -66,7 +66,7 @@ class WorkerSignalStress {
   const SignalCounts& sent_signals() const { return sent_signals_; }
   bool is_over() const { return sent_signals_.kills >= most_.kills && sent_signals_.stops >= most_.stops; }
 
-  /// Strikes the workers of a study until it ends or has had enough.
+  /// Sends signals to the workers of a study until it ends or kMaxOfOne signals were sent.
   ProcessResult send_signals(const ProcessOptions& start) {
     ChildProcess engine(start);
     const std::int64_t before = sent_signals_.all();
@@ -91,7 +91,7 @@ class WorkerSignalStress {
   Rng rng_;
 };
 
-/// What `status` says of workers.
+/// Returns the workers that `status --json` prints.
 nlohmann::json workers_of(const std::string& lanista, const std::string& folder) {
   const ProcessResult ended = run({.command = {lanista, "status", folder, "--json"}});
   const auto status = nlohmann::json::parse(ended.output, nullptr, false);
@@ -104,37 +104,37 @@ bool run_worker_signal_stress(const std::string& lanista, std::int64_t kills, st
                               const std::string& halving, std::uint64_t seed) {
   const CampaignFolder campaign_folder;
   CheckCounts verdicts;
-  const std::string calm = campaign_folder.path("calm"), sends_signals = campaign_folder.path("stormy");
+  const std::string reference = campaign_folder.path("reference"), disturbed = campaign_folder.path("disturbed");
   const ProcessResult threads =
-      run({.command = study(lanista, campaign_folder, halving, calm), .seconds = kStudySeconds});
-  const std::string expected = fingerprint(lanista, calm);
+      run({.command = study(lanista, campaign_folder, halving, reference), .seconds = kStudySeconds});
+  const std::string expected = fingerprint(lanista, reference);
   if (expected.empty()) {
     verdicts.count_failure("the undisturbed study", &threads);
     return false;
   }
-  WorkerSignalStress storm({kills, stops}, Rng(seed).split("workers"));
+  WorkerSignalStress stress({kills, stops}, Rng(seed).split("workers"));
   std::int64_t lost = 0;
   double most_lost = 0;
-  for (int number = 0; !storm.is_over() && number < kills + stops; ++number) {
-    remove_all(sends_signals);
-    std::vector<std::string> command = study(lanista, campaign_folder, halving, sends_signals);
+  for (int number = 0; !stress.is_over() && number < kills + stops; ++number) {
+    remove_all(disturbed);
+    std::vector<std::string> command = study(lanista, campaign_folder, halving, disturbed);
     command.insert(command.end(), {"--isolation", "process"});
-    const ProcessResult ended = storm.send_signals({.command = command, .seconds = kStudySeconds});
-    const nlohmann::json workers = workers_of(lanista, sends_signals);
+    const ProcessResult ended = stress.send_signals({.command = command, .seconds = kStudySeconds});
+    const nlohmann::json workers = workers_of(lanista, disturbed);
     lost += workers.value("lost", std::int64_t{0});
     most_lost = std::max(most_lost, workers.value("lost_seconds", 0.0));
     std::string wrong = find_misbehaviour(ended);
     if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
-    if (wrong.empty() && fingerprint(lanista, sends_signals) != expected) wrong = "ends differently";
-    if (wrong.empty() && std::filesystem::exists(sends_signals + "/control/workers.sock"))
+    if (wrong.empty() && fingerprint(lanista, disturbed) != expected) wrong = "ends differently";
+    if (wrong.empty() && std::filesystem::exists(disturbed + "/control/workers.sock"))
       wrong = "leaves its socket behind";
     verdicts.take("study " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &ended);
   }
-  // A kill may hit a process that has just ended; most must have cost the engine a worker.
-  if (lost < storm.sent_signals().all() / 2)
+  // A kill may hit a process that has just ended, but most kills must lose a worker.
+  if (lost < stress.sent_signals().all() / 2)
     verdicts.count_failure("only " + std::to_string(lost) + " workers were lost");
   std::printf("workers: %lld kills, %lld stops, %lld workers lost in %lld studies; one trial lost %.2f s at most\n",
-              static_cast<long long>(storm.sent_signals().kills), static_cast<long long>(storm.sent_signals().stops),
+              static_cast<long long>(stress.sent_signals().kills), static_cast<long long>(stress.sent_signals().stops),
               static_cast<long long>(lost), static_cast<long long>(verdicts.all()), most_lost);
   return verdicts.failures() == 0;
 }

@@ -5,9 +5,10 @@
 
 namespace lanista::campaign {
 
-/// A study of two worker processes whose workers are killed and stopped at random moments, over and over, until there
-/// were so many kills and stops; each time it must be the study that nobody disturbed, trained by threads. `halving` is
-/// its stopping rule, as in a study file. Whether all held.
+/// Runs studies with two worker processes, and kills and stops workers at random moments.
+///
+/// Ends after at least `kills` kills and `stops` stops. Each study must have the result of an undisturbed study of
+/// threads. `halving` is the stopping rule, as in a study file. Returns true if all checks passed.
 bool run_worker_signal_stress(const std::string& lanista, std::int64_t kills, std::int64_t stops,
                               const std::string& halving, std::uint64_t seed);
 

@@ -5,9 +5,9 @@
 #
 # expected/NAME.txt has the outputs that people read: their words may change, their numbers may not.
 #
-# usage: check.sh LANISTA [NAME…]            compare; exit 77 if the machine cannot do a part
-#        check.sh LANISTA --texts [NAME…]    write expected/NAME.txt again, if no number in it changes
-#        check.sh LANISTA --expect NAME…     write all expected outputs of a new study
+# usage: check.sh LANISTA [NAME…]            Compare. Exit 77 if the machine cannot do a part.
+#        check.sh LANISTA --texts [NAME…]    Write expected/NAME.txt again, if all numbers in it stay.
+#        check.sh LANISTA --expect NAME…     Write all expected outputs of a new study.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,8 +15,13 @@ lanista=$(realpath "$1")
 mode=--compare
 shift
 case ${1:-} in --*) mode=$1 && shift ;; esac
+names=$*
 # shellcheck disable=SC2012,SC2046  # names of letters and signs
 [ $# -gt 0 ] || set -- $(cd "$here/studies" && ls ./*.tar.gz | sed 's|.*/||; s|\.tar\.gz$||')
+if [ $# -lt 12 ] && [ "$mode" = --compare ] && [ -z "$names" ]; then
+  echo "FAILED: $# studies in $here/studies, at least 12 are expected"
+  exit 1
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The portable level gives the same bits on every machine. A new home folder has no settings and no stored times.

@@ -34,8 +34,8 @@ points() {
   }'
 }
 
-# houses ROWS SEED: a table with numbers, a category, missing values and a price.
-houses() {
+# flats ROWS SEED: a table with numbers, a category, missing values and a price.
+flats() {
   awk -v rows="$1" -v seed="$2" 'BEGIN {
     srand(seed); print "area,colour,floor,price"; split("red green blue", colour, " ")
     for (i = 0; i < rows; i++) {
@@ -53,7 +53,7 @@ write_inputs() {
   esac
   case $1 in
     paused) points 800 1 > table.csv ;;
-    folds) houses 120 3 > table.csv && houses 12 4 > labelled.csv && cut -d, -f1-3 labelled.csv > new.csv ;;
+    folds) flats 120 3 > table.csv && flats 12 4 > labelled.csv && cut -d, -f1-3 labelled.csv > new.csv ;;
     text)
       awk 'BEGIN {
         for (i = 0; i < 90; i++) printf "%d times %d is %d. ", i % 7, i % 11, (i % 7) * (i % 11)

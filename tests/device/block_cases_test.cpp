@@ -1,4 +1,4 @@
-// Blocks on the cases of the benchmarks: here, and on a device where there is one.
+// The block backend with the cases of the benchmarks, on the host and on a GPU if there is one.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-// A case of the benchmarks with its steps, and what it trains with.
+// A case of the benchmarks with its training step and its inputs.
 struct CaseSteps {
   std::string name;
   Derived derived;
@@ -42,7 +42,7 @@ void expect_cases(const nn::Backend& backend, std::int64_t lanes, std::int64_t s
   }
 }
 
-// Lanes of all eight cases in one launch, `lanes` of each.
+// Trains `lanes` lanes of each of the eight cases in one launch, and compares them with the CPU backend.
 void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
   const kernels::FlushToZero as_workers;
   const std::vector<CaseSteps> all = cases();
@@ -63,7 +63,7 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     member.machine = std::move(*machine);
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      member.machine->attach(lane, *member.machine->make_state(7 + static_cast<std::uint64_t>(lane)));
+      member.machine->lanes().attach(lane, *member.machine->memory().make_state(7 + static_cast<std::uint64_t>(lane)));
       member.hyper.push_back(all[m].hyper);
       member.hyper.back().lr *= 1 + 0.1 * static_cast<double>(lane);
     }
@@ -80,7 +80,8 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
   run_in_one_launch(parts);
   for (std::size_t m = 0; m < all.size(); ++m) {
     TrainingRun got{members[m].results, {}};
-    for (std::int64_t lane = 0; lane < lanes; ++lane) got.states.push_back(members[m].machine->extract_state(lane));
+    for (std::int64_t lane = 0; lane < lanes; ++lane)
+      got.states.push_back(members[m].machine->lanes().extract_state(lane));
     expect_equal_results(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most),
                          all[m].name);
   }
@@ -92,7 +93,7 @@ TEST(Block, EqualsCpuBitsInThreeLanes) { expect_cases(host(), 3, 4, 8); }
 
 TEST(Block, RunsSixtyFourLanesOfEightStructuresInOneLaunch) { expect_population(host(), 8, 6, 5); }
 
-TEST(BlockRaces, AreNoneInTheEightCases) {
+TEST(BlockRaces, AreAbsentInEightCases) {
   const kernels::FlushToZero as_workers;
   for (const CaseSteps& each : cases()) {
     RaceDetectingDevice wants_gradient_norm;
@@ -117,7 +118,7 @@ TEST(BlockOnCuda, RunsSixtyFourLanesOfEightStructuresInOneLaunch) {
   expect_population(*backend, 8, 6, 5);
 }
 
-// What a step takes, in microseconds a model: for who tunes. LANISTA_BLOCK_TIMES=1 wants it.
+// Prints the time of a step in microseconds a model. Runs with LANISTA_BLOCK_TIMES=1 only.
 TEST(BlockOnCuda, ReportsStepTimes) {
   std::string why;
   const nn::Backend* const backend = cuda(why);
@@ -131,7 +132,7 @@ TEST(BlockOnCuda, ReportsStepTimes) {
         continue;
       }
       nn::Executable& machine = **made;
-      for (std::int64_t lane = 0; lane < lanes; ++lane) machine.attach(lane, *machine.make_state(7));
+      for (std::int64_t lane = 0; lane < lanes; ++lane) machine.lanes().attach(lane, *machine.memory().make_state(7));
       const OwnedBatch owned = random_batch(each.derived, each.batch, 1);
       const Batch batch = owned.view();
       const std::vector<LaneHyper> hyper(static_cast<std::size_t>(lanes), each.hyper);
@@ -139,14 +140,14 @@ TEST(BlockOnCuda, ReportsStepTimes) {
       std::vector<LaneResult> results(hyper.size());
       const auto run = [&](std::int64_t steps) {
         const auto begin = std::chrono::steady_clock::now();
-        machine.run({.steps = steps,
-                     .active = active,
-                     .step_input =
-                         [&](std::int64_t) {
-                           return StepInput{{&batch, 1}, hyper};
-                         }},
-                    results);
-        machine.wait();
+        machine.steps().run({.steps = steps,
+                             .active = active,
+                             .step_input =
+                                 [&](std::int64_t) {
+                                   return StepInput{{&batch, 1}, hyper};
+                                 }},
+                            results);
+        machine.steps().wait();
         if (results[0].failure) std::rethrow_exception(results[0].failure);
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       };

@@ -40,17 +40,15 @@ std::set<std::string> sources_of_tests(const std::string& root) {
   return out;
 }
 
-/// Folders and files whose texts are no formats: benchmarks, code for devices, and helpers of tests.
+/// Folders and files with texts that are no formats: benchmarks, code for devices, the public interface, and helpers
+/// of tests.
 bool is_left_out(const std::string& path) {
   const std::string whole = "/" + path;
   if (whole.find("/exec/backends/") != std::string::npos) return whole.find("/exec/backends/cpu/") == std::string::npos;
-  for (const char* folder : {"/bench/", "/exec/kernels/"}) {
+  for (const char* folder : {"/bench/", "/exec/kernels/", "/app/api/"}) {
     if (whole.find(folder) != std::string::npos) return true;
   }
-  for (const char* helper : {"/fake_executor.", "/memory_file_system."}) {
-    if (whole.find(helper) != std::string::npos) return true;
-  }
-  return false;
+  return whole.find("/memory_file_system.") != std::string::npos;
 }
 
 /// The names of fields and keys in the tables of tests/inventory.

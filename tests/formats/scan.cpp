@@ -99,7 +99,7 @@ class Scan {
     return false;
   }
 
-  /// The first argument of the call whose bracket is at `open`: a text; a text and `*` where more is added; or `*`.
+  /// The first argument of the call with its bracket at `open`: a text; a text and `*` where more is added; or `*`.
   std::string label(std::size_t open) const {
     if (!at(open + 1).is_string()) return "*";
     const bool whole = at(open + 2).is(")") || at(open + 2).is(",");
@@ -146,7 +146,7 @@ class Scan {
 
   /// Labels of decisions: they are stored in traces, and they select random streams.
   void choice(std::size_t i) {
-    for (const std::string_view call : {"one_of", "index", "draw"}) {
+    for (const std::string_view call : {"one_of", "index", "sample_value"}) {
       if (is_member_call(i, call) && at(i + 3).is_string() && has_comma(i + 2)) add("decision", label(i + 2));
     }
     if (at(i).is("choice") && at(i + 1).is("(") && at(i + 2).is_string()) add("decision", label(i + 1));

@@ -32,7 +32,7 @@ bool is_field_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return is_name_char(c) || c == '.' || c == '-'; });
 }
 
-/// Replaces comments by spaces; literals stay.
+/// Returns the text with comments replaced by spaces.
 std::string without_comments(std::string text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text.compare(i, 3, "R\"(") == 0) {
@@ -62,7 +62,7 @@ std::string name_before(const std::string& text, std::size_t at) {
   return text.substr(begin, at - begin);
 }
 
-/// Whether the literal at `quote` is the second argument of a call whose first one is a plain expression.
+/// Returns whether the literal at `quote` is the second argument of a call with a simple first argument.
 bool is_second_argument(const std::string& text, std::size_t quote) {
   if (before(text, quote) != ',') return false;
   int depth = 0;
@@ -77,7 +77,7 @@ bool is_second_argument(const std::string& text, std::size_t quote) {
   return false;
 }
 
-/// Puts the literals of constants of the file itself in the place of their names: kKey = "key".
+/// Returns the text with the names of the file's string constants replaced by their literals.
 std::string with_literals(const std::string& text) {
   std::map<std::string, std::string> literals;
   for (auto at = text.find(" = \""); at != std::string::npos; at = text.find(" = \"", at + 1)) {
@@ -98,7 +98,7 @@ std::string with_literals(const std::string& text) {
   return out;
 }
 
-/// The names in json_object("name", value, "name", value, …).
+/// Adds the names in json_object("name", value, "name", value, …).
 void add_object_names(const std::string& text, std::set<std::string>& fields) {
   constexpr std::string_view kCall = "json_object(";
   for (auto at = text.find(kCall); at != std::string::npos; at = text.find(kCall, at + 1)) {

@@ -1,5 +1,5 @@
-// How many models numeric class own-1 trained wrongly, because a sum took the place of a value that it read again: a
-// scan of memory plans by the old rule, without running anything.
+// Counts the models that numeric class own-1 trained wrongly, because a sum used the memory of a value that it read
+// again. It checks memory plans of the old rule and runs no model.
 //
 //   aliasing_scan nasbench201           all 15,625 cells
 //   aliasing_scan KIND COUNT [FIRST]    samples: random, mutated, or a published space by name
@@ -46,7 +46,7 @@ void scan_every_cell(Scan& scan) {
     }
     if (rest > 0) return;
     const auto model = blueprint->expand(sample, ops, between);
-    // A cell that lets nothing through is no model.
+    // A cell without a path from input to output gives no model.
     if (model) scan.look(*model, "cross_entropy");
   }
 }

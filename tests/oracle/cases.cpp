@@ -20,7 +20,7 @@ namespace {
 
 using nn::LaneHyper;
 
-constexpr std::int64_t kTokens = 8;  // kinds of tokens of models that no random draw made
+constexpr std::int64_t kTokens = 8;  // vocabulary of mutated and published models
 
 const graph::OpTable& shipped() {
   static const graph::OpTable kOps = graph::builtin_ops();
@@ -77,7 +77,7 @@ nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& deriv
   return batch;
 }
 
-/// Cases of a published space between these ends.
+/// Adds cases of a published space with this input and output.
 void add_published(const mutate::PublishedSpace& published, const mutate::ModelInterface& between, std::uint64_t each,
                    std::uint64_t first, std::vector<Case>& cases) {
   const graph::OpTable& ops = shipped();
@@ -88,12 +88,13 @@ void add_published(const mutate::PublishedSpace& published, const mutate::ModelI
     LANISTA_CHECK(choices.add(parameter).ok(), published.name + ": two choices of one name");
   }
   std::set<Digest> seen;
-  for (std::uint64_t draw = first; seen.size() < each && draw < first + 40 * each; ++draw) {
-    const Rng rng = Rng(7).split(name).split(draw);
+  for (std::uint64_t number = first; seen.size() < each && number < first + 40 * each; ++number) {
+    const Rng rng = Rng(7).split(name).split(number);
     space::RandomChooser choose(rng.split("sample"));
-    auto model = blueprint.expand(choices.draw(choose), ops, between);
+    auto model = blueprint.expand(choices.sample(choose), ops, between);
     if (!model || !seen.insert(graph::canonical_hash(*model, ops)).second) continue;
-    cases.push_back({"published " + name + " " + std::to_string(draw), rng.key(), *std::move(model), "cross_entropy"});
+    cases.push_back(
+        {"published " + name + " " + std::to_string(number), rng.key(), *std::move(model), "cross_entropy"});
   }
 }
 
@@ -150,14 +151,14 @@ CaseInputs inputs_of(const Case& c, const nn::testing::Derived& derived) {
   inputs.max_batch = rng.between(1, 4);
   const auto isas = kernels::available_isas();
   inputs.isa = isas[rng.below(isas.size())];
-  inputs.trial_seed = rng.next() >> 1;  // states hold it as a signed number
+  inputs.trial_seed = rng.next() >> 1;  // a state stores it as a signed number
   inputs.lane_attr_values = rng.bernoulli(0.3);
-  // Cases of their own: other shapes of a step leave the numbers of a case as they are.
+  // A stream of its own, so that the division of batches does not change the other inputs of a case.
   Rng parts = rng.split("parts");
   if (parts.bernoulli(0.6)) inputs.shards = parts.between(1, 5);
   if (parts.bernoulli(0.4)) inputs.accumulate = parts.between(1, 3);
   if (parts.bernoulli(0.3)) inputs.max_batch += parts.between(1, 6);
-  // A full batch, one of any size, a short last one.
+  // A full batch, then batches of random sizes.
   for (const std::int64_t size : {inputs.max_batch, rng.between(1, inputs.max_batch), rng.between(1, inputs.max_batch),
                                   rng.between(1, inputs.max_batch)}) {
     inputs.batches.push_back(random_batch(rng, derived, size));

@@ -13,38 +13,43 @@
 
 namespace lanista::oracle {
 
-/// One comparison: a model, its loss, and the seed from which everything else is drawn.
+/// One comparison: a model, its loss, and the seed of all its random inputs.
 struct Case {
-  std::string origin;  ///< "random 17", "published darts 3", "mutated 5"
-  std::uint64_t seed = 0;
-  graph::Graph model;
-  std::string loss = "mse";  ///< of step::losses()
+  std::string origin;        ///< "random 17", "published darts 3", "mutated 5"
+  std::uint64_t seed = 0;    ///< seed of CaseInputs and of the state
+  graph::Graph model;        ///< the model
+  std::string loss = "mse";  ///< name in step::losses()
 };
 
-/// The case of a random model; half of them classify.
+/// Returns the case of random model `number`. Models with even numbers have classes.
 Case random_case(std::uint64_t number);
-/// `each` models of every published space, or of the one called `only`; fewer where a space has fewer distinct ones or
-/// many samples are no models.
+
+/// Returns up to `each` different models of each published space, or only of the space with the name `only`.
+///
+/// There are fewer if a space has fewer models or many samples are invalid. `first` is the number of the first sample.
 std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first, std::string_view only = {});
-/// Mutated models of all bases, each some one to twelve mutations away from its base.
+
+/// Returns at most `count` models of all bases after 1 to 12 mutations, from number `first`.
 std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first);
 
-/// What is drawn for a case beside the model: hyper-parameters, batches, initial values.
+/// The random inputs of a case: hyper-parameters, batches and seed.
 struct CaseInputs {
   std::int64_t max_batch = 1;
-  std::int64_t shards = 1, accumulate = 1;  ///< parts that the program takes a batch in; the oracle takes it whole
+  std::int64_t shards = 1, accumulate = 1;  ///< parts of a batch in the program; the oracle does not divide it
   kernels::Isa isa = kernels::Isa::kPortable;
-  std::vector<nn::testing::OwnedBatch> batches;     ///< of three steps, then one that is predicted
-  std::vector<std::array<nn::LaneHyper, 3>> hyper;  ///< by optimiser and step: the rate changes from step to step
+  std::vector<nn::testing::OwnedBatch> batches;     ///< batches of three steps, then one for prediction
+  std::vector<std::array<nn::LaneHyper, 3>> hyper;  ///< by optimiser and step; the learning rate changes in each step
   std::uint64_t trial_seed = 0;
-  bool lane_attr_values = false;  ///< whether the lane sets the attributes for itself that it may set
+  bool lane_attr_values = false;  ///< true: the lane sets its own values of attributes
 };
+
+/// Returns the random inputs of a case.
 CaseInputs inputs_of(const Case& c, const nn::testing::Derived& derived);
 
-/// The number that the lane sets for an attribute: equal wherever the attribute stands in the program.
+/// Returns the value that the lane sets for an attribute, in [0, 0.9). It depends on node and attribute only.
 double number_of(const Case& c, const nn::LaneAttr& number);
 
-/// The state of a fresh lane with other values: nothing stands exactly at zero or one, where derivatives jump.
+/// Returns the initial state with random changes, so that no value is exactly zero or one, where derivatives jump.
 std::vector<Tensor> perturbed_state(const Case& c, std::vector<Tensor> state);
 
 }  // namespace lanista::oracle

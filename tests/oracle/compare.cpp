@@ -25,14 +25,14 @@ constexpr double kTolerance = 1e-10;
 constexpr double kDisturbance = 1e-15;
 constexpr double kMargin = 100;
 constexpr std::uint64_t kDisturbedRuns = 6;
-// A tensor is measured by its largest element, but by no less than this share of the largest of its kind in the model:
-// in exact arithmetic some gradients are zero (of a bias in front of a normalisation), and rounding has no size of its
-// own there. Second moments are squares.
+// The scale of a tensor is its largest element, and at least this share of the largest element of its kind in the
+// model. Some gradients are zero in exact arithmetic, such as that of a bias before a normalisation. They consist of
+// rounding only and give no scale. Second moments are squares.
 constexpr double kMinShare = 1e-3, kMinShareOfSquares = 1e-6;
 constexpr double kMinScale = 1e-30;
-// What Lion takes the sign of is all rounding below this share of the largest of its arguments in the model.
+// An argument of Lion's sign is only rounding if it is below this share of the largest argument in the model.
 constexpr double kUndecided = 1e-11;
-// Sums of values beyond may overflow on the way, or not, depending on their order alone.
+// Whether sums of larger values overflow may depend on their summation order.
 constexpr double kRange = 1e300;
 
 const std::string& optimizer_named(std::size_t kind) { return step::optimizers()[kind].name; }
@@ -53,14 +53,14 @@ struct Setup {
         inputs(inputs_of(each, derived)),
         optimizer(kind),
         backend(device != nullptr ? *device : nn::cpu_backend(inputs.isa)) {
-    if (device != nullptr) inputs.shards = inputs.accumulate = 1;  // batches in parts are for the CPU
+    if (device != nullptr) inputs.shards = inputs.accumulate = 1;  // only the CPU divides batches
   }
 
   std::string name(const std::string& what) const { return optimizer_named(optimizer) + " " + what; }
   bool takes_signs() const { return optimizer_named(optimizer) == "lion"; }
 };
 
-/// A program in the shaken state, and the numbers that its lane sets.
+/// A program with perturbed_state(), and the attribute values of its lane.
 struct LanistaRun {
   nn::Program program;
   std::vector<Tensor> start;
@@ -105,7 +105,7 @@ TorchModel oracle_of(const Setup& setup, const LanistaRun& ours) {
   return oracle;
 }
 
-// With momentum and nothing else the slot after one step is the gradient.
+// With momentum only, the momentum after one step is the gradient.
 constexpr nn::LaneHyper kGradientStep{.lr = 0.1, .momentum = 0.5};
 
 constexpr std::size_t kSteps = 3;
@@ -144,7 +144,7 @@ double largest(const at::Tensor& value) {
   return value.numel() == 0 ? 0 : at::nan_to_num(value, 0, 0, 0).abs().max().item<double>();
 }
 
-// By tensor, what Lion took the sign of in a step, told from its momentum before and after: m' = b2 m + (1 - b2) g.
+// Returns the argument of Lion's sign by tensor, from its momentum before and after the step: m' = b2 m + (1 - b2) g.
 Tensors arguments_of_signs(const Tensors& before, const Tensors& after, const nn::LaneHyper& hyper) {
   Tensors out;
   for (const auto& [name, moved] : after) {
@@ -157,8 +157,8 @@ Tensors arguments_of_signs(const Tensors& before, const Tensors& after, const nn
   return out;
 }
 
-// One of Lion's steps, with the program's parameters wherever the sign is rounding's. What is zero and no rounding
-// (rows that no token names) has no sign in either.
+// Runs one step of Lion with the program's parameters wherever the argument of the sign is only rounding. An argument
+// of exactly zero, as for tokens that do not occur, has no sign in either. Returns the loss.
 double step_with_signs_of(const Tensors& program, TorchModel& oracle, const nn::testing::OwnedBatch& batch,
                           const nn::LaneHyper& hyper) {
   Tensors before;
@@ -176,7 +176,7 @@ double step_with_signs_of(const Tensors& program, TorchModel& oracle, const nn::
   return loss;
 }
 
-// `steps`: of the program, where the oracle is to take its signs that are rounding's; else null.
+// Writes the oracle's values to `seen`. `steps` are those of the program if the oracle must use its signs, else null.
 void watch_oracle(const Setup& setup, const LanistaRun& ours, double disturbance, std::uint64_t noise,
                   const Steps* steps, Tensors& seen) {
   const auto& batches = setup.inputs.batches;
@@ -218,39 +218,39 @@ std::string first_difference(const at::Tensor& ours, const at::Tensor& expected_
   return "no element alone";
 }
 
-// "gradient", "sgd momentum", "adam v", "adam value".
+// Returns the kind of a value, such as "gradient", "sgd momentum", "adam v", "adam value".
 std::string kind_of(const std::string& name) {
   if (name.starts_with("gradient")) return "gradient";
   const std::size_t slot = name.find('/');
   return name.substr(0, name.find(' ')) + (slot == std::string::npos ? " value" : name.substr(slot));
 }
 
-/// Everything that both sides say about one optimiser.
+/// The values of program and oracle for one optimiser.
 class Comparison {
  public:
   explicit Comparison(const Setup& setup) : setup_(setup), lanista_run_(setup) {
     watch_program(setup_, lanista_run_, seen_, steps_);
-    watch_oracle(setup_, lanista_run_, 0, 0, nullptr, wanted_);
+    watch_oracle(setup_, lanista_run_, 0, 0, nullptr, expected_);
   }
 
   std::optional<Difference> run(ComparisonCounts& counts) {
-    for (const auto& [name, value] : wanted_) {
+    for (const auto& [name, value] : expected_) {
       if (!of_state(name)) continue;
       const double share = name.ends_with("/v") ? kMinShareOfSquares : kMinShare;
       least_[kind_of(name)] = std::max(least_[kind_of(name)], share * largest(value));
     }
     for (const auto& [name, value] : seen_) {
       at::Tensor expected;
-      if (wanted_.contains(name)) {
-        expected = wanted_.at(name);
+      if (expected_.contains(name)) {
+        expected = expected_.at(name);
       } else if (name.find('/') != std::string::npos) {
-        expected = at::zeros_like(value);  // a slot that no gradient has reached
+        expected = at::zeros_like(value);  // optimiser state of a parameter without a gradient
       } else {
-        return Difference{name, "the oracle knows no such value"};
+        return Difference{name, "the oracle has no such value"};
       }
       if (const auto found = check(name, value, expected.reshape(value.sizes()), counts)) return found;
     }
-    for (const auto& [name, value] : wanted_) {
+    for (const auto& [name, value] : expected_) {
       if (!seen_.contains(name)) return Difference{name, "the program has no such value"};
     }
     return std::nullopt;
@@ -290,12 +290,12 @@ class Comparison {
                                 first_difference(value, judge, std::max(kTolerance, rounding) * scale)};
   }
 
-  // Whether a loss before it was no number, in both. Then nothing is said of elements that are no numbers in the
-  // oracle: where padding alone meets a weight, NaN times zero is NaN there, and here a sum of no terms.
+  // Returns whether an earlier loss is NaN or infinite in both. Elements that are not finite in the oracle are then not
+  // compared: where only padding meets a weight, the oracle multiplies NaN by zero, and the program adds no terms.
   bool is_after_divergence(const std::string& name) const {
     const auto lost = [&](const std::string& loss) {
-      const auto found = wanted_.find(loss);
-      return found != wanted_.end() && !at::isfinite(found->second).all().item<bool>();
+      const auto found = expected_.find(loss);
+      return found != expected_.end() && !at::isfinite(found->second).all().item<bool>();
     };
     if (name.starts_with("gradient")) return lost("loss");
     for (std::size_t i = 0; i < kSteps; ++i) {
@@ -306,16 +306,17 @@ class Comparison {
     return false;
   }
 
-  // Tensors with a name of a parameter: gradients, parameters, buffers, slots.
+  // Returns whether a name is that of a parameter, a buffer, their gradient or optimiser state.
   static bool of_state(const std::string& name) { return name.find('.') != std::string::npos; }
   double least(const std::string& name) const {
-    // A loss is a difference of logarithms of the size of one, however certain the model is.
+    // A loss is a difference of logarithms near one, even if it is small.
     if (name.find("loss") != std::string::npos) return kMinShare;
     const auto found = of_state(name) ? least_.find(kind_of(name)) : least_.end();
     return found == least_.end() ? kMinScale : std::max(kMinScale, found->second);
   }
 
-  // What the oracle says when it steps as the program does wherever Lion's sign is rounding's; of others, what it says.
+  // Returns the oracle's value with the signs of the program where Lion's sign is only rounding; for other optimisers,
+  // returns `expected`.
   const at::Tensor& with_own_signs(const std::string& name, const at::Tensor& expected) {
     if (!setup_.takes_signs()) return expected;
     if (signed_.empty()) watch_oracle(setup_, lanista_run_, 0, 0, &steps_, signed_);
@@ -323,7 +324,7 @@ class Comparison {
     return found == signed_.end() ? expected : found->second;
   }
 
-  // How far the oracle moves when all its values are a little off, in the same measure.
+  // Returns the largest scaled change of the oracle's value through small errors in all its values.
   double rounding_of(const std::string& name, const at::Tensor& expected) {
     if (disturbed_.empty()) {
       const Steps* signs = setup_.takes_signs() ? &steps_ : nullptr;
@@ -342,8 +343,8 @@ class Comparison {
 
   const Setup& setup_;
   LanistaRun lanista_run_;
-  Tensors seen_, wanted_, signed_;
-  Steps steps_;  // of the program
+  Tensors seen_, expected_, signed_;
+  Steps steps_;  // steps of the program
   std::vector<Tensors> disturbed_;
   std::map<std::string, double> least_;  // scale by kind
   bool ill_conditioned_ = false, not_finite_ = false;
@@ -364,7 +365,7 @@ std::optional<Difference> compare(const Case& c, ComparisonCounts& counts, const
       not_finite = not_finite || comparison.not_finite();
     }
   } catch (const std::exception& error) {
-    const std::string text = error.what();  // LibTorch appends where it stood
+    const std::string text = error.what();  // LibTorch appends a stack trace
     return Difference{"exception", text.substr(0, text.find('\n'))};
   }
   counts.ill_conditioned += ill_conditioned ? 1 : 0;

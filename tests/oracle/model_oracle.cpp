@@ -1,11 +1,11 @@
-// The proof that training computes what it should: models against LibTorch's autograd, losses and optimisers in
-// float64. Random graphs over the whole operator table, models of every published space, mutated models.
+// Compares training with the autograd, losses and optimisers of LibTorch in float64. Models are random graphs with all
+// operators, samples of each published space, and mutated models.
 //
 //   model_oracle [torch:cpu|torch:host] [random|published|mutated] [COUNT [FIRST]]
 //
-// torch:cpu, torch:host: not own kernels but that device is judged.
-// COUNT models from number FIRST on (of each space, for published ones). What differs is shrunk to a smaller model that
-// still does, and printed.
+// torch:cpu, torch:host: the tested device; without it, CPU kernels are tested.
+// COUNT models from number FIRST on, of each published space. A model that differs is reduced to a smaller one that
+// still differs, and printed.
 #include <torch/torch.h>
 
 #include <chrono>
@@ -29,7 +29,7 @@ constexpr int kTriesOfShrinking = 400;
 
 struct Failures {
   int count = 0;
-  std::map<std::string, int> by_operator;  ///< of the shrunk models
+  std::map<std::string, int> by_operator;  ///< number of shrunk models by operator
 };
 
 void print(const char* title, const Case& c, const Difference& difference) {
@@ -71,7 +71,7 @@ int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf(
       "%s%s: %lld models, %d differ; %lld values, worst error %.2g of the largest element; %lld ill-conditioned "
-      "models, %lld with values that are no numbers; %.1f models/s\n",
+      "models, %lld with NaN or infinity; %.1f models/s\n",
       device != nullptr ? (std::string(device->name()) + " ").c_str() : "", kind.c_str(),
       static_cast<long long>(counts.models), failures.count, static_cast<long long>(counts.values), counts.worst,
       static_cast<long long>(counts.ill_conditioned), static_cast<long long>(counts.not_finite),
@@ -86,14 +86,14 @@ int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const
 int main(int argc, char** argv) {
   int next = 1;
   std::string kind = "random";
-  const auto says = [&](const char* word) { return argc > next && std::string(argv[next]) == word; };
+  const auto is_next = [&](const char* word) { return argc > next && std::string(argv[next]) == word; };
   const lanista::nn::Backend* device = nullptr;
   for (const char* name : {"cpu", "host"}) {
-    if (!says((std::string("torch:") + name).c_str())) continue;
+    if (!is_next((std::string("torch:") + name).c_str())) continue;
     device = *lanista::device::aten_backend(name);
     ++next;
   }
-  if (says("published") || says("mutated") || says("random")) kind = argv[next++];
+  if (is_next("published") || is_next("mutated") || is_next("random")) kind = argv[next++];
   const auto number = [&](std::uint64_t otherwise) {
     return argc > next ? std::strtoull(argv[next++], nullptr, 10) : otherwise;
   };

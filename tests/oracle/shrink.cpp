@@ -14,7 +14,7 @@ using graph::Node;
 using graph::NodeId;
 using graph::Port;
 
-// Without what no longer has a part in the output.
+// Returns the model without nodes on which the output does not depend.
 Graph pruned(const Graph& model) {
   std::set<NodeId> needed;
   std::vector<NodeId> open = model.nodes_of("output");
@@ -37,7 +37,7 @@ Graph with(const Graph& model, Node node) {
   return pruned(std::move(builder).take());
 }
 
-// Every use of `from` reads `to`.
+// Returns the model with `to` in place of each use of `from`.
 Graph rewired(const Graph& model, NodeId from, Port to) {
   graph::GraphBuilder builder(model);
   for (const graph::Use use : model.consumers(from)) {
@@ -48,7 +48,7 @@ Graph rewired(const Graph& model, NodeId from, Port to) {
   return pruned(std::move(builder).take());
 }
 
-/// One step smaller each, boldest first.
+/// Returns the models that are one change smaller, those with the largest change first.
 std::vector<Graph> smaller(const Graph& model) {
   std::vector<Graph> all;
   const Node output = model.node(model.nodes_of("output").front());

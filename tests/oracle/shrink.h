@@ -6,8 +6,10 @@
 
 namespace lanista::oracle {
 
-/// A smaller case of which `fails` still holds: nodes are taken out, the output is moved up, inputs of joins and
-/// attributes are dropped, for as long as one of these still fails, at most `tries` questions in all.
+/// Returns a smaller case for which `fails` still returns true.
+///
+/// It removes nodes, moves the output to an earlier node, and drops inputs of joins and attributes, as long as one such
+/// change still fails. It calls `fails` at most `tries` times.
 Case shrunk(Case c, const std::function<bool(const Case&)>& fails, int tries);
 
 }  // namespace lanista::oracle

@@ -1,4 +1,5 @@
-# Read by ctest after all tests are known: the seconds of tests that need more than eight. An unknown name has no effect.
+# Durations in seconds of the tests that run for eight seconds or more. ctest reads this file when all tests are known;
+# an unknown name has no effect.
 foreach(
   test
   exec_backends.BlockText.CompilesForCurrentArchitectures=45

@@ -1,7 +1,7 @@
-"""What scikit-learn says of the folds that folds_corpus dealt: folds_oracle.py FILE
+"""Compares the folds of folds_corpus with the splitters of scikit-learn: folds_oracle.py FILE
 
-Sizes are those of its splitters, counts of classes as near as StratifiedKFold's, groups whole and as even as
-GroupKFold's, windows in time those of TimeSeriesSplit to the row where no two rows share a time.
+Sizes are those of its splitters. Counts of classes differ as little as those of StratifiedKFold. Groups are whole, and
+as equal as those of GroupKFold. Windows in time are those of TimeSeriesSplit if all times differ.
 """
 import json
 import sys
@@ -11,7 +11,7 @@ try:
     import numpy as np
     from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, TimeSeriesSplit
 except ImportError as error:
-    print("skipped: scikit-learn is not here:", error)
+    print("skipped: scikit-learn is not installed:", error)
     sys.exit(77)
 
 
@@ -20,13 +20,13 @@ def sizes(splits):
 
 
 def class_spread(labels, folds):
-    """The largest difference between folds in any class."""
+    """Returns the largest difference between folds in the count of a class."""
     counts = [Counter(labels[fold].tolist()) for fold in folds]
     return max(max(c[k] for c in counts) - min(c[k] for c in counts) for k in set(labels.tolist()))
 
 
 def partition(case, rows):
-    """Each row is validated once and trained on by the others."""
+    """Checks that each row is in one fold and that the other folds train on it."""
     seen = Counter(row for training in case["trainings"] for row in training["validation"])
     assert seen == Counter(rows.tolist()), "validated once"
     for training in case["trainings"]:
@@ -82,7 +82,7 @@ def check(case):
             assert not set(groups[training["train"]]) & set(groups[training["validation"]]), "a group in two folds"
         if kind == "groups":
             theirs = sizes(GroupKFold(k).split(dummy, groups=groups[rows]))
-            # Both give the largest group to the lightest fold; ties may fall otherwise.
+            # Both give the largest group to the smallest fold; ties may be broken in another way.
             assert sorted(len(f) for f in ours) == sorted(theirs), (sorted(map(len, ours)), sorted(theirs))
     return kind
 

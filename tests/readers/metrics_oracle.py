@@ -1,7 +1,7 @@
-"""What scikit-learn says of the predictions that metrics_corpus drew: metrics_oracle.py FILE
+"""Compares the metrics of metrics_corpus with those of scikit-learn: metrics_oracle.py FILE
 
-Every metric of every case is computed again from the scores and compared to 1e-9. What scikit-learn lacks (top<k> with
-our rule for ties, calibration error, unclipped log loss) is written out in numpy.
+Each metric of each case is computed from the scores, and may differ by 1e-9. Metrics that scikit-learn lacks are
+computed with numpy: top<k> with our rule for ties, calibration error, unclipped log loss.
 """
 import json
 import math
@@ -14,7 +14,7 @@ try:
     from sklearn.exceptions import UndefinedMetricWarning
     from sklearn.preprocessing import label_binarize
 except ImportError as error:
-    print("skipped: scikit-learn is not here:", error)
+    print("skipped: scikit-learn is not installed:", error)
     sys.exit(77)
 
 BAR = 1e-9
@@ -22,7 +22,7 @@ BINS = 15
 
 
 def defined(call, *args, **options):
-    """NaN where a version of scikit-learn refuses to give a number."""
+    """Returns the metric, or NaN if this version of scikit-learn refuses to compute it."""
     try:
         return float(call(*args, **options))
     except ValueError:
@@ -30,7 +30,7 @@ def defined(call, *args, **options):
 
 
 def log_probabilities(logits):
-    """And the largest probability of each row."""
+    """Returns probabilities, and the largest one of each row."""
     top = logits.argmax(axis=1)
     shifted = logits - logits.max(axis=1, keepdims=True)
     others = np.exp(shifted)
@@ -50,7 +50,7 @@ def calibration_error(confidence, right):
 
 
 def of_ranks(score, labels, logits):
-    """Of two classes by the score of class 1, of more the mean of each against the rest."""
+    """Returns ROC AUC: for two classes by the score of class 1, for more the mean over each class against the rest."""
     classes = logits.shape[1]
     if classes == 2:
         return defined(score, labels == 1, logits[:, 1] - logits[:, 0])
@@ -89,7 +89,7 @@ def of_classes(case):
 
 
 def check_directly(case, labels, p):
-    """Where probabilities are ordinary: scikit-learn's own means over classes, and its log loss."""
+    """For cases without tiny probabilities: the means over classes and the log loss of scikit-learn."""
     classes, ours = case["classes"], case["metrics"]
     if p.min() > 1e-15:
         compare(case, "log_loss", sk.log_loss(labels, p, labels=list(range(classes))))
@@ -125,15 +125,15 @@ def of_numbers(case):
 def of_labels(case):
     logits = np.array(case["scores"]).reshape(-1, case["width"])
     truth = np.array(case["targets"]).reshape(-1, case["width"]).astype(int)
-    said = (logits > 0).astype(int)
+    predicted = (logits > 0).astype(int)
     loss = np.logaddexp(0, np.where(truth == 1, -logits, logits)).mean()
     columns = range(case["width"])
     return {
-        "accuracy": 1 - (sk.hamming_loss(truth, said) if case["width"] > 1 else (truth != said).mean()),
-        "exact_match": sk.accuracy_score(truth, said),
-        "f1_macro": np.mean([sk.f1_score(truth[:, k], said[:, k], zero_division=0) for k in columns])
+        "accuracy": 1 - (sk.hamming_loss(truth, predicted) if case["width"] > 1 else (truth != predicted).mean()),
+        "exact_match": sk.accuracy_score(truth, predicted),
+        "f1_macro": np.mean([sk.f1_score(truth[:, k], predicted[:, k], zero_division=0) for k in columns])
         if case["width"] == 1 or len(truth) == 1
-        else sk.f1_score(truth, said, average="macro", zero_division=0),
+        else sk.f1_score(truth, predicted, average="macro", zero_division=0),
         "log_loss": loss,
         "loss": loss,
         "roc_auc": np.mean([auc_of(truth[:, k], logits[:, k]) for k in columns]),
@@ -174,7 +174,7 @@ def main():
             else:
                 theirs = of_classes(case) if case["classes"] else of_numbers(case)
             missing = set(case["metrics"]) - set(theirs) - {"loss"}
-            assert not missing, "nobody computes %s" % missing
+            assert not missing, "no value for %s" % missing
             for name, value in theirs.items():
                 compare(case, name, value)
             cases += 1

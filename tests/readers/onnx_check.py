@@ -1,7 +1,7 @@
-"""What ONNX's own checker and ONNX Runtime make of exported models: onnx_check.py FOLDER (made by onnx_corpus).
+"""Checks exported models with the checker of ONNX and ONNX Runtime: onnx_check.py FOLDER (made by onnx_corpus).
 
-Every model passes the full check. What it computes from x.npy agrees with y.npy to 1e-5, relative to 1 + |y|; by ONNX
-Runtime, else by ONNX's reference evaluator.
+Each model passes the full check. Its result for x.npy differs from y.npy by at most 1e-5 of 1 + |y|. ONNX Runtime
+computes the result, or the reference evaluator of ONNX if ONNX Runtime is not installed.
 """
 import pathlib
 import sys
@@ -10,14 +10,14 @@ try:
     import numpy as np
     import onnx
 except ImportError as error:
-    print("skipped: onnx is not here:", error)
+    print("skipped: onnx is not installed:", error)
     sys.exit(77)
 
 TOLERANCE = 1e-5
 
 
 def evaluator():
-    """The name of what computes models, and a function from a path to a function of x; None: nothing does."""
+    """Returns the name of the program that runs models, and a function from a path to a function of x; None: none."""
     try:
         import onnxruntime
 
@@ -47,18 +47,18 @@ def deviation(seen, want):
 
 
 def check(case, load):
-    """The largest deviation of the case."""
+    """Returns the largest difference of the case, relative to 1 + |y|."""
     model = onnx.load(case / "model.onnx")
     onnx.checker.check_model(model, full_check=True)
     assert model.opset_import[0].version == 17 and model.ir_version == 8
     if load is None:
         return 0.0
     x, y = np.load(case / "x.npy"), np.load(case / "y.npy")
-    # Tokens lie in x.npy as floats.
+    # x.npy stores tokens as floats.
     x = x.astype(onnx.helper.tensor_dtype_to_np_dtype(model.graph.input[0].type.tensor_type.elem_type))
     run = load(case / "model.onnx")
     worst = deviation(run(x), y)
-    # The batch is symbolic: one sample alone gives the same.
+    # The batch size is symbolic: one sample alone gives the same result.
     return max(worst, deviation(run(x[:1]), y[:1]))
 
 
@@ -71,7 +71,7 @@ def main(folder):
             seen = check(case, load)
             assert seen <= TOLERANCE, "deviation %g" % seen
             worst = max(worst, seen)
-        except Exception as error:  # every case is told, whatever goes wrong
+        except Exception as error:  # the other cases are still checked
             failed += 1
             print("FAILED: %s (%s): %s" % (case.name, (case / "name.txt").read_text().strip(), error))
     print("onnx %s: %d models checked, computed by %s: largest deviation %.2g, %d failed"

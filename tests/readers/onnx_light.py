@@ -1,8 +1,8 @@
-"""ONNX's nine light models through `lanista check`: onnx_light.py LANISTA FOLDER.
+"""Runs the nine light models of ONNX through `lanista check`: onnx_light.py LANISTA FOLDER.
 
-They are well-known networks (AlexNet, DenseNet, Inception 1 and 2, ResNet-50, ShuffleNet, SqueezeNet, VGG-19, ZFNet)
-whose weights ConstantOfShape makes, with the outputs that ONNX says they have for an input of rising numbers. Since
-equal weights hide mistakes, the smaller ones are tried again with random weights against ONNX Runtime, if it is here.
+They are well-known networks: AlexNet, DenseNet, Inception 1 and 2, ResNet-50, ShuffleNet, SqueezeNet, VGG-19, ZFNet.
+ConstantOfShape makes their weights. ONNX has their outputs for an input of rising numbers. Equal weights hide mistakes,
+so the smaller models are also run with random weights and compared with ONNX Runtime, if it is installed.
 """
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ try:
     import onnx
     from onnx import numpy_helper
 except ImportError as error:
-    print("skipped: onnx is not here:", error)
+    print("skipped: onnx is not installed:", error)
     sys.exit(77)
 
 try:
@@ -32,14 +32,14 @@ def data_input(model):
 
 
 def rising(model):
-    """The input of ONNX's own backend test."""
+    """Returns the input of the backend test of ONNX."""
     shape = [dim.dim_value or 1 for dim in data_input(model).type.tensor_type.shape.dim]
     count = int(np.prod(shape))
     return (np.arange(count).reshape(shape) / count).astype(np.float32)
 
 
 def with_random_weights(model, seed):
-    """The model with random constants in place of those that ConstantOfShape makes."""
+    """Returns the model with random constants instead of those of ConstantOfShape."""
     rng = np.random.default_rng(seed)
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     roles = {}
@@ -60,7 +60,7 @@ def with_random_weights(model, seed):
         else:
             values = rng.normal(0, 0.1, shape)
         model.graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), node.output[0]))
-    # Of logits that are far apart a softmax leaves nothing to compare.
+    # A softmax of very different logits is all zeros and ones, so logits are compared.
     if kept[-1].op_type == "Softmax":
         model.graph.output[0].name = kept.pop().input[0]
         model.graph.output[0].type.tensor_type.ClearField("shape")
@@ -71,7 +71,7 @@ def with_random_weights(model, seed):
 
 
 def check(program, model, inputs, expected):
-    """Exit code and what was said."""
+    """Returns exit code and output."""
     ran = subprocess.run([program, "check", str(model), "--inputs", str(inputs), "--expect", str(expected)],
                          capture_output=True, text=True, timeout=900)
     return ran.returncode, (ran.stderr + ran.stdout).strip()

@@ -1,10 +1,11 @@
-"""ONNX's own test cases of single operators, through `lanista check`: onnx_nodes.py LANISTA FOLDER.
+"""Runs ONNX's test cases of single operators through `lanista check`: onnx_nodes.py LANISTA FOLDER.
 
-Its small models out of PyTorch are tried too. Each case is written as a model with one input, the first of floats with a batch in front; its other inputs become
-constants. A case with several outputs becomes one model for each. lanista reads the model and computes what the case
-expects, or refuses it and says why: those are counted by reason. A wrong result, a crash or an odd exit code fails the
-test. So that older forms are met too, a case that passes is tried again as older opsets have it, where ONNX can
-convert it and ONNX Runtime can say what it gives then.
+The small models of ONNX from PyTorch are run too. Each case is written as a model with one input: the first input of
+floats with a batch axis. Its other inputs become constants. A case with several outputs gives one model for each.
+
+lanista reads the model and computes the expected result, or refuses it with a reason; refusals are counted by reason. A
+wrong result, a crash or an undocumented exit code fails the test. A case that passes is repeated in older opsets, if
+ONNX can convert it and ONNX Runtime can compute its result.
 """
 import collections
 import pathlib
@@ -19,7 +20,7 @@ try:
     from onnx import numpy_helper, version_converter
     from onnx.backend.test.loader import load_model_tests
 except ImportError as error:
-    print("skipped: onnx is not here:", error)
+    print("skipped: onnx is not installed:", error)
     sys.exit(77)
 
 try:
@@ -39,7 +40,7 @@ def tensors(folder, kind):
 
 
 def cases():
-    """Name, model, inputs and outputs of ONNX's cases: nodes that are made anew, and small models that lie in files."""
+    """Yields name, model, inputs and outputs of ONNX's cases: generated nodes, and small models from files."""
     for case in sorted(load_model_tests(kind="node"), key=lambda case: case.name):
         if case.model is not None and case.data_sets:
             inputs, outputs = case.data_sets[0]
@@ -60,7 +61,7 @@ def is_floats(value):
 
 
 def with_one_input(model, inputs):
-    """The model with all inputs but one as constants, and that one's value; None if there is none to choose."""
+    """Returns the model with all inputs except one as constants, and the value of that one; None without such input."""
     graph = model.graph
     given = {tensor.name for tensor in graph.initializer}
     names = [info.name for info in graph.input if info.name not in given]
@@ -84,13 +85,13 @@ def with_one_input(model, inputs):
 
 
 def computed(model, value):
-    """What ONNX Runtime computes: the conversion of a model may change what it means."""
+    """Returns the result of ONNX Runtime, since the conversion of a model may change its result."""
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     return session.run(None, {model.graph.input[0].name: value})[0]
 
 
 def variants(model, value, expected):
-    """The model as its case has it, and as older opsets have it, each with its opset and what it should give."""
+    """Yields the model in its own and in older opsets, each with its opset and expected result."""
     default = [opset for opset in model.opset_import if opset.domain in ("", "ai.onnx")]
     if not default or default[0].version < 9:
         return
@@ -110,7 +111,7 @@ class Runner:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def check(self, model, value, expected):
-        """Exit code and what was said."""
+        """Returns exit code and output."""
         paths = [self.folder / name for name in ("model.onnx", "x.npy", "y.npy")]
         paths[0].write_bytes(model.SerializeToString())
         np.save(paths[1], value)
@@ -121,8 +122,8 @@ class Runner:
 
 
 def reason(text):
-    """The reason of a refusal, without names and numbers."""
-    text = text.splitlines()[-1] if text else "nothing said"
+    """Returns the reason of a refusal, without names and numbers."""
+    text = text.splitlines()[-1] if text else "no message"
     text = re.sub(r"^lanista: \S*: onnx: (node \"[^\"]*\" )?", "", text)
     text = re.sub(r"\"[^\"]*\"", "...", re.sub(r"^\(\"(\w+)\"\)", r"\1", text))
     return re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "n", text)[:110]
@@ -152,7 +153,7 @@ def main(program, folder):
                 elif code in (REFUSED, USAGE) and text.startswith("lanista: "):
                     refused[reason(text)] += 1
                 elif code == DIFFERS and "approximated" in text:
-                    refused["approximated, and says so"] += 1
+                    refused["approximated, with a note"] += 1
                 else:
                     failed.append("%s (opset %d, output %d): exit %d: %s" % (name, version, k, code, text))
                 if code != AGREES:

@@ -1,12 +1,15 @@
-"""Random, mutated and published models in onnxruntime: onnx_suite.py FILE (made by onnx_suite).
+"""Runs random, mutated and published models in onnxruntime: onnx_suite.py FILE (made by onnx_suite).
 
-Every model passes ONNX's full check, loads, and computes what lanista computes in double precision: to 1e-5 relative to
-1 + |y|, or, where half a unit in the last place of weights and features moves the result, to eight times as far. Some
-kernels of onnxruntime are exact to 1e-8 absolutely but not relatively (its Sigmoid at -10 is 7e-4 of itself off), which
-a division brings to light: such a model is left to ONNX's own reference, to the same tolerance, onnxruntime to a
-hundred times it, or to what is no number (its Sigmoid at -30 is 0, so that s / s is none), and they may be one in a
-hundred. Where lanista's result is not a number nothing is asked: ONNX does not say what becomes of those, and onnxruntime's MaxPool
-passes over them.
+Each model passes the full check of ONNX, and gives the result of lanista in double precision. The tolerance is 1e-5 of
+1 + |y|, or eight times the effect of half a unit in the last place of weights and features.
+
+Some kernels of onnxruntime have a small absolute error of 1e-8 but a large relative error: its Sigmoid at -10 is off by
+a share of 7e-4. A division makes this visible. Such a model must agree with the reference evaluator of ONNX instead.
+onnxruntime may then differ by a hundred times the tolerance, or give NaN: its Sigmoid at -30 is 0, and s / s is NaN. At
+most one model in a hundred may be such a case.
+
+Where the result of lanista is NaN, nothing is checked. ONNX does not define the effect of NaN, and MaxPool of
+onnxruntime ignores it.
 """
 import collections
 import json
@@ -26,7 +29,7 @@ onnxruntime.set_default_logger_severity(4)
 
 
 def records(path):
-    """Header, model, x and y of each record."""
+    """Yields header, model, x and y of each record."""
     with open(path, "rb") as file:
         while True:
             size = file.read(4)
@@ -40,7 +43,7 @@ def records(path):
 
 
 def distance(seen, want):
-    """The largest difference relative to 1 + |want|; infinite where just one is finite. NaN in `want`: none."""
+    """Returns the largest difference relative to 1 + |want|; infinite if only one is finite. NaN in `want` counts 0."""
     assert seen.dtype == np.float32 and seen.shape == want.shape, (seen.dtype, seen.shape, want.shape)
     seen = seen.astype(np.float64)
     agree = (seen == want) | np.isnan(want)
@@ -56,13 +59,13 @@ def typed(proto, x):
 
 
 def reference_distance(model, x, y):
-    """What ONNX's reference implementation says."""
+    """Returns the largest difference to the result of the reference evaluator of ONNX."""
     proto = onnx.load_from_string(model)
     return distance(ReferenceEvaluator(proto).run(["output"], {"input": typed(proto, x)})[0].astype(np.float32), y)
 
 
 def check(header, model, x, y):
-    """The distance of the whole batch and of its first sample alone."""
+    """Returns the largest difference for the whole batch and for its first sample alone."""
     proto = onnx.load_from_string(model)
     onnx.checker.check_model(proto, full_check=True)
     options = onnxruntime.SessionOptions()
@@ -91,12 +94,12 @@ def main(path):
             assert away <= header["tolerance"], "distance %g, allowed is %g" % (away, header["tolerance"])
             if not header["ill_conditioned"]:
                 worst = max(worst, away)
-        except Exception as error:  # every model is told, whatever goes wrong
+        except Exception as error:  # the other models are still checked
             failed += 1
             print("FAILED: %s: %s" % (header["name"], str(error).strip()))
     print(", ".join("%d %s" % (n, kind) for kind, n in sorted(kinds.items())))
-    print("onnxruntime %s: %d models, largest difference %.2g; %d are ill conditioned, %d give what is not a number, "
-          "of %d no tolerance can be told, %d are left to ONNX's reference; %d failed"
+    print("onnxruntime %s: %d models, largest difference %.2g; %d are ill-conditioned, %d give NaN, "
+          "%d have no tolerance, %d are compared with ONNX's reference; %d failed"
           % (onnxruntime.__version__, count, worst, ill, nan, unknown, left, failed))
     return 1 if failed or not count or 100 * left > count else 0
 

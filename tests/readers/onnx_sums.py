@@ -1,8 +1,8 @@
-"""Sums in which a value stands several times, through `lanista check`: onnx_sums.py LANISTA FOLDER.
+"""Runs sums that read a value several times through `lanista check`: onnx_sums.py LANISTA FOLDER.
 
-A result must not take the place of a value that is read again. The first model is Sum(relu(x), tanh(x), relu(x)); the
-others are drawn: activations of earlier values, and sums, differences and products that take some of them twice. What
-they give is computed here by numpy in double precision.
+A result must not use the memory of a value that is read again. The first model is Sum(relu(x), tanh(x), relu(x)). The
+others are random: activations of earlier values, and sums, differences and products that read some of them twice. numpy
+computes the expected results in double precision.
 """
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ try:
     import onnx
     from onnx import TensorProto, helper
 except ImportError as error:
-    print("skipped: onnx is not here:", error)
+    print("skipped: onnx is not installed:", error)
     sys.exit(77)
 
 MODELS = 60
@@ -23,15 +23,15 @@ UNARY = {"Relu": lambda x: np.maximum(x, 0), "Tanh": np.tanh, "Sigmoid": lambda 
 BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
 
 
-def the_known_one(x):
+def known_nodes(x):
     relu, tanh = np.maximum(x, 0), np.tanh(x)
     nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Tanh", ["x"], ["b"]),
              helper.make_node("Sum", ["a", "b", "a"], ["y"])]
     return nodes, relu + tanh + relu
 
 
-def a_drawn_one(rng, x):
-    """Nodes, and what the last of them gives."""
+def random_nodes(rng, x):
+    """Returns nodes, and the result of the last one."""
     names, values, nodes = ["x"], [x], []
 
     def put(op, picks, value):
@@ -53,7 +53,7 @@ def a_drawn_one(rng, x):
             picks = [int(i) for i in rng.integers(len(values), size=rng.integers(2, 5))]
             picks.append(picks[int(rng.integers(len(picks)))])
             put("Sum", picks, sum(values[i] for i in picks))
-    # Whatever nobody read has its part in the end, twice.
+    # The last sum reads each unused value twice.
     read = {name for node in nodes for name in node.input}
     picks = [i for i, name in enumerate(names) if name not in read]
     nodes.append(helper.make_node("Sum", [names[i] for i in picks + picks[:1]], ["y"]))
@@ -68,7 +68,7 @@ def main(program, folder):
     for number in range(MODELS):
         shape = SHAPES[number % len(SHAPES)]
         x = rng.normal(size=[3] + shape).astype(np.float32)
-        nodes, y = the_known_one(x.astype(np.float64)) if number == 0 else a_drawn_one(rng, x.astype(np.float64))
+        nodes, y = known_nodes(x.astype(np.float64)) if number == 0 else random_nodes(rng, x.astype(np.float64))
         graph = helper.make_graph(nodes, "sums", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"] + shape)],
                                   [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N"] + shape)])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])

@@ -1,4 +1,4 @@
-"""What Optuna finds in the journals: optuna_check.py FOLDER (made by export_corpus)."""
+"""Reads exported journals with Optuna and compares them with facts.json: optuna_check.py FOLDER (by export_corpus)."""
 import json
 import math
 import pathlib
@@ -10,7 +10,7 @@ try:
     from optuna import storages
     from optuna.trial import TrialState
 except ImportError as error:
-    print("skipped: optuna is not here:", error)
+    print("skipped: optuna is not installed:", error)
     sys.exit(77)
 
 
@@ -25,7 +25,7 @@ def load(path):
 
 
 def kept(facts, trial):
-    """What the trial stands for: its best epoch by the goals in turn, the earlier of equal ones, not a number last."""
+    """Returns the epoch of a trial's result: the best by the goals in order, the earlier of equal ones, NaN last."""
     goals = [(metric, up) for metric, up in facts["goals"] if metric.startswith(("val_", "train_"))]
 
     def losses(point):
@@ -43,7 +43,7 @@ def kept(facts, trial):
 
 
 def values(facts, trial):
-    """The goals' values, or None if one is missing or not finite."""
+    """Returns the values of the goals, or None if one is missing or not finite."""
     metrics = kept(facts, trial)
     out = [float(metrics.get(metric, "nan")) for metric, _ in facts["goals"]]
     return out if all(math.isfinite(value) for value in out) else None
@@ -99,7 +99,7 @@ def check(path):
     elif complete:
         best = "%d on the front" % len(study.best_trials)
         assert study.best_trials
-    # Distributions that differ under one name would be refused here.
+    # Optuna refuses different distributions with one name.
     first = {}
     for trial in trials:
         for name, distribution in trial.distributions.items():

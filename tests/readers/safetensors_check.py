@@ -1,6 +1,6 @@
-"""What the safetensors package reads from our files: safetensors_check.py FILE... or FOLDER (made by onnx_corpus).
+"""Reads our files with the safetensors package: safetensors_check.py FILE... or FOLDER (made by onnx_corpus).
 
-Beside x.safetensors the folder x holds one .npy a tensor; names, types, shapes and bits must agree.
+For x.safetensors, the folder x has one .npy for each tensor. Names, types, shapes and bits must be equal.
 """
 import pathlib
 import sys
@@ -9,12 +9,12 @@ try:
     import numpy as np
     from safetensors import safe_open
 except ImportError as error:
-    print("skipped: safetensors is not here:", error)
+    print("skipped: safetensors is not installed:", error)
     sys.exit(77)
 
 
 def check(path):
-    """The number of tensors."""
+    """Compares the tensors of a file, and returns their number."""
     folder = path.with_suffix("")
     want = {dump.name[: -len(".npy")]: np.load(dump) for dump in folder.glob("*.npy")}
     with safe_open(str(path), framework="numpy") as file:
@@ -36,7 +36,7 @@ def main(arguments):
     for path in paths:
         try:
             tensors += check(path)
-        except Exception as error:  # every file is told, whatever goes wrong
+        except Exception as error:  # the other files are still checked
             failed += 1
             print("FAILED: %s: %s" % (path, error))
     print("safetensors: %d files, %d tensors, %d failed" % (len(paths), tensors, failed))

@@ -1,7 +1,7 @@
-"""What TensorBoard itself finds in the event files: tensorboard_check.py FOLDER [--server]
+"""Reads exported event files with TensorBoard: tensorboard_check.py FOLDER [--server]
 
-FOLDER is made by export_corpus. Reads every study with the event loader, the event accumulator and the code behind the
-HParams page, and compares with facts.json. --server reads through TensorBoard's data server, too.
+export_corpus makes FOLDER. The script reads each study with the event loader, the event accumulator and the code of the
+HParams page, and compares with facts.json. With --server, it reads with the data server of TensorBoard too.
 """
 import json
 import math
@@ -16,7 +16,7 @@ try:
     from tensorboard.plugins import base_plugin
     from tensorboard.plugins.hparams import api_pb2, backend_context, get_experiment, list_session_groups
 except ImportError as error:
-    print("skipped: tensorboard is not here:", error)
+    print("skipped: tensorboard is not installed:", error)
     sys.exit(77)
 
 STATUS = {
@@ -39,7 +39,7 @@ def run_name(trial):
 
 
 def exported(facts):
-    """The best 200 trials: those that rank, then the others."""
+    """Returns the best 200 trials: ranked ones, then the others."""
     (metric, maximize) = facts["goals"][0]
 
     def key(trial):
@@ -54,7 +54,7 @@ def exported(facts):
 
 
 def check_events(folder, trials):
-    """Frames, versions, order of time and every scalar."""
+    """Checks frames, versions, the order of times, and each scalar."""
     files = sorted(folder.rglob("*tfevents*"))
     assert len(files) == len(trials) + 1, (len(files), len(trials))
     for file in files:
@@ -79,7 +79,7 @@ def check_events(folder, trials):
 
 
 def check_hparams(provider, facts, trials):
-    """The HParams page: columns of the experiment, sessions with their values, metrics and status."""
+    """Checks the HParams page: columns of the experiment, and sessions with values, metrics and status."""
     backend = backend_context.Context(base_plugin.TBContext(data_provider=provider))
     request = context.RequestContext()
     experiment = get_experiment.Handler(request, backend, "", api_pb2.GetExperimentRequest()).run()

@@ -1,7 +1,7 @@
-"""Whether traces are what a viewer of Chrome traces expects: trace_check.py FOLDER (made by export_corpus).
+"""Checks exported traces as a viewer of Chrome traces reads them: trace_check.py FOLDER (made by export_corpus).
 
-Checks the fields of each phase, then plays the events in the order of time as viewers do: spans of a thread nest,
-arrows begin and end inside spans and lead forwards in time, counters hold numbers.
+It checks the fields of each phase, and then reads events in the order of time. Spans of a thread nest. Arrows begin and
+end inside spans and point forwards in time. Counters have numbers.
 """
 import json
 import pathlib

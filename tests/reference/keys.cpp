@@ -15,12 +15,12 @@ namespace {
 
 using nlohmann::json;
 
-/// Families of plug-ins: the keys below are names, and below these their options.
+/// Families of plug-ins: the keys below them are names of plug-ins, with their options below.
 const std::vector<std::string> kFamilies{"data.augment", "space.mutate", "train.select", "train.tune"};
 
 bool is_none(const json& node) { return node == json{{"const", "none"}} || node == json{{"type", "null"}}; }
 
-/// The alternatives of a node, without "none" and null.
+/// Returns the alternatives of a node, without "none" and null.
 std::vector<json> alternatives(const json& node) {
   std::vector<json> out;
   for (const json& each : node.value("anyOf", json::array())) {
@@ -128,7 +128,7 @@ std::string default_of(const json& node) {
   return code(value_text(value));
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 std::string name_of(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 std::string parent_of(const std::string& path) {
   const auto dot = path.rfind('.');
@@ -140,7 +140,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
 }
 
-/// Whether a value shows nothing as an example.
+/// Returns whether a value is empty, and so no example.
 bool is_empty(const json& value) {
   return value.is_null() || value == json("") || ((value.is_array() || value.is_object()) && value.empty());
 }
@@ -149,7 +149,7 @@ std::string filled(const std::string& form, const std::string& plugin, const std
   return replaced(replaced(replaced(form, "PLUGIN", plugin), "KEY", name), "VALUE", value_text(value));
 }
 
-/// The example of a key: its own, else that for all keys around, with the default as the value.
+/// Returns the example of a key: its own, else that of the keys around it with the default as its value.
 std::string example_of(const std::string& path, const json& value, const std::map<std::string, KeyNotes>& notes) {
   if (const auto own = notes.find(path); own != notes.end()) return own->second.example;
   for (std::string above = parent_of(path); !above.empty() && !is_empty(value); above = parent_of(above)) {
@@ -193,14 +193,13 @@ void walk(const json& node, const std::string& path, const Visit& visit) {
   }
 }
 
-/// Whether a path is an option of a strategy or a stopping rule: no field of the section, which the schema lists with a
-/// default of its own and the notes with an example.
+/// Returns whether a path is an option of a strategy or a stopping rule. Only fields of the section itself have notes.
 bool is_plugin_option(const std::string& path, const std::map<std::string, KeyNotes>& notes) {
   const std::string section = parent_of(path);
   return (section == "strategy" || section == "stop") && !notes.contains(path);
 }
 
-/// A hyper-parameter of the space has the range and the meaning of the setting that it varies.
+/// Returns the key of a hyper-parameter of the space, with the range and the meaning of the setting that it varies.
 Key varied_key(const std::string& path, const json& schema, const std::map<std::string, KeyNotes>& notes) {
   const std::string name = name_of(path);
   const std::string section = name == "batch" ? "data" : "train";
@@ -216,7 +215,7 @@ Key varied_key(const std::string& path, const json& schema, const std::map<std::
   return key;
 }
 
-/// Puts options that all plug-ins of a family have alike into one row: "train.select.NAME.clock".
+/// Merges equal options of all plug-ins of a family into one row, such as "train.select.NAME.clock".
 void merge_common_options(std::vector<Key>& keys) {
   for (const std::string& family : kFamilies) {
     std::set<std::string> plugins;

@@ -26,8 +26,9 @@ struct KeyNotes {
   std::string default_value, allowed;  ///< empty: the schema has it
 };
 
-/// Returns the rows `PATH | EXAMPLE | DEFAULT | ALLOWED` of the table by path. The last two cells are optional. A path
-/// may end in ".*": its example stands for all keys below, with KEY and VALUE as placeholders. Throws
+/// Returns the rows `PATH | EXAMPLE | DEFAULT | ALLOWED` of the table by path. The last two cells are optional.
+///
+/// A path may end in ".*": its example applies to all keys below, with KEY and VALUE as placeholders. Throws
 /// std::runtime_error for a row with another number of cells and for a path that is listed twice.
 std::map<std::string, KeyNotes> read_key_notes(const std::filesystem::path& file);
 
@@ -43,7 +44,7 @@ std::vector<Key> plugin_keys(const std::string& section, const std::string& plug
 /// Returns each path of the schema: "train", "train.epochs", "train.select.random.keep".
 std::vector<std::string> schema_paths(const nlohmann::json& schema);
 
-/// Whether `key` is the row of `path`: equal, or equal with NAME for one part.
+/// True if `key` is the row of `path`: the paths are equal, or equal with NAME for one part.
 bool is_row_of(const Key& key, const std::string& path);
 
 }  // namespace lanista::reference

@@ -10,7 +10,7 @@
 // Markdown of reference pages.
 namespace lanista::reference {
 
-using Row = std::vector<std::string>;
+using Row = std::vector<std::string>;  ///< cells of one line of a table
 
 /// Returns a table with one line a row. A "|" inside a cell is escaped.
 std::string table(const Row& header, const std::vector<Row>& rows);
@@ -33,14 +33,15 @@ std::string wrapped(const std::string& text);
 /// Returns `help` as a sentence, with a capital letter and a full stop.
 std::string sentence(std::string help);
 
-/// The names of the blocks of a page. A block begins with the line `<!-- generated: NAME -->` and ends with
-/// `<!-- end -->`.
+/// Returns the names of the blocks of a page.
+///
+/// A block begins with the line `<!-- generated: NAME -->` and ends with `<!-- end -->`.
 std::vector<std::string> block_names(std::string_view page);
 
 /// Returns `page` with each block filled by `render(NAME)`. Throws std::runtime_error for a block without an end.
 std::string with_blocks(std::string_view page, const std::function<std::string(const std::string&)>& render);
 
-/// The texts of all fenced blocks of a page that are opened by the line "```" + `kind`.
+/// Returns the texts of all fenced blocks of a page that the line "```" + `kind` opens.
 std::vector<std::string> fenced(std::string_view page, std::string_view kind);
 
 }  // namespace lanista::reference

@@ -62,7 +62,7 @@ std::string option_table(const std::vector<Key>& keys) {
   return table(kKeyHeader, rows);
 }
 
-/// Options that all strategies have.
+/// Returns the options that all strategies have.
 std::vector<OptionSpec> common_options(const std::vector<strategy::StrategyPlugin>& plugins) {
   std::vector<OptionSpec> out;
   for (const OptionSpec& option : plugins.front().options) {
@@ -80,7 +80,7 @@ struct Sampler {
   bool learns = true, halves = false;
 };
 
-/// The strategies of `strategy.name`, mltuner included.
+/// Returns the strategies of `strategy.name`, with mltuner.
 std::vector<Sampler> samplers() {
   const auto plugins = strategy::builtin_strategies();
   const auto common = common_options(plugins);
@@ -197,7 +197,7 @@ std::string type_text(const graph::ValueType& type) {
   return code(type.shape.text() + (type.dtype == graph::DType::kIndex ? " index" : ""));
 }
 
-/// Values to try for an attribute that must be given.
+/// Returns values to try for a required attribute.
 std::vector<graph::AttrValue> values_to_try(const graph::AttrSpec& spec) {
   using List = std::vector<std::int64_t>;
   if (!spec.allowed.empty()) return {spec.allowed.front()};
@@ -208,7 +208,7 @@ std::vector<graph::AttrValue> values_to_try(const graph::AttrSpec& spec) {
   return {spec.default_value};
 }
 
-/// Attributes that must be given, in all combinations of values to try.
+/// Returns the required attributes in all combinations of values to try.
 std::vector<graph::Attrs> attrs_to_try(const graph::OpDef& op) {
   std::vector<graph::Attrs> out{{}};
   for (const graph::AttrSpec& spec : op.attrs) {
@@ -225,13 +225,13 @@ std::vector<graph::Attrs> attrs_to_try(const graph::OpDef& op) {
   return out;
 }
 
-/// What an operator makes of an input.
+/// One application of an operator.
 struct OpSample {
   std::string input, shapes, parameters;
   bool keeps_shape = false;
 };
 
-/// "any shape", or the shapes of inputs and outputs.
+/// Returns "any shape", or the shapes of inputs and outputs.
 std::string shapes_text(const std::vector<OpSample>& samples) {
   std::vector<std::string> shapes, inputs;
   for (const OpSample& sample : samples) {
@@ -242,7 +242,7 @@ std::string shapes_text(const std::vector<OpSample>& samples) {
   return "keeps " + list_text(inputs);
 }
 
-/// One sample for each rank of inputs that the operator takes.
+/// Returns one application for each rank of inputs that the operator accepts.
 std::vector<OpSample> op_samples(const graph::OpDef& op, const graph::OpTable& ops) {
   using graph::kBatch;
   const std::vector<graph::ValueType> inputs{{{{kBatch, 12}}, graph::DType::kReal},
@@ -374,7 +374,7 @@ std::string examples_of(const std::string& footer) {
   return out.empty() ? "" : "```sh\n" + out + "```\n\n";
 }
 
-/// "whole number: 1 to 64" of "INT: 1 to 64".
+/// Returns "whole number: 1 to 64" for "INT: 1 to 64".
 std::string value_type(const std::string& value) {
   static const std::map<std::string, std::string> words{
       {"TEXT", "text"}, {"INT", "whole number"}, {"UINT", "whole number"}, {"FLOAT", "number"}};

@@ -25,7 +25,7 @@ std::string read_text(const fs::path& file) {
   return text.str();
 }
 
-/// "schema", "name" of "keys of schema, name".
+/// Returns "schema" and "name" for "keys of schema, name".
 std::vector<std::string> prefixes_of(const std::string& block) {
   std::vector<std::string> out;
   if (!block.starts_with(kKeysOf)) return out;
@@ -34,7 +34,7 @@ std::vector<std::string> prefixes_of(const std::string& block) {
   return out;
 }
 
-/// A link from one page below docs/reference to another one.
+/// Returns a link from one page below docs/reference to another.
 std::string link_to(const std::string& from, const std::string& to) {
   if (from == to) return "";
   return fs::path(to).lexically_relative(fs::path(from).parent_path()).generic_string();
@@ -113,7 +113,7 @@ std::string Reference::block(const std::string& page, const std::string& name) c
   for (const std::string& prefix : prefixes) {
     for (const Key& key : schema_keys_) {
       if (!is_below(key.path, prefix) || (key.path == prefix && key.type == "mapping")) continue;
-      // A longer prefix has a block of its own.
+      // Keys with a longer prefix have their own block.
       const bool elsewhere = std::ranges::any_of(page_of_prefix_, [&](const auto& each) {
         return each.first.size() > prefix.size() && is_below(key.path, each.first) && key.path != each.first;
       });
@@ -153,7 +153,7 @@ std::string Reference::index() const {
     const std::string link = link_to(here, page) + (has_details ? "#" + anchor(heading) : "");
     rows[key.path] = {"[" + heading + "](" + link + ")", key.type, key.default_value};
   }
-  std::map<std::string, std::vector<std::string>> plugins;  // of each option, those that have it
+  std::map<std::string, std::vector<std::string>> plugins;  // plug-ins by option
   for_each_plugin([&](const std::string& section, const std::string& plugin, const std::vector<OptionSpec>& options) {
     for (const OptionSpec& option : options) plugins[section + "." + option.name].push_back(code(plugin));
   });

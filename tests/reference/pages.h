@@ -18,16 +18,16 @@ class Reference {
   /// read.
   explicit Reference(const std::filesystem::path& source);
 
-  /// The pages with their path below docs/reference, as they are in the tree.
+  /// Returns the pages of the source tree by path below docs/reference.
   const std::map<std::string, std::string>& pages() const { return pages_; }
 
-  /// Returns a page with all blocks written anew. Throws std::runtime_error for an unknown block.
+  /// Returns a page with all blocks generated again. Throws std::runtime_error for an unknown block.
   std::string written(const std::string& page) const;
 
-  /// All rows of keys, options of strategies and stopping rules included.
+  /// Returns all rows of keys, with the options of strategies and stopping rules.
   std::vector<Key> keys() const;
 
-  /// The page with the row of a key, "" if no block lists it.
+  /// Returns the page with the row of a key, "" if no block lists it.
   std::string page_of(const Key& key) const;
 
  private:
@@ -42,11 +42,12 @@ class Reference {
   std::vector<Key> schema_keys_;
 };
 
-/// Tables that have no keys of the study file. Returns "" for a block that is not known.
+/// Returns a block without keys of the study file, "" for an unknown block.
 std::string other_block(const std::string& name, const std::map<std::string, KeyNotes>& notes);
 
-/// A row of options of a plug-in as Markdown cells: key, type, default, allowed, meaning, example.
+/// Returns the Markdown cells of a key with the name `shown`: key, type, default, allowed, meaning, example.
 Row key_row(const Key& key, const std::string& shown);
-extern const Row kKeyHeader;
+
+extern const Row kKeyHeader;  ///< header of tables of keys
 
 }  // namespace lanista::reference

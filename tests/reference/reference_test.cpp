@@ -1,4 +1,4 @@
-// Pages of docs/reference against the tables of the program.
+// The pages of docs/reference must match the tables of the program.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ const Reference& reference() {
   return all;
 }
 
-/// The first line of `page` that differs from `other`, "" if the pages are equal.
+/// Returns the first line of `page` that differs from `other`, "" if the pages are equal.
 std::string first_difference(const std::string& page, const std::string& other) {
   std::istringstream lines(page), others(other);
   std::string line, written;
@@ -36,9 +36,9 @@ TEST(ReferencePages, AreUpToDate) {
   }
 }
 
-/// The row of a path of the schema; null if there is none.
+/// Returns the row of a path of the schema, null if there is none.
 const Key* row_of(const std::vector<Key>& keys, const std::string& path) {
-  // Both take the same options.
+  // Options of strategy.then.mltuner are those of train.tune.mltuner.
   const std::string then = "strategy.then.mltuner.";
   const std::string documented = path.starts_with(then) ? "train.tune.mltuner." + path.substr(then.size()) : path;
   const auto found = std::ranges::find_if(keys, [&](const Key& key) { return is_row_of(key, documented); });
@@ -66,7 +66,7 @@ TEST(ReferencePages, CoverEachSchemaKey) {
   }
 }
 
-/// The last name of a path.
+/// Returns the last name of a path.
 std::string name_of(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 TEST(ReferencePages, ExamplesAreAccepted) {
@@ -96,7 +96,7 @@ TEST(ReferencePages, EscapeCellsOfTables) {
   EXPECT_EQ(value_text({0.5, 2.0, "adam"}), "[0.5, 2, adam]");
 }
 
-TEST(ReferencePages, NeedAnEndOfEachBlock) {
+TEST(ReferencePages, RefuseBlockWithoutEnd) {
   const auto render = [](const std::string& name) { return name + "!\n"; };
   EXPECT_EQ(with_blocks("a\n<!-- generated: x -->\nold\n<!-- end -->\nb\n", render),
             "a\n<!-- generated: x -->\nx!\n<!-- end -->\nb\n");

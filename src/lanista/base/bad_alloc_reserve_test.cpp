@@ -60,7 +60,7 @@ class MemoryHog {
 
 TEST(MemoryReserve, ReleasesReserveForDestructors) {
 #if LANISTA_SANITIZED
-  GTEST_SKIP() << "a sanitizer takes more addresses than the limit leaves, and has a malloc of its own";
+  GTEST_SKIP() << "a sanitizer needs more addresses than the limit leaves, and replaces malloc";
 #endif
   EXPECT_EXIT(exhaust_memory(), testing::ExitedWithCode(0), "");
 }

@@ -5,7 +5,7 @@
 namespace lanista {
 
 double RealClock::now() const {
-  // On Linux the steady clock does not count what a machine slept through.
+  // On Linux the steady clock does not count the time while the machine sleeps.
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 

@@ -67,7 +67,7 @@ class CsvReader {
                          std::to_string(cells) + " cells, the first line has " + std::to_string(table_.columns()));
       }
     }
-    if (table_.header_.empty()) return malformed(1, "the file holds no rows");
+    if (table_.header_.empty()) return malformed(1, "the file has no rows");
     return std::move(table_);
   }
 
@@ -122,7 +122,7 @@ class CsvReader {
       table_.text_ += c;
     }
     if (!at_end() && !ends_cell(text_[position_])) {
-      return malformed(line_, "'" + std::string(1, text_[position_]) + "' behind a closing quote");
+      return malformed(line_, "'" + std::string(1, text_[position_]) + "' after a closing quote");
     }
     return {};
   }

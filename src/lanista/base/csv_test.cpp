@@ -82,7 +82,7 @@ TEST(Csv, NamesLineOfError) {
   expect_broken("a,b\r\n1,2\r\n\r\n3,4,5\r\n", "line 4: 3 cells");
   expect_broken("a,b\n\"x\ny\",2\n3,4,\n", "line 4: 3 cells");
   expect_broken("a,b\n1,x\"y\n", "line 2: a quote inside");
-  expect_broken("a,b\n1,\"x\"y\n", "line 2: 'y' behind a closing quote");
+  expect_broken("a,b\n1,\"x\"y\n", "line 2: 'y' after a closing quote");
   expect_broken("a,b\n1,2\n1,\"xy\n3,4\n", "line 3: a quote is opened here");
   expect_broken(std::string("a,b\n1,\0\n", 8), "line 2: a zero byte");
   expect_broken("", "no rows");

@@ -102,41 +102,4 @@ std::string random_hex();
 /// is writing. A missing folder is no error.
 Result<void> remove_leftovers(FileSystem& fs, const std::string& folder);
 
-/// A file system for tests that makes one mutating call fail, or all calls from that one on.
-///
-/// It counts append, sync, write_file, rename, sync_folder, truncate, remove, make_folder, open_append and lock. A
-/// failing append or write_file may leave a prefix of its data (`torn`), never synced, as a full disk does.
-class FaultyFileSystem final : public FileSystem {
- public:
-  /// Which call fails, and how.
-  struct Fault {
-    std::int64_t at = -1;  ///< number of the call, from 0; -1: never
-    bool sticky = true;    ///< all later calls fail too
-    bool torn = true;      ///< a failing write leaves a prefix of its data
-    Error error{Code::kResourceExhausted, "No space left on device", ""};  ///< what the call returns
-  };
-  /// `inner` does the calls and must outlive this object.
-  FaultyFileSystem(FileSystem& inner, Fault fault);
-  std::int64_t calls() const;  ///< mutating calls so far
-
-  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override;
-  Result<std::string> read(const std::string& path, std::uint64_t offset) override;
-  Result<void> write_file(const std::string& path, std::span<const std::byte> data) override;
-  Result<void> rename(const std::string& from, const std::string& to) override;
-  Result<void> sync_folder(const std::string& path) override;
-  Result<void> truncate(const std::string& path, std::uint64_t size) override;
-  Result<void> remove(const std::string& path) override;
-  Result<void> make_folder(const std::string& path) override;
-  Result<std::vector<std::string>> list(const std::string& folder) override;
-  bool exists(const std::string& path) override;
-  FileKind kind(const std::string& path) override;
-  Result<std::uint64_t> size(const std::string& path) override;
-  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
-
- private:
-  struct State;
-  FileSystem& inner_;
-  std::shared_ptr<State> state_;
-};
-
 }  // namespace lanista

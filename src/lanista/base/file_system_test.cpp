@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/base/faulty_file_system.h"
+
 namespace lanista {
 namespace {
 

@@ -34,7 +34,7 @@ Result<void> check_readable(int fd, const std::string& path) {
   if (::fstat(fd, &info) != 0) return system_error("cannot look at", path, errno);
   if (S_ISDIR(info.st_mode)) return system_error("cannot read", path, EISDIR);
   if (!S_ISREG(info.st_mode)) {
-    return Error{Code::kInvalidArgument, "is no regular file; pipes and devices are not read", path};
+    return Error{Code::kInvalidArgument, "is not a regular file; pipes and devices are not read", path};
   }
   if (info.st_size <= kMostBytes) return {};
   return Error{Code::kResourceExhausted,
@@ -129,7 +129,7 @@ class PosixFileSystem final : public FileSystem {
 
   Result<void> sync_folder(const std::string& path) override {
     LANISTA_ASSIGN(const Descriptor fd, open(path, O_RDONLY | O_DIRECTORY, "cannot open folder"));
-    // EINVAL: a file system that has nothing to sync in a folder.
+    // EINVAL: a file system that does not sync folders.
     if (retry_on_eintr([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL) {
       return system_error("cannot sync folder", path, errno);
     }

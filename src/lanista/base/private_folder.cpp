@@ -58,7 +58,7 @@ Result<void> check_name(const std::string& name) {
   if (!name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos) {
     return {};
   }
-  return Error{Code::kInvalidArgument, "'" + name + "' is no file name; it must be one name without '/'", ""};
+  return Error{Code::kInvalidArgument, "'" + name + "' is not a file name; it must be one name without '/'", ""};
 }
 
 /// Whether an open file is what this class makes. `what` and `type` name and identify the kind.

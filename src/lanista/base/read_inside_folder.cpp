@@ -36,7 +36,7 @@ Error refused(int error, const std::string& path) {
     case ENOTDIR:
       return {Code::kNotFound, "cannot open" + words, path};
     case ELOOP:
-      return {Code::kInvalidArgument, "a symbolic link lies on the way" + words, path};
+      return {Code::kInvalidArgument, "a symbolic link is on the path" + words, path};
     case EXDEV:
       return {Code::kInvalidArgument, "the path leaves its folder" + words, path};
     default:
@@ -47,10 +47,10 @@ Error refused(int error, const std::string& path) {
 Result<void> check_file(int fd, std::uint64_t offset, std::uint64_t length, const std::string& path) {
   struct stat about = {};
   if (::fstat(fd, &about) != 0) return refused(errno, path);
-  if (!S_ISREG(about.st_mode)) return Error{Code::kInvalidArgument, "is no regular file", path};
+  if (!S_ISREG(about.st_mode)) return Error{Code::kInvalidArgument, "is not a regular file", path};
   if (about.st_nlink != 1) {
     return Error{Code::kInvalidArgument,
-                 "has " + std::to_string(about.st_nlink) + " names (hard links); allowed is one", path};
+                 "has " + std::to_string(about.st_nlink) + " names (hard links); it must have one", path};
   }
   const auto size = static_cast<std::uint64_t>(about.st_size);
   if (offset <= size && length <= size - offset) return {};
@@ -66,7 +66,7 @@ Result<std::vector<std::byte>> read_inside_folder(const std::string& folder, con
                                                   std::uint64_t offset, std::uint64_t length) {
   const std::string path = folder + "/" + name;
   if (name.empty() || name.front() == '/' || name.find('\0') != std::string::npos) {
-    return Error{Code::kInvalidArgument, "is no relative path", path};
+    return Error{Code::kInvalidArgument, "is not a relative path", path};
   }
   const Descriptor root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (root.get() < 0) return refused(errno, folder);

@@ -57,7 +57,7 @@ TEST_F(ReadInsideFolder, RefusesRangesBeyondTheFile) {
 TEST_F(ReadInsideFolder, RefusesPathsThatLeaveTheFolder) {
   EXPECT_TRUE(read("../secret").starts_with("invalid_argument: the path leaves its folder")) << read("../secret");
   EXPECT_TRUE(read("data/../../secret").starts_with("invalid_argument")) << read("data/../../secret");
-  EXPECT_TRUE(read((root_ / "secret").string()).starts_with("invalid_argument: is no relative path"));
+  EXPECT_TRUE(read((root_ / "secret").string()).starts_with("invalid_argument: is not a relative path"));
   EXPECT_TRUE(read("").starts_with("invalid_argument"));
   EXPECT_TRUE(read(std::string("weights\0x", 9)).starts_with("invalid_argument"));
   EXPECT_TRUE(read("nothing").starts_with("not_found"));
@@ -85,8 +85,8 @@ TEST_F(ReadInsideFolder, RefusesLinksAndSpecialFiles) {
   EXPECT_TRUE(read("up/secret").starts_with("invalid_argument: a symbolic link"));
   EXPECT_TRUE(read("near").starts_with("invalid_argument: a symbolic link"));
   EXPECT_TRUE(read("hard").starts_with("invalid_argument: has 2 names")) << read("hard");
-  EXPECT_TRUE(read("pipe").starts_with("invalid_argument: is no regular file")) << read("pipe");
-  EXPECT_TRUE(read("data").starts_with("invalid_argument: is no regular file"));
+  EXPECT_TRUE(read("pipe").starts_with("invalid_argument: is not a regular file")) << read("pipe");
+  EXPECT_TRUE(read("data").starts_with("invalid_argument: is not a regular file"));
 }
 
 }  // namespace

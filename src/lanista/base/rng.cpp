@@ -15,7 +15,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// Children have key spaces of their own, so that no child's key equals a number of its parent.
+// Children have separate key spaces, so that no child's key is equal to a number of its parent.
 constexpr std::uint64_t kLabelDomain = 0x9E3779B97F4A7C15ULL;
 constexpr std::uint64_t kIndexDomain = 0xD1B54A32D192ED03ULL;
 

@@ -263,10 +263,10 @@ Result<void> check_same_data(const engine::ModelPackage& package, const data::Da
       spec.folds.empty() != package.members.front().own_preprocessing.has_value()) {
     return {};
   }
-  return Error{
-      Code::kInvalidArgument,
-      "the package is of other data: its hash is " + package.data.hash.hex() + ", that of these is " + spec.hash.hex(),
-      spec.source};
+  return Error{Code::kInvalidArgument,
+               "the package belongs to other data: its hash is " + package.data.hash.hex() + "; these data have hash " +
+                   spec.hash.hex(),
+               spec.source};
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Result<std::vector<Tensor>> state_with_weights(std::vector<Tensor> state, const 
   if (wanted.size() != weights.size()) {
     return Error{
         Code::kDataLoss,
-        "there are " + std::to_string(weights.size()) + " tensors, the model has " + std::to_string(wanted.size()), ""};
+        "there are " + std::to_string(weights.size()) + " tensors; the model has " + std::to_string(wanted.size()), ""};
   }
   return state;
 }
@@ -147,7 +147,7 @@ Result<std::vector<float>> as_features(const Tensor& input) {
     case ElementType::kF64:
       break;
   }
-  return Error{Code::kInvalidArgument, "the input is of float64; read are float32 and integers", ""};
+  return Error{Code::kInvalidArgument, "the input is float64; allowed: float32 and integers", ""};
 }
 
 }  // namespace
@@ -349,7 +349,7 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
       if (std::isnan(their_value) != std::isnan(our_value)) return Error{Code::kDataLoss, "NaN on one side only", ""};
       if (std::isinf(their_value) || std::isinf(our_value)) {
         if (their_value == our_value) continue;
-        return Error{Code::kDataLoss, "an infinite number on one side only", ""};
+        return Error{Code::kDataLoss, "infinity on one side only", ""};
       }
       if (std::isnan(our_value)) continue;
       difference = std::max(difference, std::abs(their_value - our_value) / one);

@@ -112,8 +112,9 @@ void Channel::write_available() {
   const ssize_t put =
       output_ == socket_ ? ::send(output_, from, size, MSG_DONTWAIT | MSG_NOSIGNAL) : ::write(output_, from, size);
   if (put > 0) num_written_ += static_cast<std::size_t>(put);
-  if (put < 0 && errno == EPIPE && output_ != socket_) is_input_ended_ = true;  // a socket's end shows when it is read
-  // The rest is moved seldom, so that a writer with a steady backlog does not move it each time.
+  if (put < 0 && errno == EPIPE && output_ != socket_)
+    is_input_ended_ = true;  // the end of a socket is found by reading
+  // The rest is moved rarely, so that a writer with a constant backlog does not move it in each call.
   if (num_written_ <= send_buffer_.size() / 2) return;
   send_buffer_.erase(0, num_written_);
   num_written_ = 0;

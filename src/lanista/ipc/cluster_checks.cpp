@@ -60,7 +60,7 @@ Error not_allowed(const std::string& what, const std::string& allowed, std::stri
 Result<void> check_hosts(const std::vector<std::string>& hosts, std::string_view where) {
   for (const std::string& host : hosts) {
     if (is_host(host)) continue;
-    return not_allowed("'" + host + "' is no host",
+    return not_allowed("'" + host + "' is not a host",
                        "a name as ssh has it (node2, user@node2, ssh://user@node2:22), or here", where);
   }
   return {};
@@ -119,7 +119,7 @@ Result<void> check_slurm_option(const std::string& option) {
   const std::string name = bare.substr(0, equals);
   const auto* known = std::ranges::find(kSlurmOptions, name, &SlurmOption::name);
   if (known == kSlurmOptions.end()) {
-    return not_allowed("'" + name + "' is no option that a study file may set",
+    return not_allowed("'" + name + "' is not an option that a study file may set",
                        allowed_option_names() + " (--slurm on the command line allows any)", kSlurmKey);
   }
   if (equals == std::string::npos) {
@@ -132,7 +132,7 @@ Result<void> check_slurm_option(const std::string& option) {
   }
   if (is_slurm_value(std::string_view(bare).substr(equals + 1), known->more)) return {};
   return not_allowed(
-      "'" + option + "' is no option",
+      "'" + option + "' is not an option",
       name + "=VALUE of letters, digits and _" + std::string(known->more) + ", without a '-' at its start", kSlurmKey);
 }
 
@@ -143,7 +143,7 @@ Result<void> check_cluster(const study::ClusterConfig& cluster) {
   LANISTA_TRY(check_hosts(cluster.places, "cluster.places"));
   for (const std::string& option : cluster.slurm) LANISTA_TRY(check_slurm_option(option));
   if (!cluster.ssh.empty() && !cluster.slurm.empty()) {
-    return Error{Code::kInvalidArgument, "workers come from hosts or from Slurm; leave out one",
+    return Error{Code::kInvalidArgument, "workers run on hosts of ssh or on Slurm; leave out one",
                  std::string(kSlurmKey)};
   }
   return {};
@@ -178,7 +178,7 @@ Result<ProgramPaths> read_program_paths(const std::vector<std::string>& values, 
     if (host == hosts.end() && equals != std::string::npos && value.find('/') > equals) {
       std::string all;
       for (const std::string& each : hosts) all += (all.empty() ? "" : ", ") + each;
-      return not_allowed("'" + value.substr(0, equals) + "' is no host of this study",
+      return not_allowed("'" + value.substr(0, equals) + "' is not a host of this study",
                          all.empty() ? "PATH alone, since no host has a name here" : all, kProgramOption);
     }
     const std::string path = host == hosts.end() ? value : value.substr(host->size() + 1);

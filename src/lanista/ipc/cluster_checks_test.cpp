@@ -50,8 +50,8 @@ TEST(ClusterChecks, RefusesHostsThatAreOptionsOrPaths) {
                                        "ssh://a:-oX=y",
                                        std::string("node1\0", 6)};
   for (const std::string& host : hosts) {
-    expect_refused(check_cluster({.ssh = {host}, .slurm = {}}), "'" + host + "' is no host");
-    expect_refused(check_cluster({.ssh = {}, .slurm = {}, .places = {"here", host}}), "'" + host + "' is no host");
+    expect_refused(check_cluster({.ssh = {host}, .slurm = {}}), "'" + host + "' is not a host");
+    expect_refused(check_cluster({.ssh = {}, .slurm = {}, .places = {"here", host}}), "'" + host + "' is not a host");
   }
 }
 
@@ -92,7 +92,7 @@ TEST(ClusterChecks, RefusesOptionsThatRunOrWrite) {
                                          "mpi=x",
                                          "container=/tmp"};
   for (const std::string& option : options) {
-    expect_refused(check_cluster({.ssh = {}, .slurm = {option}}), "is no option that a study file may set");
+    expect_refused(check_cluster({.ssh = {}, .slurm = {option}}), "is not an option that a study file may set");
   }
 }
 
@@ -108,7 +108,7 @@ TEST(ClusterChecks, RefusesOptionsWithoutTheirValue) {
 TEST(ClusterChecks, RefusesValuesThatAreFilesOrWords) {
   for (const char* option : {"nodelist=/etc/passwd", "exclude=./nodes", "job-name=../x", "time=1;id", "time=1 sh",
                              "partition=-x", "partition=", "time=%j", "account=a/b", "time=1\n--error=x"}) {
-    expect_refused(check_cluster({.ssh = {}, .slurm = {option}}), "is no option; allowed: ");
+    expect_refused(check_cluster({.ssh = {}, .slurm = {option}}), "is not an option; allowed: ");
   }
 }
 
@@ -128,12 +128,12 @@ TEST(ProgramPaths, GivesEachHostItsPath) {
 
 TEST(ProgramPaths, RefusesBadPathsAndUnknownHosts) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> bad{
-      {{"-oProxyCommand=id"}, "'-oProxyCommand' is no host of this study; allowed: node1, node2"},
+      {{"-oProxyCommand=id"}, "'-oProxyCommand' is not a host of this study; allowed: node1, node2"},
       {{"-x"}, "'-x' starts with '-'"},
       {{"node1=-x"}, "'-x' starts with '-'"},
       {{"node1="}, "is empty"},
       {{""}, "is empty"},
-      {{"node3=/x"}, "'node3' is no host of this study; allowed: node1, node2"},
+      {{"node3=/x"}, "'node3' is not a host of this study; allowed: node1, node2"},
       {{"/a", "/b"}, "'/b' is a second path for all hosts"},
       {{"node1=/a", "node1=/b"}, "second path for node1"},
       {{std::string("/a\0b", 4)}, "NUL"}};

@@ -59,9 +59,9 @@ class Address {
       return {};
     }
     return Error{Code::kFailedPrecondition,
-                 "the place of the workers' socket holds " +
+                 "the path of the workers' socket has " +
                      std::string(S_ISSOCK(facts.st_mode) ? "a socket of user " + std::to_string(facts.st_uid)
-                                                         : "a file that is no socket") +
+                                                         : "a file that is not a socket") +
                      "; remove it",
                  path};
   }
@@ -85,7 +85,7 @@ Result<int> listen_at(const std::string& path) {
   const Address address(path);
   if (!address.ok()) {
     if (errno != ENOTDIR && errno != ELOOP) return refused_by_system("cannot make a socket", path);
-    return Error{Code::kFailedPrecondition, "the folder of the workers' socket is a link or no folder; remove it",
+    return Error{Code::kFailedPrecondition, "the folder of the workers' socket is a link or not a folder; remove it",
                  split(path).folder};
   }
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

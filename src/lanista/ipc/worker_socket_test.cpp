@@ -76,7 +76,7 @@ TEST_F(WorkerSocketTest, IsPrivateUnderEveryUmask) {
 TEST_F(WorkerSocketTest, KeepsOtherFilesAtItsPath) {
   const std::string outside = folder + "/outside";
   std::ofstream(outside) << "mine";
-  const std::string wanted = "the place of the workers' socket holds a file that is no socket; remove it";
+  const std::string wanted = "the path of the workers' socket has a file that is not a socket; remove it";
   std::ofstream(path) << "mine";
   EXPECT_EQ(refusal(), wanted);
   EXPECT_EQ(fs::file_size(path), 4U);
@@ -98,7 +98,7 @@ TEST_F(WorkerSocketTest, KeepsOtherFilesAtItsPath) {
   fs::create_directory(folder + "/real");
   fs::create_directory_symlink("real", folder + "/control");
   path = folder + "/control/workers.sock";
-  EXPECT_EQ(refusal(), "the folder of the workers' socket is a link or no folder; remove it");
+  EXPECT_EQ(refusal(), "the folder of the workers' socket is a link or not a folder; remove it");
   EXPECT_TRUE(fs::is_empty(folder + "/real"));
   EXPECT_FALSE(fs::exists(folder + "/nothing"));
 }
@@ -127,7 +127,7 @@ TEST_F(WorkerSocketTest, RefusesSocketOfAnotherUser) {
   const auto channel = connect_to_engine(path);
   ASSERT_FALSE(channel.ok());
   EXPECT_EQ(channel.error().message, "user 54321 listens here; it must be user 0");
-  EXPECT_EQ(refusal(), "the place of the workers' socket holds a socket of user 54321; remove it");
+  EXPECT_EQ(refusal(), "the path of the workers' socket has a socket of user 54321; remove it");
   for (const int each : {ready[0], ready[1], end[1]}) ::close(each);
   ::waitpid(child, nullptr, 0);
 }

@@ -30,7 +30,7 @@ int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
   std::string list;
   for (const auto* each : app.get_subcommands({})) {
     if (each->get_name() == verb) return 0;
-    if (each->get_group().empty()) continue;  // no verb for people
+    if (each->get_group().empty()) continue;  // a hidden verb
     known.push_back(each->get_name());
     list += (list.empty() ? "" : ", ") + each->get_name();
   }
@@ -40,11 +40,12 @@ int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
   return kUsage;
 }
 
-// Benchmarks live in a program of their own, because loading LibTorch needs more time than most verbs.
+// Replaces this process by lanista-bench; returns only if that fails. It is a second program, because loading LibTorch
+// needs more time than most verbs.
 int run_bench(char** argv) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) {  // without its folder the name would be a file of the current one
+  if (failed) {  // a bare name would be looked up in the current folder
     std::cerr << "lanista: cannot find the folder of this program: " << failed.message() << "\n";
     return kUsage;
   }
@@ -101,7 +102,7 @@ int run_verb(int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream message;  // on a mistake it quotes the arguments
+    std::ostringstream message;  // a usage error quotes the arguments
     const bool asked = app->exit(e, std::cout, message) == 0;
     std::cerr << printable_lines(message.str());
     return asked ? kDone : kUsage;
@@ -117,14 +118,14 @@ int run_and_check(int argc, char** argv) {
   return code == kDone ? kStudyFailed : code;
 }
 
-// Where a destructor needs memory (that of nlohmann::json does) and there is none, the process ends with a message,
-// and not as if a trial had crashed it. A study is then as after a kill.
+// Ends the process with a message if memory runs out in a destructor (that of nlohmann::json allocates). The study is
+// then as after a kill, and no trial is recorded as the cause.
 [[noreturn]] void on_terminate() {
   try {
     if (std::current_exception()) throw;
   } catch (const std::bad_alloc&) {
     constexpr std::string_view kWords =
-        "lanista: out of memory: the system gives this process no more; a study is as after a kill: lanista resume\n";
+        "lanista: out of memory: the system gives this process no more; continue the study with: lanista resume DIR\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
     ::_exit(kStudyFailed);
   } catch (...) {
@@ -144,7 +145,7 @@ int run(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::cerr << "lanista: out of memory: the system gives this process no more (ulimit -v shows a limit)\n";
   } catch (const std::system_error& e) {  // of the standard library: a thread, a path
-    std::cerr << "lanista: the system refuses: " << printable(e.what()) << "\n";
+    std::cerr << "lanista: system call failed: " << printable(e.what()) << "\n";
   } catch (const std::exception& e) {
     std::cerr << "lanista: internal error: " << printable(e.what()) << "\n";
   }

@@ -15,13 +15,13 @@ constexpr std::int64_t kLargestMatrix = 20;
 constexpr std::size_t kHardest = 10;
 constexpr std::size_t kLabelColumns = 24;
 
-/// "3 cat": its number, and its name if it has another.
+/// A class as "3 cat": its number, and its name if that is another text.
 std::string class_name(const data::DataSpec& data, std::size_t label) {
   const std::string number = std::to_string(label);
   if (label >= data.labels.size() || data.labels[label] == number) return number;
   std::string name = printable(data.labels[label]);
   if (display_width(name) > kLabelColumns) {
-    // Whole characters go: bytes 10xxxxxx are the rest of one.
+    // Removes whole UTF-8 characters: bytes 10xxxxxx continue a character.
     while (display_width(name) > kLabelColumns - 3) {
       while ((static_cast<unsigned char>(name.back()) & 0xC0U) == 0x80U) name.pop_back();
       name.pop_back();
@@ -61,7 +61,7 @@ std::string hardest_text(const runtime::Assessment& assessment, const data::Data
          text_table(rows, {false, true, true, true});
 }
 
-/// Of one of several outputs: its column in the table that training read, or its number.
+/// The name of output `k`: its column in the table of the training data, or its number.
 std::string output_name(const data::DataSpec& data, std::size_t index) {
   const std::vector<std::string> names = data::target_names(data);
   return names.size() > 1 || data.multilabel ? (index < names.size() ? printable(names[index]) : std::to_string(index))
@@ -77,14 +77,14 @@ std::string labels_text(const runtime::Assessment& assessment, const data::DataS
   return "\nlabels, with the rows that have them\n" + text_table(rows, {false, true, true, true, true});
 }
 
-/// Of several numbers, each for itself.
+/// MAE, RMSE and R2 of each output of a regression.
 std::string targets_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
   std::vector<TableRow> rows{{"target", "mae", "rmse", "r2"}};
   for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
     const runtime::Residuals& of = assessment.residuals[k];
     rows.push_back({output_name(data, k), four_digits(of.mae), four_digits(of.rmse), four_digits(of.r2)});
   }
-  return "\ntargets, each for itself\n" + text_table(rows, {false, true, true, true});
+  return "\nmetrics of each target\n" + text_table(rows, {false, true, true, true});
 }
 
 std::string residuals_text(const runtime::Assessment& assessment, const data::DataSpec& data) {

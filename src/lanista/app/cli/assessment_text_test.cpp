@@ -86,7 +86,7 @@ TEST(AssessmentText, ShowsLineForEachTarget) {
   // Errors 1, -1 and 2, 0 of targets 3, 5 and 4, 4.
   numbers.residuals = runtime::residuals_of(std::vector<double>{2, 2, 6, 4}, std::vector<float>{3, 4, 5, 4}, 2);
   const std::string text = assessment_text(numbers, spec);
-  EXPECT_NE(text.find("targets, each for itself\n"
+  EXPECT_NE(text.find("metrics of each target\n"
                       " target  mae   rmse  r2\n"
                       " price     1      1   0\n"
                       " days      1  1.414   0\n"),

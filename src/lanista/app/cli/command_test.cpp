@@ -17,7 +17,7 @@ std::string path_of(const VerbText& verb) {
   return text;
 }
 
-/// The verb's own --help.
+/// The output of the verb's --help.
 std::string help_of(CLI::App& tree, const VerbText& verb) {
   CLI::App* app = &tree;
   for (const auto& word : verb.path) app = app->get_subcommand(word);
@@ -33,7 +33,7 @@ class Command : public ::testing::Test {
 
 TEST_F(Command, HelpOfEachVerbFitsOneScreen) {
   for (const auto& verb : verbs_) {
-    if (path_of(verb) == "bench") continue;  // a program of its own
+    if (path_of(verb) == "bench") continue;  // a separate program
     const std::string help = help_of(*tree_, verb);
     EXPECT_FALSE(verb.help.empty()) << path_of(verb);
     EXPECT_NE(help.find("examples:"), std::string::npos) << path_of(verb);

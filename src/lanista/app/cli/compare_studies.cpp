@@ -23,7 +23,7 @@ constexpr std::size_t kValueWidth = 36;  ///< columns of a setting
 
 std::string value_text(const std::optional<double>& value) { return value ? four_digits(*value) : "-"; }
 
-/// Small studies take less than a second.
+/// Seconds with three significant digits, since small studies need less than one.
 std::string forecast_time_text(double seconds) {
   if (!(seconds < 100)) return clock_text(seconds);
   char text[32];
@@ -82,7 +82,7 @@ std::string results_table(const report::StudyComparison& comparison) {
   return text_table(rows, right);
 }
 
-/// The first measure only: the others are in the JSON and on the page.
+/// The best values at equal effort, by the first metric only. The JSON and the page have the others.
 std::string effort_table(const report::StudyComparison& comparison) {
   const auto counts = report::training_milestones(comparison);
   const auto seconds = report::seconds_milestones(comparison);
@@ -102,7 +102,7 @@ std::string effort_table(const report::StudyComparison& comparison) {
 }
 
 std::string differences_table(const report::StudyComparison& comparison) {
-  if (comparison.differences.empty()) return "\n The study files say the same.\n";
+  if (comparison.differences.empty()) return "\n The study files have equal settings.\n";
   std::vector<TableRow> rows{{"setting"}};
   for (const auto& of : comparison.studies) rows.front().push_back(shortened(of.name));
   for (const auto& difference : comparison.differences) {

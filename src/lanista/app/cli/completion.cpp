@@ -12,7 +12,7 @@ std::string join(const std::vector<std::string>& words, const std::string& betwe
   return text;
 }
 
-/// Everything that may stand next behind a verb: verbs below it, options, fixed values of positionals.
+/// All words that may follow a verb: verbs below it, options, fixed values of positionals.
 std::vector<std::string> next_words(const VerbText& verb) {
   std::vector<std::string> words = verb.verbs, names;
   for (const auto& option : verb.options) {
@@ -45,7 +45,7 @@ std::string bash_script(const std::vector<VerbText>& verbs) {
          cases +
          "  esac\n"
          "  COMPREPLY=()\n"
-         "  # Nothing typed behind a verb: a file, most often; options come with a dash.\n"
+         "  # No word after the verb: complete files; options begin with a dash.\n"
          "  if [[ -n $current || $words != -* ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
          "  fi\n"
@@ -62,7 +62,7 @@ std::string escaped(const std::string& text, const std::string& special) {
   return out;
 }
 
-// A single quote cannot stand in a single-quoted word; a typographic one can.
+// Replaces single quotes by typographic ones, since a single-quoted word of the shell cannot contain one.
 std::string plain(std::string text) {
   for (std::size_t at = 0; (at = text.find('\'', at)) != std::string::npos;) text.replace(at, 1, "’");
   return text;

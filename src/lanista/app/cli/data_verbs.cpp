@@ -12,7 +12,7 @@
 namespace lanista::cli {
 namespace {
 
-/// The data set with raw numbers, split as a study would by default.
+/// The data set with raw numbers and the default split of a study.
 Result<data::Dataset> open_raw(const std::string& source) {
   study::DataConfig config;
   config.source = source;
@@ -78,7 +78,7 @@ int list_rows(const DataRowsRequest& request) {
 int export_data(const DataExportRequest& request) {
   if (request.csv.empty() && request.npy.empty() && request.idx.empty() && request.folder.empty()) {
     return print_error(
-        {Code::kInvalidArgument, "nothing to write; say what and where, e.g. --csv data.csv", "data export"});
+        {Code::kInvalidArgument, "nothing to write; name a format and a path, e.g. --csv data.csv", "data export"});
   }
   const auto data = open_raw(request.source);
   if (!data) return print_error(data.error());

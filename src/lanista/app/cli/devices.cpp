@@ -20,7 +20,7 @@ std::vector<std::string> listed(const std::string& text) {
   return out;
 }
 
-/// "cpu,cuda:1", of all but that one.
+/// All names but one, with commas: "cpu,cuda:1".
 std::string without(const std::vector<std::string>& names, const std::string& name) {
   std::string out;
   for (const std::string& other : names) {
@@ -32,21 +32,21 @@ std::string without(const std::vector<std::string>& names, const std::string& na
 Result<const nn::Backend*> backend_of(const std::string& name, const std::vector<std::string>& names,
                                       const study::StudyConfig& config) {
   const std::string& precision = config.train.numerics.precision;
-  const bool has_own_kernels = name == study::kCpu || name.starts_with("block:");
-  if (has_own_kernels && stored(precision_of(precision)) != precision_of(precision)) {
-    return invalid_setting("train.precision: " + precision + " cannot be on device " + name +
-                           "; take float32, or a device of LibTorch (run.devices: [cuda:0], or torch:cpu)");
+  const bool has_lanista_kernels = name == study::kCpu || name.starts_with("block:");
+  if (has_lanista_kernels && stored(precision_of(precision)) != precision_of(precision)) {
+    return invalid_setting("train.precision is " + precision + ", which device " + name +
+                           " does not support; allowed: float32, or a device of LibTorch (run.devices: [cuda:0], or "
+                           "torch:cpu)");
   }
   if (name == study::kCpu) return nullptr;
   if (config.train.numerics.shards > 1 || config.train.numerics.accumulate > 1) {
-    return invalid_setting("train.shards and train.accumulate above 1 cannot be on device " + name +
-                           " yet; leave them out, or run.devices: [cpu]");
+    return invalid_setting("train.shards and train.accumulate must be 1 on device " + name +
+                           "; remove them, or set run.devices: [cpu]");
   }
   auto backend = device::open(name);
   if (!backend && names.size() > 1) {
     return Error{backend.error().code,
-                 backend.error().message + "; or without it this once: --device " + without(names, name),
-                 "run.devices"};
+                 backend.error().message + "; to run without it: --device " + without(names, name), "run.devices"};
   }
   return backend;
 }
@@ -57,18 +57,18 @@ Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& 
                                                       const WorkerOverrides& worker_overrides) {
   const std::vector<std::string> names =
       worker_overrides.device ? listed(*worker_overrides.device) : config.run.devices;
-  if (names.empty()) return invalid_setting("no device is named; allowed: " + std::string(study::kCpu) + ", or a GPU");
+  if (names.empty())
+    return invalid_setting("the list of devices is empty; allowed: " + std::string(study::kCpu) + ", or a GPU");
   const bool is_own = names.size() == 1 && names.front() == study::kCpu;
   if (!is_own && uses_processes(worker_overrides, config)) {
     const std::string which = names.size() == 1 ? "device " + names.front() : "several devices";
-    return invalid_setting("run.isolation: process cannot be on " + which +
-                           " yet; leave it out, or run.devices: [cpu]");
+    return invalid_setting("run.isolation is process, which is not supported on " + which +
+                           "; allowed: thread, or run.devices: [cpu]");
   }
   std::vector<runtime::NamedBackend> out;
   for (auto it = names.begin(); it != names.end(); ++it) {
     if (std::find(names.begin(), it, *it) != it) {
-      return Error{Code::kInvalidArgument, "device " + *it + " is named twice; each trains with all that it has",
-                   "run.devices"};
+      return Error{Code::kInvalidArgument, "device " + *it + " is listed twice; list each device once", "run.devices"};
     }
     LANISTA_ASSIGN(const nn::Backend* backend, backend_of(*it, names, config));
     out.push_back({*it, backend});
@@ -91,8 +91,8 @@ Result<std::optional<std::vector<schedule::DeviceSpeed>>> speeds_from_environmen
   }
   if (out->size() == devices) return out;
   return Error{Code::kInvalidArgument,
-               "'" + std::string(speeds_text) + "' is not what is wanted: " + std::to_string(devices) +
-                   " numbers above 0 with commas between them, one a device",
+               "is '" + std::string(speeds_text) + "'; it must be " + std::to_string(devices) +
+                   " numbers above 0, separated by commas, one a device",
                "LANISTA_DEVICE_SPEEDS"};
 }
 

@@ -11,14 +11,15 @@
 
 namespace lanista::cli {
 
-/// The devices that a crew asks for, or a study's run.devices. Errors: kUnavailable (one is not here), kInvalidArgument
-/// (a setting that one of them cannot do, or one that stands there twice), each with the way out.
+/// The backends of the devices that the command line names, or else run.devices of the study. Errors: kUnavailable
+/// (this machine lacks one), kInvalidArgument (a device is listed twice, or does not support a setting). Each message
+/// names an alternative.
 Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& config,
                                                       const WorkerOverrides& worker_overrides);
 
-/// Speeds that somebody says in place of measuring them (LANISTA_DEVICE_SPEEDS, "1,2.5": a number a device, in their
-/// order), so that a study of several classes can be begun anew to the same bits. Absent: nobody does. Errors:
-/// kInvalidArgument.
+/// Relative speeds of the devices from LANISTA_DEVICE_SPEEDS ("1,2.5": one number a device, in their order), or none if
+/// the variable is not set. They replace measured speeds, so that a study on several kinds of devices can be repeated
+/// with the same bits. Errors: kInvalidArgument.
 Result<std::optional<std::vector<schedule::DeviceSpeed>>> speeds_from_environment(std::size_t devices);
 
 }  // namespace lanista::cli

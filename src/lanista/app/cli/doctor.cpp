@@ -23,7 +23,7 @@
 namespace lanista::cli {
 namespace {
 
-/// One line of the report; `advice` is empty where all is well. `facts` are its numbers, for JSON.
+/// One line of the report. `advice` is empty if nothing limits a run. `facts` are its numbers, for JSON.
 struct DeviceCheck {
   std::string name, value, advice;
   nlohmann::json facts = nlohmann::json::object();
@@ -39,7 +39,7 @@ std::string one_decimal(double value, const char* unit) {
 
 DeviceCheck disk() {
   struct statvfs space {};
-  if (::statvfs(".", &space) != 0) return {"disk", "cannot be asked", ""};
+  if (::statvfs(".", &space) != 0) return {"disk", "unknown", ""};
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   return {"disk", one_decimal(gib(free), "GiB") + " free here",
           free < 1e9 ? "less than 1 GB free: checkpoints may not fit" : ""};
@@ -47,22 +47,21 @@ DeviceCheck disk() {
 
 DeviceCheck file_system() {
   struct statfs kind {};
-  if (::statfs(".", &kind) != 0) return {"file system", "cannot be asked", ""};
+  if (::statfs(".", &kind) != 0) return {"file system", "unknown", ""};
   constexpr long kNfs = 0x6969;
   if (static_cast<long>(kind.f_type) != kNfs) return {"file system", "local", ""};
   return {"file system", "NFS", "locks depend on the server: let one process at a time work on a study"};
 }
 
-/// What worker processes of a study here would speak through.
+/// The kinds of workers that a study in the current folder can have.
 DeviceCheck isolation() {
   const std::string here = "./.lanista-doctor-" + std::to_string(::getpid());
   const auto socket = engine::WorkerSocket::listen(here);
-  if (!socket) return {"isolation", "threads only", "run.isolation: process cannot be: " + socket.error().text()};
+  if (!socket)
+    return {"isolation", "threads only", "run.isolation: process is not available: " + socket.error().text()};
   const bool is_here = socket->path() == here;
   return {"isolation", "threads, or processes (run.isolation)",
-          is_here
-              ? ""
-              : "this file system holds no sockets: those of worker processes lie in the folder for temporary files"};
+          is_here ? "" : "this file system cannot hold sockets; worker processes use the folder for temporary files"};
 }
 
 DeviceCheck clock_step() {
@@ -70,11 +69,11 @@ DeviceCheck clock_step() {
   const auto from = Clock::now();
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const double waited = std::chrono::duration<double, std::milli>(Clock::now() - from).count();
-  return {"scheduler", "a sleep of 1 ms takes " + std::to_string(waited).substr(0, 4) + " ms",
-          waited > 20 ? "the machine is busy: figures of speed will be worthless" : ""};
+  return {"scheduler", "a sleep of 1 ms lasts " + std::to_string(waited).substr(0, 4) + " ms",
+          waited > 20 ? "the machine is busy: measured speeds will be too low" : ""};
 }
 
-/// What every program's time is compared with.
+/// Measured peak arithmetic and memory bandwidth of one core, the scale of all predicted times.
 std::vector<DeviceCheck> speed(kernels::Isa isa) {
   const auto measured = nn::measure_cpu_speed(isa);
   DeviceCheck peak{.name = "peak",

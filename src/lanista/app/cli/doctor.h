@@ -2,7 +2,8 @@
 
 namespace lanista::cli {
 
-/// Prints what this machine offers (CPU, ISA level, memory, disk, terminal, libraries) and what will limit a run.
+/// Prints the properties of this machine (CPU, instruction set, memory, disk, terminal, libraries), with advice where
+/// one of them limits a run. Returns the exit code.
 int doctor(bool json);
 
 }  // namespace lanista::cli

@@ -1,4 +1,4 @@
-// Ensembles of the kept trials of a study that has been trained already.
+// Ensembles of the kept trials of a study that has ended.
 #include <iostream>
 
 #include "lanista/app/cli/leaderboard.h"
@@ -15,7 +15,7 @@
 namespace lanista::cli {
 namespace {
 
-/// What is kept, the best first: trials, or with folds the trainings of a proposal whose weights are there.
+/// The trials with kept weights, best first; with folds the trainings of each such proposal.
 Result<std::vector<engine::EnsembleModel>> kept_models(const std::string& folder, const study::StudyView& view,
                                                        const data::DataSpec& data) {
   const store::CheckpointStore checkpoints(real_file_system(), folder);
@@ -33,18 +33,18 @@ Result<std::vector<engine::EnsembleModel>> kept_models(const std::string& folder
     }
     if (!model.empty()) out.push_back(std::move(model));
   }
-  if (out.empty()) return Error{Code::kNotFound, "the study has no trial whose weights are kept", folder};
+  if (out.empty()) return Error{Code::kNotFound, "the study has no trial with kept weights", folder};
   return engine::eligible_models(std::move(out));
 }
 
 }  // namespace
 
-Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_draws) {
+Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_selections) {
   LANISTA_ASSIGN(const study::StudyView view, load_study(folder));
   if (!view.config.goals.front().metric.starts_with("val_")) {
     return Error{Code::kInvalidArgument,
-                 "an ensemble is chosen by the study's first goal, and '" + view.config.goals.front().metric +
-                     "' is not measured on the validation part",
+                 "an ensemble needs a first goal that is measured on the validation part; the first goal is '" +
+                     view.config.goals.front().metric + "'",
                  "--ensemble"};
   }
   LANISTA_ASSIGN(const data::Dataset data, data::open(view.config.data, folder, real_file_system()));
@@ -59,7 +59,7 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
   LANISTA_ASSIGN(const auto executor,
                  runtime::WorkerExecutor::create(worker_config, data, nn::Operators(), real_file_system(), clock));
   LANISTA_ASSIGN(const study::Ensemble chosen,
-                 engine::choose_ensemble(*executor, view.config, graph::builtin_ops(), candidates, max_draws));
+                 engine::choose_ensemble(*executor, view.config, graph::builtin_ops(), candidates, max_selections));
   std::vector<engine::ModelPackage> singles;
   for (const study::Ensemble::Member& member : chosen.members) {
     LANISTA_ASSIGN(auto single, load_package(folder + "#" + std::to_string(member.trial.value)));

@@ -15,7 +15,7 @@ namespace {
 
 using report::StudyComparison;
 
-/// How many threads or processes and how much memory train a study changes none of its numbers; nor does its name.
+/// Whether a setting may change the numbers of a study. Its name, its workers and its memory may not.
 bool affects_results(const StudyComparison::Difference& difference) {
   const auto& key = difference.key;
   return key != "name" && key != "run.workers" && key != "run.lanes" && key != "run.memory_gib" && key != "run.width" &&
@@ -30,34 +30,32 @@ std::vector<StudyComparison::Difference> differences(const study::StudyConfig& s
   return out;
 }
 
-std::string value_text(const std::string& value) { return value.empty() ? "not said" : value; }
+std::string value_text(const std::string& value) { return value.empty() ? "not set" : value; }
 
 Error changes_error(const std::vector<StudyComparison::Difference>& all, const std::string& where,
                     const std::string& folder, const std::string& begin_with) {
-  std::string message = "a study goes on as it was begun; " +
-                        (all.size() == 1 ? std::string("1 setting is another one")
-                                         : std::to_string(all.size()) + " settings are others") +
-                        " here:";
+  std::string message =
+      "a study continues with the settings that it began with; " +
+      (all.size() == 1 ? std::string("1 setting differs") : std::to_string(all.size()) + " settings differ") + " here:";
   bool budget = false, others = false;
   for (const StudyComparison::Difference& each : all) {
     message += "\n  " + each.key + ": was " + value_text(each.values[0]) + ", is " + value_text(each.values[1]);
     (each.key.starts_with("budget.") ? budget : others) = true;
   }
   const std::string study = shell_word(folder);
-  if (budget) message += "\nmore of it is trained by: lanista resume " + study + " --trials N (or --steps, --minutes)";
-  if (others)
-    message += "\nwhat it has learned goes into a new study by: lanista run " + begin_with + " --import " + study;
+  if (budget) message += "\nto train more of it: lanista resume " + study + " --trials N (or --steps, --minutes)";
+  if (others) message += "\nto begin a new study with its results: lanista run " + begin_with + " --import " + study;
   return {Code::kInvalidArgument, message, where};
 }
 
-/// The study that a file and overrides say, as it would be begun on these data, in this folder.
+/// The configuration that a new study in this folder would have, from the file, the overrides and the data.
 Result<study::StudyConfig> parse_expected_study(const std::string& text, const std::string& name,
                                                 const std::string& from,
                                                 const std::vector<studyfile::Override>& overrides,
                                                 const std::string& folder, const data::Dataset& data) {
   LANISTA_ASSIGN(study::StudyConfig config, studyfile::read_study(text, name, overrides));
   LANISTA_TRY(studyfile::embed_model_space(config, from, real_file_system()));
-  // What does not suit these data says something else than the study did, which is told by key.
+  // If a setting does not fit the data, it differs from the study's, and the list of differences shows its key.
   static_cast<void>(engine::resolve_from_data(config, data.spec()));
   LANISTA_TRY(studyfile::rebase_paths(config, from, folder));
   return config;
@@ -68,17 +66,19 @@ Result<study::StudyConfig> parse_expected_study(const std::string& text, const s
 Result<void> check_unchanged(const std::string& folder, const study::StudyConfig& stored, const data::Dataset& data,
                              const ExpectedStudy& expected_study) {
   FileSystem& fs = real_file_system();
-  // Who edits this file wants something of it; what cannot be read any more is no wish.
+  // An edited file is a request for other settings. A file that cannot be read is ignored.
   const std::string resolved = folder + "/config.resolved.yaml";
   if (const auto text = fs.read(resolved)) {
     if (const auto edited = studyfile::read_stored_study(*text, resolved)) {
       study::StudyConfig config = *edited;
-      if (config.data.targets == "auto") config.data.targets = stored.data.targets;  // before there was a choice
+      if (config.data.targets == "auto")
+        config.data.targets = stored.data.targets;  // studies of versions without this setting
       if (const auto found = differences(stored, config); !found.empty()) {
         Error error = changes_error(found, resolved, folder, "EDITED.yaml");
         error.message +=
-            "\n(a copy of this file elsewhere, for it is written anew where it is missing: delete it to go on as "
-            "before)";
+            "\n(EDITED.yaml is a copy of this file in another folder; without this file, resume writes it again with "
+            "the "
+            "settings of the study)";
         return error;
       }
     }

@@ -10,15 +10,16 @@
 
 namespace lanista::cli {
 
-/// What somebody who resumes a study says that it is.
+/// The settings that a resumed study must have, from the command line of `resume`.
 struct ExpectedStudy {
-  std::string file;  ///< a study file; empty: what the study was begun with
-  std::vector<studyfile::Override> overrides;
+  std::string file;                            ///< study file; empty: the settings of the study
+  std::vector<studyfile::Override> overrides;  ///< values of --set
 };
 
-/// A study goes on as it was begun: what was measured is true of that study alone. Errors: kInvalidArgument (the claim,
-/// or an edited DIR/config.resolved.yaml, says something else: every key with what was and what is, and the way out),
-/// those of reading a study file.
+/// Checks that the expected settings, and an edited DIR/config.resolved.yaml, agree with the stored settings of a
+/// study. A study continues with its first settings, because its measurements hold for them alone. Settings that change
+/// no result may differ. Errors: kInvalidArgument (the keys that differ, both values, and an alternative), those of
+/// reading a study file.
 Result<void> check_unchanged(const std::string& folder, const study::StudyConfig& stored, const data::Dataset& data,
                              const ExpectedStudy& expected_study);
 

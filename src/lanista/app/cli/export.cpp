@@ -25,7 +25,7 @@ Result<double> compare_onnx(const engine::ModelPackage& package, std::string_vie
   LANISTA_ASSIGN(const double difference, runtime::onnx_difference(package, onnx, kOnnxSamples));
   if (difference <= kOnnxTolerance) return difference;
   return Error{Code::kInternal,
-               "the ONNX form differs from the model by " + std::to_string(difference) + ", allowed is " +
+               "the ONNX file differs from the model by " + std::to_string(difference) + "; allowed: at most " +
                    std::to_string(kOnnxTolerance),
                "model.onnx"};
 }
@@ -71,7 +71,7 @@ Result<void> export_model(const ExportRequest& request) {
 
 Result<void> export_tensorboard(const study::StudyView& view, const ExportRequest& request) {
   auto& files = real_file_system();
-  // Folders of trials that are no longer among the best would stay and be shown.
+  // TensorBoard would also show folders of an earlier export.
   if (const auto there = files.list(request.tensorboard); there && !there->empty()) {
     return Error{Code::kAlreadyExists, "the folder must be new or empty", request.tensorboard};
   }
@@ -115,14 +115,14 @@ int export_study(const ExportRequest& request) {
                           request.optuna, request.csv,         request.jsonl, request.trace,   request.measurements};
   if (std::all_of(requested.begin(), requested.end(), [](const auto& path) { return path.empty(); })) {
     return print_error(
-        {Code::kInvalidArgument, "nothing to export; say what and where, e.g. --onnx model.onnx", "export"});
+        {Code::kInvalidArgument, "nothing to export; name a format and a path, e.g. --onnx model.onnx", "export"});
   }
   const bool model = !(request.onnx + request.safetensors + request.cpp + request.package).empty();
   if (request.ensemble > 0 && (!model || parse_target(request.target).has_trial)) {
-    return print_error({Code::kInvalidArgument,
-                        model ? "is made of a study: DIR, not DIR#TRIAL"
-                              : "is a model; say what to write of it, e.g. --package FOLDER",
-                        "--ensemble"});
+    return print_error(
+        {Code::kInvalidArgument,
+         model ? "needs a study: DIR, not DIR#TRIAL" : "is a model; name an output, e.g. --package FOLDER",
+         "--ensemble"});
   }
   if (auto done = export_model(request); !done) return print_error(done.error());
   if (auto done = export_tables(request); !done) return print_error(done.error());

@@ -1,4 +1,4 @@
-// Stored text of another author: no verb lets it steer a terminal or start a line of its own.
+// Stored text of another author: no verb prints control codes or a newline from it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -31,14 +31,14 @@ using store::RecordType;
 
 constexpr std::string_view kMark = "MARK: all good";
 
-/// A newline with a line that looks like the program's, C0, ESC, DEL, C1, two marks that turn the direction of writing,
-/// a line separator and a zero-width space.
+/// A text with a newline and a forged message, C0, ESC, DEL, C1, two marks that change the direction of writing, a line
+/// separator and a zero-width space.
 std::string hostile() {
   return "\n" + std::string(kMark) + "\r\x1b[2J\x07\t\x7f\xc2\x9b" +
          "31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8\xe2\x80\x8b";
 }
 
-/// The first thing in `text` that must not reach a terminal; empty: there is none.
+/// The first sequence in `text` that must not reach a terminal; empty without one.
 std::string control_character_in(const std::string& text, bool may_have_mark) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto byte = static_cast<unsigned char>(text[at]);
@@ -85,7 +85,7 @@ struct TextSite {
   }
 };
 
-/// Calls `visit(site, string)` for each string; what it returns takes the string's place.
+/// Replaces each string by the result of `visit(site, string)`.
 Json map_strings(const Json& value, const TextSite& site,
                  const std::function<std::string(const TextSite&, std::string)>& visit) {
   if (value.is_string()) return visit(site, value.get<std::string>());
@@ -127,7 +127,7 @@ class HostileText : public ::testing::Test {
   }
   static void TearDownTestSuite() { fs::remove_all(folder_); }
 
-  /// Classes, a category and a column whose names are hostile.
+  /// A table with hostile names of classes, of a category and of a column.
   static void write_table(const std::string& path) {
     std::ofstream out(path, std::ios::binary);
     out << "a,\"b" << hostile() << "\",colour,kind\r\n";
@@ -196,7 +196,7 @@ class HostileText : public ::testing::Test {
     return out;
   }
 
-  /// A study in `other/` whose log has hostile text at a site, everywhere or the first time only.
+  /// Makes a study in `other/` with hostile text at one site of its log, everywhere or at the first place only.
   static void write_study(const TextSite& target_site, bool everywhere) {
     MemoryFileSystem memory;
     const RealClock clock;
@@ -217,7 +217,7 @@ class HostileText : public ::testing::Test {
     std::ofstream(folder_ + "/other/log/000001.log", std::ios::binary) << *memory.read("/other/log/000001.log");
   }
 
-  /// Runs verbs that print a study, or all that read one; gives how many of them succeeded.
+  /// Runs the verbs that print a study, or all that read one. Returns how many succeeded.
   static int expect_safe_verbs(const std::string& study, const std::string& what, bool may_have_mark, bool all) {
     const std::string out = folder_ + "/out";
     std::vector<std::vector<std::string>> verbs{
@@ -275,7 +275,7 @@ TEST_F(HostileText, IsPrintableInEachFieldOfLog) {
     for (const bool everywhere : {true, false}) {
       if (!everywhere && !is_whole()) continue;
       write_study(site, everywhere);
-      // The study file that the log holds is text of several lines; `show --config` prints it so.
+      // The study file in the log has several lines, and `show --config` prints them.
       const bool is_file = site.path == ".text" && !site.is_key;
       const bool is_of_data = site.path.starts_with(".data.labels") || site.path.starts_with(".data.schema.target");
       const int succeeded = expect_safe_verbs(folder_ + "/other", site.text(), is_file, is_whole() || is_of_data);

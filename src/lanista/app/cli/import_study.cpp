@@ -11,7 +11,7 @@
 namespace lanista::cli {
 namespace {
 
-/// "5: its lr is not in the space; 2: …", the commonest first.
+/// Reasons with their counts, most frequent first: "5: its lr is not in the space; 2: …".
 std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
   constexpr std::size_t kMost = 5;
   std::vector<std::pair<std::string, std::int64_t>> sorted(reasons.begin(), reasons.end());
@@ -24,7 +24,7 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
   return out;
 }
 
-/// Of a file: a journal is lines of JSON, all else is a table.
+/// The trials of a file: lines of JSON are a journal, all else is a table.
 Result<engine::ImportedTrials> import_from_file(const std::string& path, const study::StudyConfig& config,
                                                 const std::shared_ptr<const mutate::ModelSpace>& models) {
   LANISTA_ASSIGN(const std::string text, real_file_system().read(path, 0));
@@ -59,14 +59,14 @@ Result<study::Earlier> import_study(const std::string& path, const study::StudyC
   if (!imported) return located(imported.error());
   const std::string reasons = reasons_text(imported->left_out);
   if (imported->earlier.trials.empty()) {
-    return located({Code::kInvalidArgument,
-                    "no trial of it fits this study" + (reasons.empty() ? "; none has finished" : " (" + reasons + ")"),
-                    ""});
+    return located(
+        {Code::kInvalidArgument,
+         "none of its trials fits this study" + (reasons.empty() ? "; none has finished" : " (" + reasons + ")"), ""});
   }
   const auto count = imported->earlier.trials.size();
   notes.push_back(
-      "the strategy knows " + std::to_string(count) + (count == 1 ? " trial" : " trials") + " of " + path +
-      (reasons.empty() ? "" : "; left out are " + std::to_string(imported->earlier.left_out) + " (" + reasons + ")"));
+      "the strategy uses " + std::to_string(count) + (count == 1 ? " trial" : " trials") + " of " + path +
+      (reasons.empty() ? "" : "; left out: " + std::to_string(imported->earlier.left_out) + " (" + reasons + ")"));
   return std::move(imported->earlier);
 }
 

@@ -78,7 +78,7 @@ json trial_json(const LoadedTrial& loaded) {
   return out;
 }
 
-/// What made a forked trial what it is, a line a stretch; empty: it is its own.
+/// The lineage of a forked trial, one line for each stretch of training; empty without a fork.
 std::string line_text(const study::StudyView& view, const study::TrialView& trial) {
   if (trial.forks.empty()) return "";
   std::ostringstream out;
@@ -96,20 +96,20 @@ std::string line_text(const study::StudyView& view, const study::TrialView& tria
   return out.str();
 }
 
-/// What a trial tried of itself: a line a branch, under the step at which they parted from it.
+/// The tune searches of a trial: one line for each branch, below the step at which the branches began.
 std::string branches_text(const study::TrialView& trial) {
   std::ostringstream out;
   for (const auto& measurement : trial.measurements) {
     if (measurement.branches.empty()) continue;
     if (const study::Branch* adapted = study::batch_change_before(measurement)) {
-      out << "\nbefore epoch " << measurement.epoch << ", behind step " << adapted->step
-          << ": its gradient noise asks for another batch\n  > " << sample_text(adapted->setting) << "  "
-          << adapted->speed << " times the goodput expected\n";
+      out << "\nbefore epoch " << measurement.epoch << ", after step " << adapted->step
+          << ": batch size changed by the gradient noise scale\n  > " << sample_text(adapted->setting) << "  "
+          << adapted->speed << " times the expected goodput\n";
       continue;
     }
     std::int64_t steps = 0;
     for (const study::Branch& branch : measurement.branches) steps += branch.steps;
-    out << "\nbefore epoch " << measurement.epoch << ", behind step " << measurement.branches.front().step << ": "
+    out << "\nbefore epoch " << measurement.epoch << ", after step " << measurement.branches.front().step << ": "
         << measurement.branches.size() - 1 << " branches tried, " << steps << " steps with them\n";
     for (const study::Branch& branch : measurement.branches) {
       if (branch.setting.empty()) {
@@ -120,12 +120,12 @@ std::string branches_text(const study::TrialView& trial) {
           << printable(branch.trend) << ", " << branch.speed << " a step\n";
     }
     const bool any = std::ranges::any_of(measurement.branches, &study::Branch::kept);
-    out << (any ? "" : "  > none made progress; it went on as before\n");
+    out << (any ? "" : "  > no branch made progress; the setting stays\n");
   }
   return out.str();
 }
 
-/// "\nrates of      base 0.1, head 2", of parts that train at factors of the rate.
+/// The factors of the learning rate, by part of the model: "\nrates of      base 0.1, head 2"; empty without any.
 std::string rates_text(const study::TrainConfig& train) {
   std::ostringstream out;
   const char* before = "\nrates of      ";
@@ -136,7 +136,7 @@ std::string rates_text(const study::TrainConfig& train) {
   return out.str();
 }
 
-/// A line for each time that it was lost with a worker elsewhere.
+/// The moves of a trial to another worker after its worker was lost, one line each.
 std::string moves_text(const study::StudyView& view, const study::TrialView& trial) {
   std::string text;
   for (const study::WorkerHistory::Move& move : study::moves_of(view, trial.id)) {
@@ -170,7 +170,7 @@ std::string trial_text(const LoadedTrial& loaded) {
   const auto& folds = loaded.view.config.data.folds;
   if (const auto& fold = trial.proposal.fold; fold && folds) {
     out << "\nmeasured on   fold " << *fold % *folds + 1 << " of " << *folds;
-    if (loaded.view.config.strategy.repeat > 1) out << ", dealing " << *fold / *folds + 1;
+    if (loaded.view.config.strategy.repeat > 1) out << ", fold assignment " << *fold / *folds + 1;
   }
   out << "\ntrained with  " << sample_text(trial.proposal.sample) << line_text(loaded.view, trial)
       << rates_text(loaded.view.config.train) << "\nparameters    " << trial.parameters << "\noutcome       "
@@ -186,7 +186,7 @@ std::string trial_text(const LoadedTrial& loaded) {
   }
   if (const std::string race = study::race_text(trial); !race.empty()) out << "\nrace of starts" << race << "\n";
   out << branches_text(trial) << study::selection_text(trial);
-  if (kept > 0) out << "* the epoch whose weights and metrics are the trial's\n";
+  if (kept > 0) out << "* the epoch that gives the trial's weights and metrics\n";
   out << "\nedits from " << printable(loaded.base_name()) << ": " << trial.proposal.edits.size() << "\n";
   for (const auto& edit : trial.proposal.edits) out << "  " << printable(graph::edit_text(edit)) << "\n";
   out << "\nmodel\n" << graph::to_text(loaded.model);
@@ -197,7 +197,7 @@ int print_study(const ShowRequest& request) {
   const auto records = store::read_log(real_file_system(), request.target);
   if (!records) return print_error(records.error());
   if (request.canonical) {
-    std::cout << store::canonical_export(*records);  // JSON, whose texts are compared byte by byte
+    std::cout << store::canonical_export(*records);  // JSON; readers compare it byte by byte
     return kDone;
   }
   const auto view = replay_log(*records, request.target);
@@ -214,7 +214,7 @@ int print_study(const ShowRequest& request) {
   return kDone;
 }
 
-/// Keeps the page fresh until the study ends or somebody asks to end.
+/// Updates the page until the study ends or a signal arrives. Returns the exit code.
 int watch_study(const std::string& folder, const std::string& path) {
   const RealClock clock;
   const PauseSignals signals;
@@ -238,7 +238,7 @@ int show_status(const StatusRequest& request) {
   if (!request.folder.empty()) return print_status(request.folder, request.json);
   const auto names = real_file_system().list("studies");
   if (!names || names->empty()) {
-    std::cerr << "no studies below studies/; begin one with: lanista run\n";
+    std::cerr << "no studies below studies/; start one with: lanista run\n";
     return kDone;
   }
   for (const auto& name : *names) {
@@ -252,7 +252,7 @@ int show_study(const ShowRequest& request) {
   if (request.plan && request.target.ends_with(".json")) return show_pipeline_plan(request.target, request.json);
   if (request.plan) return show_plan(request.target, request.json);
   if (!parse_target(request.target).has_trial) {
-    if (request.dot) return print_error({Code::kInvalidArgument, "--dot wants a trial: DIR#TRIAL", request.target});
+    if (request.dot) return print_error({Code::kInvalidArgument, "--dot needs a trial: DIR#TRIAL", request.target});
     return print_study(request);
   }
   const auto loaded = load_trial(request.target);
@@ -285,7 +285,7 @@ int check_study(const CheckRequest& request) {
 }
 
 std::string report_text(const std::string& folder, const study::StudyView& view, double reload_seconds) {
-  // A page goes wherever the study goes; where it was written from is nobody's business later on.
+  // The page shows the last component only: a page may be published, and a whole path is private.
   std::error_code failed;
   std::filesystem::path whole = std::filesystem::absolute(folder, failed).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
@@ -329,7 +329,7 @@ int control_study(const ControlRequest& request) {
   if (auto made = make_durable_folder(*files, request.folder + "/control"); !made) return print_error(made.error());
   if (auto written = write_atomically(*files, request.folder + "/control/" + name, std::string_view()); !written)
     return print_error(written.error());
-  std::cerr << "asked; a running study obeys at its next step\n";
+  std::cerr << "request sent; a running study acts on it at its next step\n";
   return kDone;
 }
 

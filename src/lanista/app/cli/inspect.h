@@ -9,43 +9,58 @@
 
 namespace lanista::cli {
 
+/// Options of `status`.
 struct StatusRequest {
-  std::string folder;  ///< empty: all below studies/
-  bool json = false;
+  std::string folder;  ///< Empty: all studies below studies/.
+  bool json = false;   ///< Print one JSON object a study.
 };
+/// Options of `show`. At most one of `dot`, `plan`, `config` and `canonical` is set.
 struct ShowRequest {
-  std::string target;  ///< DIR or DIR#TRIAL
-  std::size_t top = 20;
-  bool json = false, dot = false, plan = false, config = false, canonical = false;
+  std::string target;      ///< DIR or DIR#TRIAL.
+  std::size_t top = 20;    ///< Rows of the table.
+  bool json = false;       ///< Print JSON.
+  bool dot = false;        ///< Print the model as Graphviz source.
+  bool plan = false;       ///< Print the program of the trial.
+  bool config = false;     ///< Print the resolved study file.
+  bool canonical = false;  ///< Print the canonical export of the log.
 };
+/// Options of `check`. The last four are for ONNX models.
 struct CheckRequest {
-  std::string file;
-  std::vector<std::string> set;
-  bool schema = false;
-  // Of an ONNX model: what goes in, what should come out, and how near (as numpy.allclose).
-  std::string inputs, expect;
-  double rtol = 1e-3, atol = 1e-5;
+  std::string file;              ///< Study file or MODEL.onnx.
+  std::vector<std::string> set;  ///< KEY=VALUE that override settings of the study file.
+  bool schema = false;           ///< Print the JSON Schema of study files.
+  std::string inputs;            ///< File with the input of the model; empty: the model is not run.
+  std::string expect;            ///< File with the expected output; empty: the output is not compared.
+  double rtol = 1e-3;            ///< Allowed difference relative to the expected output, as in numpy.allclose.
+  double atol = 1e-5;            ///< Allowed absolute difference in addition.
 };
+/// Options of `report`.
 struct ReportRequest {
-  std::string folder;
-  std::string out;     ///< empty: DIR/report.html
-  bool watch = false;  ///< until the study ends
+  std::string folder;  ///< Folder of the study.
+  std::string out;     ///< File of the page; empty: DIR/report.html.
+  bool watch = false;  ///< Update the page until the study ends.
 };
+/// Options of `pause` and `stop`.
 struct ControlRequest {
-  std::string folder;
-  std::string action;  ///< pause | stop
-  std::optional<std::uint32_t> trial;
+  std::string folder;                  ///< Folder of the study.
+  std::string action;                  ///< One of "pause" and "stop".
+  std::optional<std::uint32_t> trial;  ///< Number of the trial to stop; none: the whole study.
 };
 
-/// The report page of a study as it stands; one that reloads itself every so many seconds, if they are not 0.
+/// The report page of a study in its current state, as HTML. The page reloads itself every `reload_seconds`; 0: never.
 std::string report_text(const std::string& folder, const study::StudyView& view, double reload_seconds = 0);
 
-// Each prints on stdout and gives the exit code.
+/// Prints the state of one study or of all. Returns the exit code.
 int show_status(const StatusRequest& request);
+/// Prints the table of a study, one trial, or what the options select. Returns the exit code.
 int show_study(const ShowRequest& request);
+/// Checks a study file and prints its resolved form, or prints the schema. Returns the exit code.
 int check_study(const CheckRequest& request);
-int check_model(const CheckRequest& request);  ///< of an ONNX file
+/// Prints the properties of an ONNX file and compares its output with the expected one. Returns the exit code.
+int check_model(const CheckRequest& request);
+/// Writes the report page of a study. Returns the exit code.
 int write_report(const ReportRequest& request);
+/// Sends a control request to a study. Returns the exit code.
 int control_study(const ControlRequest& request);
 
 }  // namespace lanista::cli

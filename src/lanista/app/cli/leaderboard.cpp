@@ -16,7 +16,7 @@
 namespace lanista::cli {
 namespace {
 
-constexpr std::size_t kChoicesWidth = 48;  ///< letters of the table that say what was chosen inside a model
+constexpr std::size_t kChoicesWidth = 48;  ///< characters of the choices inside a model in the table
 
 std::string short_real(double value) {
   char text[32];
@@ -35,8 +35,8 @@ double own_metric(const engine::StudyView& view, const engine::TrialView& trial,
 
 bool is_cost(const std::string& metric) { return metric == "params" || metric == "flops"; }
 
-/// The metric of a proposal: of its only training, or the average of several at the last epoch that all of them
-/// measured and how far they lie apart, over folds as the average's standard error.
+/// The metric of a proposal: that of its only training, or the average of several at the last epoch that all of them
+/// measured, with their spread. Over folds the spread is the standard error of the average.
 std::string metric_text(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
   if (is_cost(metric)) return short_number(own_metric(view, trial, metric));
   const std::vector<study::Measurement> joint = study::joint_results(view.config, study::trainings_of(view, trial));
@@ -103,7 +103,7 @@ std::string sample_text(const space::Sample& sample) {
 }
 
 std::string baselines_text(const engine::StudyView& view) {
-  constexpr std::pair<const char*, const char*> kWords[] = {{"constant", "the same answer for every row"},
+  constexpr std::pair<const char*, const char*> kWords[] = {{"constant", "the same prediction for every row"},
                                                             {"linear", "a linear model"}};
   if (view.config.goals.empty()) return {};
   const std::string& metric = view.config.goals.front().metric;
@@ -125,11 +125,11 @@ std::string noise_text(const engine::StudyView& view) {
   const std::int64_t others = noise->trials - 1;
   const std::string by = noise->trainings > 0 ? "the spread of its " + std::to_string(noise->trainings) + " trainings"
                                               : "its " + std::to_string(noise->rows) + " validation rows";
-  return " by " + by + " the best lies between " + four_digits(noise->band.low) + " and " +
+  return " by " + by + ", the best is between " + four_digits(noise->band.low) + " and " +
          four_digits(noise->band.high) + " (95 %); " +
-         (others == 0   ? std::string("no other trial lies there")
-          : others == 1 ? std::string("1 other trial lies there, too")
-                        : std::to_string(others) + " other trials lie there, too") +
+         (others == 0   ? std::string("no other trial is in this range")
+          : others == 1 ? std::string("1 other trial is in this range")
+                        : std::to_string(others) + " other trials are in this range") +
          "\n";
 }
 
@@ -144,7 +144,7 @@ std::string ensemble_members_text(const study::Ensemble& ensemble, const std::st
   return members + ": " + printable(metric) + " " + value_text(ensemble.validation, metric);
 }
 
-/// "#3 40 %, #7 60 %" of proposals, each in the name of its first training.
+/// The shares of proposals, each named by its first training: "#3 40 %, #7 60 %".
 std::string proposals_text(const engine::StudyView& view) {
   std::map<Digest, std::pair<TrialId, std::int64_t>> proposals;
   std::vector<Digest> order;
@@ -167,7 +167,7 @@ std::string proposals_text(const engine::StudyView& view) {
   return out;
 }
 
-/// What best/ is where the winner's trainings on the folds answer together, or those of several proposals.
+/// The content of best/ if it blends the trainings of one proposal on all folds, or those of several proposals.
 std::string folds_blend_text(const engine::StudyView& view) {
   if (!view.winner || !view.ensemble) return {};
   const std::string& metric = view.config.goals.front().metric;
@@ -265,7 +265,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   if (const auto folds = view.config.data.folds) {
     const std::int64_t dealings = view.config.strategy.repeat;
     text += " " + printable(view.config.strategy.average) + " +- standard error over " + std::to_string(*folds) +
-            " folds" + (dealings > 1 ? ", dealt " + std::to_string(dealings) + " times" : "") +
+            " folds" + (dealings > 1 ? ", assigned " + std::to_string(dealings) + " times" : "") +
             "; the trial is the best of them\n";
   } else if (view.config.strategy.repeat > 1) {
     text += " " + printable(view.config.strategy.average) + " +- deviation over " +

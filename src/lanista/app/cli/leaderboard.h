@@ -6,28 +6,29 @@
 
 namespace lanista::cli {
 
-/// How a trial was made, in words: "small-cnn > widen(x2) > swap_op".
+/// The base model of a trial and its mutations in order: "small-cnn > widen x2 > swap_op".
 std::string lineage_text(const engine::StudyView& view, const study::Proposal& proposal);
-/// What was chosen inside a model, "depth=3 act=relu"; what is longer than `width` letters ends in dots.
+/// The choices inside a model: "depth=3 act=relu". A text of more than `width` bytes is cut and ends with "...".
 std::string choices_text(const space::Sample& sample, std::size_t width);
-/// The hyper-parameters in words: "sgd lr 0.103 momentum 0.84".
+/// The hyper-parameters with their values: "sgd lr 0.103 momentum 0.84".
 std::string sample_text(const space::Sample& sample);
 
-/// How far one gets without a search, by the first goal: a line, or nothing where that is not known.
+/// One line with the first goal of the baselines (a constant prediction, a linear model). Empty if none was measured.
 std::string baselines_text(const engine::StudyView& view);
 
-/// How far the best score may be luck of its validation rows: a line, or nothing where that cannot be said.
+/// One line with the 95 % confidence interval of the best result and the number of other trials in it. Empty if the
+/// interval is unknown.
 std::string noise_text(const engine::StudyView& view);
 
-/// "#4 67 %, #2 33 %: val_accuracy 0.9800"
+/// The members of an ensemble with their shares, and its validation metric: "#4 67 %, #2 33 %: val_accuracy 0.9800".
 std::string ensemble_members_text(const study::Ensemble& ensemble, const std::string& metric);
 
-/// What best/ blends, with shares, its validation and test value and those of the winner alone; or that no ensemble was
-/// better. Empty where the study asked for none.
+/// One line on the ensemble in best/: members with shares, its validation and test value, and those of the winner
+/// alone. If no ensemble was better, the line states that. Empty for a study without ensembles.
 std::string ensemble_text(const engine::StudyView& view);
 
-/// The best `top` trials as a table, best first, with the winner's test metric if known and what had to be beaten.
-/// Plain text, no control codes.
+/// The table of the best `top` trials, best first, followed by lines on the winner, the baselines and the marks in the
+/// table. Plain text without control codes.
 std::string leaderboard(const engine::StudyView& view, std::size_t top);
 
 }  // namespace lanista::cli

@@ -58,12 +58,13 @@ TEST(Leaderboard, ShowsBaselines) {
 TEST(Leaderboard, ShowsScoreNoise) {
   auto view = three_trials();
   view.config.goals = {{true, "val_accuracy"}};
-  EXPECT_EQ(noise_text(view), "") << "nobody knows the rows";
+  EXPECT_EQ(noise_text(view), "") << "the number of rows is unknown";
   view.data = {{"split_rows", {200, 100, 100}}};
-  EXPECT_EQ(noise_text(view),
-            " by its 100 validation rows the best lies between 0.9155 and 0.9897 (95 %); no other trial lies there\n");
+  EXPECT_EQ(
+      noise_text(view),
+      " by its 100 validation rows, the best is between 0.9155 and 0.9897 (95 %); no other trial is in this range\n");
   view.trials[0].measurements[0].metrics["val_accuracy"] = 0.92;
-  EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial lies there, too\n"), std::string::npos);
+  EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial is in this range\n"), std::string::npos);
 }
 
 TEST(Leaderboard, ShowsBestEpoch) {
@@ -99,7 +100,7 @@ TEST(Leaderboard, ShowsEnsembleMembersWhenRequested) {
 TEST(Leaderboard, ShowsThatBestBlendsFoldModels) {
   auto view = three_trials();
   view.config.data.folds = 2;
-  EXPECT_EQ(ensemble_text(view), "") << "a study that an older build ended";
+  EXPECT_EQ(ensemble_text(view), "") << "a study of an older build";
   const study::Proposal other = view.trials[0].proposal;
   view.trials[0].proposal = view.trials[1].proposal;
   view.ensemble = study::Ensemble{{{TrialId{2}, 1}, {TrialId{1}, 1}}, {}, {{"test_accuracy", 0.965}}};
@@ -173,8 +174,8 @@ TEST(Leaderboard, ShowsFoldMeanStandardErrorAndNoise) {
 
   EXPECT_NE(table.find("1     #3  0.9000 +-0.05774"), std::string::npos) << table;
   EXPECT_NE(table.find("2     #4    0.6000 +-0.000"), std::string::npos) << table;
-  EXPECT_NE(table.find(" by the spread of its 3 trainings the best lies between 0.5072 and 1.000 (95 %); 1 other trial "
-                       "lies there, too\n"),
+  EXPECT_NE(table.find(" by the spread of its 3 trainings, the best is between 0.5072 and 1.000 (95 %); 1 other trial "
+                       "is in this range\n"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find(" mean +- standard error over 3 folds; the trial is the best of them\n"), std::string::npos)

@@ -24,13 +24,13 @@ extern char** environ;
 namespace lanista::cli {
 namespace {
 
-constexpr double kMinIntervalSeconds = 1;  ///< seconds between two pages
-constexpr double kMaxTimeShare = 0.1;      ///< of the time that pages may take
-constexpr double kMinReloadSeconds = 2;    ///< seconds between two looks of a browser
+constexpr double kMinIntervalSeconds = 1;  ///< least seconds between two pages
+constexpr double kMaxTimeShare = 0.1;      ///< largest share of the time for pages
+constexpr double kMinReloadSeconds = 2;    ///< least seconds between two reloads
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
 void print_page_error(const Error& error) {
-  std::cerr << "lanista: the page is not kept fresh: " << one_line(error.text()) << "\n";
+  std::cerr << "lanista: the report page is not updated: " << one_line(error.text()) << "\n";
 }
 
 bool is_set(const char* name) {
@@ -77,7 +77,7 @@ Result<void> LivePage::finish() {
   return write(false);
 }
 
-/// Replaced as a whole: the run itself writes its page at its end, maybe now.
+/// Replaces the file as a whole, because the run may write its last page at the same time.
 Result<void> LivePage::write(bool live) {
   return write_atomically(
       *fs_, path_, report_text(folder_, follower_.view(), live ? std::max(kMinReloadSeconds, interval_seconds_) : 0));
@@ -106,7 +106,7 @@ LivePageThread::LivePageThread(FileSystem& fs, const Clock& clock, std::string f
       }
     });
   } catch (const std::system_error&) {
-    print_page_error({Code::kResourceExhausted, "the system gives this process no further thread", ""});
+    print_page_error({Code::kResourceExhausted, "the system gives this process no more threads", ""});
   }
 }
 
@@ -128,7 +128,7 @@ bool open_on_desktop(const std::string& path) {
   const char* program = "open";
 #else
   const char* program = "xdg-open";
-  if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) return false;  // it would look for a browser of text
+  if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) return false;  // xdg-open would start a text browser
 #endif
   std::error_code failed;
   std::string whole = std::filesystem::absolute(path, failed).string();
@@ -145,7 +145,7 @@ bool open_on_desktop(const std::string& path) {
     ::posix_spawn_file_actions_addopen(&streams, out, "/dev/null", O_WRONLY, 0);
   }
 #ifdef POSIX_SPAWN_SETSID
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);  // a browser outlives Ctrl-C
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);  // Ctrl-C does not reach the browser
 #endif
   std::string name = program;
   char* arguments[] = {name.data(), whole.data(), nullptr};

@@ -11,18 +11,19 @@
 
 namespace lanista::cli {
 
-/// The page of a study under way, written anew as its log grows: not oftener than every second, and in not more than a
-/// tenth of the time. The page reloads itself.
+/// The report page of a running study. It is written again while the log grows: at most once a second, and in at most a
+/// tenth of the time. The page reloads itself in the browser.
 class LivePage {
  public:
-  /// Writes the page as the study stands. Errors: of engine::StudyFollower::open, kIo, kResourceExhausted.
+  /// Writes the page in the current state. Errors: those of engine::StudyFollower::open, kIo, kResourceExhausted.
   static Result<LivePage> open(FileSystem& fs, const Clock& clock, std::string folder, std::string path);
 
-  const study::StudyView& view() const { return follower_.view(); }
-  const std::string& path() const { return path_; }
-  /// Writes the page if there is something new and it is time; whether it did. Cheap to ask. Errors: as of open.
+  const study::StudyView& view() const { return follower_.view(); }  ///< the study up to the last refresh
+  const std::string& path() const { return path_; }                  ///< of the page
+  /// Writes the page if the log has grown and the interval has passed. True if it wrote the page. A call before the end
+  /// of the interval reads only the clock. Errors: as of open.
   Result<bool> refresh();
-  /// Writes it for the last time, as one that does not reload itself.
+  /// Writes the page for the last time, without reloading.
   Result<void> finish();
 
  private:
@@ -34,17 +35,17 @@ class LivePage {
   const Clock* clock_;
   std::string folder_, path_;
   engine::StudyFollower follower_;
-  double next_write_seconds_ = 0;  ///< clock's seconds before which nothing is done
-  double interval_seconds_ = 1;    ///< between two pages, at least
+  double next_write_seconds_ = 0;  ///< time of the clock before which refresh() does nothing
+  double interval_seconds_ = 1;    ///< least time between two pages
 };
 
-/// A thread that keeps the page of a study fresh while this process works on it, on its own copy of the log: the engine
-/// knows nothing of it. What goes wrong with the page is told on stderr, once, and never ends a run.
+/// A thread that updates the report page of the study that this process runs. It reads the log by itself, independent
+/// of the engine. An error of the page is printed on stderr once and never ends the run.
 class LivePageThread {
  public:
-  /// Begins, and opens the page where there is something to open it with; says where it is otherwise.
+  /// Starts the thread and opens the page in a browser, if there is one. Unless `quiet`, prints the path of the page.
   LivePageThread(FileSystem& fs, const Clock& clock, std::string folder, std::string path, bool quiet);
-  /// Ends the thread and writes the page for the last time.
+  /// Stops the thread and writes the page for the last time.
   ~LivePageThread();
   LivePageThread(const LivePageThread&) = delete;
   LivePageThread& operator=(const LivePageThread&) = delete;
@@ -54,8 +55,8 @@ class LivePageThread {
   std::jthread thread_;
 };
 
-/// Opens a file with the desktop's own program (xdg-open, open), apart from this process: it does not wait, hears no
-/// Ctrl-C of ours, and writes nowhere. False where there is no such program, or no desktop.
+/// Opens a file with the program of the desktop (xdg-open, open) in a separate session, so that Ctrl-C does not reach
+/// it. It does not wait, and the output of the program is discarded. False without such a program or without a desktop.
 bool open_on_desktop(const std::string& path);
 
 }  // namespace lanista::cli

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::cli {
@@ -18,7 +19,7 @@ bool is_live(const MemoryFileSystem& disk) {
 }
 std::string page_of(const MemoryFileSystem& disk) { return disk.files().at(kPage); }
 
-/// A study whose log is put on the disk bit by bit.
+/// A study with a log that is written to disk in parts.
 struct GrowingStudy {
   engine::testing::Bench bench;
   std::string log;

@@ -47,7 +47,7 @@ Result<study::StudyView> replay_log(const std::vector<store::Record>& records, c
 
 Target parse_target(const std::string& text) {
   const auto hash = text.rfind('#');
-  // A folder may have the sign in its name, or in that of a folder above it.
+  // The name of a folder may contain '#', too.
   const bool is_folder = hash == std::string::npos || text.find('/', hash) != std::string::npos ||
                          (!real_file_system().exists(text.substr(0, hash)) && real_file_system().exists(text));
   if (is_folder) return {text, false, ""};
@@ -58,7 +58,7 @@ Result<LoadedTrial> load_trial(const std::string& target) {
   const Target parsed = parse_target(target);
   LoadedTrial out;
   out.folder = parsed.folder;
-  out.ops = graph::builtin_ops();  // not in a braced list: where it throws, g++ 12 destroys the members before it twice
+  out.ops = graph::builtin_ops();  // g++ 12 destroys members twice if a braced list throws
   LANISTA_ASSIGN(out.view, load_study(parsed.folder));
   LANISTA_ASSIGN(const TrialId id, pick_trial(out.view, parsed));
   out.index = id.value - 1;

@@ -11,35 +11,36 @@
 
 namespace lanista::cli {
 
-/// Where a file lies: its folder, "." for a name alone.
+/// The folder of a file; "." for a name without a folder.
 std::string folder_of(const std::string& file);
 
-/// A study from its folder. Errors: kNotFound, kDataLoss.
+/// The study in a folder, replayed from its log. Errors: kNotFound, kDataLoss.
 Result<study::StudyView> load_study(const std::string& folder);
-/// A study from the records of its log. Errors: kDataLoss, with the folder and the record.
+/// The study that the records of a log give. Errors: kDataLoss, with the folder and the record.
 Result<study::StudyView> replay_log(const std::vector<store::Record>& records, const std::string& folder);
 
-/// A trial with everything needed to look into it; its data need not be there.
+/// A trial with its study and its model. Loading it does not need the study's data.
 struct LoadedTrial {
-  std::string folder;
-  study::StudyView view;
-  graph::OpTable ops;
-  graph::Graph model;
-  std::size_t index = 0;
+  std::string folder;     ///< folder of the study
+  study::StudyView view;  ///< the study
+  graph::OpTable ops;     ///< operators of the study
+  graph::Graph model;     ///< model of the trial
+  std::size_t index = 0;  ///< index of the trial in `view.trials`
 
   const study::TrialView& trial() const { return view.trials[index]; }
-  std::string base_name() const;
+  std::string base_name() const;  ///< name of its base model; empty without one
 };
-/// "DIR#N", or "best" or nothing behind the '#': the best trial. Errors: also kNotFound (no such trial, none has
-/// finished).
+/// The trial of "DIR#N". "DIR#best" and "DIR" give the best trial. Errors: those of load_study, kNotFound (no such
+/// trial, or none has finished).
 Result<LoadedTrial> load_trial(const std::string& target);
 
-/// Splits "DIR#N" at the last '#'.
+/// A study folder and the text of a trial, from "DIR#N".
 struct Target {
-  std::string folder;
-  bool has_trial = false;
-  std::string trial;
+  std::string folder;      ///< text before the last '#'
+  bool has_trial = false;  ///< whether the text has a '#'
+  std::string trial;       ///< text after the last '#'
 };
+/// Splits "DIR#N" at the last '#'. A text that names an existing folder is not split.
 Target parse_target(const std::string& text);
 
 }  // namespace lanista::cli

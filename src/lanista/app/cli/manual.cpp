@@ -1,6 +1,7 @@
 #include "lanista/app/cli/manual.h"
 
 #include <sstream>
+#include <utility>
 
 #include "lanista/app/cli/command_text.h"
 #include "lanista/app/cli/version.h"
@@ -8,7 +9,7 @@
 namespace lanista::cli {
 namespace {
 
-/// Text as roff shows it: no line begins a request, dashes and backslashes stay what they are.
+/// Text with roff's special characters escaped: no line begins a request, dashes and backslashes are literal.
 std::string roff(const std::string& text) {
   std::string out;
   bool line_begins = true;
@@ -42,7 +43,7 @@ std::string synopsis(const VerbText& verb) {
   return out;
 }
 
-/// The examples behind "examples:", set as they are.
+/// The examples of a footer, as literal lines.
 std::string example_block(const std::string& footer) {
   std::istringstream lines(footer);
   std::string out = ".PP\n.nf\n", line;
@@ -50,6 +51,22 @@ std::string example_block(const std::string& footer) {
     if (line != "examples:") out += roff(line) + "\n";
   }
   return out + ".fi\n";
+}
+
+/// A term and its meaning, in roff.
+using Tagged = std::pair<const char*, const char*>;
+
+constexpr Tagged kExitCodes[] = {{"0", "Done."},
+                                 {"1", "The study failed: no trial finished, or a check failed."},
+                                 {"2", "Wrong usage or configuration."},
+                                 {"3", "Refused input: a bad or unsafe file."},
+                                 {"75", "Paused on a scheduler\\(aqs request; can be resumed."},
+                                 {"130", "Paused by Ctrl\\-C; can be resumed."}};
+constexpr Tagged kVariables[] = {{"COLUMNS", "Width of the terminal."},
+                                 {"LANISTA_ISA", "Forces an instruction set: portable, avx2 or avx512."}};
+
+std::string tagged(const std::string& term, const std::string& meaning) {
+  return ".TP\n.B " + term + "\n" + meaning + "\n";
 }
 
 }  // namespace
@@ -68,19 +85,11 @@ std::string manual_page(const CLI::App& app) {
     for (const auto& option : verb.options) out += option_block(option);
     if (!verb.footer.empty()) out += example_block(verb.footer);
   }
-  out +=
-      ".SH EXIT STATUS\n"
-      ".TP\n.B 0\ndone\n"
-      ".TP\n.B 1\nthe study failed: no trial finished, or a promised check failed\n"
-      ".TP\n.B 2\nwrong usage or configuration\n"
-      ".TP\n.B 3\nrefused input: a bad or unsafe file\n"
-      ".TP\n.B 75\npaused on a scheduler\\(aqs request, resumable\n"
-      ".TP\n.B 130\npaused by Ctrl\\-C, resumable\n"
-      ".SH ENVIRONMENT\n"
-      ".TP\n.B COLUMNS\nwidth of the terminal\n"
-      ".TP\n.B LANISTA_ISA\nforces an instruction set: portable, avx2 or avx512\n"
-      ".SH EXAMPLES\n";
-  return out + example_block(verbs.front().footer);
+  out += ".SH EXIT STATUS\n";
+  for (const auto& [code, meaning] : kExitCodes) out += tagged(code, meaning);
+  out += ".SH ENVIRONMENT\n";
+  for (const auto& [name, meaning] : kVariables) out += tagged(name, meaning);
+  return out + ".SH EXAMPLES\n" + example_block(verbs.front().footer);
 }
 
 }  // namespace lanista::cli

@@ -10,6 +10,7 @@
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/inference/prediction_columns.h"
 #include "lanista/inference/predictor.h"
 #include "lanista/io/data/raw_input.h"
 #include "lanista/io/formats/csv_writer.h"
@@ -21,7 +22,7 @@ namespace {
 
 using engine::ModelPackage;
 
-/// Raw data and what the model says of it.
+/// Raw data with the predictions of a model.
 struct Predicted {
   ModelPackage package;
   data::RawData raw;
@@ -38,7 +39,7 @@ Result<Predicted> predict_raw(const std::string& model, const std::string& input
   return Predicted{std::move(package), std::move(raw), std::move(predictor), std::move(values)};
 }
 
-/// The rows that there is something to compare with.
+/// The rows that have a target.
 struct ComparedPredictions {
   std::int64_t rows = 0;
   std::vector<double> values;  ///< [rows, outputs]
@@ -65,35 +66,7 @@ ComparedPredictions with_targets(const Predicted& all) {
   return out;
 }
 
-std::string label_name(const data::DataSpec& data, std::size_t label) {
-  return label < data.labels.size() ? data.labels[label] : std::to_string(label);
-}
-
-std::vector<double> softmax(std::span<const double> logits) {
-  std::vector<double> out(logits.begin(), logits.end());
-  const double largest = *std::max_element(out.begin(), out.end());
-  double sum = 0;
-  for (double& x : out) sum += x = std::exp(x - largest);
-  for (double& x : out) x /= sum;
-  return out;
-}
-
-double sigmoid(double logit) {
-  const double rest = std::exp(-std::fabs(logit));
-  return (logit < 0 ? rest : 1) / (1 + rest);
-}
-
-/// What a prediction's k-th number is called: a probability, or a target.
-std::string column_name(const data::DataSpec& data, std::size_t k) {
-  if (data.classes > 0) return "p_" + label_name(data, k);
-  const std::vector<std::string> names = data::target_names(data);
-  const std::string name = k < names.size() ? names[k] : std::to_string(k);
-  if (data.multilabel) return "p_" + name;
-  if (names.size() > 1) return "prediction_" + name;
-  return "prediction" + (k == 0 ? "" : "_" + name);
-}
-
-/// How the text of a cell is written: unchanged into a file, without control characters to standard output.
+/// The function that writes the text of a cell: unchanged into a file, with escaped control characters to stdout.
 using CellText = std::string (*)(const std::string&);
 std::string unchanged(const std::string& text) { return text; }
 std::string for_terminal(const std::string& text) { return escape_controls(text); }
@@ -102,9 +75,7 @@ std::vector<std::string> header(const Predicted& all, CellText written) {
   const auto& data = all.package.data;
   std::vector<std::string> cells{all.raw.names.empty() ? "row" : "name"};
   if (data.classes > 0) cells.emplace_back("prediction");
-  for (std::size_t k = 0; k < static_cast<std::size_t>(data.width()); ++k) {
-    cells.push_back(formats::csv_cell(written(column_name(data, k))));
-  }
+  for (const std::string& name : runtime::prediction_columns(data)) cells.push_back(formats::csv_cell(written(name)));
   return cells;
 }
 
@@ -115,23 +86,21 @@ std::string predictions_csv(const Predicted& all, CellText written) {
   const auto width = static_cast<std::size_t>(all.predictor.outputs());
   const auto answer = static_cast<std::size_t>(data.width());
   for (std::size_t row = 0; row * width < all.values.size(); ++row) {
-    // Of a text what comes behind it: the answer at its last position.
+    // For a text, the prediction at its last position: the next token.
     const auto values = std::span(all.values).subspan(row * width, width).last(answer);
     std::vector<std::string> cells{all.raw.names.empty() ? std::to_string(row)
                                                          : formats::csv_cell(written(all.raw.names[row]))};
     if (data.classes > 0) {
       const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-      cells.push_back(formats::csv_cell(written(label_name(data, best))));
-      for (const double p : softmax(values)) cells.push_back(formats::csv_cell(p));
-    } else {
-      for (const double value : values) cells.push_back(formats::csv_cell(data.multilabel ? sigmoid(value) : value));
+      cells.push_back(formats::csv_cell(written(runtime::class_name(data, best))));
     }
+    for (const double value : runtime::prediction_values(data, values)) cells.push_back(formats::csv_cell(value));
     formats::add_csv_row(out, cells);
   }
   return out;
 }
 
-/// Why there are no weights of a trial, and the way to some.
+/// The error for a trial without weights, with a command that gives some.
 Error no_weights(const LoadedTrial& loaded) {
   const study::TrialView& trial = loaded.trial();
   const auto named = [&](TrialId id) { return shell_word(loaded.folder + "#" + std::to_string(id.value)); };
@@ -141,10 +110,10 @@ Error no_weights(const LoadedTrial& loaded) {
     text = name + " is the same as trial " + std::to_string(trial.outcome->same_as->value) +
            " and was not trained itself; use " + named(*trial.outcome->same_as);
   } else if (trial.measurements.empty()) {
-    text = name + " has measured nothing, so there are no weights of it";
+    text = name + " has no measurement, so it has no weights";
   } else {
     text = "the weights of " + name +
-           (trial.outcome ? " were not kept (keep.top says how many are)" : " are not final yet") +
+           (trial.outcome ? " were not kept (keep.top sets how many are)" : " are not final yet") +
            "; train it again with: lanista repeat " + named(trial.id) + " --out FOLDER";
   }
   return {Code::kNotFound, std::move(text), loaded.folder};
@@ -156,7 +125,7 @@ Result<ModelPackage> package_of_trial(const std::string& target) {
   if (!trial.outcome || trial.outcome->weights.empty()) return no_weights(loaded);
   const store::CheckpointStore checkpoints(real_file_system(), loaded.folder);
   auto kept = checkpoints.get(trial.outcome->weights);
-  // Only the best are kept; those that fell behind later are gone.
+  // Only the best are kept; the weights of all others are removed.
   if (!kept && kept.error().code == Code::kNotFound) return no_weights(loaded);
   LANISTA_ASSIGN(auto checkpoint, std::move(kept));
   LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
@@ -173,7 +142,7 @@ Result<ModelPackage> load_package(const std::string& target) {
   if (parse_target(target).has_trial) return package_of_trial(target);
   auto& files = real_file_system();
   const auto inside = files.confined_to(target);
-  // A file where a folder belongs: say so, and if it is a pickle, what to do.
+  // A file instead of a folder. For a pickle the message has a way out.
   if (const auto bytes = files.read(target)) {
     if (const auto foreign = formats::unsupported_format_error(*bytes, target)) return *foreign;
     return Error{Code::kInvalidArgument, "is a file; a model package is a folder with package.json", target};
@@ -183,7 +152,7 @@ Result<ModelPackage> load_package(const std::string& target) {
   if (!study && files.exists(target + "/log")) {
     return Error{Code::kNotFound, "the study has no best model yet; DIR#TRIAL names one of its trials", target};
   }
-  // A package by itself may have links: a cache of models has its files in another folder.
+  // A package outside of a study may have links: caches of models have their files in another folder.
   return study ? engine::read_package(*inside, best, graph::builtin_ops())
                : engine::read_package(files, target, graph::builtin_ops());
 }
@@ -192,7 +161,7 @@ int predict(const PredictRequest& request) {
   const auto all = predict_raw(request.model, request.input);
   if (!all) return print_error(all.error());
   if (request.out.empty()) {
-    // A pipe often ends at a terminal too, so what stdout is makes no difference.
+    // A pipe may end at a terminal, too, so the kind of stdout does not matter.
     std::cout << predictions_csv(*all, for_terminal) << std::flush;
     return kDone;
   }
@@ -207,7 +176,7 @@ int evaluate(const EvalRequest& request) {
   const auto all = predict_raw(request.model, request.input);
   if (!all) return print_error(all.error());
   if (all->raw.labels.empty() && all->raw.targets.empty()) {
-    return print_error({Code::kInvalidArgument, "the data holds no targets to compare with", request.input});
+    return print_error({Code::kInvalidArgument, "the data has no targets to compare with", request.input});
   }
   const data::DataSpec& data = all->package.data;
   const ComparedPredictions compared = with_targets(*all);

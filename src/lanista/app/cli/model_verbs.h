@@ -8,36 +8,45 @@
 
 namespace lanista::cli {
 
+/// Options of `predict`.
 struct PredictRequest {
-  std::string model;  ///< a model package, or a study's folder: its best model
-  std::string input;  ///< raw data: a file, a folder, or a source as in a study file
-  std::string out;    ///< empty: stdout
+  std::string model;  ///< model package, or study folder for its best model
+  std::string input;  ///< new data: a file, a folder, or a source as in a study file
+  std::string out;    ///< CSV file; empty: stdout
 };
+/// Options of `eval`.
 struct EvalRequest {
-  std::string model, input;
-  bool json = false;
+  std::string model;  ///< model package, or study folder for its best model
+  std::string input;  ///< data with targets: a file, a folder, or a source as in a study file
+  bool json = false;  ///< print JSON
 };
+/// Options of `export`.
 struct ExportRequest {
-  std::string target;  ///< DIR, or DIR#TRIAL for a model whose weights were kept
+  std::string target;  ///< DIR, or DIR#TRIAL for a trial with kept weights
+  /// Output files, and for `package` and `tensorboard` folders; empty: not written.
   std::string onnx, safetensors, cpp, package, tensorboard, optuna, csv, measurements, jsonl, trace;
-  bool all = false;           ///< TensorBoard: all trials, not the best 200
-  std::int64_t ensemble = 0;  ///< the model is an ensemble of the kept trials, of so many draws at most; 0: it is not
+  bool all = false;           ///< TensorBoard: all trials instead of the best 200
+  std::int64_t ensemble = 0;  ///< most selections of an ensemble of kept trials; 0: a single model
 };
 
-// Each prints what it wrote and gives the exit code.
+/// Predicts on new data and writes CSV. Returns the exit code.
 int predict(const PredictRequest& request);
+/// Prints the metrics of a model on data with targets. Returns the exit code.
 int evaluate(const EvalRequest& request);
+/// Writes a model or a study in the requested formats. Returns the exit code.
 int export_study(const ExportRequest& request);
 
-/// Reads a package's ONNX file back and compares it with the model. The largest relative difference; nullopt if there
-/// is no ONNX file. Errors: kInternal (they differ by more than 1e-5), those of reading.
+/// Reads the ONNX file of a package and compares it with the model. Returns the largest relative difference of the
+/// outputs, or none without an ONNX file. Errors: kInternal (the difference exceeds 1e-5), those of reading.
 Result<std::optional<double>> check_onnx(const std::string& folder);
 
-/// A package from its folder, a study's best one, or of DIR#TRIAL if that trial's weights were kept.
+/// The model package in a folder, the best one of a study folder, or that of DIR#TRIAL. Errors: kNotFound (the weights
+/// of the trial were not kept), those of reading.
 Result<engine::ModelPackage> load_package(const std::string& target);
 
-/// An ensemble of a study's kept trials, chosen on its validation part as keep.ensemble does; says on stderr what it
-/// is. Needs the study's data; the test part is not touched. Errors: those of the study, its data and its weights.
-Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_draws);
+/// An ensemble of the kept trials of a study, selected on the validation part as for keep.ensemble. Prints its members
+/// on stderr. `max_selections` limits the number of selections. It reads the study's data, but not the test part.
+/// Errors: those of the study, its data and its weights.
+Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_selections);
 
 }  // namespace lanista::cli

@@ -11,7 +11,7 @@
 namespace lanista::cli {
 namespace {
 
-constexpr mode_t kMode = 0777;  // what the umask leaves of it
+constexpr mode_t kMode = 0777;  // less the umask
 constexpr int kMaxParents = 100;
 
 std::string numbered(const std::string& parent, const std::string& name, int number) {
@@ -31,7 +31,7 @@ Result<NewStudyFolder> NewStudyFolder::make(const std::string& parent, const std
       ++number;
       continue;
     }
-    // No parent as yet; or one that its last owner has just taken back.
+    // The parent does not exist, or another process has just removed it.
     if (error != ENOENT || ++parents > kMaxParents) {
       const bool full = error == ENOSPC || error == EDQUOT;
       return Error{full ? Code::kResourceExhausted : Code::kIo,
@@ -50,7 +50,7 @@ std::string NewStudyFolder::next_path(const std::string& parent, const std::stri
 }
 
 NewStudyFolder::~NewStudyFolder() {
-  // The system refuses to remove what is not empty.
+  // rmdir fails for a folder that is not empty.
   if (!path_.empty() && ::rmdir(path_.c_str()) == 0 && !parent_.empty()) ::rmdir(parent_.c_str());
 }
 

@@ -8,14 +8,13 @@
 
 namespace lanista::cli {
 
-/// A folder for a new study, "PARENT/NAME-1" or with the first number that is free. Making it is what decides: of two
-/// processes that begin at the same moment each gets its own. Goes again with its owner, unless it is kept or something
-/// was put into it.
+/// A folder for a new study: "PARENT/NAME-1", or with the next free number. Two processes that make one at the same
+/// time get different folders. The destructor removes an empty folder, unless keep_folder() was called.
 class NewStudyFolder {
  public:
-  /// Errors: kIo, kResourceExhausted (a full disk), with the system's words.
+  /// Errors: kIo, kResourceExhausted (a full disk), with the system's text.
   static Result<NewStudyFolder> make(const std::string& parent, const std::string& name);
-  /// The folder that `take` would make now; makes nothing.
+  /// The path that make() would use now. It makes nothing.
   static std::string next_path(const std::string& parent, const std::string& name);
 
   NewStudyFolder(NewStudyFolder&& other) noexcept
@@ -30,12 +29,13 @@ class NewStudyFolder {
   ~NewStudyFolder();
 
   const std::string& path() const { return path_; }
+  /// Keeps the folder after the end of this object; path() is empty then.
   void keep_folder() { path_.clear(); }
 
  private:
   NewStudyFolder(std::string path, std::string parent) : path_(std::move(path)), parent_(std::move(parent)) {}
-  std::string path_;    ///< empty: nothing to take back
-  std::string parent_;  ///< empty: it was there before
+  std::string path_;    ///< empty: the destructor removes nothing
+  std::string parent_;  ///< made together with the folder; empty: it existed before
 };
 
 }  // namespace lanista::cli

@@ -40,7 +40,7 @@ TEST_F(NewStudyFolderTest, IsCreatedByOneOfConcurrentProcesses) {
         const std::string path = created->path();
         created->keep_folder();
         const std::lock_guard lock(mutex);
-        EXPECT_TRUE(seen.insert(path).second) << path << " was given to two";
+        EXPECT_TRUE(seen.insert(path).second) << path << " was returned twice";
       }
     });
   }

@@ -30,7 +30,7 @@ std::string range_message(const std::string& seen, const std::string& expected) 
 
 }  // namespace
 
-// Bounds that no user meets are left out of the help.
+// The help leaves out bounds that no user reaches.
 CLI::Validator integer_between(std::int64_t least, std::int64_t most) {
   const std::string bounds = std::to_string(least) + " to " + std::to_string(most);
   const std::string shown = most < kShownBound ? bounds : std::to_string(least) + " or more";
@@ -49,7 +49,7 @@ CLI::Validator number_between(double least, double most) {
                                                    : "any number";
   return CLI::Validator(
       [=](std::string& seen) {
-        const auto value = parse<double>(seen);  // "nan" and "inf" are numbers to it
+        const auto value = parse<double>(seen);  // it accepts "nan" and "inf"
         const bool fits = value && *value >= least && *value <= most;
         return fits ? "" : range_message(seen, "a number from " + bounds);
       },

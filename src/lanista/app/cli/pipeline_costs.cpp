@@ -14,10 +14,10 @@
 namespace lanista::cli {
 namespace {
 
-constexpr std::int64_t kLargest = 64;           // samples at which is measured
-constexpr std::int64_t kValuesBytes = 1 << 20;  // about what a stage's values lie in
+constexpr std::int64_t kLargest = 64;           // samples of the largest measured batch
+constexpr std::int64_t kValuesBytes = 1 << 20;  // about the memory of a stage's values
 
-// Micro-batches of which one is right behind another, and steps whose median counts.
+// The number of micro-batches that follow each other, and of the steps that give the median.
 constexpr std::int64_t kParts = 8, kMaxParts = 16;
 constexpr int kWarmCacheSteps = 5;
 
@@ -31,7 +31,7 @@ std::int64_t micro_batch_sizes(std::int64_t batch) {
   return best;
 }
 
-/// Nodes of a step on whose values its loss depends.
+/// The nodes of a step that its loss depends on.
 std::set<graph::NodeId> forward_nodes(const step::TrainingStep& train) {
   std::set<graph::NodeId> seen{train.loss.node};
   std::vector<graph::NodeId> open{train.loss.node};
@@ -45,8 +45,8 @@ std::set<graph::NodeId> forward_nodes(const step::TrainingStep& train) {
   return seen;
 }
 
-/// Which pass of its model node each node of a step belongs to, as a place in kPasses: a backward one that other model
-/// nodes' gradients come of is an input gradient.
+/// For each node of a step, the index in kPasses of the pass of its model node. A backward node is an input gradient if
+/// gradients of other model nodes depend on it.
 std::map<graph::NodeId, std::size_t> passes_of(const step::TrainingStep& train) {
   const auto forward = forward_nodes(train);
   std::map<graph::NodeId, std::size_t> passes;
@@ -74,7 +74,7 @@ Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, all));
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = samples}));
   LANISTA_TRY(program.begin(0, 1));
-  kernels::set_flush_to_zero();  // as workers do
+  kernels::set_flush_to_zero();  // as in workers
   const runtime::SyntheticBatch batch(train, samples);
   const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
   const auto passes = passes_of(train);
@@ -86,7 +86,7 @@ Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const
     const auto pass = passes.find(*lines[i].node);
     if (origin != train.origin.end() && pass != passes.end()) us[origin->second][pass->second] += times.line_us[i];
   }
-  for (const auto& node : model.nodes()) {  // what was fused into another takes nothing
+  for (const auto& node : model.nodes()) {  // a fused node has no time of its own
     for (std::size_t pass = 0; pass < 3; ++pass) {
       graph::CostKey key = costs.machine;
       key.work = pipeline::pass_work(pipeline::kPasses[pass], *node, types, samples);
@@ -119,8 +119,8 @@ Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::
   const std::int64_t parts = micro_batch_sizes(model.batch);
   if (parts < 2) {
     return Error{Code::kUnimplemented,
-                 "a batch of " + std::to_string(model.batch) + " does not come in " + std::to_string(kMaxParts) +
-                     " equal micro-batches or fewer",
+                 "a batch of " + std::to_string(model.batch) + " cannot be divided into 2 to " +
+                     std::to_string(kMaxParts) + " equal micro-batches",
                  "data.batch"};
   }
   const auto all = step::training_ops(ops);
@@ -134,11 +134,11 @@ Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::
     LANISTA_TRY(program.begin(0, 1));
     return program;
   };
-  kernels::set_flush_to_zero();  // as workers do
+  kernels::set_flush_to_zero();  // as in workers
   const runtime::SyntheticBatch batch(train, model.batch);
   LANISTA_ASSIGN(const auto times,
                  runtime::time_passes(planned, model.batch / parts, compile, batch.view(), kWarmCacheSteps));
-  for (std::size_t i = 0; i < times.size(); ++i) {  // both rooms call a node's operator the same
+  for (std::size_t i = 0; i < times.size(); ++i) {  // both modules use the same names of operators
     const auto found = std::ranges::find(model.operators, planned.model.operators[i].name, &pipeline::Operator::name);
     if (found != model.operators.end()) found->warm_cache_factor = times[i].warm_cache_factor;
   }

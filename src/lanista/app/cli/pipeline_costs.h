@@ -6,15 +6,16 @@
 
 namespace lanista::cli {
 
-/// What a model's passes take on this machine: by its speed, which is measured in well under a second, and where
-/// `seconds` is above zero by its own programs at 1, 2, 4, ... samples, for about so long in all. Errors: those of
-/// deriving and compiling the step.
+/// The times of the passes of a model's nodes on this machine. They are predicted from the machine's speed, which is
+/// measured in under a second. If `seconds` is positive, the model's programs are measured at 1, 2, 4, ... samples for
+/// about this time. `batch` is the samples of a step. Errors: those of deriving and compiling the step.
 Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
                                                const step::StepOptions& options, std::int64_t batch, double seconds);
 
-/// Puts in a model, made of this graph, what share of a pass's time each operator takes right behind the same pass over
-/// another micro-batch (pipeline::Operator::again), as measured for micro-batches of some eighth of the batch. Errors:
-/// those of deriving and compiling the step; kUnimplemented where it does not come in micro-batches.
+/// Measures the warm cache factor of each operator and stores it in `model`, which must come from `graph`. The factor
+/// is the share of a pass's time that it needs right after the same pass over another micro-batch. Micro-batches have
+/// about an eighth of the batch. Errors: those of deriving and compiling the step; kUnimplemented (the batch cannot be
+/// divided into equal micro-batches).
 Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::OpTable& ops,
                                         const step::StepOptions& options, pipeline::Model& model);
 

@@ -25,17 +25,17 @@ namespace {
 using nlohmann::json;
 using pipeline::Problem;
 
-constexpr std::int64_t kProfileBatch = 32;  // mini-batches of a profile that make a step, if nobody says
+constexpr std::int64_t kProfileBatch = 32;  // default number of a profile's mini-batches in a step
 constexpr double kMeasureSeconds = 1;
 
 Result<json> read_json(const std::string& file) {
   LANISTA_ASSIGN(const std::string text, real_file_system().read(file));
   auto parsed = json::parse(text, nullptr, false);
-  if (parsed.is_discarded()) return Error{Code::kDataLoss, "is no JSON", file};
+  if (parsed.is_discarded()) return Error{Code::kDataLoss, "is not JSON", file};
   return parsed;
 }
 
-/// A result whose error names the file.
+/// The result, with the file in the location of its error.
 template <class T>
 Result<T> with_file(Result<T> result, const std::string& file) {
   if (result) return result;
@@ -62,7 +62,7 @@ Result<Problem> problem_of_file(const PipelineRequest& request, const std::strin
   return problem;
 }
 
-/// A plan with its schedule and its course.
+/// A plan with its schedule and its simulated step.
 struct SimulatedPlan {
   pipeline::Planned planned;
   pipeline::SimulationResult simulation;
@@ -105,10 +105,10 @@ std::string search_text(const pipeline::Planned& planned) {
     rows.push_back({std::to_string(each.micro_batch), std::to_string(each.stages), std::to_string(each.depth),
                     fixed(1e6 * each.seconds_per_sample), fixed(1e3 * each.seconds)});
   }
-  return "looked for with " + std::to_string(planned.probes) + " probes, " + std::to_string(planned.states) +
-         " states and " + std::to_string(planned.simulations) +
-         " simulations; as a series-parallel graph the model's " + "longest way is " + fixed(planned.loss) +
-         " times as long; the best (1F1B):\n" + text_table(rows, {true, true, true, true, true});
+  return "search: " + std::to_string(planned.probes) + " probes, " + std::to_string(planned.states) + " states, " +
+         std::to_string(planned.simulations) + " simulations; the model's longest path is " + fixed(planned.loss) +
+         " times as long as a series-parallel graph; best plans (1F1B):\n" +
+         text_table(rows, {true, true, true, true, true});
 }
 
 json simulated_plan_json(const SimulatedPlan& simulated_plan, const Problem& problem) {
@@ -136,7 +136,7 @@ int print_pipeline_plan(const PipelineRequest& request, Problem problem) {
     problem.devices = *std::move(devices);
   }
   if (problem.devices.classes.empty()) {
-    return print_error({Code::kInvalidArgument, "--devices is required: a file that says what there is", ""});
+    return print_error({Code::kInvalidArgument, "--devices is required: a YAML file with the device classes", ""});
   }
   const auto simulated_plan = make_simulated_plan(request, problem);
   if (!simulated_plan) return print_error(simulated_plan.error());
@@ -186,7 +186,7 @@ int pipeline_of_study(const PipelineRequest& request, const study::StudyConfig& 
     if (!request.measure) return problem;
     const auto measured = measure_warm_cache_factors(base.graph, models.ops(), options, problem.model);
     if (!measured && measured.error().code != Code::kUnimplemented) return measured.error();
-    if (!measured) std::cerr << "lanista: what is near is not counted: " << one_line(measured.error().text()) << "\n";
+    if (!measured) std::cerr << "lanista: the plan ignores warm caches: " << one_line(measured.error().text()) << "\n";
     return problem;
   };
   auto problem = made();

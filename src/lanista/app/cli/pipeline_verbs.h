@@ -10,28 +10,33 @@
 
 namespace lanista::cli {
 
-/// What `plan --pipeline` and `simulate --pipeline` are asked.
+/// Options of `plan --pipeline` and `simulate --pipeline`.
 struct PipelineRequest {
-  std::string devices;            ///< a file; empty: those of a Piper input
-  std::string plan;               ///< a file with a plan; empty: one is made
-  std::string out;                ///< where the plan goes; empty: nowhere
-  std::string costs;              ///< where the model with its costs goes; empty: nowhere
-  std::string schedule = "kfkb";  ///< kfkb, gpipe or split
-  std::optional<std::int64_t> batch, micro_batch;
-  double unit = 1;  ///< seconds of a unit of time in a Piper input
-  bool measure = false, explain = false, json = false;
-  bool simulate = false;  ///< print the course of the step too
+  std::string devices;                      ///< File with device classes; empty: those of a Piper input.
+  std::string plan;                         ///< File with a plan; empty: a new plan.
+  std::string out;                          ///< File for the plan; empty: none.
+  std::string costs;                        ///< File for the model with its costs; empty: none.
+  std::string schedule = "kfkb";            ///< Order of micro-batches: kfkb, gpipe or split.
+  std::optional<std::int64_t> batch;        ///< Samples of a step; none: that of the study or the file.
+  std::optional<std::int64_t> micro_batch;  ///< Samples of a micro-batch; none: the best.
+  double unit = 1;                          ///< Seconds of a time unit in a Piper input.
+  bool measure = false;                     ///< Measure programs, and plans close to the best.
+  bool explain = false;                     ///< Print the work of the planner, too.
+  bool json = false;                        ///< Print one JSON object.
+  bool simulate = false;                    ///< Print the simulated step, too.
 };
 
-/// Of a file with a model and its costs: ours (JSON), a profile of PipeDream, an input of Piper. Gives the exit code.
+/// Plans or simulates the pipeline of a model file: JSON with costs, a PipeDream profile or a Piper input. Returns the
+/// exit code.
 int pipeline_of_file(const PipelineRequest& request, const std::string& file);
-/// Whether a file is one of these, by how it begins.
+/// Whether a file is one of these three kinds, by its first bytes.
 bool is_pipeline_file(const std::string& file);
-/// Of a study's first base model, on its own loss, optimiser and batch.
+/// Plans or simulates the pipeline of a study's first base model with the study's loss, optimiser and batch. Returns
+/// the exit code.
 int pipeline_of_study(const PipelineRequest& request, const study::StudyConfig& config, const data::DataSpec& data,
                       const mutate::ModelSpace& models);
 
-/// The stage graph of a file with a plan.
+/// Prints the stage graph of a file with a plan. Returns the exit code.
 int show_pipeline_plan(const std::string& file, bool json);
 
 }  // namespace lanista::cli

@@ -22,9 +22,9 @@
 namespace lanista::cli {
 namespace {
 
-constexpr double kSeconds = 1;                  // to measure all programs of a plan
+constexpr double kSeconds = 1;                  // for the measurement of all programs of a plan
 constexpr std::int64_t kMaxSimulated = 1024;    // trials
-constexpr std::int64_t kLaneBytes = 256 << 10;  // about what a small model trains in
+constexpr std::int64_t kLaneBytes = 256 << 10;  // about the memory in which a small model trains
 
 engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study::StudyConfig& config) {
   const nn::CpuSpeed speed = nn::measure_cpu_speed();
@@ -40,7 +40,7 @@ engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study:
       .speeds = verb_request.timed_devices.speeds};
 }
 
-/// What a trial's program spends on every node of its model, as rows of a table.
+/// The measured time of each node of a trial's model, as rows of a cost table.
 Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double seconds, graph::CostKey key,
                      graph::CostTable& table) {
   const fuse::FusionMember& like = plan.graph.members[member];
@@ -51,11 +51,11 @@ Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double se
                  nn::Program::compile(
                      train, infer, {.max_batch = like.recipe.batch_size, .precision = stored(like.recipe.precision)}));
   LANISTA_TRY(program.begin(0, 1));
-  kernels::set_flush_to_zero();  // as workers do
+  kernels::set_flush_to_zero();  // as in workers
   const runtime::SyntheticBatch batch(train, like.recipe.batch_size);
   const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
 
-  // A fusion counts for the node it is told of, so the others it serves take nothing.
+  // The time of a fusion counts for its first node; the other nodes have no time.
   std::map<graph::NodeId, double> us;
   const auto lines = program.plan();
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -77,11 +77,11 @@ Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double se
   return {};
 }
 
-/// One program for each structure is timed.
+/// Times one program for each structure.
 Result<graph::CostTable> measured_costs(const fuse::FusionPlan& plan, const graph::CostKey& machine) {
   std::vector<std::size_t> members;
   for (const fuse::FusedGroup& group : plan.groups) {
-    for (const fuse::PlannedProgram& program : group.programs) members.push_back(program.members.front());
+    members.push_back(group.program.members.front());
   }
   graph::CostTable table;
   for (const std::size_t member : members) {
@@ -90,7 +90,7 @@ Result<graph::CostTable> measured_costs(const fuse::FusionPlan& plan, const grap
   return table;
 }
 
-/// The plan by the machine's rates, or, if it is to be measured, made anew with what its own programs take.
+/// The plan with times predicted from the machine's speed, or, with --measure, a second plan with measured times.
 Result<engine::StudyPlan> make_study_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& config,
                                           const data::DataSpec& data,
                                           const std::shared_ptr<const mutate::ModelSpace>& models) {
@@ -101,13 +101,13 @@ Result<engine::StudyPlan> make_study_plan(const PlanVerbRequest& verb_request, c
   return engine::plan_study(config, data, models, request);
 }
 
-/// What the trials of a plan take on this machine, by one trial a worker, which is what executors make of it.
+/// The simulated times of a plan's trials on this machine, with one trial a worker, as executors run it.
 Result<engine::Forecast> forecast_on_this_machine(const engine::StudyPlan& plan, const study::StudyConfig& config,
                                                   engine::ExtraStepsCount extra_steps) {
   engine::ClusterFile machine;
   machine.cluster.workers = plan.machine.workers;
   machine.cluster.shares = machine.cluster.widest = 1;
-  machine.cluster.memory = 1e18;  // the plan has seen to it
+  machine.cluster.memory = 1e18;  // the plan respects the memory limit already
   return engine::forecast_plan(plan, config.strategy.slots, machine, extra_steps);
 }
 
@@ -142,9 +142,9 @@ int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& co
     std::cout << json_line(out);
   } else {
     std::cout << printable_lines(engine::plan_text(*plan, verb_request.explain));
-    // Of own kernels; devices have said what their trials take.
+    // For CPU kernels only: devices have measured their trials already.
     if (plan->devices.empty()) std::cout << printable_lines(engine::forecast_time_text(*forecast, most));
-    if (!config.implied.empty()) std::cout << "implied      rules are not counted, since there are no results yet\n";
+    if (!config.implied.empty()) std::cout << "implied      these rules are ignored, because no results exist yet\n";
   }
   return kDone;
 }

@@ -15,24 +15,24 @@
 
 namespace lanista::cli {
 
-/// What `plan` was asked.
+/// Options of `plan`, and of `simulate` for a study file.
 struct PlanVerbRequest {
-  std::optional<std::int64_t> trials;          ///< none: as many as the study has slots
-  std::optional<std::int64_t> workers, lanes;  ///< as of `run`
-  bool measure = false;                        ///< time the programs; else predict from the machine's speed
-  bool explain = false;
-  bool json = false;
-  std::optional<std::string> profiles;                 ///< folder of times, or off; none: as the study says
-  std::shared_ptr<const engine::TimingHistory> known;  ///< what is in it, of this machine; null: nothing
-  /// Not the plan is printed, but what the study's trials would take there; none given: as many trials as its budget
-  /// has, at most 1024.
+  std::optional<std::int64_t> trials;                  ///< Number of trials; none: strategy.slots.
+  std::optional<std::int64_t> workers, lanes;          ///< Workers and lanes as for `run`.
+  bool measure = false;                                ///< Measure the programs instead of predicting their times.
+  bool explain = false;                                ///< Print what is shared, too.
+  bool json = false;                                   ///< Print one JSON object.
+  std::optional<std::string> profiles;                 ///< Folder of step times, or off; none: run.profiles.
+  std::shared_ptr<const engine::TimingHistory> known;  ///< Its times for this machine; null: none.
+  /// If set, prints a forecast for this cluster instead of the plan. Without `trials` it has as many as the budget, at
+  /// most 1024.
   std::optional<engine::ClusterFile> simulated_cluster;
-  runtime::TimedDevices timed_devices;      ///< none: own kernels alone
-  std::optional<PipelineRequest> pipeline;  ///< the stages of its first base model
+  runtime::TimedDevices timed_devices;      ///< Measured devices; none: the CPU alone.
+  std::optional<PipelineRequest> pipeline;  ///< Plan the stages of the first base model instead.
 };
 
-/// Prints what would run together of a study's first trials on this machine, whose speed it measures in well under a
-/// second; to time the programs takes a second more. Gives the exit code.
+/// Prints which of a study's first trials would train together on this machine. It measures the machine's speed in
+/// under a second; measuring the programs needs one more second. Returns the exit code.
 int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& config, const data::DataSpec& data,
                const std::shared_ptr<const mutate::ModelSpace>& models);
 

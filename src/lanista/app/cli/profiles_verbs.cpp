@@ -27,7 +27,7 @@ std::string number(const char* pattern, double value) {
   return text;
 }
 
-/// In the unit in which it is a handy number; what is not known is a dash.
+/// Seconds in a unit that gives a short number; a dash without a value.
 std::string forecast_time_text(double seconds) {
   if (seconds <= 0) return "-";
   if (seconds < 1e-3) return number("%.3g us", seconds * 1e6);
@@ -55,11 +55,11 @@ json skipped_files_json(const std::vector<Error>& skipped) {
 
 void print_skipped_files(const std::vector<Error>& skipped) {
   std::vector<std::string> notes;
-  for (const Error& error : skipped) notes.push_back("times that are passed over: " + error.text());
+  for (const Error& error : skipped) notes.push_back("skipped times: " + error.text());
   print_notes(notes);
 }
 
-/// The one study whose name begins so.
+/// The only study with a name that begins with the requested text.
 Result<StudyProfiles> find_study(const std::vector<StudyProfiles>& studies, const ProfilesRequest& request) {
   std::vector<const StudyProfiles*> found;
   for (const StudyProfiles& each : studies) {
@@ -67,8 +67,8 @@ Result<StudyProfiles> find_study(const std::vector<StudyProfiles>& studies, cons
   }
   if (found.size() == 1) return *found.front();
   return Error{found.empty() ? Code::kNotFound : Code::kInvalidArgument,
-               (found.empty() ? "no times begin with '" : std::to_string(found.size()) + " begin with '") +
-                   request.name + "'; lanista profiles ls names those there are",
+               (found.empty() ? "no name begins with '" : std::to_string(found.size()) + " names begin with '") +
+                   request.name + "'; lanista profiles ls lists all names",
                request.folder};
 }
 
@@ -106,8 +106,9 @@ Result<void> list(const ProfilesRequest& request) {
   }
   std::cout << text_table(rows, {false, false, true, true});
   std::cout << "on this machine (" << printable(this_device_key())
-            << "): " << (known.empty() ? std::string("nothing is known") : printable(known.text())) << "\n";
-  if (known.rows_of_other_devices() > 0) std::cout << known.rows_of_other_devices() << " rows are of other machines\n";
+            << "): " << (known.empty() ? std::string("no times") : printable(known.text())) << "\n";
+  if (known.rows_of_other_devices() > 0)
+    std::cout << known.rows_of_other_devices() << " rows are from other machines\n";
   return {};
 }
 
@@ -122,8 +123,8 @@ Result<void> show(const ProfilesRequest& request) {
     return {};
   }
   print_skipped_files(content.skipped);
-  std::vector<TableRow> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "a row measured",
-                              "between", "set-up", "save", "restore", "memory", "epochs to best"}};
+  std::vector<TableRow> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "eval a row", "between",
+                              "set-up", "save", "restore", "memory", "epochs to best"}};
   for (const study::Profile& row : study.rows) {
     rows.push_back({row.shape.program.substr(0, 12), std::to_string(row.shape.batch),
                     number("%.0f", row.shape.parameters), std::to_string(row.width), std::to_string(row.lanes),

@@ -22,8 +22,8 @@ std::optional<double> goal_value(const engine::StudyView& view, TrialId id) {
   return it->second;
 }
 
-/// Who may be the best now that a trial has ended, and with what: the trial; with folds, whose numbers only tell
-/// something together, its proposal once all of its trainings have ended.
+/// The candidate for the best result after a trial has ended, with its value. Without folds it is the trial. With folds
+/// it is the proposal, once all of its trainings have ended, because the folds count only together.
 std::pair<TrialId, std::optional<double>> trial_news_text(const engine::StudyView& view, TrialId id) {
   if (!view.config.data.folds) return {id, goal_value(view, id)};
   const auto trainings = study::trainings_of(view, view.trials[id.value - 1]);
@@ -102,7 +102,7 @@ void Progress::redraw(const engine::StudyView& view) {
   std::string line = " " + bar + status_line(view);
   const auto width = static_cast<std::size_t>(std::max(20, terminal_.columns - 1));
   if (line.size() > width) line.resize(width);
-  line = printable(line);  // a character that was cut
+  line = printable(line);  // the cut may split a character
   std::cerr << "\r\033[K" << line << std::flush;
   block_shown_ = true;
 }

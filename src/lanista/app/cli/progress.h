@@ -8,17 +8,26 @@
 
 namespace lanista::cli {
 
-enum class ProgressStyle { kLive, kLines, kJson, kQuiet };
+/// How Progress shows a study.
+enum class ProgressStyle {
+  kLive,   ///< a live block on a terminal
+  kLines,  ///< one line a finished trial
+  kJson,   ///< one JSON event a line
+  kQuiet   ///< nothing
+};
 
-/// Shows a running study: a live block on a terminal (at most four times a second), else one line a finished trial and
-/// one a minute on stderr; with kJson one event a line on stdout.
+/// Shows a running study on stderr: a live block that changes at most four times a second, or one line a finished trial
+/// and one a minute. With kJson it prints one event a line on stdout.
 class Progress {
  public:
+  /// `clock` must outlive the object.
   Progress(ProgressStyle style, Terminal terminal, const Clock& clock);
 
+  /// Shows an event of the study; `view` is the study after it.
   void on_event(const engine::StudyView& view, const study::Event& event);
+  /// Updates the live block, or prints the line of the minute. The engine calls it while it waits.
   void on_idle(const engine::StudyView& view);
-  /// Removes the live block, so that what follows stands on clean lines.
+  /// Removes the live block, so that later output starts on an empty line.
   void finish();
 
  private:

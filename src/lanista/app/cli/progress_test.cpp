@@ -42,7 +42,7 @@ const std::vector<study::Event>& trial_events() {
   return events;
 }
 
-// docs/reference/events.md promises these keys.
+// docs/reference/events.md documents these keys.
 TEST(Progress, PrintsOneJsonObjectPerLine) {
   std::istringstream lines(shown(ProgressStyle::kJson, trial_events(), true));
   std::vector<nlohmann::json> events;

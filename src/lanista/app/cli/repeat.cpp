@@ -28,14 +28,14 @@ std::string metrics_text(const std::map<std::string, double>& metrics) {
   return text.str();
 }
 
-/// Of a study whose devices give other bits: that which trained the trial.
+/// The backend of the device that trained the trial, if the study's devices give different bits.
 Result<const nn::Backend*> backend_that_trained(const std::string& device) {
   if (device == study::kCpu) return &nn::cpu_backend();
   auto backend = device::open(device);
   if (backend) return backend;
   return Error{backend.error().code,
                "the trial was trained on device " + device +
-                   ", and only that one gives its bits; repeat it where it is: " + backend.error().message,
+                   ", and no other device gives the same bits: " + backend.error().message,
                ""};
 }
 
@@ -43,7 +43,7 @@ Result<const nn::Backend*> backend_that_trained(const std::string& device) {
 
 int repeat_trial(const RepeatRequest& request) {
   if (!parse_target(request.target).has_trial) {
-    return print_error({Code::kInvalidArgument, "which trial? DIR#TRIAL", request.target});
+    return print_error({Code::kInvalidArgument, "names no trial; it must be DIR#TRIAL", request.target});
   }
   auto loaded = load_trial(request.target);
   if (!loaded) return print_error(loaded.error());
@@ -51,7 +51,7 @@ int repeat_trial(const RepeatRequest& request) {
   const auto& trial = loaded->trial();
   if (trial.measurements.empty()) {
     return print_error(
-        {Code::kFailedPrecondition, "the trial measured nothing, so there is nothing to repeat", request.target});
+        {Code::kFailedPrecondition, "the trial has no measurement, so it cannot be repeated", request.target});
   }
   const auto data = data::open(config.data, loaded->folder, real_file_system(), config.strategy.repeat);
   if (!data) return print_error(data.error());
@@ -66,14 +66,15 @@ int repeat_trial(const RepeatRequest& request) {
     }
   }
   engine::Job* job = &line->back().job;
-  // What it found is played back; to the bit that is what it did. Such a trial never forks from another one.
+  // The searches are not repeated: their results are replayed from the log, which gives the same bits. Such a trial
+  // never forks from another one.
   const bool tuned = !job->recipe.tune.name.empty() && job->recipe.tune.name != study::kReplaySchedule;
   if (tuned) job->recipe.tune = study::replay_schedule(study::schedule_of(trial.measurements));
   for (engine::LineageSegment& each : *line) {
     const bool found = each.job.recipe.select.name == data::kSelectionAuto;
     if (!found) continue;
-    const auto& whose = loaded->view.trials[each.job.trial.value - 1];
-    each.job.recipe.select = data::with_recorded_selection(each.job.recipe.select, whose.measurements);
+    const auto& source = loaded->view.trials[each.job.trial.value - 1];
+    each.job.recipe.select = data::with_recorded_selection(each.job.recipe.select, source.measurements);
   }
   const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
   const auto repeated = runtime::repeat_lineage(
@@ -101,8 +102,8 @@ int repeat_trial(const RepeatRequest& request) {
   const bool equal = known && *trial.outcome->weights_hash == repeated->hash;
   std::cout << "trial " << trial.id.value << metrics_text(result.metrics)
             << (equal   ? "  equal to the study's to the bit"
-                : known ? "  DIFFERENT from the study's: other data, or another class of numerics"
-                        : "  (the study noted no weights to compare with)")
+                : known ? "  DIFFERENT from the study's: other data, or another numeric class"
+                        : "  (the study has no stored weights to compare with)")
             << "\n";
   return known && !equal ? kStudyFailed : kDone;
 }

@@ -4,12 +4,13 @@
 
 namespace lanista::cli {
 
-/// What `repeat` was asked.
+/// Options of `repeat`.
 struct RepeatRequest {
   std::string target;  ///< DIR#TRIAL
   std::string out;     ///< folder for the model package; empty: none
 };
-/// Trains a trial of a study again, and says whether its weights are the study's to the bit. The exit code.
+/// Trains a trial of a study again and prints whether its weights are equal to the stored ones, bit by bit. Returns the
+/// exit code; kStudyFailed if they differ.
 int repeat_trial(const RepeatRequest& request);
 
 }  // namespace lanista::cli

@@ -42,13 +42,13 @@ Result<StudySource> read_source(const RunRequest& request) {
 Result<data::Dataset> open_data(const StudySource& source, const study::StudyConfig& config) {
   auto data = data::open(config.data, source.folder, real_file_system(), config.strategy.repeat);
   if (data) return data;
-  // Of a setting, or of the source with the file in it.
+  // The error is at a setting, or at the source of the data with the file.
   const std::string where = data.error().where;
   const bool of_setting = where == "data.folds" || where == study::kClassWeightsKey;
   return source.with_location(data.error(), of_setting ? where : "data.source", of_setting ? "" : where);
 }
 
-// How much of the file in train.start every base model begins with.
+// Adds a note on the share of the weights of each base model that the file of train.start fills.
 Result<std::vector<std::string>> start_notes(const StudySource& source, const study::StudyConfig& config,
                                              const data::DataSpec& data, const mutate::ModelSpace& models) {
   std::vector<std::string> notes;
@@ -64,12 +64,12 @@ Result<std::vector<std::string>> start_notes(const StudySource& source, const st
   return notes;
 }
 
-// Settings that go together and do nothing.
+// Adds a note for settings that have no effect together.
 void add_idle_settings(const study::StudyConfig& config, std::vector<std::string>& notes) {
   if (!config.cluster.places.empty() && config.run.pipeline == 1) {
     notes.push_back(
-        "cluster.places has hosts, but run.pipeline is 1, so every step is one place's and they do nothing; "
-        "say run.pipeline: 0 (as it pays), or leave cluster.places out");
+        "cluster.places has no effect, because run.pipeline is 1; set run.pipeline: 0 (automatic), or remove "
+        "cluster.places");
   }
 }
 
@@ -83,9 +83,12 @@ Error StudySource::with_location(Error error, const std::string& key, const std:
 Result<ResolvedRequest> resolve_request(const RunRequest& request) {
   auto found = read_source(request);
   if (!found) return one_line_error(found.error());
-  const StudySource& source = *found;
+  return resolve_source(*found, request.worker_overrides);
+}
+
+Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOverrides& worker_overrides) {
   auto read = studyfile::read_study(source.text, source.name, source.overrides);
-  // Without a place it is the list of the file's mistakes, whose lines are printable.
+  // Without a location it is the list of the file's mistakes, which is printable.
   if (!read) return read.error().where.empty() ? read.error() : one_line_error(read.error());
   study::StudyConfig config = *std::move(read);
   if (auto whole = studyfile::embed_model_space(config, source.folder, real_file_system()); !whole) {
@@ -97,14 +100,14 @@ Result<ResolvedRequest> resolve_request(const RunRequest& request) {
   LANISTA_ASSIGN(data::Dataset data, open_data(source, config));
   const auto refuse = [&](const Error& error) { return source.with_location(error, error.where); };
   if (auto fitted = engine::resolve_from_data(config, data.spec()); !fitted) return refuse(fitted.error());
-  // Before paths are told from the study's folder, which is not there yet.
+  // Reads the data before the paths become relative to the study's folder, which does not exist yet.
   auto models = engine::make_model_space(config, data.spec(), source.folder, real_file_system());
   if (!models) return refuse(models.error());
-  // Here mistakes in a strategy's options and in what is enqueued still have a line, and nothing is written yet.
+  // Checks the strategy's options and the enqueued trials while their line is known and before anything is written.
   if (auto strategy = engine::make_strategy(config, *models); !strategy) return refuse(strategy.error());
   if (auto good = engine::check_config(config); !good) return refuse(good.error());
-  if (auto where = launchers_of(request.worker_overrides, config); !where) return refuse(where.error());
-  auto devices = devices_of(config, request.worker_overrides);
+  if (auto where = launchers_of(worker_overrides, config); !where) return refuse(where.error());
+  auto devices = devices_of(config, worker_overrides);
   if (!devices) return source.with_location(devices.error(), "run.devices");
   std::vector<std::string> notes = data.data_warnings();
   LANISTA_ASSIGN(const auto of_start, start_notes(source, config, data.spec(), **models));

@@ -14,29 +14,33 @@
 
 namespace lanista::cli {
 
-/// Where a study's settings come from: a file, and what goes before it.
+/// The source of a study's settings: a study file and overrides, which replace its values.
 struct StudySource {
-  std::string text;    ///< of the study file; without one the default study's
-  std::string name;    ///< what messages call it
-  std::string folder;  ///< paths in it are told from here
-  std::vector<studyfile::Override> overrides;
+  std::string text;                            ///< of the study file, or of the default study
+  std::string name;                            ///< for messages
+  std::string folder;                          ///< base of relative paths in the text
+  std::vector<studyfile::Override> overrides;  ///< values of --set and of other options
 
-  /// A mistake that shows only with the data at hand, told with its place all the same: line and column of `key`.
+  /// Adds the line and the column of `key` to an error that was found after the text was read, for example in the data.
+  /// `detail` is the position inside the value.
   Error with_location(Error error, const std::string& key, const std::string& detail = "") const;
 };
 
-/// What `run` was asked, read and checked; nothing is written yet.
+/// A study that `run` may start: settings, data and devices, read and checked. Nothing is written yet.
 struct ResolvedRequest {
   StudySource source;
   study::StudyConfig config;
   data::Dataset data;
   std::shared_ptr<const mutate::ModelSpace> models;
   std::vector<runtime::NamedBackend> devices;
-  std::vector<std::string> notes;  ///< what may not have been meant
+  std::vector<std::string> notes;  ///< warnings on settings that may be mistakes
 };
 
-/// Errors: whatever a study file, its data, its space, its devices or its start may have wrong, with the place.
-/// Every line of an error's text is printable. Only the list of the file's mistakes has more than one line.
+/// Reads and checks the study of `run`. Errors: mistakes in the study file, its data, space, devices or start, with
+/// line and column. Every line of an error's text is printable. Only the list of the file's mistakes has several lines.
 Result<ResolvedRequest> resolve_request(const RunRequest& request);
+
+/// Resolves a study from any source. Errors: as for resolve_request().
+Result<ResolvedRequest> resolve_source(const StudySource& source, const WorkerOverrides& worker_overrides);
 
 }  // namespace lanista::cli

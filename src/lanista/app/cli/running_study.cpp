@@ -36,7 +36,7 @@ ProgressStyle progress_style(const DisplayOptions& view) {
   return detect_terminal().live ? ProgressStyle::kLive : ProgressStyle::kLines;
 }
 
-// How a table was understood: the commonest surprise with data of one's own.
+// Prints how the columns of a table were read, because users often expect another reading.
 void print_columns(const std::string& schema) {
   std::istringstream lines(schema);
   std::size_t shown = 0, more = 0;
@@ -55,12 +55,12 @@ std::string folds_text(const study::StudyConfig& config) {
   if (!config.data.folds) return {};
   const std::int64_t dealings = config.strategy.repeat;
   return ", " + std::to_string(*config.data.folds) + " folds" +
-         (dealings > 1 ? " dealt " + std::to_string(dealings) + " times" : "");
+         (dealings > 1 ? " assigned " + std::to_string(dealings) + " times" : "");
 }
 
-// How the study gets more of what has ended it, as a command; or what to do where there is nothing left.
+// The command that continues the study with more of the budget that ended it, or the advice if no trial is left.
 std::string resume_command(const std::string& folder, const engine::Engine::Extension& more) {
-  if (more.empty()) return "nothing is left to try here; a wider space is a study of its own";
+  if (more.empty()) return "no trial is left to try; begin a new study with a wider space";
   std::ostringstream text;
   text << "lanista resume " << shell_word(folder);
   if (more.trials) text << " --trials " << *more.trials;
@@ -69,7 +69,7 @@ std::string resume_command(const std::string& folder, const engine::Engine::Exte
   return text.str();
 }
 
-// An engine without memory has ended like one without a disk.
+// Treats the end of memory as an error, as the end of disk space.
 Result<engine::RunResult> run_engine(engine::Engine& engine) {
   try {
     return engine.run();
@@ -78,7 +78,7 @@ Result<engine::RunResult> run_engine(engine::Engine& engine) {
   }
 }
 
-// Why a study has no model to hand over.
+// The reason why a study has no model.
 std::string no_model_text(const engine::StudyView& view) {
   std::size_t failed = 0;
   std::string reason;
@@ -177,12 +177,12 @@ engine::Services RunningStudy::services() {
           .machine = machine_,
           .devices = devices_,
           .measure_devices = measure_,
-          // Times are of one device; where there are several nothing is remembered.
+          // Stored times belong to one device, so with several devices none are stored.
           .profiles = {devices_.empty() ? engine::profile_folder_of(config_, folder_) : "",
                        this_device_key(backend_ != nullptr ? backend_->numeric_class() : std::string_view())}};
 }
 
-// What its devices have found, once each.
+// Prints the warnings of the devices, each once.
 void RunningStudy::print_device_warnings() {
   for (const nn::Backend* each : backends_) {
     for (const std::string& warning : each->drain_warnings()) {
@@ -191,10 +191,10 @@ void RunningStudy::print_device_warnings() {
   }
 }
 
-// The report shows more where this succeeds; a study is whole without it.
+// The assessment is optional: a failure gives a note.
 void RunningStudy::assess(bool tested) {
   const auto kept = write_assessment(*real_file_system().confined_to(folder_), folder_, data_, tested);
-  if (!kept) print_notes({"the report lacks how good the model is: " + kept.error().text()});
+  if (!kept) print_notes({"the report has no model assessment: " + kept.error().text()});
 }
 
 void RunningStudy::print_banner(const char* what) {
@@ -224,11 +224,10 @@ void RunningStudy::print_header(const char* what) const {
   if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
 }
 
-// Everything a user takes along: the report, and the model, whose ONNX form is read back and compared. False if a
-// promise is broken.
+// Writes the report, and compares the model with its ONNX file. False if they differ.
 bool RunningStudy::write_outputs(const engine::Engine& engine) {
   const engine::StudyView& view = engine.view();
-  if (view.winner) assess(!view.test.empty());  // of a study that ended before there was this
+  if (view.winner) assess(!view.test.empty());  // studies of earlier versions have no assessment
   const std::string page = folder_ + "/report.html";
   const auto written = write_atomically(*real_file_system().confined_to(folder_), page, report_text(folder_, view));
   if (!written) print_error(written.error());
@@ -240,7 +239,7 @@ bool RunningStudy::write_outputs(const engine::Engine& engine) {
   std::cerr << "report " << printable(page) << "   model " << printable(folder_) << "/best"
             << (checked && *checked ? "/model.onnx" : "") << "\n"
             << "again  " << printable(resume_command(folder_, engine.suggested_extension()))
-            << "   use    lanista predict " << printable(shell_word(folder_)) << " FILE   all of it  lanista --help\n";
+            << "   use    lanista predict " << printable(shell_word(folder_)) << " FILE   help   lanista --help\n";
   return static_cast<bool>(checked);
 }
 
@@ -251,7 +250,8 @@ int RunningStudy::run(engine::Engine& engine) {
   print_device_warnings();
   if (!summary) {
     print_error(summary.error());
-    std::cerr << "nothing written is lost; continue with: lanista resume " << printable(shell_word(folder_)) << "\n";
+    std::cerr << "all written results are kept; continue with: lanista resume " << printable(shell_word(folder_))
+              << "\n";
     return kStudyFailed;
   }
   const auto& view = engine.view();

@@ -19,30 +19,32 @@
 
 namespace lanista::cli {
 
-/// Events worth a person's attention go to stderr; the rest is in the log.
+/// Prints warnings on stderr. All events are also in the log.
 class WarningSink final : public LogSink {
  public:
-  void write(const LogEvent& event) override;
+  void write(const LogEvent& event) override;  ///< prints a warning, ignores other events
 };
 
-/// A study in its folder with everything that it runs with: who trains it, who is told, how it is shown. Members are in
-/// order of construction.
+/// A study in its folder with all that a run needs: executor, devices, progress, report page and signals. Members are
+/// in the order of construction.
 class RunningStudy {
  public:
+  /// Takes the data of the study. make_executor() must follow.
   RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data, const DisplayOptions& view);
 
-  /// Who trains it. Errors: of devices, launchers and processes.
+  /// Makes the executor: threads, or worker processes. Errors: those of devices, launchers and processes.
   Result<void> make_executor(const WorkerOverrides& worker_overrides);
 
-  /// What an engine works with; good as long as this is.
+  /// The services of an engine. They are valid as long as this object.
   engine::Services services();
+  /// The numeric classes of the devices, as the log stores them.
   nlohmann::json numerics() const;
   const data::Dataset& data() const { return data_; }
 
-  /// What a run tells of itself when it begins; `what`: "study" or "resume".
+  /// Prints the first lines of a run on stderr: workers, data and strategy. `what` is "study" or "resume".
   void print_banner(const char* what);
 
-  /// Trains to the end, hands over what a user takes along, and gives the exit code.
+  /// Trains until the study ends or pauses, writes the report and the model, and returns the exit code.
   int run(engine::Engine& engine);
 
  private:
@@ -63,9 +65,9 @@ class RunningStudy {
   data::Dataset data_;
   std::unique_ptr<engine::Executor> executor_;
   schedule::Machine machine_;
-  const nn::Backend* backend_ = nullptr;         // of one device; null: own kernels, or several
-  std::vector<const nn::Backend*> backends_;     // of all devices that have one
-  std::vector<engine::TrainingDevice> devices_;  // if several
+  const nn::Backend* backend_ = nullptr;         // of the only device; null: CPU kernels, or several devices
+  std::vector<const nn::Backend*> backends_;     // of all devices with a backend
+  std::vector<engine::TrainingDevice> devices_;  // empty unless there are several
   engine::MeasureDevices measure_;
   bool uses_processes_ = false;
   Progress progress_;

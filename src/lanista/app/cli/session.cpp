@@ -20,15 +20,15 @@
 namespace lanista::cli {
 namespace {
 
-// The mistakes of a study file are a screen at most, one printable line each.
+// Limits of the printed list of mistakes: at most one screen, one line each.
 constexpr std::size_t kMistakeLines = 40;
 constexpr std::size_t kMistakeColumns = 1000;
 
 int exit_code_of(const Error& error) {
   switch (error.code) {
     case Code::kDataLoss:
-    case Code::kUnimplemented:      // a format that is never read
-    case Code::kResourceExhausted:  // a bomb
+    case Code::kUnimplemented:      // a format that is not read
+    case Code::kResourceExhausted:  // a decompression bomb
       return kRefused;
     case Code::kInternal:
       return kStudyFailed;
@@ -37,19 +37,19 @@ int exit_code_of(const Error& error) {
   }
 }
 
-// Every line of the text is printable: `read_study` made it of the file's mistakes.
+// Prints the list of mistakes of a study file; `read_study` made each line printable.
 int print_mistakes(const Error& error) {
   std::cerr << "lanista: " << printable_lines(error.text(), kMistakeLines, kMistakeColumns) << "\n";
   return exit_code_of(error);
 }
 
-// Of a full disk, a study's failure; whatever else keeps one from beginning is a mistake of who asked.
+// The exit code if a study cannot begin: a full disk is a failure of the study, all else is wrong usage.
 int print_folder_error(const Error& error) {
   const int code = print_error(error);
   return error.code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;
 }
 
-// What `plan` prints of a study on devices hangs on how fast they are.
+// Measures the devices of a study, because its plan depends on their speed.
 Result<runtime::TimedDevices> time_devices(const ResolvedRequest& study, WorkerOverrides worker_overrides,
                                            const PlanVerbRequest& verb_request) {
   LANISTA_ASSIGN(const auto like, engine::benchmark_job(study.config, study.data.spec(), *study.models));
@@ -68,7 +68,7 @@ int plan_study(const RunRequest& request, const ResolvedRequest& study) {
   PlanVerbRequest verb_request = *request.plan;
   const nn::Backend* backend = study.devices.front().backend;
   const bool is_one = study.devices.size() == 1;
-  if (!verb_request.pipeline && is_one) {  // of several devices nothing is remembered
+  if (!verb_request.pipeline && is_one) {  // no times are stored for several devices
     verb_request.known =
         read_known_times(planned_profiles_folder(verb_request.profiles, study.config, study.source.folder),
                          backend != nullptr ? backend->numeric_class() : std::string_view());
@@ -121,11 +121,11 @@ int run_study(const RunRequest& request) {
   }
   if (!request.display.quiet) {
     print_notes(notes);
-    // Two lines of the program's text; nothing in them is stored.
+    // The example is text of the program, so it is printed as it is.
     const std::string example = studyfile::no_variation_hint(config, *verb_request->models);
     if (!example.empty()) std::cerr << "lanista: " << example << "\n";
   }
-  // Taken at last: what was refused leaves nothing behind, and of two studies that begin now each has its own.
+  // The folder is made last, so that a refused study leaves none, and two studies that begin now get different ones.
   std::optional<NewStudyFolder> new_folder;
   std::string out = request.out;
   if (out.empty() && request.dry_run) out = NewStudyFolder::next_path("studies", config.name);

@@ -16,40 +16,42 @@ namespace lanista::cli {
 
 /// How a running study is shown.
 struct DisplayOptions {
-  bool json = false;
-  bool quiet = false;
-  bool no_color = false;
-  bool open = false;  ///< the page, kept fresh
+  bool json = false;      ///< One JSON event a line on stdout.
+  bool quiet = false;     ///< The final table only.
+  bool no_color = false;  ///< Has no effect.
+  bool open = false;      ///< Open the report page and update it.
 };
 
-/// What `run` was asked.
+/// Options of `run`.
 struct RunRequest {
-  std::string study_file;  ///< empty: the default study
-  std::string out;         ///< empty: studies/<name>-<first free number>
-  std::string import;      ///< folder of a study whose trials the strategy knows at first; empty: none
-  std::string enqueue;     ///< file with a list of configurations that are tried first; empty: the study's own
-  std::vector<studyfile::Override> overrides;
-  WorkerOverrides worker_overrides;
-  bool dry_run = false;
-  std::optional<PlanVerbRequest> plan;  ///< print it, train nothing
-  DisplayOptions display;
+  std::string study_file;  ///< Study file; empty: the default study.
+  std::string out;         ///< Folder of the study; empty: studies/NAME-NUMBER.
+  std::string import;      ///< Earlier results for the strategy: study folder, table or journal; empty: none.
+  std::string enqueue;     ///< File with configurations to try first; empty: those of the study.
+  std::vector<studyfile::Override> overrides;  ///< Values of --set and of other options.
+  WorkerOverrides worker_overrides;            ///< Workers of this run.
+  bool dry_run = false;                        ///< Check everything, train nothing.
+  std::optional<PlanVerbRequest> plan;         ///< Print a plan, train nothing.
+  DisplayOptions display;                      ///< Output of the run.
 };
-/// What `resume` was asked.
+/// Options of `resume`.
 struct ResumeRequest {
-  std::string folder;
-  ExpectedStudy expected_study;  ///< what somebody says that it is
-  engine::Engine::Extension extension;
-  WorkerOverrides worker_overrides;
-  DisplayOptions display;
+  std::string folder;                   ///< Folder of the study.
+  ExpectedStudy expected_study;         ///< Settings that the study must have.
+  engine::Engine::Extension extension;  ///< More trials, steps or minutes.
+  WorkerOverrides worker_overrides;     ///< Workers of this run.
+  DisplayOptions display;               ///< Output of the run.
 };
 
-/// Prints an error on stderr, "lanista: …", and gives the exit code that fits its kind.
+/// Prints an error on stderr as "lanista: …" and returns the exit code for its kind.
 int print_error(const Error& error);
 
-/// Prints what may not have been meant on stderr, a line each.
+/// Prints notes on stderr, one a line.
 void print_notes(const std::vector<std::string>& notes);
 
+/// Runs a new study, or prints its plan. Returns the exit code.
 int run_study(const RunRequest& request);
+/// Continues a study from its log. Returns the exit code.
 int resume_study(const ResumeRequest& request);
 
 }  // namespace lanista::cli

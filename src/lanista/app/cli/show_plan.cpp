@@ -25,9 +25,9 @@ namespace {
 using nlohmann::json;
 
 constexpr double kSeconds = 0.4;
-constexpr std::int64_t kEnoughSamples = 1000;  // more of the same would only make the log longer
+constexpr std::int64_t kEnoughSamples = 1000;  // more samples make the log longer and no mean better
 
-/// What some lines do and take together.
+/// Sums over some lines of a plan.
 struct PlanTotals {
   double flops = 0, bytes = 0, predicted = 0, measured = 0;
 };
@@ -36,7 +36,7 @@ double predicted(const TimedPlan& plan, std::size_t line) {
   return graph::predicted_us(plan.prices(), plan.lines[line].flops, plan.lines[line].bytes);
 }
 
-/// Of a training step (its commit included), or of a prediction.
+/// The sums of a training step with its commit section, or of a prediction.
 PlanTotals plan_totals(const TimedPlan& plan, bool prediction) {
   PlanTotals totals;
   for (std::size_t i = 0; i < plan.lines.size(); ++i) {
@@ -55,7 +55,7 @@ std::string fixed(double value, int digits) {
   return text;
 }
 
-/// Of the machine's multiply-adds, in percent; nothing where no arithmetic is counted.
+/// The share of the machine's peak arithmetic, in percent; empty for a line without arithmetic.
 std::string share_of_peak(const TimedPlan& plan, double flops, double us) {
   if (flops == 0 || us == 0) return "";
   return fixed(100 * flops / (1e3 * us * plan.machine.peak_gflops), 0) + " %";
@@ -86,7 +86,7 @@ Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(loaded.model, ops));
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, lanista::train::program_options_of(recipe)));
   LANISTA_TRY(program.begin(0, 1));
-  kernels::set_flush_to_zero();  // as workers do
+  kernels::set_flush_to_zero();  // as in workers
   const runtime::SyntheticBatch batch(train, recipe.batch);
   return TimedPlan{.lines = program.plan(),
                    .bytes = program.bytes(),
@@ -94,7 +94,7 @@ Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
                    .times = runtime::time_plan(program, batch.view(), kSeconds)};
 }
 
-/// Puts what the log does not know well enough yet into it. False, with the reason, if it could not be written.
+/// Appends the measured times to the log, for nodes with too few samples there. Errors: those of writing.
 Result<void> log_costs(const std::string& folder, const graph::CostTable& measured) {
   LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
   LANISTA_ASSIGN(const auto known, store::costs_of_log(records));
@@ -113,7 +113,7 @@ Result<void> log_costs(const std::string& folder, const graph::CostTable& measur
 }  // namespace
 
 graph::CostPrices TimedPlan::prices() const {
-  // The values of one lane are used again and again, so they stay where they all fit.
+  // All values of one lane are reused in each step, so they stay in the first cache level that holds them.
   return {.gflops = machine.peak_gflops, .gb_per_second = machine.level_of(bytes).gb_per_second};
 }
 
@@ -155,7 +155,7 @@ std::string plan_text(const TimedPlan& plan) {
          fixed(static_cast<double>(plan.bytes) / 1e3, 1) + " kB for one lane; peak " +
          fixed(plan.machine.peak_gflops, 0) + " GFLOP/s, " + level.level + " " + fixed(level.gb_per_second, 0) +
          " GB/s\n\n" + text_table(rows, {false, false, false, true, true, true, true, true, false, false}) +
-         "\n a step as a whole takes " + fixed(plan.times.step_us, 2) + " us (medians of " +
+         "\n a whole step needs " + fixed(plan.times.step_us, 2) + " us (medians of " +
          std::to_string(plan.times.samples) + " rounds)\n";
 }
 
@@ -227,11 +227,11 @@ int show_plan(const std::string& target, bool as_json) {
     if (timed) {
       std::cout << "\n" << printable_lines(timed_step_text(*timed, loaded->trial().id));
     } else if (loaded->view.config.run.pipeline != 1) {
-      std::cout << "\nin stages (run.pipeline): the log tells of no step of this model that was timed\n";
+      std::cout << "\nin stages (run.pipeline): the log has no timed step of this model\n";
     }
   }
   if (const auto logged = log_costs(loaded->folder, plan->costs()); !logged) {
-    std::cerr << "lanista: the costs are not kept: " << one_line(logged.error().text()) << "\n";
+    std::cerr << "lanista: the measured times are not stored: " << one_line(logged.error().text()) << "\n";
   }
   return kDone;
 }

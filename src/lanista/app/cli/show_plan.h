@@ -14,28 +14,32 @@
 
 namespace lanista::cli {
 
-/// A program with all that is known about its time.
+/// The kernel calls of a trial's program with predicted and measured times.
 struct TimedPlan {
-  std::vector<nn::PlanLine> lines;
-  std::int64_t bytes = 0;  ///< of planned memory, with one lane
-  nn::CpuSpeed machine;
-  runtime::PlanTimes times;
+  std::vector<nn::PlanLine> lines;  ///< one for each kernel call
+  std::int64_t bytes = 0;           ///< planned memory of one lane
+  nn::CpuSpeed machine;             ///< measured speed of this machine
+  runtime::PlanTimes times;         ///< measured times of the lines
 
+  /// The rates that predict the time of a call: peak arithmetic, and the bandwidth of the cache level that holds
+  /// `bytes`.
   graph::CostPrices prices() const;
-  graph::CostTable costs() const;  ///< one row a work, the mean of the lines that do it
+  graph::CostTable costs() const;  ///< one row for each kind of work: the mean of its lines
 };
 
-/// A table, a line a call, with the totals of a step and of a prediction below.
+/// A table with one line a call, then the totals of a step and of a prediction.
 std::string plan_text(const TimedPlan& plan);
+/// The lines and totals of plan_text() as one object.
 nlohmann::json plan_json(const TimedPlan& plan);
 
-/// Stages of a trial's step (run.pipeline) with Gantt charts of it, simulated and measured; `trial` is whom it was
-/// timed in.
+/// The stages of a trial's step (run.pipeline), with Gantt charts of the simulated and the measured step. If the step
+/// was timed in another trial than `trial`, the text names it.
 std::string timed_step_text(const study::TrialStep& step, TrialId trial);
+/// The stages and both charts of timed_step_text() as one object.
 nlohmann::json timed_step_json(const study::TrialStep& step);
 
-/// Prints the program of a trial ("DIR#N"; "DIR": the best) and measures it for less than a second. What was measured
-/// goes into the study's log, unless somebody else writes there. Gives the exit code.
+/// Prints the program of a trial ("DIR#N"; "DIR" for the best one) and measures it for less than a second. The measured
+/// times are appended to the study's log, unless another process writes to it. Returns the exit code.
 int show_plan(const std::string& target, bool as_json);
 
 }  // namespace lanista::cli

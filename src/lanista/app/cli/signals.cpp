@@ -8,12 +8,12 @@
 namespace lanista::cli {
 namespace {
 
-// A signal handler can reach nothing but statics.
+// A signal handler can only use static variables.
 std::atomic<int> pause_code{0};
 std::atomic<bool> has_terminated{false};  // a SIGTERM has arrived
 
-// A second SIGINT ends the process, also after another signal, and so does a second SIGTERM. A SIGTERM after a SIGUSR1
-// is the first one: batch systems announce the end of a job by the one and ask for it by the other.
+// A second SIGINT ends the process, also after another signal. A second SIGTERM does, too. A SIGTERM after a SIGUSR1
+// is the first one: batch systems announce the end of a job with SIGUSR1 and request it with SIGTERM.
 void on_signal(int signal) {
   const int code = signal == SIGINT ? kInterrupted : kRequeue;
   int none = 0;

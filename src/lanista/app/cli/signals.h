@@ -4,15 +4,16 @@
 
 namespace lanista::cli {
 
-/// While it lives, SIGINT, SIGTERM and SIGUSR1 ask for a clean pause: `requested()` turns from 0 to the exit code to
-/// end with (130 or 75). A second SIGINT ends the process at once with 130, a second SIGTERM with 75; the study stays
-/// resumable. SIGHUP is survived, SIGPIPE ignored.
+/// Handles signals as long as the object exists. SIGINT, SIGTERM and SIGUSR1 request a clean pause. A second SIGINT
+/// ends the process at once with 130, a second SIGTERM with 75; the study can be resumed. SIGHUP and SIGPIPE are
+/// ignored.
 class PauseSignals {
  public:
   PauseSignals();
   ~PauseSignals();
   PauseSignals(const PauseSignals&) = delete;
   PauseSignals& operator=(const PauseSignals&) = delete;
+  /// The exit code of the requested pause: 130 after SIGINT, 75 after the others, 0 without a request.
   const std::atomic<int>& requested() const;
 };
 

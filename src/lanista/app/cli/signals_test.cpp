@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kContinues = 50;  ///< exit code of a process that the signals did not end, plus what they asked for
 
-/// How a process ends that receives these signals one after the other.
+/// The wait status of a process that receives these signals one after the other.
 int code_after(const std::vector<int>& signals) {
   const pid_t child = ::fork();
   if (child == 0) {

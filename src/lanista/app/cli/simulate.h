@@ -7,17 +7,18 @@
 
 namespace lanista::cli {
 
+/// Options of `simulate` for a study.
 struct SimulateRequest {
-  std::string study;  ///< a study file, or the folder of a study
-  std::string cluster;
-  std::optional<std::string> profiles;  ///< folder of times, or off; none: as the study says
-  bool json = false;
+  std::string study;                    ///< study file or study folder
+  std::string cluster;                  ///< file of the cluster
+  std::optional<std::string> profiles;  ///< folder of step times, or off; none: run.profiles
+  bool json = false;                    ///< print one JSON object
 };
 
-/// Prints what a study would take on a cluster. Gives the exit code.
+/// Prints the forecast of a study on a cluster. Returns the exit code.
 int simulate_study(const SimulateRequest& request);
 
-/// As text or as one JSON object. Gives the exit code.
+/// Prints a forecast as text or as one JSON object, or its error. Returns the exit code.
 int print_forecast(const Result<engine::Forecast>& forecast, bool json);
 
 }  // namespace lanista::cli

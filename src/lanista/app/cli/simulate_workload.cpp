@@ -29,7 +29,7 @@ struct PolicyResult {
 Error unknown_policy_error(const std::string& name) {
   std::string known;
   for (const NamedPolicy& policy : cluster::policies()) known += (known.empty() ? "" : ", ") + policy.name;
-  return {Code::kInvalidArgument, "'" + name + "' is no policy; allowed: " + known, "--policy"};
+  return {Code::kInvalidArgument, "'" + name + "' is not a policy; allowed: " + known, "--policy"};
 }
 
 Result<std::vector<const NamedPolicy*>> selected_policies(const std::vector<std::string>& names) {
@@ -60,7 +60,7 @@ std::string hundredths(double value) {
 void print_text(const std::vector<PolicyResult>& results, const cluster::CompletionBounds& bounds, std::size_t jobs,
                 const cluster::Nodes& nodes) {
   std::cout << jobs << " jobs on " << nodes.count << " nodes of " << nodes.devices
-            << " devices; no policy's mean is below " << rounded(bounds.best()) << " s\n";
+            << " devices; lower bound of the mean: " << rounded(bounds.best()) << " s\n";
   std::vector<TableRow> rows{{"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}};
   for (const PolicyResult& one : results) {
     const ClusterResult& simulation = one.simulation;

@@ -61,7 +61,7 @@ TEST_F(SimulateWorkload, PrintsRowForEachPolicyAndBound) {
   std::istringstream lines(captured.out);
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));
-  EXPECT_TRUE(line.starts_with("2 jobs on 2 nodes of 4 devices; no policy's mean is below ")) << line;
+  EXPECT_TRUE(line.starts_with("2 jobs on 2 nodes of 4 devices; lower bound of the mean: ")) << line;
   ASSERT_TRUE(std::getline(lines, line));
   for (const char* head : {"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}) {
     EXPECT_NE(line.find(head), std::string::npos) << line;
@@ -79,7 +79,7 @@ TEST_F(SimulateWorkload, PrintsRowForEachPolicyAndBound) {
   EXPECT_FALSE(std::getline(lines, line)) << line;
 }
 
-// The figures of a job are consistent in themselves and with those of its policy, and the table has the same.
+// The figures of a job are consistent with each other, with those of its policy, and with the table.
 TEST_F(SimulateWorkload, ReportsResultOfEachJob) {
   request_.policies = {cluster::policies().back().name, cluster::policies().front().name};
   request_.json = true;
@@ -123,7 +123,7 @@ TEST_F(SimulateWorkload, RefusesUnknownPolicyAndListsPolicies) {
 
   EXPECT_EQ(captured.code, kUsage);
   EXPECT_EQ(captured.out, "");
-  EXPECT_NE(captured.error.find("'luck' is no policy; allowed: "), std::string::npos) << captured.error;
+  EXPECT_NE(captured.error.find("'luck' is not a policy; allowed: "), std::string::npos) << captured.error;
   EXPECT_NE(captured.error.find("--policy"), std::string::npos) << captured.error;
   for (const cluster::NamedPolicy& policy : cluster::policies()) {
     EXPECT_NE(captured.error.find(policy.name), std::string::npos) << policy.name << " " << captured.error;
@@ -133,9 +133,9 @@ TEST_F(SimulateWorkload, RefusesUnknownPolicyAndListsPolicies) {
 TEST_F(SimulateWorkload, NamesFileAndError) {
   const std::string head = "name,time,application,num_replicas,batch_size\n";
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"name,time,application,num_replicas\na,0,net,1\n", "there is no column batch_size"},
-      {"time,application,num_replicas,batch_size\n0,net,1,32\n", "there is no column name"},
-      {head, "there is no job"},
+      {"name,time,application,num_replicas\na,0,net,1\n", "column batch_size is missing"},
+      {"time,application,num_replicas,batch_size\n0,net,1,32\n", "column name is missing"},
+      {head, "the file has no jobs"},
       {head + "a,0,net,0,32\n", "row 1: num_replicas is '0'"},
       {head + "a,soon,net,1,32\n", "row 1: time is 'soon'"},
       {head + "a,0,../net,1,32\n", "row 1: application is '../net'"},

@@ -54,8 +54,8 @@ Counts count(const study::StudyView& view) {
   return counts;
 }
 
-/// Of a proposal with several trainings: their number, and of each metric that all have the mean and how far they lie
-/// apart. Null for one training.
+/// For a proposal with several trainings: their number, and the mean and spread of each metric that all have. Null for
+/// one training.
 json trainings_json(const study::StudyView& view, const study::TrialView& trial) {
   const std::vector<study::Measurement> joint = study::joint_results(view.config, study::trainings_of(view, trial));
   if (joint.size() < 2) return {};
@@ -74,7 +74,7 @@ json trainings_json(const study::StudyView& view, const study::TrialView& trial)
   return out;
 }
 
-/// What a proposal stands for: of its only training, or the average of several.
+/// The metric of a proposal: that of its only training, or the average of several.
 std::optional<double> value_of(const study::StudyView& view, const study::TrialView& trial, const std::string& metric) {
   study::Measurement result = study::result_of(view.config, trial);
   const std::vector<study::Measurement> joint = study::joint_results(view.config, study::trainings_of(view, trial));
@@ -85,7 +85,7 @@ std::optional<double> value_of(const study::StudyView& view, const study::TrialV
   return value == result.metrics.end() ? std::nullopt : std::optional(value->second);
 }
 
-/// Of a study whose workers are processes.
+/// The worker processes of a study: present, lost, hosts and moves.
 json workers_json(const study::StudyView& view) {
   const study::WorkerHistory& workers = view.workers;
   json present = json::array();
@@ -148,7 +148,7 @@ json current_work_json(const study::StudyView& view) {
   return out;
 }
 
-/// A line each of the first, and how many more there are.
+/// One line for each of the first few, then the number of the others.
 template <typename Things, typename Text>
 std::string lines_of(const Things& things, const std::string& noun, const Text& text_of) {
   constexpr std::size_t kMost = 8;
@@ -158,7 +158,7 @@ std::string lines_of(const Things& things, const std::string& noun, const Text& 
   return text;
 }
 
-/// A line a host, where those are known, and a line a worker.
+/// One line a host, if hosts are known, and one line a worker.
 std::string worker_lines(const study::StudyView& view) {
   const bool has_ended = view.end_reason.has_value();
   return lines_of(study::host_usage(view), "hosts",
@@ -261,14 +261,15 @@ json status_json(const std::string& folder, const study::StudyView& view) {
 
 std::string status_text(const std::string& folder, const study::StudyView& view) {
   const Counts counts = count(view);
-  std::string text = folder + "  " + (view.end_reason ? "ended (" + *view.end_reason + ")" : std::string("not ended")) +
-                     "  " + std::to_string(view.trials.size()) + " trials: " + std::to_string(counts.finished) +
-                     " finished, " + std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) +
-                     " failed, " + std::to_string(counts.running) + " under way" +
-                     (counts.paused > 0 ? ", " + std::to_string(counts.paused) + " paused" : "") +
-                     (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") +
-                     (counts.implied > 0 ? ", " + std::to_string(counts.implied) + " implied, not trained" : "") +
-                     "  " + clock_text(view.seconds);
+  std::string text =
+      folder + "  " + (view.end_reason ? "ended (" + *view.end_reason + ")" : std::string("not ended")) + "  " +
+      std::to_string(view.trials.size()) + " trials: " + std::to_string(counts.finished) + " finished, " +
+      std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) + " failed, " +
+      std::to_string(counts.running) + " under way" +
+      (counts.paused > 0 ? ", " + std::to_string(counts.paused) + " paused" : "") +
+      (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") +
+      (counts.implied > 0 ? ", " + std::to_string(counts.implied) + " pruned by rules, not trained" : "") + "  " +
+      clock_text(view.seconds);
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const auto& metric = view.config.goals.front().metric;

@@ -7,11 +7,11 @@
 
 namespace lanista::cli {
 
-/// A study in one object: how its trials stand, its best one, its front. Every trial is counted once: under way,
-/// paused, finished (a duplicate has the result of another and counts here), stopped, failed or cancelled.
+/// The state of a study as one object: counts of its trials, best trial, Pareto front, workers. Each trial is counted
+/// once: under way, paused, finished (duplicates included), stopped, failed or cancelled.
 nlohmann::json status_json(const std::string& folder, const study::StudyView& view);
 
-/// The same for people: printable text of one line, and one for each bracket of successive halving.
+/// The state of a study as one printable line, and one more line for each bracket of successive halving.
 std::string status_text(const std::string& folder, const study::StudyView& view);
 
 }  // namespace lanista::cli

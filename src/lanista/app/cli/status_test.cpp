@@ -72,7 +72,7 @@ TEST(Status, ShowsProgressOfBrackets) {
             nlohmann::json::parse(R"([{"first_rung": 1, "trials": 3, "let_train_to": {"3": 2, "9": 1}},
                                       {"first_rung": 9, "trials": 4, "let_train_to": {}}])"));
   const std::string text = status_text("fi\nrst", view);
-  EXPECT_TRUE(text.starts_with("fi?rst  ")) << "what others named is one line: " << text;
+  EXPECT_TRUE(text.starts_with("fi?rst  ")) << "a stored name is printed on one line: " << text;
   EXPECT_EQ(text.substr(text.find('\n')), "\n  3 trials from epoch 1 on, 2 to 3, 1 to 9\n  4 trials from epoch 9 on");
 }
 
@@ -120,10 +120,10 @@ TEST(Status, ListsLiveAndLostWorkerProcesses) {
   EXPECT_NE(status_text("first", view).find("  2 workers lost (the last was killed by signal 9 (Killed))"),
             std::string::npos);
   view.end_reason = "budget";
-  EXPECT_EQ(status_text("first", view).find("worker processes"), std::string::npos) << "they ended with it";
+  EXPECT_EQ(status_text("first", view).find("worker processes"), std::string::npos) << "the study has ended";
 }
 
-/// Worker 0 on node1, worker 1 lost on node2 and in its queue again; trial 1 moved.
+/// A study with worker 0 on node1 and a lost worker 1 on node2, which moved trial 1.
 study::StudyView study_on_two_hosts() {
   study::StudyView view = study_with_each_outcome();
   view.spans = {{TrialId{1}, 1, 1, 0, 1}, {TrialId{1}, 1, 0, 1, 4}};
@@ -144,8 +144,9 @@ TEST(Status, ShowsHostsAndCostOfMoves) {
 
   const auto workers = status_json("first", view).at("workers");
 
-  EXPECT_EQ(workers.at("hosts"), nlohmann::json::parse(R"([{"host": "node1", "present": 1, "lost": 0, "share": 0.75},
-                                                           {"host": "node2", "present": 0, "lost": 1, "share": 0.25}])"));
+  EXPECT_EQ(workers.at("hosts"), nlohmann::json::parse(R"([
+    {"host": "node1", "present": 1, "lost": 0, "share": 0.75},
+    {"host": "node2", "present": 0, "lost": 1, "share": 0.25}])"));
   EXPECT_EQ(workers.at("present"), nlohmann::json::parse(R"([{"worker": 0, "process": 412, "host": "node1"}])"));
   EXPECT_EQ(workers.at("now").at(0).at("host"), "node1");
   EXPECT_EQ(workers.at("now").at(1).at("host"), "node2");

@@ -8,7 +8,7 @@
 namespace lanista::cli {
 namespace {
 
-constexpr std::size_t kMaxBytes = 1 << 20;  ///< ours have some 60 KB at most
+constexpr std::size_t kMaxBytes = 1 << 20;  ///< of the file; written files have at most about 60 KB
 
 std::string assessment_path(const std::string& folder) { return folder + "/assessment.json"; }
 

@@ -11,12 +11,13 @@
 
 namespace lanista::cli {
 
-/// Assesses the model of DIR/best and writes DIR/assessment.json, for the report; does nothing where the file is of
-/// these weights already. The same package and data give the same bytes. Errors: of engine::read_package and
-/// runtime::assess_model, kIo, kResourceExhausted.
+/// Assesses the model of DIR/best on the validation part, and on the test part if `tested`, and writes
+/// DIR/assessment.json for the report. Does nothing if the file belongs to these weights already. The same package and
+/// data give the same bytes. Errors: those of engine::read_package and runtime::assess_model, kIo, kResourceExhausted.
 Result<void> write_assessment(FileSystem& fs, const std::string& folder, const data::Dataset& data, bool tested);
 
-/// What is kept of the study's winner; nullopt where there is nothing that can be read, or it is of another trial.
+/// The assessment of the study's winner from DIR/assessment.json. None if the file cannot be read or belongs to another
+/// trial.
 std::optional<study::ModelAssessment> stored_assessment(FileSystem& fs, const std::string& folder,
                                                         const study::StudyView& view);
 

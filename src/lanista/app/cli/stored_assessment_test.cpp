@@ -11,7 +11,7 @@ namespace {
 
 using engine::testing::kFolder;
 
-class KeptAssessment : public ::testing::Test {
+class StoredAssessment : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(runtime::testing::StudyProcess(disk_, {.folder = kFolder, .trials = 2}).run());
@@ -26,7 +26,7 @@ class KeptAssessment : public ::testing::Test {
   data::Dataset data_;
 };
 
-TEST_F(KeptAssessment, GivesSameBytesWhenRepeated) {
+TEST_F(StoredAssessment, GivesSameBytesWhenRepeated) {
   EXPECT_FALSE(stored_assessment(disk_, kFolder, view_));
   ASSERT_TRUE(keep());
   const std::string first = file();
@@ -39,7 +39,7 @@ TEST_F(KeptAssessment, GivesSameBytesWhenRepeated) {
   EXPECT_EQ(kept->parts.size(), 2U);
 }
 
-TEST_F(KeptAssessment, ReplacesDamagedOrOutdatedFile) {
+TEST_F(StoredAssessment, ReplacesDamagedOrOutdatedFile) {
   ASSERT_TRUE(keep());
   const std::string whole = file();
   nlohmann::json other = nlohmann::json::parse(whole);
@@ -51,7 +51,7 @@ TEST_F(KeptAssessment, ReplacesDamagedOrOutdatedFile) {
   }
 }
 
-TEST_F(KeptAssessment, IgnoresDamagedFileOrOtherTrial) {
+TEST_F(StoredAssessment, IgnoresDamagedFileOrOtherTrial) {
   ASSERT_TRUE(keep());
   study::StudyView other = view_;
   other.winner = TrialId{view_.winner->value == 1 ? 2U : 1U};
@@ -62,7 +62,7 @@ TEST_F(KeptAssessment, IgnoresDamagedFileOrOtherTrial) {
   EXPECT_FALSE(stored_assessment(disk_, kFolder, view_));
 }
 
-TEST_F(KeptAssessment, ReportsMissingFile) {
+TEST_F(StoredAssessment, ReportsMissingFile) {
   ASSERT_TRUE(disk_.remove(kFolder + "/best/package.json"));
   const auto kept = keep();
   ASSERT_FALSE(kept);

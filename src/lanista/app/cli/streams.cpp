@@ -15,7 +15,8 @@ bool reserve_standard_streams() {
   ::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit is an error like a full disk
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
-    // The wrong way round, so that whoever uses a closed stream learns of it. The lowest free number is this one.
+    // Opens stdin for writing and the others for reading, so that every use of a closed stream fails. open() returns
+    // the lowest free number, which is this one.
     const int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (::open("/dev/null", mode) != fd) return false;
   }
@@ -28,7 +29,7 @@ Result<void> check_output() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && !std::cout.bad() && !lost_before) return {};
   const std::string reason = errno != 0 ? ": " + std::system_category().message(errno) : "";
-  return Error{Code::kIo, "cannot write all that was to be said" + reason, "standard output"};
+  return Error{Code::kIo, "cannot write the whole output" + reason, "standard output"};
 }
 
 }  // namespace lanista::cli

@@ -15,7 +15,8 @@ Result<std::vector<double>> numbers_of(const Tensor& tensor) {
     const auto elements = elements_of<float>(tensor);
     return std::vector<double>(elements.begin(), elements.end());
   }
-  if (tensor.type != ElementType::kF64) return Error{Code::kInvalidArgument, "compared are floats", ""};
+  if (tensor.type != ElementType::kF64)
+    return Error{Code::kInvalidArgument, "only float32 and float64 can be compared", ""};
   const auto elements = elements_of<double>(tensor);
   return std::vector<double>(elements.begin(), elements.end());
 }
@@ -26,7 +27,7 @@ std::string number(double value) {
   return text;
 }
 
-/// "[0, 17]" of an element.
+/// The position of an element: "[0, 17]".
 std::string element_index_text(std::size_t element, const std::vector<std::int64_t>& shape) {
   std::string text;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -41,20 +42,21 @@ std::string element_index_text(std::size_t element, const std::vector<std::int64
 
 Result<TensorComparison> compare(const Tensor& actual, const Tensor& expected, double rtol, double atol) {
   if (actual.shape != expected.shape) {
-    return Error{
-        Code::kInvalidArgument,
-        "the model gives " + graph::Shape{actual.shape}.text() + ", expected is " + graph::Shape{expected.shape}.text(),
-        ""};
+    return Error{Code::kInvalidArgument,
+                 "the output of the model is " + graph::Shape{actual.shape}.text() +
+                     "; expected: " + graph::Shape{expected.shape}.text(),
+                 ""};
   }
   LANISTA_ASSIGN(const auto ours, numbers_of(actual));
   LANISTA_ASSIGN(const auto theirs, numbers_of(expected));
   TensorComparison result{.elements = ours.size(), .num_outside_tolerance = 0, .max_difference = 0, .text = {}};
-  // The worst is the one furthest beyond what is allowed; a NaN is beyond everything.
+  // The worst element exceeds its tolerance most; a NaN exceeds every tolerance.
   double furthest = -1;
   std::size_t at = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const double difference = ours[i] == theirs[i] ? 0 : std::abs(ours[i] - theirs[i]);
-    const double allowed = std::isfinite(theirs[i]) ? atol + rtol * std::abs(theirs[i]) : 0;  // infinities must agree
+    const double allowed =
+        std::isfinite(theirs[i]) ? atol + rtol * std::abs(theirs[i]) : 0;  // infinities must be equal
     if (!(difference <= allowed)) ++result.num_outside_tolerance;
     if (!(difference <= result.max_difference))
       result.max_difference = std::isnan(result.max_difference) ? result.max_difference : difference;

@@ -8,14 +8,16 @@
 
 namespace lanista::cli {
 
-/// How two tensors of float32 or float64 differ, element by element, as numpy.allclose looks at it.
+/// The difference of two tensors of float32 or float64, element by element, by the rule of numpy.allclose.
 struct TensorComparison {
-  std::size_t elements = 0, num_outside_tolerance = 0;  ///< beyond: |seen - expected| > atol + rtol |expected|, or NaN
-  double max_difference = 0;                            ///< the largest |seen - expected|; NaN if there is one
-  std::string text;                                     ///< a line on it, with the place of the worst element
+  std::size_t elements = 0;               ///< number of elements
+  std::size_t num_outside_tolerance = 0;  ///< elements with |actual - expected| > atol + rtol |expected|, or NaN
+  double max_difference = 0;              ///< largest |actual - expected|; NaN if an element is NaN
+  std::string text;                       ///< one line with the position of the worst element
 };
 
-/// Errors: kInvalidArgument if the shapes differ, or the types are no floats.
+/// Compares two tensors of equal shape. Errors: kInvalidArgument (the shapes differ, or a type is not float32 or
+/// float64).
 Result<TensorComparison> compare(const Tensor& actual, const Tensor& expected, double rtol, double atol);
 
 }  // namespace lanista::cli

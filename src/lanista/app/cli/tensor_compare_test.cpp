@@ -41,7 +41,7 @@ TEST(Compare, RefusesDifferentShapes) {
   const auto result = compare(floats({2}, {1, 2}), floats({1, 2}, {1, 2}), 0, 0);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::kInvalidArgument);
-  EXPECT_EQ(result.error().message, "the model gives [2], expected is [1, 2]");
+  EXPECT_EQ(result.error().message, "the output of the model is [2]; expected: [1, 2]");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ std::string four_digits(double value) {
   if (size >= 999.95 && size < 1e6) {
     std::snprintf(text, sizeof text, "%.0f", value);  // shorter and plainer than 5.432e+04
   } else {
-    std::snprintf(text, sizeof text, "%#.4g", value);  // with its zeros, so that columns stay columns
+    std::snprintf(text, sizeof text, "%#.4g", value);  // with trailing zeros, so that columns align
   }
   return text;
 }
@@ -65,7 +65,7 @@ std::string one_line(std::string_view text, std::size_t max_columns) {
 std::string escape_controls(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t bytes = 1;  // of the character: up to the next byte that is no continuation
+    std::size_t bytes = 1;  // of the character: up to the next byte that is not a continuation byte
     while (at + bytes < text.size() && (static_cast<unsigned char>(text[at + bytes]) & 0xc0U) == 0x80U) ++bytes;
     const std::string_view character = text.substr(at, bytes);
     if (printable(character) == character) {

@@ -4,11 +4,13 @@
 
 namespace lanista::cli {
 
-/// The life of a worker process: knocks at an engine's socket and trains what it is told. The engine begins it.
+/// Runs a worker process of a study: connects to the engine's socket and trains its work items until the engine closes
+/// the connection. Returns the exit code.
 int run_worker(const std::string& socket);
-/// The same, by standard input and output. Ends as the child does that trains (engine::run_supervised).
+/// Runs a worker process that talks to the engine over standard input and output. It trains in a child process and
+/// returns the child's exit code (engine::run_supervised).
 int run_worker_over_streams();
-/// The life of a process at a place of a worker's pipelines, by standard input and output.
+/// Runs a process that serves a rank of a worker's pipelines over standard input and output. Returns the exit code.
 int run_stages_over_streams();
 
 }  // namespace lanista::cli

@@ -36,7 +36,7 @@ Error invalid_setting(const std::string& message, const std::string& where) {
   return {Code::kInvalidArgument, message, where};
 }
 
-/// Hosts with a name, of workers and of places, each once.
+/// The named hosts of workers and of pipeline ranks, each once.
 std::vector<std::string> named_hosts(const study::ClusterConfig& cluster) {
   std::vector<std::string> out;
   for (const auto* hosts : {&cluster.ssh, &cluster.places}) {
@@ -92,13 +92,11 @@ Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker
                                                    const study::StudyConfig& config) {
   const study::ClusterConfig cluster = cluster_of(worker_overrides, config);
   if (!worker_overrides.ssh.empty() + worker_overrides.slurm.has_value() + !worker_overrides.launch.empty() > 1) {
-    return invalid_setting("workers come from hosts, from Slurm or by a command; leave out all but one",
-                           "--ssh, --slurm, --launch");
+    return invalid_setting("only one of --ssh, --slurm and --launch is allowed", "--ssh, --slurm, --launch");
   }
   if (worker_overrides.ssh.empty() && worker_overrides.launch.empty() && !cluster.slurm.empty() &&
       worker_count(worker_overrides, config) == 0) {
-    return invalid_setting("says how many jobs to ask for, where workers come from Slurm; allowed: 1 to 64",
-                           "--workers");
+    return invalid_setting("must be the number of Slurm jobs; allowed: 1 to 64", "--workers");
   }
   LANISTA_TRY(check_cluster(worker_overrides, config));
   LANISTA_ASSIGN(const engine::ProgramPaths programs, program_paths(worker_overrides, config));
@@ -108,8 +106,8 @@ Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker
     places.push_back(std::move(remote));
   }
   if (!places.empty() && config.run.width != 1) {
-    return invalid_setting(
-        "workers that share a trial's steps are on one machine; leave out run.width, or begin all here", "run.width");
+    return invalid_setting("run.width needs all workers on this machine; remove run.width, or the other hosts",
+                           "run.width");
   }
   std::vector<engine::Launcher> out;
   for (engine::RemoteLauncher& remote : places) {
@@ -136,7 +134,7 @@ engine::WorkerConfig make_worker_config(const study::StudyConfig& config, const 
   worker_config.numeric_class = nn::cpu_backend().numeric_class();
   worker_config.workers = worker_count(worker_overrides, config);
   worker_config.lanes = worker_overrides.lanes.value_or(config.run.lanes);
-  const bool is_cut = config.run.pipeline != 1;  // by operators, and not by shards as well
+  const bool is_cut = config.run.pipeline != 1;  // a pipeline divides steps by operators, so not by shards, too
   worker_config.width = config.run.width == study::kAutoWidth && is_cut ? 1 : config.run.width;
   worker_config.pipeline = config.run.pipeline;
   worker_config.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);

@@ -9,7 +9,7 @@
 namespace lanista::cli {
 namespace {
 
-/// launchers_of and make_worker_config_with_hosts refuse the study, with `message`.
+/// Expects that launchers_of and make_worker_config_with_hosts refuse the study with `message`.
 void expect_refused(const WorkerOverrides& worker_overrides, const study::StudyConfig& config,
                     const std::string& message) {
   const auto launchers = launchers_of(worker_overrides, config);
@@ -24,13 +24,13 @@ void expect_refused(const WorkerOverrides& worker_overrides, const study::StudyC
 TEST(WorkerOverrides, ChecksStoredStudyLikeStudyFile) {
   study::StudyConfig config;
   config.cluster.ssh = {"-oProxyCommand=true"};
-  expect_refused({}, config, "'-oProxyCommand=true' is no host");
+  expect_refused({}, config, "'-oProxyCommand=true' is not a host");
   config.cluster = {.ssh = {}, .slurm = {"task-prolog=/tmp/x"}};
-  expect_refused({.workers = 1, .lanes = {}, .isolation = {}}, config, "'task-prolog' is no option");
+  expect_refused({.workers = 1, .lanes = {}, .isolation = {}}, config, "'task-prolog' is not an option");
   config.cluster = {.ssh = {}, .slurm = {}, .places = {"-oProxyCommand=true"}};
-  expect_refused({}, config, "'-oProxyCommand=true' is no host");
+  expect_refused({}, config, "'-oProxyCommand=true' is not a host");
   const WorkerOverrides elsewhere{.workers = {}, .lanes = {}, .isolation = {}, .ssh = {"here"}};
-  expect_refused(elsewhere, config, "'-oProxyCommand=true' is no host");
+  expect_refused(elsewhere, config, "'-oProxyCommand=true' is not a host");
 }
 
 TEST(WorkerOverrides, CommandLineHostsReplaceHostsOfStudy) {
@@ -48,7 +48,7 @@ TEST(WorkerOverrides, RefusesProgramForUnknownHost) {
                  "all workers are on this machine");
   WorkerOverrides worker_overrides{
       .workers = {}, .lanes = {}, .isolation = {}, .ssh = {"node1"}, .program = {"node2=/opt/lanista"}};
-  expect_refused(worker_overrides, {}, "'node2' is no host of this study; allowed: node1");
+  expect_refused(worker_overrides, {}, "'node2' is not a host of this study; allowed: node1");
   worker_overrides.program = {"-x"};
   expect_refused(worker_overrides, {}, "'-x' starts with '-'");
 }

@@ -24,7 +24,7 @@ namespace {
 using nlohmann::json;
 using zoo::Store;
 
-/// A model as its files have it.
+/// A model and its facts from its files.
 struct GivenModel {
   graph::Graph graph;
   std::vector<Tensor> weights = {};
@@ -33,14 +33,15 @@ struct GivenModel {
   json facts = json::object();
 };
 
-/// What every feature is normalised by; entries stand for runs of features, none for `none`.
+/// The normalisation of each feature. An entry stands for a run of equal features; `none` has no entry.
 std::vector<double> expand_to_width(const std::vector<double>& entries, std::size_t width, double none) {
   std::vector<double> out(width, none);
   for (std::size_t k = 0; k < width && !entries.empty(); ++k) out[k] = entries[k * entries.size() / width];
   return out;
 }
 
-/// Whether the file's model sees the features as studies of the data do; those that are always zero do not count.
+/// Whether the file's model and studies of the data normalise features equally. Features that are always zero do not
+/// count.
 bool same_units(const formats::ImportedModel& model, const data::DataSpec& data) {
   const auto width = static_cast<std::size_t>(data.features.elements(1));
   const data::Normalization& of_data = data.normalization;
@@ -56,18 +57,19 @@ bool same_units(const formats::ImportedModel& model, const data::DataSpec& data)
   return true;
 }
 
-/// Models of the zoo see their inputs as the data's studies do. Errors: kInvalidArgument (the file's model does not).
+/// Checks that the model normalises its inputs as studies of the data do. Errors: kInvalidArgument.
 Result<void> check_units(const formats::ImportedModel& model, const data::DataSpec& data, const std::string& file) {
   const bool own = !model.mean.empty() || !model.scale.empty() || !model.missing.empty();
   if (same_units(model, data)) return {};
   if (!own) {
     print_notes(
-        {file + ": takes numbers as they are, studies of these data normalise them; training has to find that out"});
+        {file +
+         ": expects raw numbers, but studies of these data normalise them; training must adapt the model to that"});
     return {};
   }
   return Error{Code::kInvalidArgument,
-               "normalises its input by other numbers than studies of these data do, so in the zoo it would be another "
-               "model; --task-of must name the data that it was trained for",
+               "normalises its input with other statistics than studies of these data; --task-of must name the data of "
+               "its training",
                file};
 }
 
@@ -96,10 +98,10 @@ Result<GivenModel> read_given_model(const ZooModel& model) {
   } else {
     LANISTA_ASSIGN(auto package, load_package(model.target));
     if (package.members.size() != 1) {
-      return Error{
-          Code::kInvalidArgument,
-          "is an ensemble of " + std::to_string(package.members.size()) + " models; the zoo takes one: DIR#TRIAL",
-          model.target};
+      return Error{Code::kInvalidArgument,
+                   "is an ensemble of " + std::to_string(package.members.size()) +
+                       " models; the zoo stores single models: DIR#TRIAL",
+                   model.target};
     }
     out.task = engine::task_key(package.data);
     out.quality = engine::zoo_quality(package);
@@ -112,7 +114,7 @@ Result<GivenModel> read_given_model(const ZooModel& model) {
     out.task = engine::task_key(package.data);
   }
   if (!out.task) {
-    return Error{Code::kInvalidArgument, "does not say for which data it is; --task-of names a package or study",
+    return Error{Code::kInvalidArgument, "has no description of its data; name a package or study with --task-of",
                  model.target};
   }
   return out;
@@ -212,7 +214,7 @@ Result<int> list(const ZooRequest& request) {
   }
   std::vector<TableRow> rows{{"id", "quality", "metric", "nodes", "weights", "starts", "state", "from", "task"}};
   for (const auto& one : models) {
-    // A cell is one line, whatever the index holds.
+    // The index may contain any text; a cell must be one line.
     rows.push_back({one.id, four_digits(one.quality), printable(one.metric), std::to_string(one.nodes),
                     short_number(static_cast<double>(one.params)), std::to_string(one.hits),
                     one.state + (one.pinned ? ", pinned" : ""), printable(one.origin), printable(one.task)});
@@ -226,8 +228,7 @@ Result<int> add(const ZooAddRequest& request) {
   std::optional<engine::ZooQuality> quality = given.quality;
   if (request.quality) quality = engine::ZooQuality{*request.quality, quality ? quality->metric : "given"};
   if (!quality) {
-    return Error{Code::kInvalidArgument, "does not say how good it is; --quality N, larger is better",
-                 request.model.target};
+    return Error{Code::kInvalidArgument, "has no quality; set --quality N, larger is better", request.model.target};
   }
   LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite, {.replicas = request.replicas}));
   LANISTA_ASSIGN(const auto added,
@@ -257,7 +258,8 @@ Result<int> match(const ZooMatchRequest& request) {
                  zoo::query(store, given.graph, *given.task, graph::builtin_ops(), {.related = request.related}));
   if (!start) {
     if (request.json) std::cout << json_line({{"parent", nullptr}});
-    if (!request.json) std::cout << "the zoo has no model to start from; it would start from random weights\n";
+    if (!request.json)
+      std::cout << "the zoo has no model to start from; the new model would start from random weights\n";
     return int{kDone};
   }
   std::cout << (request.json ? json_line(start_json(*start)) : printable_lines(start_text(*start, given.graph)));
@@ -307,7 +309,7 @@ Result<int> verify(const ZooRequest& request) {
     std::cout << (request.json ? json_line({{"id", one.id}, {"what", one.what}})
                                : printable(one.id + ": " + one.what) + "\n");
   }
-  if (found.empty() && !request.json) std::cout << "all models are whole\n";
+  if (found.empty() && !request.json) std::cout << "no model is damaged\n";
   return int{found.empty() ? kDone : kRefused};
 }
 
@@ -321,7 +323,7 @@ Result<int> collect(const ZooGcRequest& request) {
     return int{kDone};
   }
   for (const std::string& id : done.evicted) std::cout << "evicted " << printable(id) << "\n";
-  std::cout << done.orphans << " files without a model removed; " << done.bytes << " bytes of weights stay\n";
+  std::cout << done.orphans << " files without a model removed; " << done.bytes << " bytes of weights remain\n";
   return int{kDone};
 }
 

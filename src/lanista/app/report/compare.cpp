@@ -23,7 +23,7 @@ using BestStep = StudyComparison::BestStep;
 
 constexpr std::size_t kMaxSteps = 500;
 
-/// Trials that trained and are done, in the order in which they ended; without times, in their own.
+/// The trainings of a study in the order in which they ended; without times, in the order of trials.
 std::vector<std::pair<double, const TrialView*>> trainings(const StudyView& view) {
   const std::vector<TrialTimes> times = trial_times(view);
   std::vector<std::pair<double, const TrialView*>> out;
@@ -35,8 +35,8 @@ std::vector<std::pair<double, const TrialView*>> trainings(const StudyView& view
   return out;
 }
 
-/// What a trial that has ended adds to what is known: its result; with folds, which only tell something together, the
-/// average of its proposal's trainings once the last of them has ended.
+/// The value that an ended trial adds to a metric: its result. With folds it is the average of its proposal's
+/// trainings, once the last of them has ended, because folds count only together.
 struct NewResult {
   study::Measurement result;
   study::RankingKey standing;
@@ -62,7 +62,7 @@ std::vector<BestStep> best_steps(const StudyView& view, const ComparedMetric& me
   std::vector<BestStep> out;
   std::int64_t count = 0;
   std::set<TrialId> seen;
-  std::pair<double, double> best;  // how far constraints are broken, then the loss
+  std::pair<double, double> best;  // violation of constraints, then the loss
   for (const auto& [ended, trial] : trainings(view)) {
     ++count;
     seen.insert(trial->id);
@@ -96,8 +96,8 @@ std::string goals_text(const StudyView& view) {
   return out;
 }
 
-/// Whether more is better, as far as the studies' goals or the metric itself say; nullopt: nobody says, or not the
-/// same.
+/// Whether larger is better, by the goals of the studies or by the metric itself. None if it is unknown, or if the
+/// studies disagree.
 std::optional<bool> direction(const std::vector<ComparedStudy>& studies, const std::string& metric) {
   std::optional<bool> out;
   for (const ComparedStudy& of : studies) {
@@ -110,7 +110,7 @@ std::optional<bool> direction(const std::vector<ComparedStudy>& studies, const s
   return out ? out : study::more_is_better(metric);
 }
 
-/// The metrics that all have measured, those that are somebody's goal first.
+/// The metrics that all studies have measured; goals of any study are first.
 std::vector<ComparedMetric> shared_metrics(const std::vector<ComparedStudy>& studies) {
   std::set<std::string> shared = measured_metrics(*studies.front().view);
   for (const ComparedStudy& of : studies) {
@@ -149,7 +149,7 @@ void choose_metrics(const std::vector<ComparedStudy>& studies, StudyComparison& 
   for (const ComparedStudy& of : studies) goals += (goals.empty() ? "" : "; ") + of.name + ": " + goals_text(*of.view);
   out.measures = shared_metrics(studies);
   out.notes.push_back("The studies have different goals (" + goals + "). " +
-                      (out.measures.empty() ? "They share no metric whose better direction is known."
+                      (out.measures.empty() ? "They share no metric with a known direction."
                                             : "They are compared by the metrics that all of them measured."));
 }
 
@@ -159,7 +159,7 @@ std::string text_member(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// What makes equal metrics mean different things.
+/// Adds notes on differences that change the meaning of equal metrics.
 void note_differences(const std::vector<ComparedStudy>& studies, StudyComparison& out) {
   const StudyView& first = *studies.front().view;
   const auto differ = [&](const auto& of) {
@@ -167,15 +167,15 @@ void note_differences(const std::vector<ComparedStudy>& studies, StudyComparison
                        [&](const ComparedStudy& s) { return of(*s.view) != of(first); });
   };
   if (differ([](const StudyView& v) { return text_member(v.data, "hash"); })) {
-    out.notes.emplace_back("The studies are on different data: their values are not of the same rows.");
+    out.notes.emplace_back("The studies are on different data, so their values are for different rows.");
   } else if (differ([](const StudyView& v) { return v.config.data.split; })) {
-    out.notes.emplace_back("The studies split the same data differently: their validation rows are not the same.");
+    out.notes.emplace_back("The studies split the same data differently, so their validation rows differ.");
   }
   if (differ([](const StudyView& v) { return v.config.train.loss.name; })) {
-    out.notes.emplace_back("The studies train by different losses: loss and val_loss are not of one scale.");
+    out.notes.emplace_back("The studies have different losses, so loss and val_loss have different scales.");
   }
   if (std::any_of(studies.begin(), studies.end(), [](const ComparedStudy& s) { return !s.view->end_reason; })) {
-    out.notes.emplace_back("Not every study has ended: numbers are as of now.");
+    out.notes.emplace_back("Not every study has ended, so its numbers may change.");
   }
 }
 
@@ -238,7 +238,7 @@ json value_json_or_null(const std::optional<double>& value) { return value ? num
 
 json curve_json(const std::vector<BestStep>& best) {
   json trial = json::array(), after = json::array(), seconds = json::array(), value = json::array();
-  // The last ones matter most, and the first says where it began.
+  // The last steps matter most, and the first one is the start of the curve.
   for (std::size_t k = 0; k < best.size(); ++k) {
     if (k > 0 && best.size() - k >= kMaxSteps) continue;
     trial.push_back(best[k].trial.value);

@@ -13,71 +13,78 @@
 
 namespace lanista::report {
 
-/// A study that is to be compared.
+/// A study in a comparison.
 struct ComparedStudy {
-  std::string name;  ///< its folder
-  const study::StudyView* view = nullptr;
-  std::string settings;  ///< its resolved file, as studyfile::write_study writes it
+  std::string name;                        ///< folder of the study
+  const study::StudyView* view = nullptr;  ///< the study; not null
+  std::string settings;                    ///< resolved study file, as studyfile::write_study returns it
 };
 
-/// Studies side by side. Trainings are trials that measured something and have ended, in the order in which they ended;
-/// with strategy.repeat each training counts by itself, with data.folds a proposal with the average of its trainings
-/// when the last of them has ended.
+/// The comparison of several studies. A training is a trial that has a measurement and has ended. Trainings are in the
+/// order in which they ended. With strategy.repeat each training counts by itself. With data.folds a proposal counts
+/// when its last training has ended, with the average of its trainings.
 struct StudyComparison {
-  /// A metric by which they are compared, and whether more is better.
+  /// A metric by which the studies are compared.
   struct ComparedMetric {
-    std::string metric;
-    bool maximize = true;
+    std::string metric;    ///< name
+    bool maximize = true;  ///< whether larger is better
   };
-  /// The best so far, when it became the best: after so many trainings, and worked seconds.
+  /// A result that was better than all before it in its study.
   struct BestStep {
-    std::int64_t trainings = 0;
-    double seconds = 0;
-    double value = 0;
-    TrialId trial;
+    std::int64_t trainings = 0;  ///< Number of trainings until then, this one included.
+    double seconds = 0;          ///< Worked seconds of the study until then.
+    double value = 0;            ///< Value of the metric.
+    TrialId trial;               ///< Trial with this result.
   };
+  /// The results and costs of one study.
   struct Study {
-    std::string name;
-    std::optional<std::string> ended;
-    std::string strategy, data;
-    std::size_t trials = 0, failed = 0;
-    std::int64_t trainings = 0, steps = 0;
-    double seconds = 0;
-    std::map<std::string, double> test;       ///< of the winner
-    std::vector<std::vector<BestStep>> best;  ///< [measures]: what set a record; empty: never measured
+    std::string name;                         ///< Folder of the study.
+    std::optional<std::string> ended;         ///< Reason of its end; none if it has not ended.
+    std::string strategy;                     ///< Name of the strategy.
+    std::string data;                         ///< Name of the data set.
+    std::size_t trials = 0;                   ///< Number of trials.
+    std::size_t failed = 0;                   ///< Number of failed trials.
+    std::int64_t trainings = 0;               ///< Number of trainings.
+    std::int64_t steps = 0;                   ///< Training steps of all trials.
+    double seconds = 0;                       ///< Worked seconds of the study.
+    std::map<std::string, double> test;       ///< Test metrics of the winner.
+    std::vector<std::vector<BestStep>> best;  ///< [measures]: records in order; empty without a value.
   };
-  /// A setting that is not the same in all study files; empty where a study does not say it.
+  /// A setting that differs between the study files.
   struct Difference {
-    std::string key;
-    std::vector<std::string> values;  ///< [studies]
+    std::string key;                  ///< as in "train.epochs"
+    std::vector<std::string> values;  ///< [studies]; empty if a file does not set it
   };
-  std::vector<ComparedMetric> measures;
-  std::vector<std::string> notes;  ///< why the numbers are not comparable as they stand
-  std::vector<Study> studies;
-  std::vector<Difference> differences;
+  std::vector<ComparedMetric> measures;  ///< metrics of the comparison
+  std::vector<std::string> notes;        ///< reasons why the numbers are not fully comparable
+  std::vector<Study> studies;            ///< in the order of the request
+  std::vector<Difference> differences;   ///< in the order of the files
 };
 
-/// Studies with the same goals are compared by these; others by the metrics that all have measured and whose better
-/// direction is known, with a note. Constraints count: what keeps to its study's better is better. Needs two studies.
+/// Compares two or more studies; fewer is a bug of the caller. Studies with the same goals are compared by these goals.
+/// Otherwise the metrics are those that all studies measured and that have a known direction, with a note. A result
+/// that violates its study's constraints less is better.
 StudyComparison compare(const std::vector<ComparedStudy>& studies);
 
-/// The settings by key ("train.epochs") of which resolved study files say different things, in the files' order; values
-/// as they are written, empty where nothing is said. Lines of lists belong to the key above them.
+/// The settings with different values in resolved study files, in the order of the files. Keys are as in
+/// "train.epochs". Values are as in the file, and empty if a file does not set the key. Lines of a list belong to the
+/// key above them.
 std::vector<StudyComparison::Difference> differing_settings(const std::vector<std::string>& resolved);
 
-/// The best value after so many trainings, or so many seconds; nullopt: there was none.
+/// The best value after this number of trainings; none if there was no value yet.
 std::optional<double> best_after_trainings(const std::vector<StudyComparison::BestStep>& best, std::int64_t trainings);
+/// The best value after these worked seconds; none if there was no value yet.
 std::optional<double> best_after_seconds(const std::vector<StudyComparison::BestStep>& best, double seconds);
 
-/// A quarter, half and all of what the shortest study has: trainings, and seconds.
+/// A quarter, half and all of the trainings of the study with the fewest.
 std::vector<std::int64_t> training_milestones(const StudyComparison& comparison);
+/// A quarter, half and all of the worked seconds of the study with the fewest.
 std::vector<double> seconds_milestones(const StudyComparison& comparison);
 
-/// {"v", "measures", "notes", "studies", "differences"}; docs/reference/events.md has the fields. At most 500 steps of
-/// a curve.
+/// The comparison as one JSON object (fields: docs/reference/events.md). A curve has at most 500 steps.
 nlohmann::json compare_json(const StudyComparison& comparison);
 
-/// The comparison as a page, like report_page: complete in itself, same comparison and version -> same bytes.
+/// The comparison as one HTML page without external files. Equal comparisons and versions give equal bytes.
 std::string compare_page(const StudyComparison& comparison, const std::string& version);
 
 }  // namespace lanista::report

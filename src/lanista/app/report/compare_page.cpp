@@ -9,7 +9,7 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestText = 2000;
 
-/// Texts of others may be as long as a file.
+/// Texts of a study may be as long as a file, so they are cut.
 void clip_texts(json& value) {
   if (value.is_string()) {
     value = clip_utf8(value.get_ref<const std::string&>(), kLongestText);

@@ -95,7 +95,7 @@ TEST(Compare, UsesCommonMetricsWhenGoalsDiffer) {
     names.push_back(measure.metric);
     EXPECT_FALSE(measure.maximize) << measure.metric;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"val_loss", "mine", "train_loss"})) << "nobody knows which way odd is";
+  EXPECT_EQ(names, (std::vector<std::string>{"val_loss", "mine", "train_loss"})) << "the direction of odd is unknown";
   ASSERT_EQ(found.notes.size(), 1U);
   EXPECT_NE(found.notes[0].find("a: maximize val_accuracy; b: minimize val_loss, minimize mine"), std::string::npos)
       << found.notes[0];
@@ -103,7 +103,7 @@ TEST(Compare, UsesCommonMetricsWhenGoalsDiffer) {
   StudyView c = study_with({{true, "mine"}});
   ended(c, 1, {{"mine", 1}});
   const StudyComparison against = compare({{"b", &b, ""}, {"c", &c, ""}});
-  EXPECT_TRUE(against.measures.empty()) << "one wants more of it, the other less";
+  EXPECT_TRUE(against.measures.empty()) << "one study maximises it, the other minimises it";
   EXPECT_NE(against.notes[0].find("share no metric"), std::string::npos);
   EXPECT_EQ(compare_json(against)["studies"][0]["best"], json::array());
 }

@@ -26,7 +26,7 @@ void add(Saving& sum, const Saving& more) {
   sum.seconds += more.seconds;
 }
 
-/// The epochs a trial was spared, at the pace of those that it did.
+/// The cost of the epochs that a trial did not train, at the pace of those that it did.
 Saving early_stop_saving(const StudyView& view, const TrialView& trial, double seconds) {
   const Saving done = cost_of(trial, seconds);
   const std::int64_t epochs = study::full_epochs(trial.proposal) - done.epochs;
@@ -34,7 +34,7 @@ Saving early_stop_saving(const StudyView& view, const TrialView& trial, double s
   const double share = static_cast<double>(epochs) / static_cast<double>(done.epochs);
   std::int64_t steps = std::llround(static_cast<double>(done.steps) * share);
   if (view.config.train.length.steps)
-    steps = std::min(steps, *view.config.train.length.steps - done.steps);  // the last one is short
+    steps = std::min(steps, *view.config.train.length.steps - done.steps);  // the last epoch is short
   return {1, epochs, steps, done.seconds * share};
 }
 

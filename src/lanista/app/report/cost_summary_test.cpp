@@ -78,7 +78,7 @@ TEST(CostSummary, DuplicateSavesCostOfOriginal) {
 
   const CostSummary found = summarize_costs(view);
 
-  EXPECT_EQ(found.dedup.trials, 2) << "a twin that is not there saves nothing";
+  EXPECT_EQ(found.dedup.trials, 2) << "a missing original saves nothing";
   EXPECT_EQ(found.dedup.epochs, 9 + 2);
   EXPECT_EQ(found.dedup.steps, 110);
   EXPECT_DOUBLE_EQ(found.dedup.seconds, 5.5);

@@ -31,10 +31,10 @@ constexpr double kNoPosition = std::numeric_limits<double>::quiet_NaN();
 struct Column {
   Factor factor;
   std::vector<std::uint8_t> cells;
-  std::vector<double> positions;  ///< 0 to 1; NaN where there is no cell
-  std::vector<Value> values;      ///< of the cells, where each is one value
+  std::vector<double> positions;  ///< 0 to 1; NaN without a cell
+  std::vector<Value> values;      ///< [cells], if each cell is one value
 
-  /// In the middles of their cells.
+  /// Sets the positions to the middles of the cells.
   void assign_cells() {
     std::vector<double> middles;
     double from = 0;
@@ -64,14 +64,14 @@ std::optional<double> number_of(const Value& value) {
 
 void even_weights(ForestAxis& axis, std::size_t cells) { axis.weights.assign(cells, 1.0 / static_cast<double>(cells)); }
 
-/// A range on its own scale, which is uniform on [lo, hi].
+/// A range on the scale on which its prior is uniform on [lo, hi].
 struct Scale {
   double lo = 0, hi = 1;
   bool log = false;
 
   explicit Scale(const Domain& domain) {
     if (const auto* whole = std::get_if<space::IntRange>(&domain)) {
-      // A whole number stands for all that is rounded to it; in a logarithmic range, half a unit more at both ends.
+      // A whole number has all reals that round to it, so a logarithmic range is half a unit wider at both ends.
       const double half = whole->log ? 0.5 : 0.5 * static_cast<double>(whole->step);
       lo = static_cast<double>(whole->lo) - half;
       hi = static_cast<double>(whole->lo + (whole->hi - whole->lo) / whole->step * whole->step) + half;
@@ -92,7 +92,7 @@ struct Scale {
   double value(double position) const { return log ? std::exp(lo + position * (hi - lo)) : lo + position * (hi - lo); }
 };
 
-/// Cells of one value each.
+/// A column with one cell for each value.
 Column add_by_value(std::string name, std::vector<Value> values, const std::vector<std::optional<Value>>& seen) {
   Column out;
   out.factor.name = std::move(name);
@@ -102,7 +102,7 @@ Column add_by_value(std::string name, std::vector<Value> values, const std::vect
     std::stable_sort(values.begin(), values.end(),
                      [](const Value& a, const Value& b) { return *number_of(a) < *number_of(b); });
   }
-  // The last cell takes in what there is no room for.
+  // The last cell has all further values.
   const std::size_t cells = std::min(values.size(), kMaxCells - 1);
   even_weights(out.factor.axis, std::max<std::size_t>(cells, 1));
   for (std::size_t c = 0; c < cells; ++c) out.factor.labels.push_back(short_text(values[c]));
@@ -117,7 +117,7 @@ Column add_by_value(std::string name, std::vector<Value> values, const std::vect
   return out;
 }
 
-/// Cells between the places seen, of about as many trials each.
+/// A column with cells between the observed positions, with about equal numbers of trials.
 Column add_by_position(std::string name, const std::vector<std::optional<double>>& seen,
                        const std::function<std::string(double)>& label) {
   std::vector<double> positions;
@@ -125,7 +125,7 @@ Column add_by_position(std::string name, const std::vector<std::optional<double>
     if (position) positions.push_back(*position);
   }
   std::sort(positions.begin(), positions.end());
-  std::vector<double> cuts;  // upper ends of the cells but the last
+  std::vector<double> cuts;  // upper ends of all cells except the last
   const auto cut_behind = [&](std::size_t k) {
     const double at = 0.5 * (positions[k] + positions[k + 1]);
     if (positions[k] < at && at < positions[k + 1] && (cuts.empty() || cuts.back() < at)) cuts.push_back(at);
@@ -151,7 +151,7 @@ Column add_by_position(std::string name, const std::vector<std::optional<double>
   return out;
 }
 
-/// "Not used" as a cell before all others, as wide as the share of trials that do without.
+/// Adds "not used" as the first cell. Its weight is the share of trials without a value.
 void add_not_used_cell(Column& column) {
   const auto without = std::count(column.cells.begin(), column.cells.end(), kNoCell);
   ForestAxis& axis = column.factor.axis;
@@ -167,7 +167,7 @@ void add_not_used_cell(Column& column) {
   column.values.clear();
 }
 
-/// Of several declarations of one name, the one that a sample's value is of.
+/// The declaration of a name that a sample's value belongs to.
 const Parameter* declaration_of(const std::vector<const Parameter*>& declared, const Sample& sample,
                                 const Value& value) {
   for (const Parameter* parameter : declared) {
@@ -247,7 +247,7 @@ struct FactorTableBuilder {
     return out;
   }
 
-  /// All values of a short range, each as likely as it is drawn.
+  /// All values of a short range, with their probabilities under the prior.
   static Column countable_column(const std::string& name, const Domain& domain, std::int64_t size,
                                  const std::vector<std::optional<Value>>& seen) {
     std::vector<Value> values;
@@ -265,7 +265,7 @@ struct FactorTableBuilder {
     return out;
   }
 
-  /// Conditions by cells; false where one is on what has no cells of its own for the values named.
+  /// Adds conditions on cells. False if a condition is on a factor that has no cells for the named values.
   bool add_conditions(ForestAxis& axis, const std::vector<const Parameter*>& declared) const {
     std::map<std::size_t, std::uint64_t> cells;
     for (const Parameter* parameter : declared) {
@@ -288,7 +288,7 @@ struct FactorTableBuilder {
     for (const auto& [on, bits] : cells) {
       const Column& parent = columns[on];
       const bool always = static_cast<std::size_t>(std::popcount(bits)) == parent.values.size();
-      if (always && parent.factor.axis.when.empty()) {  // of every optimiser, for instance
+      if (always && parent.factor.axis.when.empty()) {  // a parameter of all optimisers, for instance
         axis.when.clear();
         return true;
       }
@@ -338,7 +338,7 @@ struct FactorTableBuilder {
     columns.push_back(std::move(column));
   }
 
-  /// How often each mutator was at work on the way from the base, up to seven times; as wide as it was seen.
+  /// The number of uses of each mutator since the base model, up to seven. Weights are the observed shares.
   void add_mutators() {
     std::map<std::string, std::vector<std::int64_t>> times;
     for (std::size_t row = 0; row < trials.size(); ++row) {
@@ -361,7 +361,7 @@ struct FactorTableBuilder {
   }
 };
 
-/// Whether the trials have two values of it at least.
+/// Whether the trials have at least two values of the column.
 bool varies(const Column& column) {
   std::optional<std::uint8_t> first;
   for (const std::uint8_t cell : column.cells) {
@@ -385,7 +385,7 @@ FactorTable factor_table(const StudyView& view, std::span<const std::size_t> tri
   for (Column& column : columns) {
     if (column.positions.empty()) column.assign_cells();
   }
-  // What varies, and what that hangs on.
+  // Keeps the factors that vary, and those that their conditions need.
   std::vector<bool> kept(columns.size(), false);
   for (std::size_t k = columns.size(); k-- > 0;) {
     if (!kept[k] && !varies(columns[k])) continue;
@@ -400,7 +400,7 @@ FactorTable factor_table(const StudyView& view, std::span<const std::size_t> tri
   }
   if (shown.size() > kMaxFactors) {
     out.num_omitted = shown.size() - kMaxFactors;
-    shown.resize(kMaxFactors);  // conditions are on what stands before
+    shown.resize(kMaxFactors);  // conditions are on earlier factors
   }
   for (const Column* column : shown) {
     out.factors.push_back(column->factor);

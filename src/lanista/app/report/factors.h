@@ -12,34 +12,36 @@
 
 namespace lanista::report {
 
-/// One thing that was decided for every trial: a hyper-parameter, the base model, a choice inside it, how often a
-/// mutator was at work.
+/// One decision that each trial has: a hyper-parameter, the base model, a choice inside a model, or the number of uses
+/// of a mutator. Its values are divided into cells.
 struct Factor {
-  /// A range that the axis is, from its first value to its last, evenly or by the logarithm. `is_relative`: of several
-  /// ranges, each trial's place in its own, in percent.
+  /// The range of a numeric factor.
   struct Range {
-    double lo = 0, hi = 1;
-    bool log = false, is_relative = false;
+    double lo = 0;             ///< First value.
+    double hi = 1;             ///< Last value.
+    bool log = false;          ///< Whether positions are uniform in the logarithm.
+    bool is_relative = false;  ///< Whether values are percent of each trial's range, since there are several ranges.
   };
-  std::string name;
-  ForestAxis axis;
-  std::vector<std::string> labels;  ///< of the cells: the value, or one in its middle
-  std::optional<Range> range = {};  ///< where the axis is one
+  std::string name;                 ///< Name of the decision.
+  ForestAxis axis;                  ///< Cells and conditions.
+  std::vector<std::string> labels;  ///< [cells]: the value, or a value in the middle of the cell.
+  std::optional<Range> range = {};  ///< Range of a numeric factor; none for names.
 };
 
-/// What was decided for some trials, as a forest reads it.
+/// The decisions of some trials, in the form that a forest reads.
 ///
-/// A hyper-parameter's measure is the one by which it is drawn where nobody knows better: uniform over a choice, over a
-/// range, or over its logarithm. Where the study has several ranges under one name (lr of sgd, lr of adam), a value's
-/// place in its own range counts: then every pair of decisions is one that a trial can have. Ranges are cut into 32
-/// cells between the values seen. A conditional parameter means something where its conditions hold; one of which the
-/// study file does not tell them (choices inside a model) gets a cell of its own for "not used".
+/// The weights of cells follow the prior of the search space: uniform over a choice, over a range, or over its
+/// logarithm. If a name has several ranges (lr of sgd, lr of adam), the position in the trial's range counts, so that
+/// each pair of decisions is possible. A range has up to 32 cells, cut between the observed values. A conditional
+/// parameter has a value only if its conditions hold. If the study file does not list the conditions (choices inside a
+/// model), "not used" is an additional cell.
 struct FactorTable {
-  std::vector<Factor> factors;      ///< those of which the trials have more than one value, the first 100
-  std::size_t num_omitted = 0;      ///< behind those
-  std::vector<std::uint8_t> cells;  ///< [trials, factors]
-  std::vector<double> positions;    ///< [trials, factors]: where on the axis, 0 to 1; NaN for a trial that has none
+  std::vector<Factor> factors;      ///< Decisions with more than one value in these trials; at most 100.
+  std::size_t num_omitted = 0;      ///< Number of further decisions.
+  std::vector<std::uint8_t> cells;  ///< [trials, factors]: index of the cell, or kNoCell.
+  std::vector<double> positions;    ///< [trials, factors]: position on the axis, 0 to 1; NaN without a value.
 };
+/// The decisions of the trials at `trials`, which are indices in the view.
 FactorTable factor_table(const study::StudyView& view, std::span<const std::size_t> trials);
 
 }  // namespace lanista::report

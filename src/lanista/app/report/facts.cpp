@@ -19,7 +19,7 @@ FloatRange as_floats(const Domain& range) {
   return {static_cast<double>(whole.lo), static_cast<double>(whole.hi), 0, whole.log};
 }
 
-// Two ranges of one kind keep their grid if it is the same.
+// Two ranges of one kind keep their grid if it is equal.
 template <class Range>
 Range enclosing_range(const Range& a, const Range& b) {
   Range out = a;
@@ -112,7 +112,8 @@ std::string_view state_name(const study::TrialView& trial) {
 }
 
 std::size_t state_number(const study::TrialView& trial) {
-  if (trial.outcome && trial.outcome->kind == study::OutcomeKind::kPrunedByRule) return 7;  // it came after "paused"
+  if (trial.outcome && trial.outcome->kind == study::OutcomeKind::kPrunedByRule)
+    return 7;  // the outcome is newer than "paused"
   if (trial.outcome) return static_cast<std::size_t>(trial.outcome->kind) + 1;
   return trial.paused ? 6 : 0;
 }

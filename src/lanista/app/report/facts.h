@@ -10,53 +10,55 @@
 #include "lanista/model/space/domain.h"
 #include "lanista/search/study/study_view.h"
 
-// What every export says of a study in the same words.
+// Names and values of a study that all exports share.
 namespace lanista::report {
 
-/// Files of an export by path; the folder they go into is the caller's.
+/// The bytes of files by path, relative to a folder of the caller.
 using FilesByPath = std::map<std::string, std::string>;
 
-/// A hyper-parameter as one column: the domains that stand under one name (lr of sgd, lr of adam) made one that holds
-/// them all. Ranges become the range around them, logarithmic if all are; a choice among others becomes a choice of all
-/// values named or seen.
+/// A hyper-parameter as one column. If a name has several domains (lr of sgd, lr of adam), the column has one domain
+/// that contains them all. Ranges become their hull, which is logarithmic if all are. A choice together with other
+/// domains becomes a choice of all declared or observed values.
 struct Axis {
-  std::string name;
-  space::Domain domain;
+  std::string name;      ///< name of the hyper-parameter
+  space::Domain domain;  ///< all possible values
 };
-/// In the order of declaration; names that only samples know follow in alphabetical order.
+/// The hyper-parameters of a study in the order of declaration. Names that only samples have follow in alphabetical
+/// order.
 std::vector<Axis> axes(const study::StudyView& view);
 
-/// Names of all metrics that were measured or are goals, in alphabetical order.
+/// The names of all metrics that were measured or are goals, in alphabetical order.
 std::vector<std::string> metric_names(const study::StudyView& view);
 
-/// "running", or the name of the outcome.
+/// The state of a trial: "running", "paused", or the name of its outcome.
 std::string_view state_name(const study::TrialView& trial);
-/// 0: it runs; then the outcomes in their order; 6: it is paused.
+/// The state of a trial as a number: 0 running, 1 to 5 the outcomes in their order, 6 paused, 7 pruned by a rule.
 std::size_t state_number(const study::TrialView& trial);
 
-/// The base model's name ("small-cnn"), or "base 3" where the study does not name it.
+/// The name of the base model ("small-cnn"), or "base 3" without a name.
 std::string base_name(const study::StudyView& view, const study::Proposal& proposal);
 
-/// When a trial was worked on, in worked seconds of the study.
+/// The times at which workers trained a trial, in worked seconds of the study.
 struct TrialTimes {
-  double began = 0, ended = 0;            ///< of its first and last span; 0 without spans
+  double began = 0;                       ///< start of its first span; 0 without spans
+  double ended = 0;                       ///< end of its last span; 0 without spans
   double seconds = 0;                     ///< sum of its spans
-  std::map<std::int64_t, double> epochs;  ///< when an epoch was over, at the latest
+  std::map<std::int64_t, double> epochs;  ///< by epoch, the latest time of its end
 };
-/// index = trial id - 1
+/// The times of all trials; index = trial id - 1.
 std::vector<TrialTimes> trial_times(const study::StudyView& view);
 
-/// Place in the ranking from 1; index = trial id - 1; nullopt for trials that have none.
+/// The rank of each trial, from 1 for the best; index = trial id - 1. None for trials without a rank.
 std::vector<std::optional<std::int64_t>> ranks(const study::StudyView& view);
 
-/// The trial whose measurements count for this one: of a duplicate, the one it equals.
+/// The trial that has the measurements of this one: itself, or the trial that a duplicate is equal to.
 const study::TrialView& measured_trial(const study::StudyView& view, const study::TrialView& trial);
 
-/// The text with whatever is not UTF-8 replaced by U+FFFD.
+/// The text with all bytes that are not UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
-/// A number of JSON, or the texts "nan", "inf", "-inf".
+/// A number as JSON; numbers that JSON does not have become "nan", "inf" and "-inf".
 nlohmann::json number_json(double value);
-/// JSON without line breaks; texts as in valid_utf8.
+/// JSON as text without line breaks; strings are as valid_utf8() returns them.
 std::string dump(const nlohmann::json& json);
 
 }  // namespace lanista::report

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLongestCause = 80;
 constexpr std::size_t kFirstTrials = 10;
 
-/// "trial 7 took 12.5 MB: …" and "trial 9 took 3 MB: …" are one cause.
+/// The cause of a reason. "trial 7 needs 12.5 MB: …" and "trial 9 needs 3 MB: …" have the same cause.
 std::string cause_of(std::string_view reason) {
   std::string cause;
   for (const char c : reason.substr(0, std::min(reason.find(':'), kLongestCause))) {

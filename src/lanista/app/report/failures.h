@@ -8,15 +8,15 @@
 
 namespace lanista::report {
 
-/// Failed trials that share a cause: what their reasons say before the first colon, numbers left out.
+/// Failed trials with the same cause. The cause is the reason up to its first colon, without numbers.
 struct FailureGroup {
-  std::string cause;  ///< "diverged"
-  std::int64_t count = 0;
-  std::vector<TrialId> first;  ///< the first ten, in order of proposal
-  std::string message;         ///< the first trial's, whole
+  std::string cause;           ///< "diverged"
+  std::int64_t count = 0;      ///< number of trials
+  std::vector<TrialId> first;  ///< the first ten trials
+  std::string message;         ///< whole reason of the first trial
 };
 
-/// The commonest cause first; ties in order of their first trial.
+/// The failed trials by cause, the most frequent cause first; ties in order of their first trial.
 std::vector<FailureGroup> group_failures(const study::StudyView& view);
 
 }  // namespace lanista::report

@@ -20,7 +20,7 @@ std::uint64_t all_cells(const ForestAxis& axis) {
 
 bool holds_cell(std::uint64_t cells, std::size_t cell) { return (cells >> cell & 1U) != 0; }
 
-/// Whether an axis means something in all of a box.
+/// Whether an axis applies in the whole box.
 bool is_active(const std::vector<ForestAxis>& axes, std::size_t axis, const std::vector<std::uint64_t>& box) {
   const auto& when = axes[axis].when;
   return when.empty() || std::any_of(when.begin(), when.end(), [&](const ForestAxis::Condition& condition) {
@@ -28,7 +28,7 @@ bool is_active(const std::vector<ForestAxis>& axes, std::size_t axis, const std:
          });
 }
 
-/// Calls `visit` with every half-open range of neighbouring cells.
+/// Calls `visit` for each half-open range of adjacent cells.
 template <class Visit>
 void for_each_run(std::uint64_t cells, const Visit& visit) {
   std::size_t at = 0;
@@ -49,7 +49,7 @@ double width_of(const ForestAxis& axis, std::uint64_t cells) {
 }
 
 struct Cut {
-  double gain = 0;  ///< of the sum of squares
+  double gain = 0;  ///< reduction of the sum of squares
   std::size_t axis = 0;
   std::uint64_t left = 0;
 };
@@ -94,7 +94,8 @@ struct Forest::TreeBuilder {
       if (count[c] > 0) seen.push_back(c);
     }
     const auto mean = [&](std::size_t c) { return sum[c] / static_cast<double>(count[c]); };
-    // Of all divisions of categories in two, the best keeps their order by the mean (Breiman et al. 1984, theorem 4.5).
+    // The best division of categories into two sets respects their order by the mean (Breiman et al. 1984, theorem
+    // 4.5).
     if (!axes[axis].ordered) {
       std::stable_sort(seen.begin(), seen.end(), [&](std::size_t a, std::size_t b) { return mean(a) < mean(b); });
     }
@@ -115,7 +116,8 @@ struct Forest::TreeBuilder {
     }
     if (!best) return std::nullopt;
     if (axes[axis].ordered) {
-      const std::size_t end = (seen[best_at] + seen[best_at + 1] + 1) / 2;  // cells without rows: half to each side
+      const std::size_t end =
+          (seen[best_at] + seen[best_at + 1] + 1) / 2;  // half of the cells without rows to each side
       best->left = box & ((std::uint64_t{1} << end) - 1);
       return best;
     }
@@ -127,11 +129,12 @@ struct Forest::TreeBuilder {
       left |= std::uint64_t{1} << seen[k];
       left_rows += count[seen[k]];
     }
-    best->left = 2 * left_rows >= rows.size() ? left | (box & ~all) : left;  // and categories without: to the larger
+    best->left =
+        2 * left_rows >= rows.size() ? left | (box & ~all) : left;  // categories without rows to the larger side
     return best;
   }
 
-  /// The best cut along some of the axes, drawn.
+  /// The best cut along a random sample of the axes.
   std::optional<Cut> best_cut(const std::vector<std::uint64_t>& box, std::span<const std::uint32_t> rows) {
     std::vector<std::size_t> open;
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
@@ -144,7 +147,7 @@ struct Forest::TreeBuilder {
     }
     const double spread = square - total * total / static_cast<double>(rows.size());
     std::optional<Cut> best;
-    // Five sixths of the axes, as in the paper; if none of them can be cut, the others are asked, too.
+    // Tries five sixths of the axes, as in the paper, and the others if none of these can be cut.
     const std::size_t asked = (5 * open.size() + 5) / 6;
     const auto order = rng.permutation(static_cast<std::uint32_t>(open.size()));
     for (std::size_t k = 0; k < open.size() && (k < asked || !best); ++k) {
@@ -247,7 +250,7 @@ Forest Forest::grow(std::vector<ForestAxis> axes, std::span<const std::uint8_t> 
   return out;
 }
 
-/// Volumes, mean, variance, and the averages along every axis.
+/// Computes volumes, mean, variance, and the averages along each axis.
 void Forest::compute_averages(Tree& tree) const {
   std::vector<std::size_t> used;
   tree.main_effects.resize(axes_.size());
@@ -286,17 +289,11 @@ double Forest::predict(std::size_t tree, std::span<const std::uint8_t> point) co
   std::size_t at = 0;
   while (nodes[at].child != 0) {
     const Node& node = nodes[at];
-    // A point is nowhere on an axis that is cut here only if its conditions are not those of its other cells.
+    // This axis is cut only where it applies. A point without a cell here has cells that contradict its conditions.
     const std::uint8_t cell = point[node.axis];
     at = node.child + (cell != kNoCell && holds_cell(node.left, cell) ? 0 : 1);
   }
   return nodes[at].value + offset_;
-}
-
-double Forest::predict(std::span<const std::uint8_t> point) const {
-  double sum = 0;
-  for (std::size_t t = 0; t < trees_.size(); ++t) sum += predict(t, point);
-  return trees_.empty() ? offset_ : sum / static_cast<double>(trees_.size());
 }
 
 std::vector<std::size_t> Forest::axes_by_gain() const {
@@ -351,8 +348,8 @@ std::vector<double> Forest::marginal(std::size_t first, std::size_t second) cons
   return out;
 }
 
-/// Averages over all but two axes that the tree cuts, from the corners of the leaves' boxes: added up along both axes
-/// they give every cell's sum in one go over the grid, however large the boxes are.
+/// The averages of a tree over all axes except two that it cuts. The corners of the leaves' boxes are summed along both
+/// axes, which needs one pass over the grid for boxes of any size.
 std::vector<double> Forest::pair_means(const Tree& tree, std::size_t first, std::size_t second) const {
   const std::size_t rows = axes_[first].weights.size(), columns = axes_[second].weights.size(), stride = columns + 1;
   std::vector<double> grid((rows + 1) * stride, 0.0);
@@ -372,7 +369,7 @@ std::vector<double> Forest::pair_means(const Tree& tree, std::size_t first, std:
     double along = 0;
     for (std::size_t c = 0; c < columns; ++c) {
       along += grid[r * stride + c];
-      // What stands in the row above is summed already.
+      // The row above contains its sums already.
       out[r * columns + c] = along + (r > 0 ? out[(r - 1) * columns + c] : 0.0);
     }
   }

@@ -8,82 +8,86 @@
 
 namespace lanista::report {
 
-/// A dimension of the box that a forest is a function on: up to 64 cells, each with its share of the dimension.
+/// An axis of the domain of a forest: up to 64 cells, each with its share of the axis. A point has one cell on each
+/// axis.
 struct ForestAxis {
-  /// Where it means anything: where the axis `axis`, which stands before this one and means something there, is in one
-  /// of `cells` (bit c is cell c).
+  /// A condition for an axis to apply: the point's cell on an earlier axis, which applies itself, is in a set.
   struct Condition {
-    std::size_t axis = 0;
-    std::uint64_t cells = 0;
+    std::size_t axis = 0;     ///< index of the earlier axis
+    std::uint64_t cells = 0;  ///< set of its cells; bit c is cell c
   };
-  std::vector<double> weights;  ///< of the cells: positive, together 1
-  bool ordered = true;          ///< a cut divides cells into lower and higher ones; otherwise into any two sets
-  std::vector<Condition> when;  ///< one of them must hold; empty: it means something everywhere
+  std::vector<double> weights;  ///< [cells]: shares of the axis, positive, with the sum 1
+  bool ordered = true;          ///< whether cuts divide cells into lower and higher ones; otherwise into any two sets
+  std::vector<Condition> when;  ///< conditions, of which one must hold; empty: the axis always applies
 };
+/// The most cells of an axis.
 inline constexpr std::size_t kMaxCells = 64;
-/// The cell of a row that has none on an axis.
+/// The cell of a row on an axis that does not apply to it.
 inline constexpr std::uint8_t kNoCell = 255;
 
+/// Settings of a forest.
 struct ForestOptions {
-  std::size_t trees = 64;
-  std::size_t min_leaf = 2;  ///< rows of a leaf at least
-  std::uint64_t seed = 1;
+  std::size_t trees = 64;    ///< number of trees
+  std::size_t min_leaf = 2;  ///< least rows of a leaf
+  std::uint64_t seed = 1;    ///< seed of samples and cuts
 };
 
-/// A share and how far the trees' own lie apart (standard deviation).
+/// A share of the variance, from 0 to 1, over the trees of a forest.
 struct Share {
-  double mean = 0, spread = 0;
+  double mean = 0;    ///< mean over the trees
+  double spread = 0;  ///< standard deviation over the trees
 };
 
-/// A random forest of regression trees (Breiman 2001) over a box of cells, and its functional analysis of variance
-/// (Hutter, Hoos, Leyton-Brown, ICML'14): a tree is constant on boxes, so that its averages over all but one or two
-/// axes are sums over leaves, exact and cheap. The measure is that of the axes' weights, independent of each other.
+/// A random forest of regression trees (Breiman 2001) with functional analysis of variance (Hutter, Hoos, Leyton-Brown,
+/// ICML'14).
 ///
-/// A tree cuts a conditional axis only inside a box in which it means something everywhere, so the forest is a function
-/// on the whole box that does not depend on what means nothing.
+/// A tree is constant on boxes. Its averages over all but one or two axes are therefore exact sums over leaves.
+/// Averages use the weights of the cells, independently for each axis. A tree cuts a conditional axis only where the
+/// axis applies, so predictions do not depend on axes that do not apply.
 class Forest {
  public:
-  /// `cells`: [rows, axes], kNoCell where a row has none; `response`: [rows], finite. Same input, same forest.
+  /// Trains a forest. `cells` is [rows, axes], with kNoCell for an axis that does not apply. `response` is [rows] and
+  /// finite. Equal inputs give equal forests.
   static Forest grow(std::vector<ForestAxis> axes, std::span<const std::uint8_t> cells,
                      std::span<const double> response, const ForestOptions& options = {});
 
-  std::size_t trees() const { return trees_.size(); }
-  const std::vector<ForestAxis>& axes() const { return axes_; }
-  /// The average of the trees at a point, [axes]; and one tree's.
-  double predict(std::span<const std::uint8_t> point) const;
+  std::size_t trees() const { return trees_.size(); }            ///< number of trees
+  const std::vector<ForestAxis>& axes() const { return axes_; }  ///< axes of the domain
+  /// The prediction of one tree at a point [axes].
   double predict(std::size_t tree, std::span<const std::uint8_t> point) const;
-  /// Share of the rows' variance that predictions of the trees that did not see a row explain, at most 1; NaN where it
-  /// cannot be told (too few rows, no variance).
+  /// The share of the variance of the rows that is explained by trees that did not train on the row, at most 1. NaN
+  /// with too few rows or without variance.
   double explained() const { return explained_; }
-  /// Indices of the axes, those first whose cuts reduced the squared error most.
+  /// The indices of the axes, in decreasing order of the squared error that their cuts removed.
   std::vector<std::size_t> axes_by_gain() const;
 
-  /// Average prediction in each cell of an axis, over the measure of all others.
+  /// The average prediction in each cell of an axis, over all other axes: [cells].
   std::vector<double> marginal(std::size_t axis) const;
-  /// The same of every pair of their cells, [cells of first, cells of second]; first and second differ.
+  /// The average prediction in each pair of cells of two different axes, over all other axes: [cells of first, cells of
+  /// second].
   std::vector<double> marginal(std::size_t first, std::size_t second) const;
-  /// The share of an axis alone in a tree's variance, averaged over the trees that have any.
+  /// The share of the variance that an axis explains alone, over the trees with a variance.
   Share share(std::size_t axis) const;
-  /// What a pair of axes has beyond its two alone.
+  /// The share of the variance that a pair of axes explains in addition to the two alone.
   Share share(std::size_t first, std::size_t second) const;
 
  private:
   struct Node {
     std::size_t axis = 0;
-    std::uint64_t left = 0;  ///< cells of the axis that go to the node `child`, the others to the next one
+    std::uint64_t left = 0;  ///< cells of the axis that lead to node `child`; the others lead to the next one
     std::size_t child = 0;   ///< 0: a leaf
     double value = 0;        ///< of a leaf
   };
   struct Leaf {
     double value = 0, volume = 1;
-    std::vector<std::uint64_t> cells;  ///< [axes] that lead here
-    std::vector<double> widths;        ///< [axes]: their share of the axis
+    std::vector<std::uint64_t> cells;  ///< [axes]: sets of cells that lead here
+    std::vector<double> widths;        ///< [axes]: shares of these sets
   };
   struct Tree {
     std::vector<Node> nodes;
     std::vector<Leaf> leaves;
     double mean = 0, variance = 0;
-    std::vector<std::vector<double>> main_effects;  ///< [axes][cells]: averages; empty for an axis that no cut uses
+    std::vector<std::vector<double>> main_effects;  ///< [axes][cells]: averages; empty without a cut
     std::vector<double> main_effect_variances;      ///< [axes]
   };
   struct TreeBuilder;
@@ -95,7 +99,7 @@ class Forest {
   std::vector<ForestAxis> axes_;
   std::vector<Tree> trees_;
   std::vector<double> gain_;
-  double offset_ = 0;  ///< trees are of the response less this
+  double offset_ = 0;  ///< the trees predict the response minus this number
   double explained_ = std::numeric_limits<double>::quiet_NaN();
 };
 

@@ -30,14 +30,14 @@ std::vector<std::size_t> finished_trials(const StudyView& view) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const TrialView& trial = view.trials[i];
-    // A final left the values of its sample while it trained.
+    // A refinement changes the values of its sample while it trains.
     if (trial.outcome && study::ranks(trial, *trial.outcome) && !trial.proposal.is_refinement) out.push_back(i);
   }
   return out;
 }
 
-/// Results are comparable at equal epochs only, and the last epochs of a search that stops trials early have seen the
-/// good ones alone.
+/// The last epoch that half of the finished trials measured. Results are comparable at equal epochs only, and only good
+/// trials reach the last epochs of a search with early stopping.
 std::int64_t common_epoch(const StudyView& view, const std::vector<std::size_t>& finished) {
   std::map<std::int64_t, std::size_t> measured;
   for (const std::size_t i : finished) {
@@ -50,7 +50,7 @@ std::int64_t common_epoch(const StudyView& view, const std::vector<std::size_t>&
   return epoch;
 }
 
-/// The trials that have a finite value at the epoch, and those values.
+/// The trials with a finite value at the epoch, and these values.
 std::vector<std::pair<std::size_t, double>> values_at(const StudyView& view, const std::vector<std::size_t>& finished,
                                                       std::int64_t epoch, const std::string& metric) {
   std::vector<std::pair<std::size_t, double>> out;
@@ -72,8 +72,9 @@ std::vector<std::pair<std::size_t, double>> even_sample(std::vector<std::pair<st
   return out;
 }
 
-/// A loss of 1e8 would be all that matters. What is worse than the third quartile by more than three times the distance
-/// of the quartiles is put there (Tukey's far out).
+/// Moves outliers to the edge of the other values and returns their number. Otherwise one loss of 1e8 would dominate
+/// the variance. An outlier is worse than the third quartile by more than three interquartile ranges (Tukey's "far
+/// out").
 std::size_t clamp_outliers(std::vector<double>& values, bool maximize) {
   std::vector<double> losses = values;
   if (maximize) std::transform(losses.begin(), losses.end(), losses.begin(), std::negate<>());
@@ -100,8 +101,8 @@ Importance::Single single_of(const Forest& forest, std::size_t k, const Factor& 
   return out;
 }
 
-/// Whether a value of the axis `of` excludes every value of the axis `on`, as conditions say; only where all of them
-/// are on that other axis.
+/// Whether axis `of` never applies together with this cell of axis `on`. False unless all conditions of `of` are on
+/// that axis.
 bool excludes(const ForestAxis& of, std::size_t on, std::size_t cell) {
   const auto is_on = [&](const ForestAxis::Condition& condition) { return condition.axis == on; };
   if (of.when.empty() || !std::all_of(of.when.begin(), of.when.end(), is_on)) return false;
@@ -185,7 +186,7 @@ Importance importance_for(const StudyView& view, const study::Goal& goal, const 
   return out;
 }
 
-/// As many digits as are worth telling.
+/// A number with four decimal places as JSON.
 json rounded(double value) { return std::isfinite(value) ? json(std::round(value * 1e4) / 1e4) : number_json(value); }
 
 json digits(const std::vector<double>& values, int count) {

@@ -13,68 +13,70 @@
 
 namespace lanista::report {
 
-/// Below so many trials a forest knows little.
+/// With fewer trials than this the shares are only a hint.
 inline constexpr std::size_t kFewTrials = 20;
 
-/// How much each decision mattered for one goal: shares of the variance of what a random forest predicts over the whole
-/// space (fANOVA; Hutter, Hoos, Leyton-Brown, ICML'14).
+/// The importance of each decision for one goal: shares of the variance of a random forest's predictions over the whole
+/// search space (fANOVA; Hutter, Hoos, Leyton-Brown, ICML'14).
 struct Importance {
-  /// A decision alone.
+  /// The effect of one decision alone.
   struct Single {
-    std::string name;
-    double share = 0, spread = 0;     ///< of the variance, and standard deviation over the trees
-    std::vector<std::string> labels;  ///< of its values, or of a value in the middle of each piece of its range
-    std::vector<double> weights;      ///< of those, together 1
-    std::vector<double> means;        ///< predicted metric there, averaged over all other decisions
-    std::size_t best = 0;             ///< index of the best of those
+    std::string name;                 ///< Name of the decision.
+    double share = 0;                 ///< Share of the variance, 0 to 1.
+    double spread = 0;                ///< Standard deviation of the share over the trees.
+    std::vector<std::string> labels;  ///< [cells]: the value, or a value in the middle of the cell.
+    std::vector<double> weights;      ///< [cells]: shares of the range, with the sum 1.
+    std::vector<double> means;        ///< [cells]: predicted metric, averaged over all other decisions.
+    std::size_t best = 0;             ///< Index of the cell with the best prediction.
   };
-  /// What two decisions have together beyond the two alone.
+  /// The effect of two decisions in addition to the two alone.
   struct Pair {
-    std::string first, second;
-    double share = 0, spread = 0;
+    std::string first, second;  ///< Names of the decisions.
+    double share = 0;           ///< Share of the variance, 0 to 1.
+    double spread = 0;          ///< Standard deviation of the share over the trees.
   };
-  /// An axis of maps, one of the decisions that matter most.
+  /// An axis of the maps: one of the most important decisions.
   struct MapAxis {
-    std::string name;
-    std::vector<std::string> labels;  ///< of its cells
-    std::vector<double> weights;      ///< of those, together 1
-    std::optional<Factor::Range> range;
-    std::vector<double> positions;  ///< of the points, 0 to 1; NaN for one that has no such decision
+    std::string name;                    ///< Name of the decision.
+    std::vector<std::string> labels;     ///< [cells]: label of the cell.
+    std::vector<double> weights;         ///< [cells]: shares of the axis, with the sum 1.
+    std::optional<Factor::Range> range;  ///< Range of a numeric decision.
+    std::vector<double> positions;       ///< [points]: position, 0 to 1; NaN without a value.
   };
-  /// What the forest predicts where two decisions meet, averaged over all others.
+  /// The predictions of the forest for two decisions, averaged over all others.
   struct Map {
-    std::size_t first = 0, second = 0;  ///< axes, first < second
-    std::vector<double> means;          ///< [cells of first, cells of second]; NaN where the two exclude each other
+    std::size_t first = 0, second = 0;  ///< Indices of axes, first < second.
+    std::vector<double> means;          ///< [cells of first, cells of second]; NaN for impossible pairs.
   };
-  std::string metric;
-  bool maximize = true;
-  std::int64_t epoch = 0;        ///< at which trials are compared: the last that half of the finished ones measured
-  std::size_t finished = 0;      ///< trials that succeeded or were stopped
-  std::size_t trials = 0;        ///< of them behind the shares; 0: there is nothing to say
-  std::size_t num_omitted = 0;   ///< decisions beyond the first 100
-  std::size_t num_outliers = 0;  ///< of them with a value so bad that it was moved to the others'
-  double explained = 0;          ///< share of unseen trials' variance that the forest predicts; NaN: not known
-  std::vector<Single> singles;   ///< by share, then in the order of declaration
-  std::vector<Pair> pairs;       ///< of the 12 decisions that the forest uses most; by share; 20 at most
-  std::vector<MapAxis> axes;     ///< of the first five singles, in their order
-  std::vector<Map> maps;         ///< of every two of those
-  std::vector<TrialId> points;   ///< the trials behind the shares, …
-  std::vector<double> values;    ///< … and what they measured at `epoch`; what was far off is moved to the others'
+  std::string metric;            ///< Goal.
+  bool maximize = true;          ///< Whether larger is better.
+  std::int64_t epoch = 0;        ///< Epoch of the comparison: the last one that half of the finished trials measured.
+  std::size_t finished = 0;      ///< Number of trials that succeeded or were stopped.
+  std::size_t trials = 0;        ///< Number of trials that the forest trained on; 0: the lists below are empty.
+  std::size_t num_omitted = 0;   ///< Number of decisions beyond the first 100.
+  std::size_t num_outliers = 0;  ///< Number of very bad values that were moved to the edge of the others.
+  double explained = 0;          ///< Share of the variance of unseen trials that the forest explains; NaN: unknown.
+  std::vector<Single> singles;   ///< By decreasing share, then in the order of declaration.
+  std::vector<Pair> pairs;       ///< At most 20 pairs of the 12 most used decisions, by decreasing share.
+  std::vector<MapAxis> axes;     ///< Axes of the first five singles.
+  std::vector<Map> maps;         ///< One map for each pair of axes.
+  std::vector<TrialId> points;   ///< Trials that the forest trained on.
+  std::vector<double> values;    ///< [points]: their metric at `epoch`, with outliers moved.
 };
 
-/// For every goal, in their order. Of more than 1,000 trials an even sample is asked. A function of the view alone.
+/// The importance of decisions for each goal, in the order of the goals. With more than 1,000 trials it uses an even
+/// sample. The result depends on the view alone.
 std::vector<Importance> importance(const study::StudyView& view);
 
-/// [{"metric", "maximize", "epoch", "finished", "trials", "few", "num_omitted", "num_outliers", "explained", "singles":
-/// [{"name", "share", "spread", "at", "weights", "means", "best"}], "pairs": [{"names", "share", "spread"}]}]. Maps are
-/// left out: maps_json has them. The
-/// first twelve singles have the last four, which tell of their values; names are cut at 200 bytes, texts of values
-/// at 60.
+/// The importance of all goals as an array of objects with these keys: metric, maximize, epoch, finished, trials, few,
+/// left_out, far_off, explained, singles, pairs. A single has name, share and spread; the first twelve also have at,
+/// weights, means and best. A pair has names, share and spread. Names are cut at 200 bytes, labels at 60. maps_json()
+/// has the maps.
 nlohmann::json importance_json(const std::vector<Importance>& found);
 
-/// Of one goal, for the page: {"axes": [{"name", "labels", "weights", "range": {"lo", "hi", "log", "own"} or null,
-/// "places": packed reals}], "maps": [{"first", "second", "means": packed reals}], "count", "trial": packed integers,
-/// "values": packed reals}; null where there are fewer than two axes.
+/// The maps of one goal for the report page, as an object with these keys: axes, maps, count, trial, values. An axis
+/// has name, labels, weights, range (an object or null) and places. A map has first, second and means. Lists of numbers
+/// are packed (page_columns.h). Null with fewer than two axes.
 nlohmann::json maps_json(const Importance& found);
 
 }  // namespace lanista::report

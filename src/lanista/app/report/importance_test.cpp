@@ -19,7 +19,7 @@ using study::OutcomeKind;
 
 Value text(const char* value) { return Value(std::string(value)); }
 
-/// sgd and adam with learning rates of their own, momentum of sgd alone, and something that does not matter.
+/// A space with sgd and adam, each with its learning rate, momentum for sgd alone, and a parameter without effect.
 study::StudyView study_of(std::size_t trials, std::uint64_t seed) {
   study::StudyView view;
   view.config.goals = {{true, "val_accuracy"}};
@@ -36,7 +36,7 @@ study::StudyView study_of(std::size_t trials, std::uint64_t seed) {
     study::TrialView trial;
     trial.id = TrialId{static_cast<std::uint32_t>(i + 1)};
     space::RandomChooser choose(rng);
-    trial.proposal.sample = params.draw(choose);
+    trial.proposal.sample = params.sample(choose);
     trial.proposal.base = static_cast<std::int64_t>(i % 2);
     trial.outcome = study::Outcome{};
     view.trials.push_back(std::move(trial));
@@ -49,7 +49,7 @@ void measure(study::TrialView& trial, double accuracy) {
   trial.measurements.push_back({trial.id, epoch, epoch, {{"val_accuracy", accuracy}}});
 }
 
-/// Where a trial's learning rate lies in its own logarithmic range.
+/// The position of a trial's learning rate in its logarithmic range.
 double position_of(const study::TrialView& trial) {
   const auto& sample = trial.proposal.sample;
   const bool sgd = sample.at("optimizer") == text("sgd");
@@ -63,7 +63,7 @@ const Importance::Single& single(const Importance& of, const std::string& name) 
   throw std::runtime_error("there is no " + name);
 }
 
-// They left the values of their samples while they trained.
+// Refinements change the values of their samples while they train.
 TEST(Importance, ExcludesRefinementTrials) {
   study::StudyView view = study_of(60, 3);
   for (auto& trial : view.trials) measure(trial, position_of(trial));
@@ -84,14 +84,14 @@ TEST(Importance, ExcludesRefinementTrials) {
 
 TEST(Importance, FindsImportantParameterOnLogScale) {
   study::StudyView view = study_of(400, 1);
-  // The whole place alone: additive in it, so that the base's part and the rest are known.
+  // The result is additive in the position, so the shares of the base and of the rest are known.
   for (auto& trial : view.trials) measure(trial, position_of(trial) + 0.2 * static_cast<double>(trial.proposal.base));
 
   const auto found = importance(view);
 
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].trials, 400U);
-  const double whole = 1.0 / 12 + 0.01;  // variances of a uniform place and of 0 or 0.2
+  const double whole = 1.0 / 12 + 0.01;  // variances of a uniform position and of 0 or 0.2
   EXPECT_EQ(found[0].singles[0].name, "lr");
   EXPECT_NEAR(single(found[0], "lr").share, 1.0 / 12 / whole, 0.05);
   EXPECT_NEAR(single(found[0], "base model").share, 0.01 / whole, 0.05);
@@ -161,7 +161,7 @@ TEST(Importance, OmitsTrialsWithoutComparableResult) {
   EXPECT_EQ(of.num_outliers, 1U);
   ASSERT_FALSE(of.singles.empty());
   EXPECT_EQ(of.singles[0].name, "lr");
-  EXPECT_GT(of.singles[0].share, 0.5) << "one outlier is not all that matters";
+  EXPECT_GT(of.singles[0].share, 0.5) << "one outlier must not dominate";
 }
 
 TEST(Importance, CountsMutationsAndChoicesInsideModels) {
@@ -215,7 +215,7 @@ TEST(FactorTable, CellsAreValuesOrPartsOfRange) {
 
   ASSERT_EQ(table.factors.size(), 5U);
   EXPECT_EQ(table.factors[1].name, "lr");
-  EXPECT_TRUE(table.factors[1].axis.when.empty()) << "whichever optimiser, there is one";
+  EXPECT_TRUE(table.factors[1].axis.when.empty()) << "every optimiser has it";
   ASSERT_EQ(table.factors[2].axis.when.size(), 1U);
   EXPECT_EQ(table.factors[2].axis.when[0].axis, 0U);
   EXPECT_EQ(table.factors[2].axis.when[0].cells, 0b01U);
@@ -256,7 +256,7 @@ TEST(Importance, MapsMostImportantDecisions) {
   };
   const Importance::MapAxis &lr = of.axes[axis("lr")], &momentum = of.axes[axis("momentum")];
   ASSERT_TRUE(lr.range && momentum.range);
-  EXPECT_TRUE(lr.range->is_relative) << "it has two, of one optimiser each";
+  EXPECT_TRUE(lr.range->is_relative) << "two ranges, one for each optimiser";
   EXPECT_FALSE(momentum.range->is_relative);
   EXPECT_EQ(momentum.range->lo, 0);
   EXPECT_EQ(momentum.range->hi, 0.9);
@@ -270,7 +270,7 @@ TEST(Importance, MapsMostImportantDecisions) {
     }
     EXPECT_EQ(of.values[i], trial.measurements.back().metrics.at("val_accuracy"));
   }
-  // Adam has no momentum: nothing is predicted where they meet, and everything else is.
+  // Adam has no momentum, so this pair has no prediction; all other pairs have one.
   const std::size_t first = std::min(axis("optimizer"), axis("momentum")),
                     second = std::max(axis("optimizer"), axis("momentum"));
   for (const Importance::Map& map : of.maps) {

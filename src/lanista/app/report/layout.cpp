@@ -10,11 +10,11 @@ constexpr double kGapX = 28, kGapY = 34, kMargin = 8, kBend = 12;
 constexpr std::size_t kMaxLayerNodes = 20'000;
 constexpr int kSweeps = 12;
 
-/// A box, or the place where a long arrow passes a layer.
+/// A box, or the point at which a long arrow passes a layer.
 struct LayerNode {
   double width = 0, height = 0;
   std::size_t layer = 0;
-  double order = 0;  ///< wished place in the layer
+  double order = 0;  ///< preferred position in the layer
   double x = 0, y = 0;
   double row_height = 0;
   std::vector<std::size_t> above, below;
@@ -22,11 +22,11 @@ struct LayerNode {
 
 struct LayeredDrawing {
   std::vector<LayerNode> slots;                 ///< boxes first
-  std::vector<std::vector<std::size_t>> chain;  ///< one an arrow: the slots it runs through
+  std::vector<std::vector<std::size_t>> chain;  ///< [arrows]: the slots on its way
   std::vector<std::vector<std::size_t>> layers;
 };
 
-/// Layers by longest path from the boxes nothing points at.
+/// The layer of each box: the longest path from a box without incoming arrows.
 Result<std::vector<std::size_t>> assign_layers(std::size_t boxes, std::span<const Arrow> arrows) {
   std::vector<std::size_t> waits(boxes, 0), layer(boxes, 0), ready;
   std::vector<std::vector<std::size_t>> targets(boxes);
@@ -50,7 +50,8 @@ Result<std::vector<std::size_t>> assign_layers(std::size_t boxes, std::span<cons
     }
   }
   if (ready.size() < boxes) {
-    return Error{Code::kInvalidArgument, std::to_string(boxes - ready.size()) + " boxes lie on or behind a cycle", ""};
+    return Error{Code::kInvalidArgument, std::to_string(boxes - ready.size()) + " boxes are on a cycle or after one",
+                 ""};
   }
   return layer;
 }
@@ -98,7 +99,7 @@ double mean(const LayeredDrawing& drawing, const std::vector<std::size_t>& of, d
   return sum / static_cast<double>(of.size());
 }
 
-/// Orders a layer by the mean place of its neighbours in the layer above or below.
+/// Orders a layer by the mean position of its neighbours in the layer above or below.
 void order_layer(LayeredDrawing& drawing, std::vector<std::size_t>& layer, bool above) {
   for (const std::size_t i : layer) {
     LayerNode& slot = drawing.slots[i];
@@ -111,11 +112,11 @@ void order_layer(LayeredDrawing& drawing, std::vector<std::size_t>& layer, bool 
   }
 }
 
-/// Positions nearest to the wished ones (least squares) that keep order and gaps: blocks that would collide merge and
-/// take the mean of their members' wishes (pool adjacent violators).
+/// The positions that are nearest to the preferred ones (least squares) and keep order and gaps. Blocks that would
+/// collide merge at the mean of their members' preferences (pool adjacent violators).
 void place_layer(LayeredDrawing& drawing, const std::vector<std::size_t>& layer, bool above) {
   struct PositionBlock {
-    double wanted_x = 0;  ///< of its first member, summed over members
+    double wanted_x = 0;  ///< preferred position of its first member, summed over members
     double count = 0;
     std::size_t end = 0;
     double at() const { return wanted_x / count; }
@@ -159,7 +160,7 @@ void place_rows(LayeredDrawing& drawing, Placement& out) {
   out.height = drawing.layers.empty() ? 0 : top - kGapY + kMargin;
 }
 
-/// Slanted between rows, upright inside them: so it meets no box on its way.
+/// The path of an arrow: slanted between rows, vertical inside them, so that it crosses no box.
 std::vector<Point> path_of(const LayeredDrawing& drawing, const std::vector<std::size_t>& chain) {
   std::vector<Point> path;
   const auto go = [&path](double x, double y) {

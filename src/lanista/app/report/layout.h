@@ -9,27 +9,30 @@
 
 namespace lanista::report {
 
-/// A box to be placed, and an arrow from one box (by index) to another.
+/// The size of a box.
 struct Box {
   double width = 0, height = 0;
 };
+/// An arrow between two boxes, by their indices.
 struct Arrow {
   std::size_t from = 0, to = 0;
 };
+/// A point of the drawing; y grows downwards.
 struct Point {
   double x = 0, y = 0;
 };
-/// Where everything goes; y grows downwards, everything lies in [0, width] x [0, height].
+/// The positions of boxes and arrows. All points are in [0, width] x [0, height].
 struct Placement {
-  std::vector<Point> centres;             ///< one a box
-  std::vector<std::vector<Point>> paths;  ///< one an arrow: from the source's lower edge to the target's upper edge
+  std::vector<Point> centres;  ///< [boxes]: centre of each box
+  std::vector<std::vector<Point>>
+      paths;  ///< [arrows]: from the lower edge of the source to the upper edge of the target
   double width = 0, height = 0;
 };
 
-/// A layered drawing (Sugiyama, Tagawa and Toda, 1981): every arrow goes down, boxes do not overlap, long arrows bend
-/// round the boxes between. Layers by longest path, order by barycentre sweeps, positions by least squares under the
-/// order. The same input gives the same drawing. Errors: kInvalidArgument (an arrow to nowhere, a cycle);
-/// kResourceExhausted if arrows cross more than 20,000 layers together: nobody could read that.
+/// A layered drawing (Sugiyama, Tagawa and Toda, 1981): arrows go down, boxes do not overlap, and long arrows bend
+/// round the boxes between. Layers follow the longest path, orders barycentre sweeps, and positions least squares under
+/// the order. Equal inputs give equal drawings. Errors: kInvalidArgument (an arrow without a box, a cycle),
+/// kResourceExhausted (the arrows cross more than 20,000 layers in sum).
 Result<Placement> layered_layout(std::span<const Box> boxes, std::span<const Arrow> arrows);
 
 }  // namespace lanista::report

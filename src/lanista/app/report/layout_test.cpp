@@ -14,7 +14,7 @@ struct Case {
   std::vector<Arrow> arrows;
 };
 
-/// A random graph whose arrows go from lower to higher numbers.
+/// A random graph with arrows from lower to higher numbers.
 Case random_case(Rng rng, std::size_t boxes) {
   Case out;
   for (std::size_t i = 0; i < boxes; ++i) {
@@ -30,7 +30,7 @@ bool apart(const Box& a, const Point& at, const Box& b, const Point& bt) {
          std::abs(at.y - bt.y) + kSlack >= (a.height + b.height) / 2;
 }
 
-/// Whether the segment enters the inside of the box; by halves, the parts of a straight line.
+/// Whether a straight segment enters the interior of the box, by repeated halving.
 bool enters(Point from, Point to, const Box& box, const Point& at) {
   for (int step = 0; step <= 200; ++step) {
     const double t = step / 200.0;
@@ -84,7 +84,7 @@ TEST(LayeredLayout, ArrowsPointDownAndAvoidBoxes) {
   }
 }
 
-TEST(LayeredLayout, AChainIsStraight) {
+TEST(LayeredLayout, DrawsChainStraight) {
   const Case c{std::vector<Box>(4, {80, 40}), {{0, 1}, {1, 2}, {2, 3}}};
 
   const Placement p = layout_of(c);
@@ -102,7 +102,7 @@ TEST(LayeredLayout, RemovesCrossingOfBranches) {
   EXPECT_EQ(p.centres[0].x < p.centres[1].x, p.centres[3].x < p.centres[2].x);
 }
 
-TEST(LayeredLayout, TheSameInputGivesTheSameDrawing) {
+TEST(LayeredLayout, EqualInputsGiveEqualDrawings) {
   const Case c = random_case(Rng(5), 40);
 
   const Placement a = layout_of(c), b = layout_of(c);
@@ -128,7 +128,7 @@ TEST(LayeredLayout, RefusesCyclesAndDanglingArrows) {
 
   ASSERT_FALSE(cycle);
   EXPECT_EQ(cycle.error().code, Code::kInvalidArgument);
-  EXPECT_EQ(cycle.error().message, "2 boxes lie on or behind a cycle");
+  EXPECT_EQ(cycle.error().message, "2 boxes are on a cycle or after one");
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().code, Code::kInvalidArgument);
   EXPECT_EQ(nowhere.error().message, "arrow 0 -> 3: there are only 3 boxes");

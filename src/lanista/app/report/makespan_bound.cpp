@@ -13,8 +13,8 @@ namespace {
 
 using study::StudyView;
 
-/// What of a step's time more workers do not shorten, as schedule::prediction_of has it: of the most workers that were
-/// timed against one.
+/// The share of a step's time that more workers do not shorten, as in schedule::prediction_of. It compares the largest
+/// measured number of workers with one worker.
 std::optional<double> serial_part(const std::map<std::int64_t, double>& step_seconds) {
   if (step_seconds.size() < 2 || step_seconds.begin()->first != 1) return std::nullopt;
   const auto& [width, seconds] = *step_seconds.rbegin();
@@ -23,7 +23,7 @@ std::optional<double> serial_part(const std::map<std::int64_t, double>& step_sec
   return std::clamp((workers * seconds / alone - 1) / (workers - 1), 0.0, 1.0);
 }
 
-/// How much more workers gain each trial that was worked on.
+/// The gain of each trial from more workers.
 class WidthSpeedups {
  public:
   explicit WidthSpeedups(const StudyView& view) : can_share_(view.config.train.numerics.shards > 1) {
@@ -97,17 +97,16 @@ std::string bounds_text(const MakespanBound& bound) {
   std::string text = "all work spread evenly " + seconds_text(bound.bounds.area) + ", the longest trial " +
                      seconds_text(bound.bounds.longest);
   if (bound.widest > 1) {
-    text += ", both at once " + seconds_text(bound.bounds.elastic) + ", with a width for good " +
+    text += ", both together " + seconds_text(bound.bounds.elastic) + ", with fixed widths " +
             seconds_text(bound.bounds.dual);
   }
-  text += ". Measured: what each of " + std::to_string(bound.trials) +
-          " trials had of its worker. Assumed: that all could begin at once, and that a trial costs alone what it cost "
-          "as one of several lanes";
+  text += ". Measured: the share of its worker that each of " + std::to_string(bound.trials) +
+          " trials had. Assumed: all could begin at once, and a trial needs alone the time that it needed as one of "
+          "several lanes";
   if (bound.widest > 1) {
-    text += bound.gains_measured > 0
-                ? "; what more workers gain was timed on " + std::to_string(bound.gains_measured) +
-                      " trials, others have the median"
-                : "; what more workers gain was not timed, so that they are taken to share without loss";
+    text += bound.gains_measured > 0 ? "; the gain from more workers was measured for " +
+                                           std::to_string(bound.gains_measured) + " trials, the others have the median"
+                                     : "; the gain from more workers was not measured, and is assumed to be linear";
   }
   return text + ".";
 }
@@ -116,7 +115,7 @@ std::vector<WorkerActivity> worker_activities(const StudyView& view) {
   std::vector<WorkerActivity> out;
   if (view.end_reason) return out;
   const study::WorkerUsage use = study::worker_usage(view);
-  std::map<TrialId, const study::Span*> newest;  // who has moved is with its new worker
+  std::map<TrialId, const study::Span*> newest;  // a trial that moved is with its new worker
   for (const study::Span& span : view.spans) {
     const study::Span*& known = newest[span.trial];
     if (known == nullptr || span.ended >= known->ended) known = &span;

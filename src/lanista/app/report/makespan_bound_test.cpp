@@ -30,7 +30,7 @@ TEST(MakespanBound, IsMaximumOfWorkAndLongestTrial) {
 }
 
 TEST(MakespanBound, UsesShareOfEachLane) {
-  study::StudyView view = with_trials(2);  // both were 4 seconds under way, on one worker; two would have taken 2
+  study::StudyView view = with_trials(2);  // both ran for 4 seconds on one worker; two workers would need 2
   view.spans = {{TrialId{1}, 1, 0, 0, 2, 2}, {TrialId{2}, 1, 0, 2, 4, 2}, {TrialId{1}, 2, 1, 3.5, 4}};
   const MakespanBound bound = makespan_bound(view);
   EXPECT_DOUBLE_EQ(bound.bounds.area, 4.5 / 2);
@@ -38,7 +38,7 @@ TEST(MakespanBound, UsesShareOfEachLane) {
   EXPECT_DOUBLE_EQ(bound.measured_seconds, 4);
 }
 
-/// A trial as it is trained here: seconds on one worker, of which this part gains nothing by a second one.
+/// A trial of the test: seconds on one worker, and the share that a second worker does not shorten.
 struct Model {
   double alone = 0, serial = 0;
   double seconds(std::int64_t width) const {
@@ -47,7 +47,7 @@ struct Model {
   }
 };
 
-/// Two workers, trials one behind the other by both of them or side by side, whole epochs, with gaps.
+/// A study on two workers: trials one after the other on both workers, or side by side, in whole epochs with gaps.
 struct RandomStudy {
   study::StudyView view;
   std::vector<Model> models;
@@ -63,7 +63,7 @@ RandomStudy random_study(Rng rng) {
     out.models.push_back(model);
     double over = 0;
     for (std::int64_t epoch = 1; epoch <= kEpochs; ++epoch) {
-      const std::int64_t width = epoch <= 2 ? epoch : rng.between(1, 2);  // each is timed once at least
+      const std::int64_t width = epoch <= 2 ? epoch : rng.between(1, 2);  // each width is timed at least once
       const double seconds = model.seconds(width) / kEpochs;
       const std::size_t worker = width == 2 || free[0] <= free[1] ? 0 : 1;
       double began = width == 2 ? std::max(free[0], free[1]) : free[worker];
@@ -83,7 +83,7 @@ RandomStudy random_study(Rng rng) {
   return out;
 }
 
-/// The first T of a fine grid by which widths that are kept fit, tried in turn.
+/// The first time of a fine grid for which some fixed widths fit, by exhaustive search.
 double dual_by_trying(const std::vector<Model>& models, double step) {
   for (double limit = step;; limit += step) {
     double area = 0;
@@ -123,10 +123,11 @@ TEST(MakespanBound, ReportsItsAssumptions) {
   view.spans = {{TrialId{1}, 1, 0, 0, 2}, {TrialId{2}, 1, 1, 0, 1}};
   EXPECT_EQ(
       bounds_text(makespan_bound(view)),
-      "all work spread evenly 1.5 s, the longest trial 2 s. Measured: what each of 2 trials had of its worker. "
-      "Assumed: that all could begin at once, and that a trial costs alone what it cost as one of several lanes.");
+      "all work spread evenly 1.5 s, the longest trial 2 s. Measured: the share of its worker that each of 2 "
+      "trials had. Assumed: all could begin at once, and a trial needs alone the time that it needed as one of several "
+      "lanes.");
   view.spans[0].width = 2;
-  EXPECT_NE(bounds_text(makespan_bound(view)).find("was not timed"), std::string::npos);
+  EXPECT_NE(bounds_text(makespan_bound(view)).find("was not measured"), std::string::npos);
 }
 
 TEST(WorkerActivities, ShowLastActivityOfLog) {
@@ -162,7 +163,7 @@ TEST(WorkerActivities, NameHostOfWorker) {
   const auto now = worker_activities(view);
 
   ASSERT_EQ(now.size(), 2U);
-  EXPECT_EQ(activity_text(now[0]), "worker 0 on node1, 100 % busy: #1") << "it was begun again there";
+  EXPECT_EQ(activity_text(now[0]), "worker 0 on node1, 100 % busy: #1") << "it was started again there";
   EXPECT_EQ(activity_text(now[1]), "worker 1 on node2, 100 % busy: #2");
 }
 

@@ -7,16 +7,17 @@
 
 namespace lanista::report {
 
-/// What became of a node on the way from a parent model to its child. Ids are stable, so nodes are matched by id.
+/// The change of a node from a parent model to its child. Ids are stable, so nodes are matched by id.
 struct NodeChange {
+  /// The kind of change.
   enum class Kind { kSame, kAdded, kChanged, kRemoved };
-  graph::NodeId node;
+  graph::NodeId node;  ///< id of the node
   Kind kind = Kind::kSame;
-  std::string note;  ///< kChanged: "out 64 -> 128, input 1 %3 -> %9"; kRemoved: the node's line; else empty
+  std::string note;  ///< kChanged: the changes, "out 64 -> 128"; kRemoved: the line of the node; else empty
   bool operator==(const NodeChange&) const = default;
 };
 
-/// One entry a node of either model, in id order. Labels do not count: they change no number.
+/// One entry for each node of either model, in the order of ids. Labels are ignored, since they have no effect.
 std::vector<NodeChange> model_diff(const graph::Graph& parent, const graph::Graph& child);
 
 }  // namespace lanista::report

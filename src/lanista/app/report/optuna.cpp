@@ -80,7 +80,7 @@ json internal_value(const space::Domain& domain, const space::Value& value) {
   return std::find(choice->values.begin(), choice->values.end(), value) - choice->values.begin();
 }
 
-/// Values of all goals; nullopt if one is missing or not finite.
+/// The values of all goals; none if one is missing or not finite.
 std::optional<std::vector<double>> goal_values(const study::StudyView& view, const study::TrialView& trial) {
   if (trial.measurements.empty()) return std::nullopt;
   const auto& metrics = study::result_of(view.config, trial).metrics;
@@ -133,8 +133,8 @@ json intermediate_values(const study::StudyView& view, const study::TrialView& t
   return out;
 }
 
-/// Optuna's own form of constraints: a number each, above 0 where it is broken. A constraint on what is known before
-/// training is kept by every trial that there is, and is not among them.
+/// The constraints in Optuna's form: one number each, above 0 for a violation. Constraints on values that are known
+/// before training are left out, since all trials satisfy them.
 json constraints(const study::StudyView& view, const study::TrialView& trial, const space::Sample& sample) {
   json out = json::array();
   if (trial.measurements.empty()) return out;
@@ -149,7 +149,7 @@ json trial_line(const study::StudyView& view, const study::TrialView& trial, con
                 const std::optional<std::int64_t>& rank, const std::vector<Axis>& all, double base_time) {
   const study::TrialView& source = measured_trial(view, trial);
   const auto values = goal_values(view, source);
-  // A duplicate of a trial that has not ended yet has nothing to take.
+  // A duplicate of a trial that has not ended has no values.
   const State state = trial.outcome && !source.outcome ? State::kFail : state_of(source, values.has_value());
 
   json line = operation(kCreateTrial);

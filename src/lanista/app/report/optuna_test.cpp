@@ -94,8 +94,8 @@ TEST(OptunaJournal, ContainsValuesOfSelectedEpoch) {
   EXPECT_EQ(line.at("user_attrs").at("epochs"), 3);
   EXPECT_EQ(line.at("user_attrs").at("metrics").at("train_loss"), 0.25);
   EXPECT_EQ(line.at("system_attrs").at("constraints"), json::array({-0.25}));
-  EXPECT_EQ(line.at("intermediate_values").at("3"), 0.625) << "what was measured there";
-  EXPECT_EQ(trial_line(view, 4).at("values"), json::array({0.75})) << "the twin's";
+  EXPECT_EQ(line.at("intermediate_values").at("3"), 0.625) << "the measured value";
+  EXPECT_EQ(trial_line(view, 4).at("values"), json::array({0.75})) << "the values of its original";
 
   view.config.train.measured.keep = study::kKeepLast;
   EXPECT_EQ(trial_line(view, 1).at("values"), json::array({0.625}));
@@ -136,12 +136,12 @@ TEST(OptunaJournal, ContainsConstraintViolations) {
   EXPECT_FALSE(trial_line(view, 1).at("system_attrs").contains("constraints"));
   view.config.subject_to = {*study::Constraint::parse("val_accuracy <= 0.8"),
                             *study::Constraint::parse("train_loss >= 0.2"),
-                            *study::Constraint::parse("lr <= 0.1")};  // known before training: no trial breaks it
+                            *study::Constraint::parse("lr <= 0.1")};  // known before training, so no trial violates it
 
   EXPECT_EQ(trial_line(view, 1).at("system_attrs").at("constraints"), json::array({0.75 - 0.8, 0.2 - 0.25}));
   EXPECT_EQ(trial_line(view, 2).at("system_attrs").at("constraints"), json::array({0.875 - 0.8, 0.2 - 0.125}));
   EXPECT_EQ(trial_line(view, 3).at("system_attrs").at("constraints")[0], std::numeric_limits<double>::max());
-  EXPECT_EQ(trial_line(view, 4).at("system_attrs"), trial_line(view, 1).at("system_attrs"));  // its twin
+  EXPECT_EQ(trial_line(view, 4).at("system_attrs"), trial_line(view, 1).at("system_attrs"));  // its original
 }
 
 TEST(OptunaJournal, CountsTimeFromBaseTime) {

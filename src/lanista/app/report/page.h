@@ -9,18 +9,19 @@
 
 namespace lanista::report {
 
+/// Settings of a report page.
 struct PageOptions {
-  std::string folder;                 ///< the study's, as seen from the folder in which it lies: commands are for there
-  std::string version;                ///< of lanista
-  std::size_t max_bytes = 5'000'000;  ///< of the page; large studies are thinned out to fit, and the page says how
-  double reload_seconds = 0;          ///< of a study under way: the page loads itself again so often; 0: never
-  std::optional<study::ModelAssessment> assessment = {};  ///< of the study's winner; none: the page does without
+  std::string folder;                 ///< Name of the study's folder, for the commands on the page.
+  std::string version;                ///< Version of lanista.
+  std::size_t max_bytes = 5'000'000;  ///< Size limit of the page. Large studies are sampled, with a note on the page.
+  double reload_seconds = 0;          ///< Seconds between reloads of the page; 0: never.
+  std::optional<study::ModelAssessment> assessment = {};  ///< Assessment of the winner, if there is one.
 };
 
-/// The report of a study as one HTML page: no network, works from file://, same view and options -> same bytes. What
-/// the study says (names, labels, messages) is data to the page, never markup or code: it stands in one JSON block, the
-/// scripts only ever make text nodes of it, and the content security policy admits our own scripts and styles by hash
-/// and nothing else.
+/// The report of a study as one HTML page. The page needs no network and works from file://. Equal views and options
+/// give equal bytes. Text of the study (names, labels, messages) is data, never markup or code. It is in one JSON
+/// block, and the scripts only make text nodes of it. The content security policy allows only the scripts and styles of
+/// this module, by hash.
 std::string report_page(const study::StudyView& view, const PageOptions& options);
 
 }  // namespace lanista::report

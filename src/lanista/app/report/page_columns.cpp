@@ -11,19 +11,21 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxNames = 4000;
-constexpr std::uint64_t kAbsentBits = 0xfff8'0000'0000'0000;  // a NaN of the other sign; its float is 0xffc00000
+constexpr std::uint64_t kAbsentBits = 0xfff8'0000'0000'0000;  // a NaN with the sign bit; its float is 0xffc00000
 constexpr std::uint32_t kNotANumber = 0x7fc0'0000;
 
 void put(std::string& out, std::uint32_t value, int width) {
   for (int byte = 0; byte < width; ++byte) out += static_cast<char>(value >> (8 * byte) & 0xff);
 }
 
+bool is_absent(double value) { return std::isnan(value) && std::signbit(value); }
+
 std::uint32_t float_bits(double value, int width) {
   if (is_absent(value)) return 0xffc0'0000;
   if (std::isnan(value)) return kNotANumber;
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
   if (width == 4 || std::isinf(static_cast<float>(value))) return bits;
-  return bits + 0x80;  // to nearest: the lowest byte is about to go; a carry into the exponent is right as it is
+  return bits + 0x80;  // rounds to nearest, since the lowest byte is removed; a carry into the exponent is correct
 }
 
 }  // namespace
@@ -59,8 +61,6 @@ json packed_integers(std::span<const std::int64_t> values) {
 
 double absent() { return std::bit_cast<double>(kAbsentBits); }
 
-bool is_absent(double value) { return std::isnan(value) && std::signbit(value); }
-
 json packed_reals(std::span<const double> values, int width) {
   std::string bytes;
   bytes.reserve(values.size() * static_cast<std::size_t>(width));
@@ -87,7 +87,7 @@ json packed_names(std::span<const std::string> values, std::span<const std::stri
 }
 
 std::string script_json(const json& data) {
-  // Pure ASCII; a "<" can only stand in a string, where the escape means the same.
+  // ASCII only. A "<" occurs only inside a string, where the escape has the same meaning.
   const std::string plain = data.dump(-1, ' ', true, json::error_handler_t::replace);
   std::string out;
   out.reserve(plain.size());

@@ -17,9 +17,9 @@ using study::StudyView;
 using study::TrialView;
 
 constexpr std::size_t kBest = 500;
-constexpr std::size_t kManyTrials = 20'000;  // beyond, five digits of a number must do
+constexpr std::size_t kManyTrials = 20'000;  // with more, numbers have five digits
 
-/// Trials that were better than all finished ones before them.
+/// Indices of the trials that were better than all finished ones before them.
 void add_records(const StudyView& view, std::vector<std::size_t>& order) {
   std::optional<study::RankingKey> best;
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
@@ -32,7 +32,7 @@ void add_records(const StudyView& view, std::vector<std::size_t>& order) {
   }
 }
 
-/// 0, n/2, n/4, 3n/4, …: every prefix is spread evenly.
+/// The order 0, n/2, n/4, 3n/4, …, in which each prefix is spread evenly.
 std::vector<std::size_t> spread_indices(std::size_t count) {
   std::vector<std::size_t> out;
   std::size_t stride = 1;
@@ -59,7 +59,7 @@ json fitting_trials(const StudyView& view, const std::vector<std::size_t>& order
   }
 }
 
-/// What mattered; where there is no room for more, the shares alone.
+/// The importance of decisions; the shares alone if there is no room for more.
 json fitting_importance(const StudyView& view, std::size_t byte_limit) {
   const std::vector<Importance> found = importance(view);
   json out = importance_json(found);
@@ -126,7 +126,7 @@ std::string page_data(const StudyView& view, const PageOptions& options, std::si
     used += script_json(part).size() + name.size() + 4;
     data[name] = std::move(part);
   };
-  // Trials get what the rest leaves; the rest beyond the facts takes a fifth of the page at most.
+  // Trials get the bytes that remain. All else except the facts gets at most a fifth of the page.
   const std::size_t sides = byte_limit / 10;
   std::vector<std::size_t> rows;
   put("trials", fitting_trials(view, order, left() > sides ? left() - sides : 0, rows));

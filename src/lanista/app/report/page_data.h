@@ -10,62 +10,62 @@
 #include "lanista/app/report/page.h"
 #include "lanista/search/study/study_view.h"
 
-// What the page knows, as JSON. The scripts in assets/ are its only reader.
+// The data of the report page as JSON. The scripts in assets/ are its only reader.
 namespace lanista::report {
 
-/// Everything, as text that may stand inside a script element ("<" is written \u003c), in at most `byte_limit` bytes
-/// where that is possible: leaving out trials is the last resort.
+/// All data of the page as text for a script element (script_json), in at most `byte_limit` bytes if possible. It first
+/// removes curves, edits and digits, and trials last.
 std::string page_data(const study::StudyView& view, const PageOptions& options, std::size_t byte_limit);
 
-/// Indices of trials in the order in which a reader would miss them: those that set a record, the winner, the best 500,
-/// the first ten of every failure, then the others evenly spread.
+/// Indices of trials in the order of their importance for a reader: records, the winner, the best 500, the first ten of
+/// each cause of failure, then the others, evenly spread.
 std::vector<std::size_t> by_display_priority(const study::StudyView& view);
 
-/// Columns over the trials at `rows` (ascending): id, state, how, reason, parent, base, epochs, steps, parameters,
-/// rank, off_front (1: others break the constraints less), same_as, ended (second), worked (seconds), one a metric of
-/// results (a duplicate's are those of the trial it equals), one a hyper-parameter.
+/// Columns over the trials at `rows` (ascending), for example id, state, how, parent, epochs, rank, ended and worked
+/// (in seconds). off_front is 1 if other trials violate the constraints less. One more column for each metric (a
+/// duplicate has those of the trial that it is equal to) and for each hyper-parameter. Real numbers have `real_width`
+/// bytes.
 nlohmann::json trial_columns(const study::StudyView& view, std::span<const std::size_t> rows, int real_width);
 
-/// Measurements of the trials at `order`, the first ones first, as many as fit into `byte_limit` bytes; at most 200
-/// points a trial.
+/// Measurements of the trials at `order`, from the first on, as many as fit into `byte_limit` bytes. A trial has at
+/// most 200 points.
 nlohmann::json curve_columns(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
-/// What each trial's edits add to its parent's, as lines, for the trials at `order`, as many as fit.
+/// The edits of each trial that its parent does not have, as lines, for as many trials of `order` as fit.
 nlohmann::json edit_lines(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
-/// Busy times of workers, a bar for each trial of a go (study::goes): its place among so many lanes, the workers that
-/// began it, and whether this one helped. Goes of the same trials are joined where the gap between them is under a
-/// 4000th of the study, or more where there would be too many bars; then what is shorter than that is joined with its
-/// neighbours, too (trial 0). At most `most` bars. Where workers said on which hosts they run, those of bars
-/// (Span::host).
+/// Busy times of workers, with one bar for each trial of a worker interval (study::WorkerInterval): its lane, the
+/// number of lanes, the width, and whether the worker is a helper. Intervals of the same trials are joined across gaps
+/// of less than a 4000th of the study, or larger gaps if there are too many bars. Then shorter bars are joined with
+/// their neighbours, too (trial 0). At most `most` bars. If workers reported hosts, bars have them (Span::host).
 nlohmann::json timeline_columns(const study::StudyView& view, std::size_t most);
 
-/// Searches inside trials (train.tune) with their branches, by trial: what was tried where, and what it came to, with
-/// the trial's own training loss by step. Of the trials at `order` as many as fit; of a search 64 branches and the one
-/// that was kept.
+/// Tune searches inside trials (train.tune) by trial: the branches with their settings and final losses, and the
+/// trial's training loss by step. It has as many trials of `order` as fit, and of a search 64 branches and the kept
+/// one.
 nlohmann::json search_entries(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
 /// Indices of at most 200 of `count` points, evenly spread, with the first and the last.
 std::vector<std::size_t> thinned_indices(std::size_t count);
 
-/// Drawings of the best trials' models with the differences to their parents, as many as fit, ten at most.
+/// Drawings of the models of at most ten of the best trials, with the differences to their parents, as many as fit.
 nlohmann::json model_drawings(const study::StudyView& view, std::size_t byte_limit);
 
-/// Facts, economy, failures, counts.
+/// Facts on the study, its costs, failures and counts of trials.
 nlohmann::json study_facts(const study::StudyView& view, const PageOptions& options);
 
-/// Hosts of workers, what each did, and the moves of trials by number; null where no worker said where it runs.
+/// The hosts of workers, the work on each, and the moves of trials. Null if no worker reported a host.
 nlohmann::json host_facts(const study::StudyView& view);
 
-/// Steps of programs in stages that were timed, with drawings of their stages and Gantt charts, as many as fit, ten at
-/// most; none where the log tells of none.
+/// Timed steps of programs in stages, with drawings of the stages and Gantt charts: at most ten, as many as fit. Empty
+/// if the log has none.
 nlohmann::json pipeline_steps(const study::StudyView& view, std::size_t byte_limit);
 
-/// How good the winner is: its assessment, with names of the classes that it speaks of; null without one. Bounded by
-/// the assessment's own bounds.
+/// The assessment of the winner with the names of its classes; null without an assessment. Its size is limited by that
+/// of the assessment.
 nlohmann::json quality_facts(const study::StudyView& view, const PageOptions& options);
 
-/// Names of metrics as the page shows them: goals first, then by name; at most 12.
+/// The names of the metrics on the page: goals first, then by name, at most 12.
 std::vector<std::string> page_metrics(const study::StudyView& view);
 
 }  // namespace lanista::report

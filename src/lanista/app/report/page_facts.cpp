@@ -36,20 +36,20 @@ std::string scalar_text(const json& value) {
   return clip_utf8(value.dump(-1, ' ', false, json::error_handler_t::replace), kText);
 }
 
-/// "asha: eta 3, rungs [1,3]"
+/// A plug-in with its options: "asha: eta 3, rungs [1,3]".
 std::string plugin_text(const std::string& name, const Options& options) {
   std::string out = clip_utf8(name, kText);
   const char* separator = ": ";
   if (!options.is_object()) return out;
   for (const auto& [key, value] : options.items()) {
-    if (value.empty() || value == "") continue;  // left open
+    if (value.empty() || value == "") continue;  // not set
     out += separator + clip_utf8(key, kText) + " " + scalar_text(value);
     separator = ", ";
   }
   return clip_utf8(out, kLongText);
 }
 
-/// Epochs at which the stopping rule compares trials, read off its options: a list, or min, min·eta, … below max.
+/// The epochs at which the stopping rule compares trials, from its options: a list, or min, min·eta, … below max.
 std::vector<std::int64_t> rungs(const StudyView& view) {
   const Options& options = view.config.stop.options;
   const std::int64_t epochs = view.config.train.length.epochs;
@@ -116,7 +116,7 @@ json economy_json(const StudyView& view) {
           {"dedup", saving_json(all.dedup)}};
 }
 
-/// Null where nobody told of work. `busy` has the first workers' seconds, index = number.
+/// The use of workers; null without spans. `busy` has the busy seconds of the first workers by number.
 json work_json(const StudyView& view) {
   constexpr std::int64_t kMaxWorkers = 4096;
   const study::WorkerUsage use = study::worker_usage(view);
@@ -136,7 +136,7 @@ json work_json(const StudyView& view) {
           {"gap", number(bound.gap())}};
 }
 
-/// Why trials that are not trained wait, by number.
+/// The reasons why trials wait, by trial number.
 json waits_json(const std::vector<study::Waiting>& waiting) {
   constexpr std::size_t kMost = 1'000;
   json out = json::object();
@@ -160,7 +160,7 @@ json failures_json(const StudyView& view) {
   return out;
 }
 
-/// How many trials are in each state, in the order of "states".
+/// The number of trials in each state, in the order of "states".
 json counts_json(const StudyView& view) {
   std::vector<std::int64_t> counts(8, 0);
   for (const study::TrialView& trial : view.trials) ++counts.at(state_number(trial));
@@ -178,7 +178,7 @@ json ensemble_facts(const study::Ensemble& ensemble) {
   return {{"members", std::move(members)}, {"validation", std::move(validation)}, {"test", std::move(test)}};
 }
 
-/// What a search has to beat, by the metrics that the page shows.
+/// The baselines with the metrics that the page shows.
 json baselines_facts(const StudyView& view) {
   constexpr std::size_t kMost = 8;
   json out = json::array();
@@ -194,7 +194,7 @@ json baselines_facts(const StudyView& view) {
   return out;
 }
 
-/// How the winner came to be, where it went on from others' states: who trained its weights, when and with what.
+/// The lineage of the winner's weights, if it continued from states of other trials: trials, epochs and settings.
 json line_facts(const StudyView& view) {
   if (!view.winner) return {};
   const study::TrialView& winner = view.trials.at(view.winner->value - 1);

@@ -9,12 +9,13 @@
 
 namespace lanista::report {
 
-/// A page but for its data, in two halves: what stands before the text of the JSON block and what stands behind it. It
-/// admits this script and the pages' common style by hash, and nothing else.
+/// An HTML page without its data, in two parts. Its content security policy allows only its script and style, by hash.
 struct PageFrame {
-  std::string before, behind;
-  std::size_t size() const { return before.size() + behind.size(); }
+  std::string before;                                                 ///< text before the JSON block
+  std::string behind;                                                 ///< text after the JSON block
+  std::size_t size() const { return before.size() + behind.size(); }  ///< bytes of both parts
 };
+/// A page with this title (plain text) and script, and the common style of all pages.
 PageFrame page_frame(std::string_view title, std::span<const std::string_view> script, std::string_view script_hash);
 
 }  // namespace lanista::report

@@ -22,7 +22,7 @@ std::span<const graph::Edit> own_edits(const StudyView& view, const TrialView& t
   return std::span(edits).subspan(begins ? before.edits.size() : 0);
 }
 
-/// Goes of a worker with the same trials in them, one behind the other. No trials: several goes that are too short.
+/// Adjacent intervals of a worker with the same trials. Without trials: several intervals that are too short to show.
 struct BusyBlock {
   std::int64_t worker = 0;
   std::vector<TrialId> trials;
@@ -44,7 +44,7 @@ std::vector<BusyBlock> busy_blocks(const StudyView& view) {
     if (!go.leader) block.host = view.spans[go.slices.front().span].host;
     for (const study::WorkerInterval::TimeSlice& slice : go.slices)
       block.trials.push_back(view.spans[slice.span].trial);
-    if (std::ssize(block.trials) < block.lanes) block.lanes = 1;  // a slice, which it had for itself
+    if (std::ssize(block.trials) < block.lanes) block.lanes = 1;  // a time slice, which the trial had alone
     out.push_back(std::move(block));
   }
   return out;
@@ -133,7 +133,7 @@ json timeline_columns(const StudyView& view, std::size_t most) {
   const std::vector<BusyBlock> all = busy_blocks(view);
   double end = 0;
   for (const BusyBlock& block : all) end = std::max(end, block.ended);
-  // A gap that cannot be seen is none; if there are still too many bars, look from farther away.
+  // Joins bars across invisible gaps; with too many bars it repeats this with larger gaps.
   std::vector<BusyBlock> blocks;
   double grain = end / 4000;
   for (int round = 0; round < 14; ++round, grain *= 2) {

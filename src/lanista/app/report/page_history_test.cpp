@@ -30,7 +30,7 @@ TEST(CurveColumns, ThinLongCurvesAndKeepEndpoints) {
   };
   EXPECT_EQ(at(0), 1);
   EXPECT_EQ(at(199), 5000);
-  EXPECT_EQ(curve_columns(view, order, 100)["count"], 0) << "no room";
+  EXPECT_EQ(curve_columns(view, order, 100)["count"], 0) << "100 bytes are too few";
 }
 
 TEST(SearchEntries, ContainBranchesAndResults) {
@@ -64,14 +64,14 @@ TEST(SearchEntries, ContainBranchesAndResults) {
   EXPECT_EQ(search["branches"][1]["level"], 2.5);
   EXPECT_FALSE(search["branches"][1]["fell"].get<bool>());
   EXPECT_TRUE(search["branches"][2]["level"].is_null());
-  EXPECT_TRUE(search_entries(view, order, 100).empty()) << "no room";
+  EXPECT_TRUE(search_entries(view, order, 100).empty()) << "100 bytes are too few";
 
   auto& branches = view.trials[1].measurements[0].branches;
   branches[1].kept = false;
   for (int k = 0; k < 100; ++k) branches.push_back({0, lr(0.2), 1, "converging", 0.5, k == 99});
   const json many = search_entries(view, order, 100'000)["2"]["searches"][0];
   EXPECT_EQ(many["tried"], 103);
-  EXPECT_EQ(many["branches"].size(), 65U) << "the kept one too";
+  EXPECT_EQ(many["branches"].size(), 65U) << "the kept branch is included";
   EXPECT_TRUE(many["branches"].back()["kept"].get<bool>());
 }
 
@@ -89,7 +89,7 @@ TEST(TimelineColumns, JoinAdjacentSpansOfTrial) {
 TEST(TimelineColumns, ContainLanesAndHelpers) {
   study::StudyView view;
   view.trials.resize(4);
-  // Two goes of two trials in turns, then one by two workers.
+  // Two intervals of two trials that share a worker, then one of a trial on two workers.
   for (const double at : {0.0, 4.0}) {
     view.spans.push_back({TrialId{2}, 1, 0, at, at + 2, 2});
     view.spans.push_back({TrialId{1}, 1, 0, at + 2, at + 4, 2});

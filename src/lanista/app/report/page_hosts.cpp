@@ -12,7 +12,7 @@ using study::StudyView;
 
 constexpr std::size_t kMaxHosts = 500, kMaxMoved = 1'000, kMaxMoves = 20, kName = 100;
 
-/// In sentences, by trial.
+/// The moves of trials in sentences, by trial.
 json moves_json(const StudyView& view) {
   json out = json::object();
   for (const study::WorkerHistory::Move& move : view.workers.moves) {

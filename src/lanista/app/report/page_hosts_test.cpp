@@ -46,7 +46,7 @@ TEST(HostFacts, AreEmptyForLocalStudy) {
   EXPECT_EQ(timeline_columns(view, 100)["count"], 2);
 }
 
-// Of several devices each stands where a host would; its workers are threads, which are not told to come and go.
+// With several devices each is listed like a host. Its workers are threads, which never join or leave.
 TEST(HostFacts, ListsDevices) {
   study::StudyView view = study_on_two_hosts();
   view.workers.present.clear();
@@ -61,7 +61,7 @@ TEST(HostFacts, ListsDevices) {
   EXPECT_TRUE(timeline_columns(view, 100).contains("host"));
   const auto uses = study::host_usage(view);
   EXPECT_EQ(study::host_text(uses.at(1), false), "torch:cpu: 75 % of the work");
-  EXPECT_EQ(study::device_of(view, view.trials[0]), "torch:cpu");  // that it was on last
+  EXPECT_EQ(study::device_of(view, view.trials[0]), "torch:cpu");  // its last device
   view.trials[0].device = "cpu";
   EXPECT_EQ(study::device_of(view, view.trials[0]), "cpu");
   view.spans.clear();
@@ -102,7 +102,7 @@ TEST(TimelineColumns, KeepHostOfJoinedShortBars) {
   const json few = timeline_columns(view, 50);
   EXPECT_EQ(few["host"], (json{{"same", 2}}));
   for (std::size_t i = 0; i < 500; i += 2) view.spans[i].host = 1;
-  EXPECT_EQ(timeline_columns(view, 50)["host"], (json{{"same", 0}})) << "bars of several hosts are of none";
+  EXPECT_EQ(timeline_columns(view, 50)["host"], (json{{"same", 0}})) << "a bar of several hosts has no host";
 }
 
 }  // namespace

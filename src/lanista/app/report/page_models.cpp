@@ -20,7 +20,7 @@ using Kind = NodeChange::Kind;
 constexpr std::size_t kDrawings = 10, kMaxNodes = 400, kText = 120;
 constexpr double kBoxHeight = 44;
 
-/// The model a trial trained; a parent or base that is not there is an error of the study's records.
+/// The model of a trial. Errors: kDataLoss (the records lack its parent or base).
 Result<Graph> base_of(const StudyView& view, std::int64_t base) {
   const bool known = view.models.is_array() && base >= 0 && static_cast<std::size_t>(base) < view.models.size();
   const json model = known ? view.models[static_cast<std::size_t>(base)] : json();
@@ -35,7 +35,7 @@ Result<Graph> model_of(const StudyView& view, const study::Proposal& proposal, c
   return graph::apply_edits(base, proposal.edits, ops);
 }
 
-/// What a model is compared with: its parent trial's, or its base.
+/// The model that a trial's model is compared with: that of its parent, or its base.
 Result<Graph> origin_of(const StudyView& view, const study::Proposal& proposal, const graph::OpTable& ops) {
   const auto& parent = proposal.parent;
   if (!parent || parent->value < 1 || parent->value > view.trials.size()) return base_of(view, proposal.base);
@@ -48,7 +48,7 @@ std::string attrs_text(const graph::Node& node) {
   return clip_utf8(out, kText);
 }
 
-/// Characters, not bytes: a box is as wide as its longest line, within reason.
+/// The width of a box: that of its longest line in characters, within limits.
 double box_width(std::initializer_list<std::string> lines) {
   std::size_t longest = 0;
   for (const std::string& line : lines) {
@@ -78,7 +78,7 @@ Result<json> drawing(const Graph& model, const Graph& origin, const graph::OpTab
   if (model.size() > kMaxNodes) {
     return Error{
         Code::kResourceExhausted,
-        "the model has " + std::to_string(model.size()) + " nodes; up to " + std::to_string(kMaxNodes) + " are drawn",
+        "the model has " + std::to_string(model.size()) + " nodes; a drawing has at most " + std::to_string(kMaxNodes),
         ""};
   }
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model, ops));

@@ -13,13 +13,13 @@ using nlohmann::json;
 using pipeline::TimedStep;
 using study::StudyView;
 
-constexpr std::size_t kMaxListed = 10, kMaxDrawn = 100, kStageName = 200;
+constexpr std::size_t kMaxListed = 10, kMaxStages = 100, kStageName = 200;
 constexpr double kStageWidth = 190, kStageHeight = 44;
 
 double rounded(double value, double digits) { return std::round(value * digits) / digits; }
 json point_json(const Point& point) { return {rounded(point.x, 10), rounded(point.y, 10)}; }
 
-/// Milliseconds of all passes of a stage in a step.
+/// The milliseconds of all passes of a stage in a step.
 double busy_ms(const pipeline::SimulationResult& course, std::size_t stage) {
   double seconds = 0;
   for (const pipeline::Span& span : course.spans) {
@@ -28,9 +28,9 @@ double busy_ms(const pipeline::SimulationResult& course, std::size_t stage) {
   return rounded(1e3 * seconds, 1e4);
 }
 
-/// Where the boxes of stages go, and the arrows between them; null where there are too many.
+/// The positions of the boxes of stages and the arrows between them; null with too many.
 json stages_drawing(const TimedStep& step) {
-  if (step.stages.size() > kMaxDrawn) return {};
+  if (step.stages.size() > kMaxStages) return {};
   const std::vector<Box> boxes(step.stages.size(), {kStageWidth, kStageHeight});
   std::vector<Arrow> arrows;
   for (std::size_t s = 0; s < step.stages.size(); ++s) {

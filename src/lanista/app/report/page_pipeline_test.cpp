@@ -12,7 +12,7 @@ using nlohmann::json;
 using pipeline::ActionKind;
 using pipeline::TimedStep;
 
-/// One forward pass a stage; the second stage's took three times as long as simulated.
+/// One forward pass for each stage; that of the second stage needs three times the simulated time.
 study::StudyView with_steps(int count) {
   study::StudyView view = testing::small_study();
   TimedStep step{.batch = 8,
@@ -54,7 +54,7 @@ TEST(PipelineSteps, FitByteLimitOfPage) {
   EXPECT_EQ(page.find("linear</script>"), std::string::npos);
 }
 
-// Pages of studies without stages, and of logs of builds that timed none, are what they were.
+// Pages of studies without stages, and of older logs without timed steps, do not change.
 TEST(PipelineSteps, AreEmptyWithoutTimedSteps) {
   EXPECT_TRUE(pipeline_steps(with_steps(0), 100'000).empty());
   EXPECT_EQ(page_data(testing::small_study(), {}, 1'000'000).find("\"pipeline\""), std::string::npos);

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 constexpr std::size_t kName = 60;
 
-/// The list at these keys of what the log says of the data; empty where it says another thing.
+/// The list at these keys of the log's description of the data; empty if there is no list.
 json list_at(const json& data, std::initializer_list<const char*> keys) {
   const json* at = &data;
   for (const char* key : keys) {
@@ -21,7 +21,7 @@ json list_at(const json& data, std::initializer_list<const char*> keys) {
   return at->is_array() ? *at : json::array();
 }
 
-/// Names of the classes or labels that are spoken of, by their numbers; what has no name of its own is left out.
+/// The names of the classes or labels in an assessment, by number; those without a name are left out.
 json class_names(const study::StudyView& view, const study::ModelAssessment& assessment) {
   json out = json::object();
   const json labels =

@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr std::size_t kMaxBranches = 64, kText = 200;
 constexpr const char* kLoss = "train_loss";
 
-/// Four significant digits.
+/// A number with four significant digits.
 std::string setting_text(const space::Sample& setting) {
   std::string text;
   for (const auto& [name, value] : setting) {

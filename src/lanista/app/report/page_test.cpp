@@ -73,8 +73,8 @@ TEST(PackedReals, KeepNumbersNaNAndAbsentValues) {
     EXPECT_EQ(value(3), inf);
     EXPECT_EQ(value(4), -inf);
     EXPECT_TRUE(std::isnan(value(5)) && !std::signbit(value(5)));
-    EXPECT_TRUE(std::isnan(value(6)) && std::signbit(value(6))) << "absent is the other NaN";
-    EXPECT_EQ(value(7), inf) << "beyond floats";
+    EXPECT_TRUE(std::isnan(value(6)) && std::signbit(value(6))) << "a missing value is the NaN with a sign";
+    EXPECT_EQ(value(7), inf) << "larger than any float";
   }
 }
 
@@ -129,7 +129,7 @@ TEST(Page, ExcludesViolatedConstraintsFromFront) {
   EXPECT_FALSE(front.empty());
   for (const TrialId id : front) EXPECT_EQ(off[id.value - 1], 0) << id.value;
 
-  view.config.subject_to = {*study::Constraint::parse("val_accuracy >= 2")};  // of which nobody can keep the half
+  view.config.subject_to = {*study::Constraint::parse("val_accuracy >= 2")};  // no trial can satisfy half of this
   const std::string none = bits();
   for (const TrialId id : study::pareto_front(study::ranking_keys(view))) EXPECT_EQ(none[id.value - 1], 0) << id.value;
 }
@@ -173,7 +173,7 @@ TEST(Page, EscapesTextsOfStudy) {
   EXPECT_EQ(json::parse(data_block(page))["study"]["name"], attack);
 }
 
-TEST(Page, TheSameStudyGivesTheSameBytes) {
+TEST(Page, EqualStudiesGiveEqualBytes) {
   const auto view = testing::random_study(300, 4);
 
   EXPECT_EQ(report_page(view, {"a", "1", 5'000'000}), report_page(view, {"a", "1", 5'000'000}));
@@ -210,18 +210,18 @@ TEST(Page, ShowsQualityByClassName) {
   view.data = {{"labels", {"cat", 7, "2"}}};
   view.baselines = {{"linear", {{"val_accuracy", 0.5}, {"unheard of", 1}}}};
   PageOptions options{"a", "1"};
-  EXPECT_TRUE(quality_facts(view, options).is_null()) << "nobody has assessed it";
+  EXPECT_TRUE(quality_facts(view, options).is_null()) << "there is no assessment";
 
   options.assessment = assessment_of(*view.winner);
   const nlohmann::json result = quality_facts(view, options);
 
-  EXPECT_EQ(result.at("names"), (nlohmann::json{{"0", "cat"}})) << "only names of their own, and only texts";
+  EXPECT_EQ(result.at("names"), (nlohmann::json{{"0", "cat"}})) << "only names that are texts and not the number";
   EXPECT_EQ(result.at("parts")[0].at("confusion"), (nlohmann::json{4, 1, 0, 0, 3, 0, 2, 0, 2}));
   EXPECT_FALSE(result.contains("weights_hash"));
   const nlohmann::json baselines = study_facts(view, options).at("study").at("baselines");
   EXPECT_EQ(baselines, nlohmann::json::parse(R"([{"name": "linear", "metrics": {"val_accuracy": 0.5}}])"));
   view.winner = TrialId{2};
-  EXPECT_TRUE(quality_facts(view, options).is_null()) << "it is of another trial";
+  EXPECT_TRUE(quality_facts(view, options).is_null()) << "it belongs to another trial";
 }
 
 TEST(Page, ShowsQualityByLabelName) {

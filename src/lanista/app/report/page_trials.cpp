@@ -17,7 +17,7 @@ using study::TrialView;
 
 constexpr std::size_t kMaxParameters = 24;
 
-/// What was done to the parent (or to the base): "widen > deepen x2", "tuning itself" of a final.
+/// The mutations since the parent or the base: "widen > deepen x2"; "tuning itself" for a refinement.
 std::string own_steps(const StudyView& view, const TrialView& trial) {
   const auto& steps = trial.proposal.steps;
   std::size_t from = 0;
@@ -58,7 +58,7 @@ bool is_log(const space::Domain& domain) {
       domain);
 }
 
-/// The parameter over the shown trials: real numbers if all values are numbers, names otherwise.
+/// The column of a hyper-parameter over the shown trials: real numbers if all values are numbers, else names.
 json parameter_column(const StudyView& view, std::span<const std::size_t> rows, const Axis& axis, int width) {
   std::vector<std::string> known;
   bool numeric = true;
@@ -88,10 +88,10 @@ json parameter_column(const StudyView& view, std::span<const std::size_t> rows, 
   return out;
 }
 
-/// 1 for a trial that cannot be on a Pareto front for its constraints: there are trials that break them less.
+/// 1 for a trial that is off the Pareto front because other trials violate the constraints less.
 std::vector<std::int64_t> violates_constraints(const StudyView& view) {
   std::vector<std::int64_t> out(view.trials.size(), 0);
-  const std::vector<study::RankingKey> ranked = study::ranking_keys(view);  // what breaks the least goes first
+  const std::vector<study::RankingKey> ranked = study::ranking_keys(view);  // least violation first
   for (const study::RankingKey& standing : ranked) {
     out[standing.trial.value - 1] = standing.violation > ranked.front().violation ? 1 : 0;
   }
@@ -122,7 +122,8 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
     return measurements.empty() ? 0 : measurements.back().*what;
   };
 
-  std::vector<const study::Measurement*> results(view.trials.size(), nullptr);  // of the trial that a twin stands for
+  std::vector<const study::Measurement*> results(view.trials.size(),
+                                                 nullptr);  // a duplicate has the result of its original
   for (const std::size_t i : rows) {
     const TrialView& measured = measured_trial(view, view.trials[i]);
     if (!measured.measurements.empty()) results[i] = &study::result_of(view.config, measured);
@@ -148,7 +149,7 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
            {"epochs", integers([&](std::size_t i) { return last(i, &study::Measurement::epoch); })},
            {"steps", integers([&](std::size_t i) { return last(i, &study::Measurement::step); })},
            {"kept", integers([&](std::size_t i) {
-              return view.trials[i].measurements.empty() ? 0 : results[i]->epoch;  // a twin trained nothing
+              return view.trials[i].measurements.empty() ? 0 : results[i]->epoch;  // a duplicate did not train
             })},
            {"parameters", integers([&](std::size_t i) { return view.trials[i].parameters; })},
            {"rank", integers([&](std::size_t i) { return rank[i].value_or(0); })},

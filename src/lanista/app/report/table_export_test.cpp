@@ -15,7 +15,7 @@ namespace {
 using testing::random_study;
 using testing::small_study;
 
-/// A CSV text, cells by the name of their column.
+/// The cells of a CSV text by the name of their column.
 struct Table {
   std::vector<std::string> header;
   std::vector<std::map<std::string, std::string>> rows;
@@ -98,7 +98,7 @@ TEST(Tables, ContainMetricsOfSelectedEpoch) {
   EXPECT_EQ(best.at("metrics.val_accuracy"), "0.75");
   EXPECT_EQ(best.at("metrics.train_loss"), "0.25");
   EXPECT_EQ(lines(trials_jsonl(view))[0].at("kept_epoch"), 2);
-  EXPECT_EQ(table(trials_csv(view)).rows[3].at("kept_epoch"), "0") << "a duplicate trained nothing";
+  EXPECT_EQ(table(trials_csv(view)).rows[3].at("kept_epoch"), "0") << "a duplicate did not train";
 
   view.config.train.measured.keep = study::kKeepLast;
   const auto last = table(trials_csv(view)).rows[0];

@@ -28,7 +28,7 @@ void put_u32(std::string& out, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift & 0xff);
 }
 
-// CRCs of data that hold CRCs are weak, hence the mask.
+// A CRC of data that contains CRCs is weak, so it is masked.
 std::uint32_t masked_crc(std::string_view data) {
   const std::uint32_t crc = crc32c(std::as_bytes(std::span(data)));
   return (crc >> 15 | crc << 17) + 0xa282ead8U;
@@ -47,7 +47,7 @@ class EventFile {
     add(wall_time, WireWriter().signed_varint(2, step).message(5, WireWriter().message(1, scalar)));
   }
 
-  /// A record of the HParams plugin; a summary must hold a value, so it holds a zero that nobody looks at.
+  /// A record of the HParams plugin. A summary must have a value, so it has a zero that no reader uses.
   void add_hparams(double wall_time, std::string_view tag, int field, const WireWriter& content) {
     const WireWriter data = WireWriter().message(field, content);
     WireWriter plugin, zero, value;
@@ -132,7 +132,7 @@ std::vector<Axis> all_axes(const study::StudyView& view) {
   return out;
 }
 
-// Only what the trials have as scalars: TensorBoard makes a column of each.
+// Only metrics that the trials have as scalars, since TensorBoard makes a column for each.
 std::set<std::string> scalar_names(const study::StudyView& view, const std::vector<TrialId>& ids) {
   std::set<std::string> names;
   for (const TrialId id : ids) {
@@ -174,7 +174,7 @@ Status status_of(study::OutcomeKind kind) {
     case study::OutcomeKind::kFailed:
       return Status::kFailure;
     case study::OutcomeKind::kCancelled:
-    case study::OutcomeKind::kPrunedByRule:  // nobody saw how it ends
+    case study::OutcomeKind::kPrunedByRule:  // it did not train, so it has no end
       return Status::kUnknown;
     default:
       return Status::kSuccess;
@@ -188,7 +188,7 @@ std::string trial_events(const study::StudyView& view, const study::TrialView& t
                    session_start(view, trial, all, group, base_time + times.began));
   std::int64_t last_step = -1;
   for (const study::Measurement& measurement : trial.measurements) {
-    // A step that does not increase would make TensorBoard drop what came before.
+    // TensorBoard drops earlier points if a step does not increase.
     if (measurement.step <= last_step) continue;
     last_step = measurement.step;
     const auto over = times.epochs.find(measurement.epoch);

@@ -7,21 +7,22 @@
 
 namespace lanista::report {
 
+/// Settings of the export for TensorBoard.
 struct TensorboardOptions {
-  double base_time = 0;      ///< unix seconds of the study's beginning; worked seconds are added to it
-  std::size_t trials = 200;  ///< the best so many; TensorBoard becomes slow with several hundred runs
-  bool all = false;          ///< every trial
+  double base_time = 0;      ///< start of the study in Unix seconds; worked seconds are added
+  std::size_t trials = 200;  ///< number of the best trials; several hundred make TensorBoard slow
+  bool all = false;          ///< export all trials
 };
 
-/// A log folder for TensorBoard: event files by path.
+/// The event files of a log folder for TensorBoard, by path.
 ///
-/// In the root one file with the HParams record of the experiment: every hyper-parameter of the space, the base model
-/// ("base") and every metric. For each trial a folder "trial_<id>" with its hyper-parameters (those that are absent
-/// from its sample are left out), a scalar a metric and measurement (step: training steps, strictly increasing; NaN is
-/// data) and, once it has ended, its status. A hyper-parameter has one type in all trials. Wall times never run
-/// backwards in a file.
+/// The root has one file with the HParams record of the experiment: all hyper-parameters, the base model ("base") and
+/// all metrics. Each trial has a folder "trial_<id>". It contains the trial's hyper-parameters, one scalar for each
+/// metric and measurement, and the status of an ended trial. The step of a scalar is the number of training steps,
+/// which increases strictly. NaN is a value. A hyper-parameter has one type in all trials. Wall times in a file never
+/// decrease.
 ///
-/// Best trials first, then those without a place in the ranking by id. O(measurements).
+/// Trials are in the order of rank, then those without a rank by id. O(measurements).
 FilesByPath tensorboard_files(const study::StudyView& view, const TensorboardOptions& options = {});
 
 /// A record of a TFRecord file: length, masked CRC-32C of the length, payload, masked CRC-32C of the payload.

@@ -19,7 +19,7 @@ using formats::WireReader;
 using testing::random_study;
 using testing::small_study;
 
-/// What a file says, read with the knowledge of the field numbers alone.
+/// The content of an event file, read by the field numbers alone.
 struct Scalar {
   double wall_time;
   std::int64_t step;
@@ -118,7 +118,7 @@ TEST(TfRecord, FramesAPayloadWithMaskedChecksums) {
   const std::string record = tf_record("123456789");
   EXPECT_EQ(record.size(), 25U);
   EXPECT_EQ(payloads(record), std::vector<std::string>{"123456789"});
-  // crc32c("123456789") is 0xe3069283; rotated by 15 and moved by the constant it is this.
+  // crc32c("123456789") is 0xe3069283. Rotated by 15 and plus the constant, it is this value.
   EXPECT_EQ(little_endian(std::string_view(record).substr(21)), 0xc78ab0e5U);
 }
 

@@ -16,9 +16,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDevice = 1;  // the CPU; viewers take process and thread 0 for the idle ones
+constexpr int kDevice = 1;  // the CPU; viewers treat process and thread 0 as idle
 
-/// An epoch as it is drawn: whole microseconds, no overlap on its worker.
+/// An epoch in the trace: whole microseconds, without overlap on its worker.
 struct Slice {
   study::Span span;
   std::int64_t began = 0, ended = 0;
@@ -30,11 +30,11 @@ struct Arrow {
 };
 
 std::int64_t microseconds(double seconds) {
-  constexpr double kMost = 9e15;  // exact in a double, which is what viewers hold
+  constexpr double kMost = 9e15;  // exact in a double, the type that viewers use
   return std::isfinite(seconds) ? std::llround(std::clamp(seconds * 1e6, 0.0, kMost)) : 0;
 }
 
-/// In the order of worker and time.
+/// The spans of all trials by worker and time, without overlap.
 std::vector<Slice> slices_of(const study::StudyView& view) {
   std::vector<Slice> out;
   for (const study::Span& span : view.spans) out.push_back({span, microseconds(span.began), microseconds(span.ended)});
@@ -48,7 +48,7 @@ std::vector<Slice> slices_of(const study::StudyView& view) {
   return out;
 }
 
-/// Keeps the earliest `count` slices, in their order. Returns how many are gone.
+/// Keeps the earliest `count` slices in their order. Returns the number of removed slices.
 std::size_t keep_earliest(std::vector<Slice>& slices, std::size_t count) {
   if (slices.size() <= count) return 0;
   const std::size_t gone = slices.size() - count;
@@ -64,7 +64,7 @@ std::size_t keep_earliest(std::vector<Slice>& slices, std::size_t count) {
   return gone;
 }
 
-// From the last slice of the parent that was over when the child began.
+// The arrow starts at the last slice of the parent that ended before the child began.
 std::vector<Arrow> arrows_of(const study::StudyView& view, const std::vector<Slice>& slices) {
   std::map<TrialId, std::vector<std::size_t>> of;
   for (std::size_t i = 0; i < slices.size(); ++i) of[slices[i].span.trial].push_back(i);
@@ -127,7 +127,7 @@ std::vector<json> running_trials(const std::vector<Slice>& slices) {
   return out;
 }
 
-/// The best value of the first goal so far, at each time it gets better.
+/// Counter events of the best value of the first goal, at each improvement.
 std::vector<json> best_value_counters(const study::StudyView& view) {
   if (view.config.goals.empty()) return {};
   const study::Goal& goal = view.config.goals.front();
@@ -169,7 +169,7 @@ std::string epoch_name(const study::Span& span) {
   return "#" + std::to_string(span.trial.value) + " epoch " + std::to_string(span.epoch);
 }
 
-// An arrow belongs to the slice that is open where it stands: behind its beginning, before its end.
+// Viewers attach an arrow to the slice that is open at its time, so it is after the start and before the end.
 void add_slices(TraceText& text, const std::vector<Slice>& slices, const std::vector<Arrow>& arrows) {
   std::map<std::size_t, std::size_t> into;
   std::map<std::size_t, std::vector<std::size_t>> out_of;

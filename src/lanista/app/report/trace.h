@@ -7,17 +7,19 @@
 
 namespace lanista::report {
 
+/// Settings of the export as a trace.
 struct TraceOptions {
-  std::size_t events = 1'000'000;  ///< at most so many; viewers give up on more
+  std::size_t events = 1'000'000;  ///< most events; viewers fail with more
 };
 
-/// The work on a study as a Chrome trace (JSON; chrome://tracing, Perfetto): a process is a device, a thread a worker,
-/// a span an epoch of a trial, a gap is idle time. Counters tell the trials under way and the best value so far of the
-/// first goal; an arrow leads from a trial's last epoch to the first epoch of the trial made from it. Times are worked
-/// microseconds of the study.
+/// The work on a study as a Chrome trace in JSON (for chrome://tracing and Perfetto). A process is a device, a thread
+/// is a worker, a span is an epoch of a trial, and a gap is idle time. Counters show the number of trials under way and
+/// the best value of the first goal. An arrow leads from the last epoch of a trial to the first epoch of its child.
+/// Times are worked microseconds of the study.
 ///
-/// Spans of a worker do not overlap: one that begins before the last has ended begins with its end. If there are too
-/// many events the arrows go first, then the counters, then the latest spans; "otherData" says how many of each.
+/// Spans of a worker do not overlap: a span starts at the earliest at the end of the one before. With too many events
+/// the arrows are left out first, then the counters, then the latest spans. "otherData" has the numbers of what is left
+/// out.
 std::string chrome_trace(const study::StudyView& view, const TraceOptions& options = {});
 
 }  // namespace lanista::report

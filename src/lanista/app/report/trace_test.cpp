@@ -25,7 +25,8 @@ std::map<std::string, std::size_t> counts(const json& trace) {
   return out;
 }
 
-// Spans of a thread open and close in turn, time does not run backwards, arrows stand inside a span and lead forwards.
+// Checks that spans of a thread do not overlap, that times do not decrease, and that arrows are inside spans and lead
+// forwards.
 void expect_sound(const json& trace) {
   std::map<std::pair<int, std::int64_t>, std::int64_t> now;
   std::map<std::pair<int, std::int64_t>, bool> open;
@@ -55,7 +56,7 @@ void expect_sound(const json& trace) {
   }
 }
 
-TEST(ChromeTrace, DrawsEpochsOfWorkersCountersAndLineage) {
+TEST(ChromeTrace, ShowsEpochsOfWorkersCountersAndLineage) {
   study::StudyView view = small_study();
   view.config.name = "small";
   view.trials.resize(2);
@@ -64,7 +65,8 @@ TEST(ChromeTrace, DrawsEpochsOfWorkersCountersAndLineage) {
 
   EXPECT_EQ(
       chrome_trace(view),
-      R"({"displayTimeUnit":"ms","otherData":{"dropped":{"arrows":0,"counters":0,"spans":0},"study":"small","v":1},"traceEvents":[
+      R"({"displayTimeUnit":"ms","otherData":{"dropped":{"arrows":0,"counters":0,"spans":0},"study":"small","v":1},)"
+      R"("traceEvents":[
 {"args":{"name":"cpu"},"name":"process_name","ph":"M","pid":1},
 {"args":{"name":"worker 0"},"name":"thread_name","ph":"M","pid":1,"tid":1},
 {"args":{"name":"worker 1"},"name":"thread_name","ph":"M","pid":1,"tid":2},
@@ -86,10 +88,10 @@ TEST(ChromeTrace, IsValidForRandomStudies) {
   std::size_t arrows = 0;
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     const study::StudyView view = random_study(200, seed);
-    const json events_drawn = trace(view);
-    expect_sound(events_drawn);
-    EXPECT_EQ(counts(events_drawn)["B"], view.spans.size());
-    arrows += counts(events_drawn)["s"];
+    const json events = trace(view);
+    expect_sound(events);
+    EXPECT_EQ(counts(events)["B"], view.spans.size());
+    arrows += counts(events)["s"];
   }
   EXPECT_GT(arrows, 100U);
 }
@@ -97,17 +99,17 @@ TEST(ChromeTrace, IsValidForRandomStudies) {
 TEST(ChromeTrace, MovesOverlappingSpansApart) {
   study::StudyView view = small_study();
   view.spans = {{TrialId{1}, 1, 0, 0, 1}, {TrialId{2}, 1, 0, 0.5, 0.75}, {TrialId{3}, 1, 0, 0.9, 2}};
-  const json events_drawn = trace(view);
-  expect_sound(events_drawn);
-  EXPECT_EQ(counts(events_drawn)["B"], 3U);
+  const json events = trace(view);
+  expect_sound(events);
+  EXPECT_EQ(counts(events)["B"], 3U);
 }
 
 TEST(ChromeTrace, FollowsAGoalThatIsMinimised) {
   study::StudyView view = small_study();
   view.config.goals = {{false, "train_loss"}};
   std::vector<double> best;
-  const json events_drawn = trace(view);
-  for (const json& event : events_drawn.at("traceEvents")) {
+  const json events = trace(view);
+  for (const json& event : events.at("traceEvents")) {
     if (event.value("name", "") == "best train_loss") best.push_back(event.at("args").at("value"));
   }
   EXPECT_EQ(best, (std::vector<double>{0.125}));

@@ -399,7 +399,7 @@ TEST(Engine, WarnsWhenSamplingFindsNothingNew) {
   config.subject_to = {*study::Constraint::parse("lr >= 2")};
   const auto summary = bench.run(config, {});
   ASSERT_TRUE(summary.ok()) << summary.error().text();
-  EXPECT_EQ(summary->reason, "bad luck: 10000 draws gave nothing new (10000 of them: breaks 'lr >= 2')");
+  EXPECT_EQ(summary->reason, "bad luck: 10000 samples gave nothing new (10000 of them: breaks 'lr >= 2')");
   const auto events = bench.sink.events();
   EXPECT_TRUE(
       std::any_of(events.begin(), events.end(), [](const LogEvent& event) { return event.event == "nothing_new"; }));

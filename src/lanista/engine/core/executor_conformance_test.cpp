@@ -6,11 +6,11 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/core/fake_executor.h"
 #include "lanista/engine/core/noop_executor.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "lanista/engine/remote/worker_loop.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/core/fake_executor.h"
 #include "support/engine/remote/wire_executor.h"
 
 namespace lanista::engine::testing {

@@ -137,9 +137,9 @@ TEST(ExternalTrials, ImportsProposableRowsAndReportsOthers) {
   EXPECT_EQ(taken.earlier.left_out, 6);
   std::string reasons;
   for (const auto& [why, count] : taken.left_out) reasons += why + "\n";
-  for (const char* why : {"lr 0.1 is not in log(1e-04, 0.01) (row 2)", "momentum does not exist beside", "(row 3)",
+  for (const char* why : {"lr 0.1 is not in log(1e-04, 0.01) (row 2)", "momentum does not exist with", "(row 3)",
                           "momentum is not given (row 4)", "its val_accuracy is missing or NaN (row 5)",
-                          "epochs were 10, a trial has 9 (row 7)", "beta no parameter of the space is called so"}) {
+                          "epochs were 10, a trial has 9 (row 7)", "beta is no parameter of the space"}) {
     EXPECT_NE(reasons.find(why), std::string::npos) << why << " in\n" << reasons;
   }
   // A log can read what it holds.

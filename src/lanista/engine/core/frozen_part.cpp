@@ -186,9 +186,10 @@ Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPa
 
 Result<fuse::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
                                              const data::DataSpec& data, bool augmented, std::int64_t bytes) {
-  const fuse::PrefixReaders readers{.samples = augmented ? data.split_rows[1] : data.rows,
-                                    .epochs = frozen.epochs,
-                                    .room = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
+  const fuse::PrefixReaders readers{
+      .samples = augmented ? data.split_rows[1] : data.rows,
+      .epochs = frozen.epochs,
+      .cache_bytes = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
   return fuse::materialization_of(prefix, readers, graph::builtin_ops(), fuse::RooflineCost());
 }
 

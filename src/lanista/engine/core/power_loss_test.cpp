@@ -5,6 +5,7 @@
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine {

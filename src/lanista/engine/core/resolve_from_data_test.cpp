@@ -68,10 +68,10 @@ TEST(ResolveFromData, ResolvesLossAndMetricsOfLabels) {
   };
   refused("train: {loss: mse}", labels, "does not fit targets that are labels; allowed: auto, bce");
   refused("train: {loss: bce}", images(), "labels with data option task=multilabel");
-  refused("train: {metrics: [mae]}", labels, "metric 'mae' does not fit, it is of numbers");
+  refused("train: {metrics: [mae]}", labels, "metric 'mae' does not fit, it is for numbers");
   refused("train: {metrics: [balanced_accuracy]}", labels,
           "allowed: accuracy, exact_match, f1_macro, log_loss, roc_auc");
-  refused("train: {metrics: [exact_match]}", images(), "it is of labels");
+  refused("train: {metrics: [exact_match]}", images(), "it is for labels");
   refused("data: {targets: raw}", labels, "those of '' are labels");
 }
 
@@ -240,7 +240,7 @@ TEST(ResolveFromData, RefusesSettingsUnlikeTheData) {
   };
   const std::vector<Case> cases{{"goal: maximize val_acuracy", "goal", "did you mean 'val_accuracy'?"},
                                 {"goal: minimize val_mae", "goal", "measured: train_loss, val_loss, val_accuracy"},
-                                {"goal: minimize val_mae", "goal", "metric 'mae' does not fit, it is of numbers"},
+                                {"goal: minimize val_mae", "goal", "metric 'mae' does not fit, it is for numbers"},
                                 {"goal: maximize val_f1_makro", "goal", "did you mean 'val_f1_macro'?"},
                                 {"subject_to: val_r2 >= 0.5", "subject_to", "metric 'r2' does not fit"},
                                 {"stop: {rule: asha, on: val_f1}", "stop.on", "'val_f1' is not measured"},

@@ -2,6 +2,7 @@
 
 #include "lanista/base/frame.h"
 #include "lanista/engine/core/engine.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine {

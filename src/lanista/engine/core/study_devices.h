@@ -34,7 +34,7 @@ struct TrainingDevice {
   std::function<bool(const Job& job)> supports = {};
 };
 
-/// The devices of a study with their speeds, in work (StudyEngine::logical_epoch_of) per second.
+/// The devices of a study with their speeds, in work (logical_epoch_of) per second.
 struct DeviceTable {
   /// One device.
   struct Row {

@@ -39,6 +39,11 @@ struct Inheritance {
   /// Whether the start is worth using.
   bool is_useful() const { return plan.exact || coverage >= kMinCoverage; }
 };
+/// A start, and the weights that the child inherits from it.
+struct StartOption {
+  study::Start start;       ///< Where the weights come from.
+  Inheritance inheritance;  ///< What the child inherits.
+};
 /// Importance of each unit of a parent, by node (zoo::TransferOptions::scores).
 using UnitScores = std::map<graph::NodeId, std::vector<double>>;
 /// The inheritance with the pairing method `how`. The plan leaves out the nodes in `frozen`. Errors: kInvalidArgument

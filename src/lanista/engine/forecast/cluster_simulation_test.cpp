@@ -26,7 +26,7 @@ constexpr int kMaxEngineRuns = 200;
 
 struct EngineKilled {};
 
-/// The life of a study, of as many engines as it takes. Nothing: it has ended; else why not.
+/// Runs a study to its end with as many engine processes as necessary. Returns nothing on success, else the reason.
 class RandomFaultStudy {
  public:
   RandomFaultStudy(const study::StudyConfig& config, std::uint64_t seed, FaultCounts& fault_counts)
@@ -59,7 +59,7 @@ class RandomFaultStudy {
  private:
   Result<RunResult> run_engine() {
     WatchedFileSystem fs(bench_.disk);
-    // Late enough at last, so that it ends.
+    // Faults end at some time, so that the study ends.
     std::uint64_t changes = 10 + rng_.below(60) * (1 + rng_.below(4));
     const bool is_killed = rng_.below(3) > 0;
     fs.on_change = [&] {
@@ -117,7 +117,7 @@ class RandomFaultStudy {
   Bench bench_;
 };
 
-/// LANISTA_SIMULATED_SEEDS: how many; LANISTA_SIMULATED_FROM: the first of them.
+/// LANISTA_SIMULATED_SEEDS is the number of seeds, LANISTA_SIMULATED_FROM the first one.
 std::uint64_t number(const char* name, std::uint64_t fallback) {
   const char* value = std::getenv(name);
   return value == nullptr ? fallback : std::strtoull(value, nullptr, 10);

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <map>
 
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/elastic/first_come.h"
 
 namespace lanista::engine {
 namespace {
@@ -111,7 +111,7 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
   std::vector<Arrival> trials(plan.predicted.graph.members.size());
   for (const fuse::FusedGroup& group : plan.predicted.groups) {
     const auto members = group.members();
-    const double us = group.steady_us() / static_cast<double>(members.size());
+    const double us = group.us / static_cast<double>(members.size());
     for (const std::size_t m : members) {
       const fuse::FusionMember& member = plan.predicted.graph.members[m];
       const auto& recipe = member.recipe;

@@ -13,8 +13,8 @@
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/forecast/plan_members.h"
 #include "lanista/engine/forecast/search_driver.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/sharing/plan.h"
 #include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/study/metric.h"
@@ -149,7 +149,7 @@ class SimulatedStudy : public schedule::TrialSource {
                    fuse::plan_of(std::move(alone), programs, ops_,
                                  fuse::TableCost(request_.costs, request_.measured_on, request_.prices)));
     LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, trial.proposal.fold));
-    ExpectedTimes times{.step = plan.groups.front().steady_us() * 1e-6};
+    ExpectedTimes times{.step = plan.groups.front().us * 1e-6};
     if (known) times = *known;
     const TrialCost price{times, static_cast<double>(plan.groups.front().bytes),
                           epoch_schedule_of(config_, data, trial.proposal.sample), planned.validation_rows,

@@ -25,7 +25,7 @@ ClusterFile workers(std::int64_t count) {
   return on;
 }
 
-/// Of one model that takes equally long in every trial.
+/// A study of one model that needs equal time in every trial.
 study::StudyConfig equal_trials(const std::string& rule, const Options& options, std::int64_t epochs,
                                 std::int64_t trials) {
   study::StudyConfig config = small_study(trials);
@@ -68,7 +68,7 @@ TEST(SimulatedStudy, MatchesSuccessiveHalving) {
   EXPECT_EQ(of_length, (std::map<std::int64_t, int>{{1, 18}, {3, 6}, {9, 2}, {27, 1}}));
 }
 
-// By hand: ten trials of the search, and two more with what their searches give up.
+// Computed by hand: ten trials of the search, and two more for the epochs that its searches discard.
 TEST(SimulatedStudy, RetrainsBestAfterSearch) {
   study::StudyConfig config = equal_trials("none", Options::object(), 9, 10);
   const auto searched = simulated(config, workers(1));
@@ -89,7 +89,8 @@ TEST(SimulatedStudy, RetrainsBestAfterSearch) {
   EXPECT_NEAR((staged->course.makespan - searched->course.makespan) / step, 2 * (own + discarded), 1e-6);
 }
 
-// On nine workers by hand: 3 rounds of an epoch, then one of 2, of 6, of 18, for who waits at a rung cannot be helped.
+// Computed by hand for nine workers: 3 rounds of one epoch, then one of 2, of 6 and of 18. Waits at rungs are
+// unavoidable.
 TEST(SimulatedStudy, WaitsAtRungs) {
   const auto config = equal_trials("successive_halving", {{"trials", 27}, {"cycles", 1}}, 27, 27);
   const auto one = simulated(config, workers(1)), nine = simulated(config, workers(9));

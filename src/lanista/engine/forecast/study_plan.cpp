@@ -118,7 +118,7 @@ void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
   out.known = known.text();
 }
 
-/// Work as in StudyEngine::logical_epoch_of: samples times the FLOPs of their steps.
+/// Work as in logical_epoch_of (engine/core): samples times the FLOPs of their steps.
 double work_of(const PlannedMember& member) {
   return static_cast<double>(member.full_epochs) * static_cast<double>(member.epochs.length) *
          static_cast<double>(member.epochs.batch) * 3 * std::max(member.shape.flops, 1.0);
@@ -174,7 +174,7 @@ std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
   std::string text = "frozen through " + prefix.through + ", shared by " + std::to_string(prefix.trials.size()) +
                      (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
   if (!keeping.pays) return text + "computed for each batch: " + keeping.why_not + "\n";
-  return text + "cached" + (augmented ? " for validation rows" : "") + ", " +
+  return text + (augmented ? "cached for validation rows, " : "cached, ") +
          std::to_string(keeping.bytes_per_sample * keeping.num_samples / 1000) + " kB, " +
          std::to_string(keeping.epochs) + " epochs read it\n";
 }

@@ -235,7 +235,7 @@ TEST(StudyPlan, ExecutorAndLogAgreeAcrossKills) {
   EXPECT_GT(looks.shared, looks.all / 4) << "there were plans to compare";
 }
 
-/// The first records of a log as builds before schema 3 wrote them: every plan whole.
+/// The first records of a log that builds before schema 3 wrote: every plan is complete.
 std::string older_log(const std::vector<store::Record>& records, std::size_t count) {
   std::string bytes;
   schedule::Grouping grouping;

@@ -1,4 +1,4 @@
-// Packages of several members: what they predict, as ONNX files and as compiled C++, is the blend by its definition.
+// Packages of several members. Their predictions, as ONNX files and as compiled C++, equal the definition of the blend.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
     SCOPED_TRACE(one.name);
     const engine::ModelPackage package = package_of(one);
     const bool own = package.members.front().own_preprocessing.has_value();
-    // Labels are no task of a package, and what all members fill in alike is a matter of the data's schema.
+    // A package needs no labels. Replacements that all members share belong to the schema of the data.
     if (one.how == Blend::kLabels || (!one.members.front().options.missing.empty() && !own)) continue;
     several_units += own ? 1 : 0;
     filled += own && !one.members.front().options.missing.empty() ? 1 : 0;
@@ -130,7 +130,7 @@ TEST(OnePackage, IsComparedWithItsOnnxFileUpToRounding) {
     elements_of<float>(*bias)[0] = std::numeric_limits<float>::infinity();
     const auto endless = onnx_difference(package, *onnx, 4);
     ASSERT_FALSE(endless) << *endless;
-    EXPECT_EQ(endless.error().message, "an infinite number on one side only");
+    EXPECT_EQ(endless.error().message, "infinity on one side only");
   }
 }
 
@@ -202,7 +202,7 @@ TEST(BlendedSource, RefusesMembersThatDoNotFitEachOther) {
   EXPECT_NE(formats::to_onnx(one.blended(), {}).error().message.find("member 2: "), std::string::npos);
 }
 
-// A study from its file to best/, really trained.
+// A study from its file to best/, with real training.
 
 std::string table_of_classes() {
   std::string out = "a,b,kind\n";

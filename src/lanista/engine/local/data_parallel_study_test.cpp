@@ -90,7 +90,7 @@ TEST_F(DataParallelTrials, ShareWorkersWithOtherTrials) {
   expect_same(seen, wanted);
 }
 
-// Measured alone and shared, with kept times of both; processes are killed in between.
+// Step times are measured alone and shared, with stored times of both. Processes are killed in between.
 TEST_F(DataParallelTrials, HaveTheSameBitsAtMeasuredWidths) {
   const std::vector<engine::Job> jobs{data_parallel_job(1, 2, kLongTrialEpochs), data_parallel_job(2, 1)};
   const TrainingOutcome wanted = alone(jobs);

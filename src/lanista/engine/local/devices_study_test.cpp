@@ -27,7 +27,7 @@ using testing::canonical;
 
 const nn::Backend& plain() { return nn::cpu_backend(kernels::Isa::kPortable); }
 
-/// One life of a study on several devices.
+/// One run of the process of a study on several devices.
 struct ProcessRun {
   std::vector<NamedBackend> devices;
   std::vector<schedule::DeviceSpeed> speeds;  ///< as they are measured
@@ -46,7 +46,7 @@ strategy: {name: pbt, population: 6, interval: 1, quantile: 0.4, slots: 4}
 keep: {top: 2, checkpoint_every: 0s}
 )yaml";
 
-// Children begin with what their parents were, wherever those were trained; some rest at rungs.
+// Children start from their parents, on whichever device those were trained; some trials pause at rungs.
 constexpr const char* kStarts = R"yaml(
 model: {base: builtin:small-mlp}
 space: {mutate: [widen, swap_op], params: {lr: log(0.01, 0.3)}}
@@ -100,7 +100,7 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
   }
   static engine::StudyView view_of(MemoryFileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
-  /// Two classes, the second of which is half as fast again.
+  /// Two classes; the second is half as fast again.
   const ProcessRun mixed{.devices = {{"cpu", nullptr}, {"plain", &plain()}}, .speeds = {{1e6, 2e6}, {1.5e6, 3e6}}};
 
   study::StudyConfig config;
@@ -145,7 +145,7 @@ TEST_P(DevicesStudy, OfTwoClassesIsTheSameAfterPausesAndKills) {
     for (const auto& [path, bytes] : moments[k]) killed.put(path, bytes);
     next.workers = std::array{1, 2, 4}[k / step % 3];
     next.lanes = rng.between(0, 4);
-    // A new measurement gives other speeds; those of the log count.
+    // A new measurement gives other speeds. The speeds of the log are used.
     next.speeds = {{7e6, 7e6}, {1e6, 1e6}};
     const auto summary = run_process(killed, next);
     ASSERT_TRUE(summary) << summary.error().text();
@@ -207,7 +207,7 @@ TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
     EXPECT_EQ(used.size(), 3U);
     for (const engine::TrialView& trial : view.trials) EXPECT_EQ(trial.device, "");
     std::string text = canonical(disk);
-    // Its numerics come before its trials; studies of a custom device have none.
+    // Its numerics are logged before its trials. Studies of a custom device have none.
     const auto numerics = text.find("{\"class\"");
     ASSERT_NE(numerics, std::string::npos);
     EXPECT_EQ(text.substr(numerics, text.find('\n', numerics) - numerics),
@@ -249,7 +249,7 @@ class BackendWithoutConvolutions final : public nn::Backend {
   mutable std::atomic<int> refused = 0;
 };
 
-// Where one device has no form of an operator, another trains the trial, and it is no failure.
+// If one device does not support an operator, another device trains the trial, and that is no failure.
 TEST_P(DevicesStudy, AssignsUnsupportedTrialsToOtherDevices) {
   BackendWithoutConvolutions picky;
   MemoryFileSystem alone, several;
@@ -268,7 +268,7 @@ TEST_P(DevicesStudy, AssignsUnsupportedTrialsToOtherDevices) {
 INSTANTIATE_TEST_SUITE_P(All, DevicesStudy, ::testing::Values(kPbt, kStarts),
                          [](const auto& instance) { return instance.param == kPbt ? "pbt" : "starts"; });
 
-// The measured speed matches training: a device that does everything twice is half as fast.
+// The measured speed matches training: a device that does all work twice is half as fast.
 TEST(DeviceSpeed, OfCpuKernelsAndOfManyWorkers) {
   study::StudyConfig config = *studyfile::read_study(kStarts, "devices");
   const data::Dataset data = testing::blobs();

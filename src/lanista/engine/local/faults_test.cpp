@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 
@@ -13,7 +14,7 @@ using engine::testing::fingerprint;
 
 testing::StudyProcess process(FileSystem& fs) { return {fs, {.folder = engine::testing::kFolder}}; }
 
-/// Resumes; begins again if the failure came before there was a study, as a user would.
+/// Resumes the study, or begins again if the failure came before there was a study.
 Result<engine::RunResult> resume_study(MemoryFileSystem& disk) {
   auto resumed = process(disk).resume();
   if (resumed || resumed.error().code != Code::kNotFound) return resumed;
@@ -36,7 +37,7 @@ TEST(Faults, OfAnyWriteEndInACodedErrorAndAResumableStudy) {
                                    .torn = at % 2 == 0,
                                    .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
     const auto first = process(faulty).run();
-    if (first && faulty.calls() <= at) break;  // it made fewer calls: every one has had its turn
+    if (first && faulty.calls() <= at) break;  // fewer calls than n: each call has failed once
     if (!first) {
       ++failed;
       EXPECT_NE(first.error().code, Code::kInternal) << at << ": " << first.error().text();

@@ -12,6 +12,7 @@
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 
@@ -42,7 +43,7 @@ Result<engine::RunResult> run_folds(FileSystem& fs, const std::string& text, std
 
 study::StudyView folded_view(MemoryFileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
-/// The rows of a fold's training as data that know of no folds.
+/// The rows of a fold's training as data without folds.
 data::Dataset by_hand(const study::DataConfig& config, const data::Dataset& training) {
   auto raw = *data::open_raw(config, ".", real_file_system());
   const data::Split split{training.rows(data::Part::kTrain), training.rows(data::Part::kValidation),
@@ -143,7 +144,7 @@ TEST(FoldsStudy, ResumesExactlyAfterKills) {
   EXPECT_GT(resumed, 8);
 }
 
-/// A table; the rows in `wild` have enormous numbers, and the other class or a wild target.
+/// A table. The rows in `wild` have enormous values, and the other class or an extreme target.
 std::string table_of(int rows, const std::vector<std::int64_t>& wild, bool classes) {
   Rng rng(5);
   std::ostringstream text;

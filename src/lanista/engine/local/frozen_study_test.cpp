@@ -1,4 +1,4 @@
-// Studies of heads on a part that is not trained, from the study file to the winner's package.
+// Studies that train heads on a frozen part, from the study file to the winner's package.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/text.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 
@@ -51,7 +52,7 @@ keep: {top: 8, checkpoint_every: 0s}
 }
 const std::string kFrozen = "{through: end, weights: /in/weights.safetensors}";
 
-/// A graph and weights that no fresh model has.
+/// A graph and weights that differ from every fresh model.
 void put_inputs(FileSystem& disk, float first = 0.5F) {
   const graph::Graph base = *graph::parse(kBase);
   std::vector<Tensor> weights;
@@ -78,7 +79,7 @@ testing::StudyProcess process(FileSystem& fs, const std::string& text, std::int6
 
 study::StudyView view_of(FileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
-// Every trial again, alone and with nothing kept.
+// Repeats every trial alone, without cached values.
 void expect_heads_trained_alone(MemoryFileSystem& disk, const study::StudyView& view) {
   const kernels::FlushToZero as_workers;
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());

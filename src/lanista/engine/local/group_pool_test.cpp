@@ -30,7 +30,7 @@ class GroupPoolTest : public WorkerExecutorTest {
   }
   train::LaneGroup take(const std::vector<train::TrialRun*>& runs) { return *pool_.take(key_, counted(1), runs); }
 
-  /// The trials of each of `groups` may train together, through `epoch`.
+  /// An update after which the trials of each of `groups` may train together, through `epoch`.
   static engine::UpdateGroups arranged(const std::vector<std::vector<std::uint32_t>>& groups, std::int64_t epoch) {
     engine::UpdateGroups arrange;
     for (const auto& ids : groups) {

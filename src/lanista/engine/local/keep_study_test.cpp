@@ -12,6 +12,7 @@
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/measure_weights.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
 
@@ -24,7 +25,7 @@ using engine::testing::kFolder;
 using store::Record;
 using store::RecordType;
 
-/// Trained with rates so large that most trials are best before their end.
+/// Learning rates are so large that most trials are best before their end.
 std::string study_text(const std::string& train, const std::string& rest = "") {
   return "model: {base: builtin:small-mlp}\n"
          "space: {mutate: [widen, swap_op], params: {optimizer: [sgd, adam], lr: \"log(0.1, 1)\"}}\n"
@@ -36,7 +37,7 @@ std::string study_text(const std::string& train, const std::string& rest = "") {
                        : rest);
 }
 
-/// So coarse a goal that epochs and trials are often equal.
+/// A goal so coarse that epochs and trials are often equal.
 const std::string kAccuracy = "goal: maximize val_accuracy\nstop: {rule: asha, rungs: [2, 4], eta: 2}\n";
 
 testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, std::int64_t workers,
@@ -46,7 +47,7 @@ testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, s
 
 study::StudyView logged_view(FileSystem& fs) { return *engine::fold(*store::read_log(fs, kFolder)); }
 
-/// val_loss and the like of weights, by a program that only predicts.
+/// Metrics of weights, such as val_loss, by a program that only predicts.
 std::map<std::string, double> measured(const study::StudyView& view, const study::TrialView& trial,
                                        const std::vector<Tensor>& weights) {
   const kernels::FlushToZero as_workers;
@@ -63,7 +64,7 @@ std::map<std::string, double> measured(const study::StudyView& view, const study
                                  weights, data::Part::kValidation, "val_");
 }
 
-/// The epoch with the least loss, of equals the first.
+/// The epoch with the least loss; the first one of equals.
 const study::Measurement& least(const study::TrialView& trial) {
   return *std::ranges::min_element(trial.measurements, {},
                                    [](const study::Measurement& m) { return m.metrics.at("val_loss"); });
@@ -191,7 +192,7 @@ TEST(KeepStudy, SatisfiesConstraintsFirst) {
   }
 }
 
-/// The study's log as a build would have written it that did not know the settings of these lines of its resolved file.
+/// The log of the study as an older build wrote it, which lacks the settings of these lines of the resolved file.
 void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const std::vector<std::string>& unknown) {
   RealClock clock;
   auto log = *store::LogWriter::open(disk, clock, kFolder);
@@ -211,8 +212,8 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const 
   }
 }
 
-/// A study of `text` that an older build without those settings began ends as `text` defines, wherever this build
-/// resumed it.
+/// A study of `text` that an older build without those settings began. It ends as `text` defines, wherever this build
+/// resumes it.
 void expect_resumes_as_begun(const std::string& text, const std::vector<std::string>& unknown, Rng rng) {
   MemoryFileSystem whole;
   ASSERT_TRUE(keeping_process(whole, text, 1).run());

@@ -27,7 +27,7 @@ const std::vector<Base>& bases() {
   return kBases;
 }
 
-/// Nineteen samples: no multiple of any vector.
+/// Nineteen samples, which is no multiple of a vector width.
 OwnedBatch synthetic_batch(const Base& base, std::uint64_t seed) {
   Rng rng(seed);
   OwnedBatch batch;

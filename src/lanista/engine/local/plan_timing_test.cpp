@@ -28,7 +28,7 @@ TEST(PlanTiming, RunsEveryLineOfEveryModelOnASyntheticBatch) {
   }
 }
 
-/// The identity, which takes a minute or three by a stopwatch of its own.
+/// The identity. It advances a fake clock by one minute forward and by three backward.
 struct Slow {
   std::shared_ptr<double> now;
   template <class T>

@@ -1,4 +1,4 @@
-// Times that outlive studies: remembered by really trained ones, of use to later ones, and nothing to any result.
+// Step times that outlive studies: real studies store them, later studies use them, and no result depends on them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -84,7 +84,7 @@ TEST(ProfilesStudy, HasTheSameResultsWithAndWithoutStoredTimes) {
   EXPECT_FALSE(without.exists(kTimes));
   EXPECT_EQ(remembering.canonical, plain.canonical);
 
-  // And again, with all that is known by now.
+  // Once more, with all times that are known by now.
   std::vector<Error> skipped;
   ASSERT_FALSE(known_in(with, skipped).empty());
   const std::string bytes = *with.read(std::string(kTimes) + "/" + with.list(kTimes)->front());

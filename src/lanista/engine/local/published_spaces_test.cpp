@@ -25,7 +25,7 @@ mutate::ModelInterface ends_for(std::string_view name) {
   return {{{"shape", std::vector<std::int64_t>{12}}, {"dtype", "index"}}, kOutputs};
 }
 
-/// The model of the first seeded sample that makes one.
+/// The model of the first seeded sample that is valid.
 graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::ModelInterface& ends,
                          const nlohmann::json& options = nlohmann::json::object()) {
   const auto ops = graph::builtin_ops();
@@ -35,7 +35,7 @@ graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::
   for (const auto& parameter : blueprint->parameters()) EXPECT_TRUE(space.add(parameter).ok());
   for (std::uint64_t i = 0; i < 50; ++i) {
     space::RandomChooser choose(Rng(i).split(published.name));
-    auto model = blueprint->expand(space.draw(choose), ops, ends);
+    auto model = blueprint->expand(space.sample(choose), ops, ends);
     if (model.ok()) return *std::move(model);
   }
   ADD_FAILURE() << published.name << ": none of fifty samples is a model";
@@ -88,7 +88,7 @@ std::int64_t trained_numbers(const graph::Graph& model) {
 }
 
 TEST(PublishedSpaces, SurviveAnOnnxRoundTripAtPublishedSizes) {
-  constexpr std::int64_t kMost = 8'000'000;  // larger ones would take gigabytes here, and hold no other operators
+  constexpr std::int64_t kMost = 8'000'000;  // larger ones need gigabytes and have no other operators
   int exported = 0;
   for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
     for (const mutate::Preset& preset : published.presets) {

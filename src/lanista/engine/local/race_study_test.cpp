@@ -1,5 +1,5 @@
-// Studies whose trials race for what they begin with, really trained: the same on any workers, in any lanes and behind
-// kills at every record, and each trial is, alone, one that began with what won.
+// Studies with start races and real training. Results are equal for any workers and lanes, and after a kill at any
+// record. A trial that is repeated alone begins with the winner of its race.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ budget: {trials: 12}
 
 using Moments = std::vector<std::map<std::string, std::string>>;
 
-/// Narrower children too, by the loss, and statistics that are renewed; a space whose mutations shrink.
+/// A study in which children may be narrower, shrink by the loss, and recalibrate their statistics.
 constexpr const char* kShrinking = R"yaml(
 model:
   space:
@@ -115,7 +115,7 @@ TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
   EXPECT_GT(all.kept_random, 0);
 }
 
-/// Every trial that raced, again and alone. How many there were.
+/// Repeats every trial with a race alone. Returns the number of those trials.
 int RaceStudy::repeated(const CustomStudy& custom, int& scored) {
   MemoryFileSystem disk;
   const engine::StudyView view = run_to_end(disk, custom, 2, 0);
@@ -131,7 +131,7 @@ int RaceStudy::repeated(const CustomStudy& custom, int& scored) {
     EXPECT_TRUE(engine::plan_start(job, view, graph::builtin_ops()).ok());
     const auto alone = repeat_trial(
         job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {}, &files);
-    if (!alone) {  // it is off the podium, and its file is here as another's start
+    if (!alone) {  // It is not among the best; its file serves as the start of another trial.
       EXPECT_NE(alone.error().message.find("to start from, is lost"), std::string::npos) << alone.error().text();
       continue;
     }
@@ -153,7 +153,7 @@ TEST_F(RaceStudy, HasTrialsThatBeganWithTheWinner) {
   EXPECT_GT(shrunk, 0);
 }
 
-TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
+TEST_F(RaceStudy, IsEqualWithLossShrinkingAndRecalibration) {
   const CustomStudy custom = study(1, "", kShrinking);
   MemoryFileSystem reference;
   Moments moments;
@@ -170,7 +170,7 @@ TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
   }
 }
 
-// Logical time counts the steps of all that race, whoever wins.
+// Logical time counts the steps of all candidates of a race, whichever wins.
 TEST_F(RaceStudy, ChargesLogicalTimeForItsRaces) {
   MemoryFileSystem disk;
   run_to_end(disk, study(1), 1, 0);
@@ -179,7 +179,7 @@ TEST_F(RaceStudy, ChargesLogicalTimeForItsRaces) {
   for (const store::Record& record : records) {
     if (record.type != store::RecordType::kProposed || !record.body["proposal"].contains("race")) continue;
     const auto& race = record.body["proposal"]["race"];
-    // Five steps an epoch of 67 rows; three of them, of each that is given up.
+    // An epoch of 67 rows has five steps; each discarded candidate trains three.
     const auto others = static_cast<double>(race["rivals"].size() + 1);
     EXPECT_EQ(race["steps"], 3);
     EXPECT_EQ(race["time"].get<double>(), record.body["logical_epoch"].get<double>() * (3 * others) / 5);
@@ -200,16 +200,16 @@ TEST_F(RaceStudy, RacesWhatTheZooHas) {
   const CustomStudy second = study(2, folder.path());
   Moments moments;
   const engine::StudyView view = run_to_end(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
-  int from_zoo = 0, beside_own = 0;
+  int from_zoo = 0, with_own = 0;
   for (const engine::TrialView& trial : view.trials) {
     bool own = false, zoo = false;
     for (const study::Start* start : study::start_parents_of(trial.proposal)) (start->zoo.empty() ? own : zoo) = true;
     from_zoo += zoo;
-    beside_own += own && zoo;
+    with_own += own && zoo;
     EXPECT_EQ(zoo && !trial.proposal.race, false) << trial.id.value;
   }
   EXPECT_GT(from_zoo, 3);
-  EXPECT_GT(beside_own, 0);
+  EXPECT_GT(with_own, 0);
   for (std::size_t i = 0; i < moments.size(); i += 12) {
     back();
     MemoryFileSystem killed;

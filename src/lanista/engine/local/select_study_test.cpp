@@ -78,7 +78,7 @@ TEST_F(SelectStudy, HasTrialsThatAreRepeatedToTheBit) {
   }
 }
 
-// Logical time has room for the most that can be given up, at each of the two checks.
+// Logical time includes the maximum of discarded steps at each of the two checks.
 TEST_F(SelectStudy, ChargesLogicalTimeAndStepsForItsChecks) {
   MemoryFileSystem disk;
   const auto view = run_to_end(disk, study(), 1, 0);
@@ -86,7 +86,7 @@ TEST_F(SelectStudy, ChargesLogicalTimeAndStepsForItsChecks) {
   const std::vector<store::Record> records = *store::read_log(disk, kFolder);
   for (const store::Record& record : records) {
     if (record.type != store::RecordType::kProposed) continue;
-    // Six steps that cost a third more with all rows selected, and one that waited: nine of an epoch's twelve.
+    // Six steps that need a third more time with all rows selected, and one that waited: nine of an epoch's twelve.
     EXPECT_EQ(record.body["proposal"]["select_time"].get<double>(),
               record.body["logical_epoch"].get<double>() * 9 / 12);
     ++seen;

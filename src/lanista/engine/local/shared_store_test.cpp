@@ -1,4 +1,4 @@
-// Several executors, of one process and of several, that train the same trials into one folder at the same time.
+// Several executors, in one process and in several, that train the same trials into one folder at the same time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Studies whose trials start from what others were, really trained: stopped and taken up anywhere, on any workers, they
-// come to the same end.
+// Studies with warm starts and real training. They give equal results on any workers, and after a stop at any point.
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
@@ -42,9 +41,9 @@ budget: {trials: 12}
 class StartStudy : public testing::BlobStudy {
  protected:
   CustomStudy study(std::uint64_t seed) { return engine::testing::random_clone_study(configured(kStudy, seed), seed); }
-  /// Mutations begin with what the engine finds for them.
+  /// Mutations start from the weights that the engine finds for them.
   CustomStudy warm(std::uint64_t seed) const { return testing::as_configured(configured(kWarmStudy, seed)); }
-  /// One life of a process. A pause is asked for behind so many events, 0: never.
+  /// One run of the process. It requests a pause after so many events; 0: never.
   Result<engine::RunResult> run_process(MemoryFileSystem& disk, const CustomStudy& study, std::int64_t workers,
                                         int events, const std::function<void()>& on_event = {},
                                         std::int64_t lanes = 0) {
@@ -129,8 +128,8 @@ keep: {top: 6, checkpoint_every: 0s}
 budget: {trials: 24}
 )yaml";
 
-// Slots and steps come along, parts have rates of their own: the same on any workers and lanes, behind kills, and
-// alone.
+// Optimiser slots and step counts are inherited, and parts have their own rates. Results are equal on any workers and
+// lanes, after kills, and alone.
 TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
   const CustomStudy custom = testing::as_configured(configured(kCarryStudy, 1));
   MemoryFileSystem reference;
@@ -179,7 +178,7 @@ TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
   EXPECT_GT(repeated, 0);
 }
 
-// What the parent measured last the child would measure before its first step, where the plan says so.
+// If the transfer plan is exact, the child has the last measurement of its parent before its first step.
 TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
   const CustomStudy custom = warm(1);
   MemoryFileSystem disk;

@@ -10,6 +10,7 @@
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/io/formats/safetensors.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
@@ -130,7 +131,7 @@ SampledStudy sample_study(Rng& rng) {
   return out;
 }
 
-// Every trial again, alone.
+// Repeats every trial alone.
 void expect_trained_alone(MemoryFileSystem& disk, const SampledStudy& of) {
   const kernels::FlushToZero as_workers;
   const study::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
@@ -159,7 +160,8 @@ void expect_trained_alone(MemoryFileSystem& disk, const SampledStudy& of) {
   EXPECT_GE(seen, 2);
 }
 
-// Frozen or not, in parts, augmented, promoted; killed and taken up anywhere, with any number of workers.
+// With and without a frozen part, in parts, augmented, promoted; killed and resumed anywhere, with any number of
+// workers.
 void expect_resumes_from_every_change(SampledStudy (*sample)(Rng&), std::uint64_t seeds, int least) {
   int resumed = 0;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {

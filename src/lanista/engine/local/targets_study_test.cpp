@@ -56,7 +56,7 @@ std::string study_over(const std::string& path, const std::string& targets, std:
 
 study::StudyView view_of(FileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
-// Regression: with targets in a large unit such a study trained almost nothing.
+// A regression test: with targets in a large unit, such a study trained almost nothing.
 TEST(TargetsStudy, IsInvariantToTheTargetUnit) {
   const TemporaryFolder temporary;
   testing::write(temporary.path() / "plain.csv", friedman(400, 1, 0));
@@ -121,7 +121,7 @@ class FlatsPackage : public ::testing::Test {
     LANISTA_CHECK(package.ok(), package ? "" : package.error().text());
     return *std::move(package);
   }
-  /// As before there was a unit: what the model itself computes.
+  /// The output of the model itself, without units, as in earlier builds.
   std::vector<double> standard_predictions() {
     engine::ModelPackage bare = package_;
     bare.data.target_normalization.reset();
@@ -218,7 +218,7 @@ TEST_F(FlatsPackage, IsExportedWithTheTargetsOwnUnit) {
   }
 }
 
-// Builds that know no unit must not take standard numbers for prices; packages of theirs have none.
+// Builds without units must not read standardised values as prices. Packages of such builds have no unit.
 TEST_F(FlatsPackage, OfAnOlderBuildIsReadAsRaw) {
   EXPECT_EQ(package_.facts.at("schema"), 2);
   const std::string path = kFolder + "/best/package.json";
@@ -237,7 +237,7 @@ TEST_F(FlatsPackage, OfAnOlderBuildIsReadAsRaw) {
   EXPECT_EQ(*elsewhere.read("/again/model.onnx"), *engine::package_onnx(old));
 }
 
-/// One process that works on an old study, which has no form of targets.
+/// One process that works on an old study, without a form of targets.
 class OldStudy {
  public:
   explicit OldStudy(const std::string& text) : config_(*studyfile::read_study(text, "old")) {
@@ -246,7 +246,7 @@ class OldStudy {
     LANISTA_CHECK(engine::resolve_from_data(config_, data.spec()).ok(), "the test's own study file");
     config_.budget.trials = 6;
   }
-  /// Ends by itself, or after so many events if that is not 0.
+  /// It ends by itself, or after so many events unless that is 0.
   Result<engine::RunResult> begin(MemoryFileSystem& disk, const std::string& text, int events) {
     return run_process(disk, config_.data, events, [&](engine::Services services) {
       return engine::Engine::create(kFolder, config_, text, numerics(kernels::best_isa()), std::move(services));
@@ -260,7 +260,7 @@ class OldStudy {
     });
   }
   std::string text() const { return studyfile::write_study(config_); }
-  /// As a build from before wrote it.
+  /// The log as an earlier build wrote it.
   std::string text_of_before() const {
     std::string out = text();
     const std::string line = "  targets: \"raw\"\n";

@@ -1,5 +1,5 @@
-// Studies of texts that predict the next token everywhere: the same bits however they are run, and what becomes of the
-// winner.
+// Studies of texts that predict the next token at every position. They give equal bits in any execution, and the
+// package of the winner predicts as measured.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "lanista/inference/model_assessment.h"
 #include "lanista/inference/predictor.h"
 #include "lanista/io/data/raw_input.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/cpp_program.h"
 #include "support/engine/local/study_process.h"

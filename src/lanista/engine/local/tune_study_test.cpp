@@ -13,6 +13,7 @@
 #include "lanista/engine/local/repeat.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/search/tuning/tuner.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/core/custom_strategy_study.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
@@ -34,14 +35,14 @@ std::string study(const std::string& searcher, const std::string& further = "") 
          "strategy: {name: random, slots: 2}\nkeep: {top: 8, checkpoint_every: 0s}\n";
 }
 
-/// Trials that may come to larger batches.
+/// Trials that may reach larger batches.
 std::string batches() {
   std::string text = study("sobol");
   const std::string before = "weight_decay: [0, 1e-4]";
   return text.replace(text.find(before), before.size(), "batch: [8, 16, 32]");
 }
 
-/// Trials with an adaptive batch, measured so early that a kill falls between measurements.
+/// Trials with an adaptive batch. A measurement is so early that a kill falls between measurements.
 const std::string kAdaptive =
     "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], lr: \"log(0.005, 0.05)\"}}\n"
     "train: {epochs: 12, schedule: cosine}\n"
@@ -57,7 +58,7 @@ const std::string kStaged =
     "strategy: {name: random, slots: 2, then: {mltuner: {params: {lr: \"log(1e-4, 1)\", momentum: \"range(0, 0.95)\"}, "
     "retune: 1, trials: 6}, best: 2, end: 2}}\n"
     "stop: {rule: asha, rungs: [1, 2], eta: 2, type: promotion}\nkeep: {top: 8, checkpoint_every: 0s}\n";
-/// Models that begin again and again.
+/// Models that restart repeatedly.
 const std::string kAgain =
     "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam]}}\ntrain: {epochs: 9}\n"
     "data: {source: \"synthetic:blobs?rows=180&classes=3&features=4&seed=1\", batch: 8}\n"
@@ -71,7 +72,7 @@ Result<engine::RunResult> run(FileSystem& fs, const std::string& text, std::int6
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
 }
 
-/// Every trial again, alone, with what it found.
+/// Repeats every trial alone, with its recorded schedule.
 void expect_played_back(MemoryFileSystem& disk) {
   const kernels::FlushToZero as_workers;
   const study::StudyView view = *engine::fold(*store::read_log(disk, kFolder));

@@ -68,7 +68,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// All that it has written and no call has read, without waiting.
+  /// Returns without waiting the text that it has written since the last call.
   std::string rest() const {
     std::string text(65536, '\0');
     ::fcntl(out_, F_SETFL, O_NONBLOCK);
@@ -103,14 +103,14 @@ Tries& shared_tries() {
   return *static_cast<Tries*>(at);
 }
 
-/// The other user: plants files under every name that can be foreseen, and tries to reach all that is not its own.
+/// The other user: creates files under every predictable name, and tries to open everything that belongs to the victim.
 class Attacker {
  public:
   Attacker(std::string study, Tries& tries, int out) : study_(std::move(study)), tries_(tries), out_(out) {
     prefix_ = "/dev/shm/lanista-" + hash_text(study_ + "/control/workers.sock").hex() + "-";
   }
 
-  /// Files as a leader of earlier versions made them, with its lock, and folders as this version makes them.
+  /// Files as leaders of earlier versions made them, with their locks, and folders as this version makes them.
   static std::vector<std::string> attack_files(const std::string& prefix) {
     std::vector<std::string> paths;
     for (int i = 0; i < 8; ++i) paths.push_back(prefix + std::to_string(i));
@@ -144,7 +144,7 @@ class Attacker {
 
  private:
   void reached(const std::string& what) const { put_line(out_, what); }
-  /// True: it is there, and another user's.
+  /// Returns true if the file exists and belongs to another user.
   bool try_open(const std::string& path) {
     struct stat facts {};
     const bool is_there = ::stat(path.c_str(), &facts) == 0;

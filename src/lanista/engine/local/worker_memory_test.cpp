@@ -9,6 +9,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/ops/op_rules.h"
+#include "support/base/faulty_file_system.h"
 #include "support/engine/local/worker_test_support.h"
 
 namespace lanista::runtime {
@@ -163,7 +164,7 @@ TEST_F(WorkerMemory, TurnsExceptionsOfATestIntoErrors) {
   EXPECT_TRUE(executor->test(own, weights));
 }
 
-/// From the `looks`-th look on there is no memory, or something that is no exception.
+/// From clock read number `looks` on, there is no memory, or a value is thrown that is no exception.
 class ClockThatThrows final : public Clock {
  public:
   explicit ClockThatThrows(int looks, bool throws_a_number = false) : left_(looks), throws_a_number_(throws_a_number) {}
@@ -189,7 +190,8 @@ std::optional<engine::Report> first_end(WorkerExecutor& executor) {
   return std::nullopt;
 }
 
-// Two trials are lanes of one program, and one's epoch may have ended when memory does: neither may be waited for.
+// Two trials are lanes of one program, and one may have ended its epoch when memory ends. The executor waits for
+// neither.
 TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
   for (const int looks : {3, 10, 41, 80, 81, 82, 83}) {
     const ClockThatThrows clock(looks);

@@ -1,4 +1,4 @@
-// Studies that fill a zoo and begin with what it has, really trained.
+// Studies that fill a zoo and start from its models, with real training.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -71,13 +71,13 @@ TEST_F(ZooStudy, IsFilledByOneStudyAndStartsTheNext) {
   EXPECT_GT(saving.reference, 0) << "a task of so few steps has nothing to save";
   {
     zoo::Store store = zoo::testing::opened(folder.path());
-    std::int64_t told = 0;
+    std::int64_t outcomes = 0;
     const auto models = *store.list();
     for (const auto& model : models) {
       const auto gain = store.expected_gain(model.id);
-      if (*gain && !(*gain)->is_task_average) told += (*gain)->outcomes;
+      if (*gain && !(*gain)->is_task_average) outcomes += (*gain)->outcomes;
     }
-    EXPECT_EQ(told, saving.compared);
+    EXPECT_EQ(outcomes, saving.compared);
   }
   for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{1, 16}, std::pair{2, 16}}) {
     back();
@@ -94,7 +94,7 @@ TEST_F(ZooStudy, IsFilledByOneStudyAndStartsTheNext) {
   }
 }
 
-// What the zoo's model stands for the child would measure before its first step, where the plan says so.
+// If the transfer plan is exact, the child has the measurement of the zoo's model before its first step.
 TEST_F(ZooStudy, BeginsAsTheModelOfTheZooWhereThePlanIsExact) {
   const Folder folder("exact");
   MemoryFileSystem first, disk;

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "lanista/engine/core/fake_executor.h"
 #include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/fake_executor.h"
 #include "support/engine/core/random_clones.h"
 
 namespace lanista::engine::testing {

@@ -54,8 +54,8 @@ std::filesystem::path cache_folder() {
   if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
     return std::filesystem::path(cache) / "lanista";
   }
-  if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-    return std::filesystem::path(home) / ".cache" / "lanista";
+  if (const char* const user_folder = std::getenv("HOME"); user_folder != nullptr && *user_folder != '\0') {
+    return std::filesystem::path(user_folder) / ".cache" / "lanista";
   }
   return {};
 }

@@ -70,8 +70,8 @@ TEST(Activation, IsAccurateToAFewUnitsInTheLastPlace) {
         // exp(u) magnifies the rounding of its argument, which grows with |u|.
         const long double size = std::abs(x[i]);
         const long double argument = activation.name == "gelu" ? size * (1.6L + 0.0714L * size * size) : size;
-        const long double room = std::numeric_limits<T>::epsilon() * (8.0L + 4.0L * argument);
-        ASSERT_LE(std::abs(y[i] - want), room * std::abs(want)) << activation.name << " of " << x[i];
+        const long double tolerance = std::numeric_limits<T>::epsilon() * (8.0L + 4.0L * argument);
+        ASSERT_LE(std::abs(y[i] - want), tolerance * std::abs(want)) << activation.name << " of " << x[i];
       }
     }
   });
@@ -104,8 +104,8 @@ TEST(Activation, GeluFollowsItsTanhFormEverywhere) {
     std::vector<T> y(x.size());
     family.activation("gelu")->forward(static_cast<std::int64_t>(x.size()), x.data(), y.data());
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const long double room = 8 * std::numeric_limits<T>::epsilon() * std::max(T(1), std::abs(x[i]));
-      ASSERT_LE(std::abs(y[i] - gelu_of(x[i])), room) << x[i];
+      const long double tolerance = 8 * std::numeric_limits<T>::epsilon() * std::max(T(1), std::abs(x[i]));
+      ASSERT_LE(std::abs(y[i] - gelu_of(x[i])), tolerance) << x[i];
     }
   });
 }

@@ -23,8 +23,8 @@ class Recorder {
   explicit Recorder(const Kernels<T>& kernels) : k(kernels) {}
 
   /// Uniform in [-2, 2), other numbers for every call.
-  Values<T> draw(std::int64_t count) { return random_values<T>(rng_, count, -2, 2); }
-  Values<T> draw(std::int64_t count, double low, double high) { return random_values<T>(rng_, count, low, high); }
+  Values<T> random(std::int64_t count) { return random_values<T>(rng_, count, -2, 2); }
+  Values<T> random(std::int64_t count, double low, double high) { return random_values<T>(rng_, count, low, high); }
   void add(const Values<T>& values) { hasher_.bytes(std::as_bytes(std::span(values))); }
   void add(double value) { hasher_.real(value); }
   std::string hash() const { return hasher_.finish().hex().substr(0, 16); }
@@ -59,7 +59,7 @@ Task<T> unary(const char* op) {
     const auto n = static_cast<std::int64_t>(x.size());
     Values<T> y(x.size()), dx(x.size());
     activation.forward(n, x.data(), y.data());
-    activation.gradient(n, activation.from_output ? y.data() : x.data(), r.draw(n).data(), dx.data());
+    activation.gradient(n, activation.from_output ? y.data() : x.data(), r.random(n).data(), dx.data());
     r.add(y);
     r.add(dx);
   };
@@ -71,7 +71,7 @@ void elu(Recorder<T>& r) {
   const auto n = static_cast<std::int64_t>(x.size());
   Values<T> y(x.size()), dx(x.size());
   r.k.elu(n, T(0.75), x.data(), y.data());
-  r.k.elu_grad(n, T(0.75), y.data(), r.draw(n).data(), dx.data());
+  r.k.elu_grad(n, T(0.75), y.data(), r.random(n).data(), dx.data());
   r.add(y);
   r.add(dx);
 }
@@ -107,8 +107,8 @@ void softmax(Recorder<T>& r) {
   for (const AxisShape& s : {AxisShape{5, 37, 1}, AxisShape{3, 7, 19}, AxisShape{2, 1000, 1}}) {
     const std::int64_t n = s.outer * s.len * s.inner;
     Values<T> y(static_cast<std::size_t>(n)), dx(y.size());
-    r.k.softmax(s, r.draw(n).data(), y.data());
-    r.k.softmax_grad(s, y.data(), r.draw(n).data(), dx.data());
+    r.k.softmax(s, r.random(n).data(), y.data());
+    r.k.softmax_grad(s, y.data(), r.random(n).data(), dx.data());
     r.add(y);
     r.add(dx);
   }
@@ -119,8 +119,8 @@ void norms(Recorder<T>& r) {
   for (const std::int64_t rows : {1, 12, 301}) {
     const std::int64_t c = 42;
     const auto n = static_cast<std::size_t>(rows * c);
-    const auto x = r.draw(rows * c), dy = r.draw(rows * c), gamma = r.draw(c), beta = r.draw(c);
-    const auto old_mean = r.draw(c), old_var = r.draw(c, 0.5, 2);
+    const auto x = r.random(rows * c), dy = r.random(rows * c), gamma = r.random(c), beta = r.random(c);
+    const auto old_mean = r.random(c), old_var = r.random(c, 0.5, 2);
     Values<T> y(n), dx(n), mean(42), inv(42), new_mean(42), new_var(42), dgamma(42), dbeta(42);
     r.k.batch_norm_train(rows, c, 1e-5, 0.1, x.data(), gamma.data(), beta.data(), old_mean.data(), old_var.data(),
                          y.data(), mean.data(), inv.data(), new_mean.data(), new_var.data());
@@ -145,7 +145,7 @@ void norms(Recorder<T>& r) {
 
 template <class T>
 void sums(Recorder<T>& r) {
-  const auto x = r.draw(3 * 1001), other = r.draw(3 * 1001);
+  const auto x = r.random(3 * 1001), other = r.random(3 * 1001);
   Values<T> y(1001), loss(3), dx(x.size());
   r.k.column_sum(3, 1001, x.data(), y.data());
   r.add(y);
@@ -173,7 +173,7 @@ void sums(Recorder<T>& r) {
 template <class T>
 void products(Recorder<T>& r) {
   const std::int64_t rows = 17, in = 45, out = 37;
-  const auto x = r.draw(rows * in), w = r.draw(in * out), bias = r.draw(out), dy = r.draw(rows * out);
+  const auto x = r.random(rows * in), w = r.random(in * out), bias = r.random(out), dy = r.random(rows * out);
   Values<T> y(dy.size()), dx(x.size()), dw(w.size());
   r.k.linear(rows, in, out, x.data(), w.data(), bias.data(), y.data());
   r.k.linear_grad_x(rows, in, out, dy.data(), w.data(), dx.data());
@@ -202,8 +202,8 @@ void convolutions(Recorder<T>& r) {
                       .dilation_h = 1,
                       .dilation_w = 1,
                       .groups = groups};
-    const auto x = r.draw(s.n * s.h * s.w * s.ci), w = r.draw(9 * s.ci / groups * s.co), bias = r.draw(s.co),
-               dy = r.draw(s.n * s.oh * s.ow * s.co);
+    const auto x = r.random(s.n * s.h * s.w * s.ci), w = r.random(9 * s.ci / groups * s.co), bias = r.random(s.co),
+               dy = r.random(s.n * s.oh * s.ow * s.co);
     Values<T> y(dy.size()), dx(x.size()), dw(w.size()), scratch(static_cast<std::size_t>(r.k.conv2d_scratch(s)));
     r.k.conv2d(s, x.data(), w.data(), bias.data(), y.data(), scratch.data());
     r.k.conv2d_grad_x(s, dy.data(), w.data(), dx.data(), scratch.data());
@@ -215,9 +215,9 @@ void convolutions(Recorder<T>& r) {
 // Three steps of one optimiser.
 template <class T, class Step>
 void steps(Recorder<T>& r, Step step) {
-  Values<T> param = r.draw(1003), m(1003), v(1003);
+  Values<T> param = r.random(1003), m(1003), v(1003);
   for (std::int64_t i = 0; i < 3; ++i) {
-    step(i, r.draw(1003), param, m, v);
+    step(i, r.random(1003), param, m, v);
     for (const auto* each : {&param, &m, &v}) r.add(*each);
   }
 }

@@ -199,7 +199,7 @@ TEST(DistributedStagesTest, ProfileStepsLocally) {
   EXPECT_EQ(ours.at->num_starts, 0);
 }
 
-// In a place of another's, and in the first.
+// In the memory of another rank, and in that of rank 0.
 TEST_P(RemoteRanksTest, ReportExceptionsOfRemoteRanks) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
   const Operators operators = with_throwing_operator(left);

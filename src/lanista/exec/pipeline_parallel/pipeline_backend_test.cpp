@@ -45,8 +45,8 @@ struct Trained {
   bool operator==(const Trained&) const = default;
 };
 
-// Steps, every fourth with a batch that is short; after every so many steps what a checkpoint holds goes to a program
-// of the next of `backends`.
+// Trains some steps; every fourth batch is short. After every so many steps, the checkpoint state moves to a program of
+// the next backend.
 Trained trained(const nn::testing::Derived& of, const std::vector<const nn::Backend*>& backends,
                 std::int64_t accumulate, int steps = 12, int stop_every = 1000) {
   std::size_t turn = 0;
@@ -241,9 +241,9 @@ TEST(PipelineBackend, TrainsOnRanksWhatDoesNotFitOnOne) {
   const nn::Backend& cpu = nn::cpu_backend();
   const Trained wanted = trained(model, {&cpu}, 1);
   const std::int64_t whole = compiled(model, cpu, kBatch, 1)->bytes();
-  const std::int64_t room = whole * 2 / 3;
+  const std::int64_t max_bytes = whole * 2 / 3;
 
-  MemoryBudget budget(room);
+  MemoryBudget budget(max_bytes);
   const PipelineBackend one(cpu, 1);
   nn::ProgramOptions options{.max_batch = kBatch};
   options.backend = &one;
@@ -251,15 +251,15 @@ TEST(PipelineBackend, TrainsOnRanksWhatDoesNotFitOnOne) {
   const auto refused = nn::Program::compile(model.train, model.infer, options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
-  const std::string& said = refused.error().message;
-  const std::string before = "by the plan ";
-  ASSERT_NE(said.find(before), std::string::npos) << said;
-  const std::int64_t ranks = std::stoll(said.substr(said.find(before) + before.size()));
+  const std::string& message = refused.error().message;
+  const std::string before = "the planner finds that ";
+  ASSERT_NE(message.find(before), std::string::npos) << message;
+  const std::int64_t ranks = std::stoll(message.substr(message.find(before) + before.size()));
   EXPECT_GE(ranks, 2);
 
-  const PipelineBackend some(cpu, PipelineOptions{.ranks = ranks, .rank_bytes = room});
+  const PipelineBackend some(cpu, PipelineOptions{.ranks = ranks, .rank_bytes = max_bytes});
   EXPECT_TRUE(trained(model, {&some}, 1) == wanted);
-  const PipelineBackend fewer(cpu, PipelineOptions{.ranks = 2, .rank_bytes = room / 4});
+  const PipelineBackend fewer(cpu, PipelineOptions{.ranks = 2, .rank_bytes = max_bytes / 4});
   const auto small = compiled(model, fewer, kBatch, 1);
   ASSERT_FALSE(small.ok());
   EXPECT_EQ(small.error().code, Code::kResourceExhausted) << small.error().text();

@@ -25,9 +25,9 @@ bool is_loss(const std::exception_ptr& failure) {
 
 }  // namespace
 
-PipelineExecutable::PipelineExecutable(std::unique_ptr<nn::Executable> machine, std::int64_t ranks, Compile make)
-    : Executable(machine->properties()),
-      executable_(std::move(machine)),
+PipelineExecutable::PipelineExecutable(std::unique_ptr<nn::Executable> executable, std::int64_t ranks, Compile make)
+    : Executable(executable->properties()),
+      executable_(std::move(executable)),
       num_wanted_ranks_(ranks),
       ranks_(ranks),
       compile_(std::move(make)) {
@@ -42,11 +42,11 @@ PipelineExecutable::PipelineExecutable(std::unique_ptr<nn::Executable> machine, 
 void PipelineExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   bool is_empty = ranks_ < num_wanted_ranks_;
   for (std::int64_t other = 0; is_empty && other < properties().lanes; ++other)
-    is_empty = executable_->step_count(other) < 0;
+    is_empty = executable_->steps().step_count(other) < 0;
   if (is_empty) {
     if (auto made = compile_(num_wanted_ranks_)) set_executable(*std::move(made), num_wanted_ranks_);
   }
-  executable_->attach(lane, std::move(state));
+  executable_->lanes().attach(lane, std::move(state));
 }
 
 void PipelineExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> results) {
@@ -66,16 +66,16 @@ void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::
       results_[i] = {.loss_sum = results[i].loss_sum, .failure = {}};
       hyper_[i] = in_executable_order(step_input.hyper[i], lane_attrs_[i]);
     }
-    executable_->run({.steps = 1,
-                      .active = active_,
-                      .step_input =
-                          [&](std::int64_t) {
-                            return nn::StepInput{step_input.batches, hyper_};
-                          },
-                      .communicator = chunk.communicator,
-                      .wants_gradient_norm = chunk.wants_gradient_norm},
-                     results_);
-    executable_->wait();
+    executable_->steps().run({.steps = 1,
+                              .active = active_,
+                              .step_input =
+                                  [&](std::int64_t) {
+                                    return nn::StepInput{step_input.batches, hyper_};
+                                  },
+                              .communicator = chunk.communicator,
+                              .wants_gradient_norm = chunk.wants_gradient_norm},
+                             results_);
+    executable_->steps().wait();
     bool is_lost = false;
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (active_[i] == 0) continue;
@@ -99,8 +99,8 @@ double PipelineExecutable::gradients(std::int64_t lane, const nn::Batch& batch, 
                                      const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
   while (true) {
     try {
-      const double loss =
-          executable_->gradients(lane, batch, total, in_executable_order(hyper, lane_attrs_[0]), out, add);
+      const double loss = executable_->gradient_runner().gradients(
+          lane, batch, total, in_executable_order(hyper, lane_attrs_[0]), out, add);
       num_losses_ = 0;
       return loss;
     } catch (const nn::RankLost&) {
@@ -121,11 +121,11 @@ bool PipelineExecutable::replan() {
   return true;
 }
 
-void PipelineExecutable::set_executable(std::unique_ptr<nn::Executable> machine, std::int64_t ranks) {
+void PipelineExecutable::set_executable(std::unique_ptr<nn::Executable> executable, std::int64_t ranks) {
   for (std::int64_t lane = 0; lane < properties().lanes; ++lane) {
-    if (executable_->step_count(lane) >= 0) machine->attach(lane, executable_->detach(lane));
+    if (executable_->steps().step_count(lane) >= 0) executable->lanes().attach(lane, executable_->lanes().detach(lane));
   }
-  executable_ = std::move(machine);
+  executable_ = std::move(executable);
   ranks_ = ranks;
   match_lane_attrs();
 }

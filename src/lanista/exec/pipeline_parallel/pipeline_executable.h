@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "lanista/exec/program/executable.h"
@@ -15,56 +18,53 @@ namespace lanista::runtime {
 /// memory, the same executable repeats it with a replacement for the lost rank. When all lanes are empty again, it
 /// returns to all ranks. States are those after their last whole step, so only the time differs. After too many losses
 /// without a finished step, the lane fails with the last exception.
-class PipelineExecutable final : public nn::Executable {
+class PipelineExecutable final : public nn::Executable,
+                                 public nn::LaneStore,
+                                 public nn::StepRunner,
+                                 public nn::GradientRunner {
  public:
   /// Compiles the same program for a number of ranks, with the same bits.
   using Compile = std::function<Result<std::unique_ptr<nn::Executable>>(std::int64_t ranks)>;
-  /// `machine` runs on `ranks` ranks; `make` compiles the replacements.
-  PipelineExecutable(std::unique_ptr<nn::Executable> machine, std::int64_t ranks, Compile make);
+  /// `executable` runs on `ranks` ranks; `make` compiles the replacements.
+  PipelineExecutable(std::unique_ptr<nn::Executable> executable, std::int64_t ranks, Compile make);
 
-  std::int64_t bytes() const override { return executable_->bytes(); }
   std::string describe() const override { return executable_->describe(); }
-  Result<nn::LaneState> make_state(std::uint64_t seed) const override { return executable_->make_state(seed); }
-  void attach(std::int64_t lane, nn::LaneState&& state) override;
-  nn::LaneState detach(std::int64_t lane) override { return executable_->detach(lane); }
-  Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t seed) override {
-    return executable_->clone(from, to, seed);
+  nn::ExecutableRoles roles() override {
+    const nn::ExecutableRoles current = executable_->roles();
+    return {current.memory, this, this, this, current.evaluator};
   }
-  std::int64_t step_count(std::int64_t lane) const override { return executable_->step_count(lane); }
-  std::vector<Tensor> extract_state(std::int64_t lane) const override { return executable_->extract_state(lane); }
+
+  void attach(std::int64_t lane, nn::LaneState&& state) override;
+  nn::LaneState detach(std::int64_t lane) override { return executable_->lanes().detach(lane); }
+  Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t seed) override {
+    return executable_->lanes().clone(from, to, seed);
+  }
+  std::vector<Tensor> extract_state(std::int64_t lane) const override {
+    return executable_->lanes().extract_state(lane);
+  }
+
   void run(const nn::Chunk& chunk, std::span<nn::LaneResult> results) override;
   void wait() override {}
-  std::optional<nn::StepTimes> take_step_times() override { return executable_->take_step_times(); }
-  Result<nn::LaneGradients> make_gradients() const override { return executable_->make_gradients(); }
+  std::int64_t step_count(std::int64_t lane) const override { return executable_->steps().step_count(lane); }
+  std::optional<nn::StepTimes> take_step_times() override { return executable_->steps().take_step_times(); }
+
   double gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
                    nn::LaneGradients& out, bool add) override;
   void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override {
-    executable_->commit(lane, gradients, hyper);
+    executable_->gradient_runner().commit(lane, gradients, hyper);
   }
   void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override {
-    executable_->renew_buffers(lane, from);
+    executable_->gradient_runner().renew_buffers(lane, from);
   }
   double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
                                const nn::LaneHyper& hyper) const override {
-    return executable_->squared_gradient_norm(lane, gradients, hyper);
-  }
-  void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override {
-    executable_->predict(lane, batch, out);
-  }
-  void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override {
-    executable_->evaluate(batches, lanes);
-  }
-  void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override {
-    executable_->losses(lane, batch, label_smoothing, out);
-  }
-  void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override {
-    executable_->profile_step(batch, hyper, done);
+    return executable_->gradient_runner().squared_gradient_norm(lane, gradients, hyper);
   }
 
  private:
   void step(const nn::Chunk& chunk, std::int64_t number, std::span<nn::LaneResult> results);
   bool replan();
-  void set_executable(std::unique_ptr<nn::Executable> machine, std::int64_t ranks);
+  void set_executable(std::unique_ptr<nn::Executable> executable, std::int64_t ranks);
   void match_lane_attrs();
   nn::LaneHyper in_executable_order(const nn::LaneHyper& hyper, std::vector<double>& lane_attrs) const;
 

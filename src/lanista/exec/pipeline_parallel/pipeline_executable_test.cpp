@@ -67,7 +67,7 @@ struct TrainingResult {
 TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const std::function<void()>& disturb) {
   const auto lanes = static_cast<std::size_t>(shop.lanes);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
-    machine.attach(static_cast<std::int64_t>(lane), *machine.make_state(lane + 1));
+    machine.lanes().attach(static_cast<std::int64_t>(lane), *machine.memory().make_state(lane + 1));
   }
   const std::vector<double> lane_attrs = lane_attr_values(machine.properties().lane_attrs);
   std::vector<nn::LaneHyper> hyper(lanes, kHyper);
@@ -94,8 +94,8 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
               return nn::StepInput{{&view, 1}, hyper};
             },
         .wants_gradient_norm = wants_gradient_norm};
-    machine.run(chunk, results);
-    machine.wait();
+    machine.steps().run(chunk, results);
+    machine.steps().wait();
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       if (active[lane] == 0) continue;
       EXPECT_FALSE(results[lane].failure);
@@ -105,7 +105,7 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
       out.bad.push_back(results[lane].first_nonfinite_step);
     }
   }
-  for (std::int64_t lane = 0; lane < shop.lanes; ++lane) out.states.push_back(machine.extract_state(lane));
+  for (std::int64_t lane = 0; lane < shop.lanes; ++lane) out.states.push_back(machine.lanes().extract_state(lane));
   return out;
 }
 
@@ -171,7 +171,7 @@ TEST(PipelineExecutable, FailsWhenARankIsLostRepeatedly) {
                             2, [&](std::int64_t) -> Result<std::unique_ptr<nn::Executable>> {
                               return Error{Code::kResourceExhausted, "no memory", ""};
                             });
-  lonely.attach(0, *lonely.make_state(1));
+  lonely.attach(0, *lonely.memory().make_state(1));
   const auto before = lonely.extract_state(0);
   lonely.run({.steps = 2,
               .active = {&active, 1},

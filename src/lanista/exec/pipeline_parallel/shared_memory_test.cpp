@@ -1,4 +1,4 @@
-// Memory that a pipeline's processes share: what is refused in its place.
+// Memory that the processes of a pipeline share: which files are refused instead of it.
 #include "lanista/exec/pipeline_parallel/shared_memory.h"
 
 #include <fcntl.h>

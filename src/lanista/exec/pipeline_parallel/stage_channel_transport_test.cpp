@@ -94,7 +94,7 @@ TEST_F(StageChannelTransports, CarryMemoryAndSignalsBetweenRanks) {
   std::vector<std::byte> bytes(890000);
   for (std::byte& each : bytes) each = static_cast<std::byte>(rng.below(256));
 
-  second->write(2, 5000, bytes);  // in several messages, by the first place
+  second->write(2, 5000, bytes);  // in several messages, by rank 0
   second->write(0, 3100, std::span(bytes).first(800));
   second->send({.stage = 1, .pieces = 3});
 
@@ -131,19 +131,19 @@ struct Hostile {
   const char* name;
   StageWire kind;
   std::string text;
-  const char* said;
+  const char* message;
 };
 
 class HostileStageMessages : public StageChannelTransports, public ::testing::WithParamInterface<Hostile> {};
 
-// Of place 1.
+// Messages of rank 1.
 TEST_P(HostileStageMessages, AreReportedAndChangeNothing) {
   const auto before = all_of(0);
   send(0, GetParam().kind, GetParam().text);
   const auto found = fault();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->end, 0U);
-  EXPECT_NE(found->why.find(GetParam().said), std::string::npos) << found->why;
+  EXPECT_NE(found->why.find(GetParam().message), std::string::npos) << found->why;
   EXPECT_TRUE(all_of(0) == before);
 }
 
@@ -225,13 +225,13 @@ TEST_F(StageChannelTransports, DropASilentRank) {
 
 // Unsent bytes are kept up to a limit; then the sender waits.
 TEST_F(StageChannelTransports, WaitForRanksThatDoNotReadYet) {
-  std::atomic<int> said = 0;
-  const std::jthread speaker([&] {
-    for (int i = 0; i < 10000; ++i, ++said) first_->write(1, 1000, std::vector<std::byte>(1000, std::byte{7}));
+  std::atomic<int> num_written = 0;
+  const std::jthread writer([&] {
+    for (int i = 0; i < 10000; ++i, ++num_written) first_->write(1, 1000, std::vector<std::byte>(1000, std::byte{7}));
     first_->send({.stage = 0, .pieces = 2});
   });
-  ASSERT_TRUE(until([&] { return said > 900; }));
-  EXPECT_FALSE(until([&] { return said > 5000; }, 0.3));
+  ASSERT_TRUE(until([&] { return num_written > 900; }));
+  EXPECT_FALSE(until([&] { return num_written > 5000; }, 0.3));
   auto second = begin(1, {&theirs_[0]});
   const nn::StageProgress there(memory(1), 3);
   ASSERT_TRUE(until([&] { return there.has_reached(true, 0, 2); }));
@@ -241,7 +241,7 @@ TEST_F(StageChannelTransports, WaitForRanksThatDoNotReadYet) {
 
 TEST_F(StageChannelTransports, DoNotWaitForALostRank) {
   std::atomic<bool> done = false;
-  const std::jthread speaker([&] {
+  const std::jthread writer([&] {
     for (int i = 0; i < 10000; ++i) first_->write(1, 1000, std::vector<std::byte>(1000));
     done = true;
   });
@@ -254,7 +254,7 @@ TEST_F(StageChannelTransports, DoNotWaitAfterATask) {
   auto second = begin(1, {&theirs_[0]});
   first_->end();
   std::atomic<bool> done = false;
-  const std::jthread speaker([&] {
+  const std::jthread writer([&] {
     for (int i = 0; i < 10000; ++i) second->write(0, 3000, std::vector<std::byte>(1000));
     done = true;
   });

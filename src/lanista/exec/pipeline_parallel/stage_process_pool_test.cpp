@@ -1,5 +1,4 @@
-// Places that come to nothing before their first step. Those that work, and are killed, are in
-// tests/pipeline_proof.cpp.
+// Ranks that fail before their first step. tests/pipeline_proof.cpp tests ranks that work, and that are killed.
 #include "lanista/exec/pipeline_parallel/stage_process_pool.h"
 
 #include <gtest/gtest.h>
@@ -12,9 +11,9 @@
 namespace lanista::runtime {
 namespace {
 
-// The starts on each host, and the reported losses.
+// Number of starts on each host, and the reported losses.
 struct Hosts {
-  /// Each does these words in a shell.
+  /// Each host runs its text in a shell.
   explicit Hosts(const std::vector<std::string>& words, bool apart = true) : launches(words.size()) {
     StageHosts hosts{.hosts = {}, .has_separate_memory = apart};
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -29,7 +28,7 @@ struct Hosts {
         std::make_unique<StageProcessPool>(std::move(hosts), [this](const LostRank& lost) { losses.push_back(lost); });
   }
 
-  /// What a step of a program for so many places ends in.
+  /// Error message of a step of a program with so many ranks.
   std::string step(std::size_t ranks) {
     StageTask task;
     task.stages.ranks.resize(ranks);
@@ -63,12 +62,12 @@ TEST(StageProcessPool, AvoidUnreachableHosts) {
 
 // A host may be used again after a process was killed there; so may this host.
 TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
-  Hosts killed({"kill -9 $$"}), told({"exit 137"}), here({"exit 1"}, false);
+  Hosts killed({"kill -9 $$"}), reported({"exit 137"}), here({"exit 1"}, false);
   for (int i = 1; i < 4; ++i) {
     EXPECT_NE(killed.step(2).find("was killed by signal 9"), std::string::npos);
-    EXPECT_NE(told.step(2).find("was killed by signal 9"), std::string::npos);
+    EXPECT_NE(reported.step(2).find("was killed by signal 9"), std::string::npos);
     EXPECT_NE(here.step(2).find("ended with exit code 1"), std::string::npos);
-    EXPECT_EQ(killed.launches[0] + told.launches[0] + here.launches[0], 3 * i);
+    EXPECT_EQ(killed.launches[0] + reported.launches[0] + here.launches[0], 3 * i);
   }
 }
 
@@ -76,7 +75,7 @@ TEST(StageProcessPool, KillProcessesThatViolateTheProtocol) {
   EXPECT_NE(
       Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at rank 1 of a pipeline sent a message of "),
       std::string::npos);
-  // A frame with a checksum that is another one.
+  // A frame with a wrong checksum.
   Hosts odd({R"(printf '\0\0\0\0\102\0\0\0'; printf '\0\0\0\0'; cat > /dev/null)"});
   EXPECT_NE(odd.step(2).find("at rank 1 of a pipeline sent a message with bytes that do not match"), std::string::npos);
   EXPECT_EQ(odd.losses.size(), 1U);

@@ -1,4 +1,4 @@
-// What a place makes of tasks that it cannot take. Those that it can are in tests/pipeline_proof.cpp.
+// Tasks that a rank refuses. tests/pipeline_proof.cpp tests valid tasks.
 #include "lanista/exec/pipeline_parallel/stage_process.h"
 
 #include <fcntl.h>
@@ -54,20 +54,20 @@ class StageProcessThread {
   }
   ~StageProcessThread() { channel_ = engine::Channel(-1); }
 
-  /// Sends a task; whether it is taken within 20 seconds, whatever the place does now.
+  /// Sends a task. Returns true if the rank accepts it within 20 seconds, whatever it does now.
   bool takes(const StageTask& task) {
     channel_.send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
     const auto answer = channel_.receive(20);
     return answer && static_cast<StageWire>(answer->kind) == StageWire::kAccepted;
   }
-  /// Its refusal.
-  std::string told(const StageTask& task) {
+  /// Sends a task and returns the text of its refusal.
+  std::string refusal_of(const StageTask& task) {
     channel_.send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
     const auto answer = channel_.receive(20);
     if (!answer || static_cast<StageWire>(answer->kind) != StageWire::kRefused) return "it is not refused";
-    const auto said = engine::split_token(answer->text);
-    EXPECT_TRUE(said && said->token == task.number);
-    return said ? said->text : "";
+    const auto refusal = engine::split_token(answer->text);
+    EXPECT_TRUE(refusal && refusal->token == task.number);
+    return refusal ? refusal->text : "";
   }
 
  private:
@@ -80,30 +80,30 @@ TEST(StageProcess, RefusesInvalidTasksAndKeepsListening) {
   const auto refusal = [&](const auto& spoil) {
     StageTask task = good();
     spoil(task);
-    return rank.told(task);
+    return rank.refusal_of(task);
   };
-  const auto says = [](const std::string& text, const char* what) { return text.find(what) != std::string::npos; };
+  const auto contains = [](const std::string& text, const char* what) { return text.find(what) != std::string::npos; };
   const std::string other = refusal([](StageTask& task) { task.build = "0.0 build 0123"; });
-  EXPECT_TRUE(says(other, "allowed: the worker's own build, lanista 0.0 build 0123")) << other;
+  EXPECT_TRUE(contains(other, "allowed: the worker's own build, lanista 0.0 build 0123")) << other;
   const std::string first = refusal([](StageTask& task) { task.rank = 0; });
-  EXPECT_TRUE(says(first, "rank 0 belongs to the worker; allowed: 1 to 1")) << first;
+  EXPECT_TRUE(contains(first, "rank 0 belongs to the worker; allowed: 1 to 1")) << first;
   const std::string level = refusal([](StageTask& task) { task.isa = "abacus"; });
-  EXPECT_TRUE(says(level, "this CPU has no abacus")) << level;
+  EXPECT_TRUE(contains(level, "this CPU has no abacus")) << level;
   const std::string program = refusal([](StageTask& task) { task.bytes = 64; });
-  EXPECT_TRUE(says(program, "the program is another one when it is made here")) << program;
-  EXPECT_TRUE(says(program, "bytes; allowed: 00000000000000000000000000000000 of 64")) << program;
+  EXPECT_TRUE(contains(program, "the program has another digest when it is compiled here")) << program;
+  EXPECT_TRUE(contains(program, "bytes; allowed: 00000000000000000000000000000000 of 64")) << program;
   const std::string model = refusal([](StageTask& task) { task.model = "%0 = inputs\n"; });
-  EXPECT_FALSE(says(model, "it is not refused"));
-  const std::string room = refusal([](StageTask& task) { task.stages.rank_bytes = 100; });
-  EXPECT_TRUE(says(room, "allowed are 100")) << room;
+  EXPECT_FALSE(contains(model, "it is not refused"));
+  const std::string memory_limit = refusal([](StageTask& task) { task.stages.rank_bytes = 100; });
+  EXPECT_TRUE(contains(memory_limit, "allowed are 100")) << memory_limit;
 }
 
-// A task with shared memory, with the size and the digest of its program.
+// Returns a task with shared memory, with the size and the digest of its program.
 StageTask sharing(StageProcessThread& rank, SharedMemory& memory) {
   StageTask task = good();
   task.stages.has_separate_memory = false;
-  const std::string answer = rank.told(task);  // "...: DIGEST of BYTES bytes; allowed: ..."
-  const std::string before = "is made here: ";
+  const std::string answer = rank.refusal_of(task);  // "...: DIGEST of BYTES bytes; allowed: ..."
+  const std::string before = "is compiled here: ";
   const auto at = answer.find(before);
   EXPECT_NE(at, std::string::npos) << answer;
   if (at == std::string::npos) return task;
@@ -121,13 +121,13 @@ TEST(StageProcess, RefusesMemoryOfAnotherOwner) {
   const auto refusal = [&](const std::string& path) {
     StageTask other = task;
     other.memory = path;
-    return rank.told(other);
+    return rank.refusal_of(other);
   };
-  const std::string planted = "/tmp/lanista_planted_" + std::to_string(::getpid());
-  std::ofstream(planted) << std::string(static_cast<std::size_t>(task.bytes), 'x');
-  const int file = ::open(planted.c_str(), O_RDWR | O_CLOEXEC);
+  const std::string foreign_file = "/tmp/lanista_foreign_" + std::to_string(::getpid());
+  std::ofstream(foreign_file) << std::string(static_cast<std::size_t>(task.bytes), 'x');
+  const int file = ::open(foreign_file.c_str(), O_RDWR | O_CLOEXEC);
   const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd/";
-  for (const std::string& path : {std::string(), planted, std::string("/dev/zero"), own + "../fd/0",
+  for (const std::string& path : {std::string(), foreign_file, std::string("/dev/zero"), own + "../fd/0",
                                   "/proc/" + std::to_string(::getppid()) + "/fd/0"}) {
     EXPECT_NE(refusal(path).find("it must be " + own + "NUMBER"), std::string::npos) << path;
   }
@@ -137,12 +137,12 @@ TEST(StageProcess, RefusesMemoryOfAnotherOwner) {
   EXPECT_NE(refusal(small.path()).find("it must have " + std::to_string(task.bytes)), std::string::npos);
   EXPECT_TRUE(rank.takes(task));
   ::close(file);
-  std::ifstream unchanged(planted);
+  std::ifstream unchanged(foreign_file);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(unchanged), {}).find_first_not_of('x'), std::string::npos);
-  ::unlink(planted.c_str());
+  ::unlink(foreign_file.c_str());
 }
 
-// Words of the board that another process spoils make a place wait, fail or skip; it still takes its next task.
+// If another process damages the progress board, a rank waits, fails or skips, and then still accepts its next task.
 TEST(StageProcess, AcceptsItsNextTaskInAnyState) {
   StageProcessThread rank;
   SharedMemory memory;

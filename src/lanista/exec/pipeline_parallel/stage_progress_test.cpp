@@ -1,4 +1,4 @@
-// What another process may write to the board of a pipeline.
+// Values that another process may write to the progress board of a pipeline.
 #include "lanista/exec/pipeline_parallel/stage_progress.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(StageProgress, StopsReadingTheReasonAtTheBufferEnd) {
   const StageProgress board(memory.data(), 3);
   board.stop("because");
   EXPECT_EQ(board.reason(), "because");
-  // All that follows the reason holds no end of text either.
+  // No byte after the reason ends the text either.
   const std::string word = "because";
   std::byte* const end = memory.data() + StageProgress::bytes(3);
   std::byte* const at = std::search(memory.data(), end, word.begin(), word.end(),

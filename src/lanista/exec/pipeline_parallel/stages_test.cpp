@@ -1,5 +1,5 @@
-// Steps in stages against one thread that adds up the same micro-batches. Plans and schedules as the planner makes them
-// are in tests/pipeline_proof.cpp; here is every operator, and what is refused.
+// Steps in stages against one thread that adds the same micro-batches, for every operator, and refused inputs.
+// tests/pipeline_proof.cpp tests the planner's plans and schedules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class StagedStep : public ::testing::TestWithParam<TestModel> {};
 
 TEST_P(StagedStep, TrainAsOneThread) {
   const Derived derived = derive(GetParam(), "adam");
-  // Batch norm knows its micro-batch alone: pipeline_proof compares it with a loop over these.
+  // Batch norm uses the statistics of its micro-batch. pipeline_proof compares it with a loop over micro-batches.
   if (!derived.train.renewed.empty()) GTEST_SKIP() << "exchanges values between parts";
   for (const auto precision : {Precision::kFloat32, Precision::kFloat64}) {
     Program plain = compile(derived, options_of(nullptr, precision));
@@ -50,11 +50,11 @@ TEST_P(StagedStep, TrainAsOneThread) {
       }
       EXPECT_TRUE(ours.extract(0) == plain.extract(0)) << count << " stages";
       const OwnedBatch batch = random_batch(derived, 5, 50);
-      std::vector<double> ours_says(static_cast<std::size_t>(5 * ours.prediction_size())), plain_says = ours_says;
+      std::vector<double> staged(static_cast<std::size_t>(5 * ours.prediction_size())), unstaged = staged;
       if (precision == Precision::kFloat32) continue;
-      ours.predict(0, batch.view(), ours_says);
-      plain.predict(0, batch.view(), plain_says);
-      EXPECT_EQ(ours_says, plain_says);
+      ours.predict(0, batch.view(), staged);
+      plain.predict(0, batch.view(), unstaged);
+      EXPECT_EQ(staged, unstaged);
     }
   }
 }
@@ -90,7 +90,7 @@ TEST(Stages, AddToExistingGradients) {
     const OwnedBatch batch = random_batch(derived, kMost, i);
     EXPECT_EQ(ours.gradients(0, batch.view(), 3 * kMost, kHyper, *seen, i > 0),
               plain.gradients(0, batch.view(), 3 * kMost, kHyper, *wanted, i > 0));
-    // One thread adds up the parts first, so that these are other sums: to rounding.
+    // One thread adds the parts in another order, so results agree up to rounding.
     const auto a = seen->extract(), b = wanted->extract();
     for (std::size_t t = 0; t < a.size(); ++t) {
       const auto x = elements_of<float>(a[t]), y = elements_of<float>(b[t]);
@@ -152,8 +152,8 @@ TEST(Stages, ProfileEveryPlanLine) {
   EXPECT_EQ(lines, ours.plan().size());
 }
 
-// An operator that throws, sooner or later, and in any stage: nothing hangs, nothing has changed, the next step is
-// done.
+// An operator that throws, early or late, in any stage: nothing waits forever, no state changes, and the next step
+// works.
 TEST(Stages, KeepTheLaneStateWhenAStageThrows) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
   const Operators operators = with_throwing_operator(left);
@@ -221,7 +221,7 @@ TEST(Stages, FitWhereAWholeBatchDoesNot) {
   constexpr std::int64_t kLarge = 64, kMany = 16;
   const Program whole = compile(derived, {.max_batch = kLarge});
   Stages stages = split_into_stages(derived.model, 3, kMany);
-  // In turns of one micro-batch, of which one is held.
+  // Alternating passes of one micro-batch, of which one is held back.
   for (Stage& stage : stages.stages) stage.slots = 1;
   stages.ranks.assign(1, {});
   for (std::uint32_t m = 0; m < kMany; ++m) {

@@ -64,7 +64,7 @@ TEST_P(StepTimers, ReportOneStepAndChangeNoBit) {
   EXPECT_EQ(step_times->stages.remote_ranks, nullptr);
 }
 
-// Against the lists themselves: a place does one pass after the other, and none begins before what it reads has ended.
+// Checks the lists directly: a rank runs one pass after the other, and no pass begins before its inputs are complete.
 TEST_P(StepTimers, RecordPassBeginAndEnd) {
   const Derived derived = derive(small_cnn(), "adam");
   Timed ours(derived, GetParam());

@@ -1,4 +1,4 @@
-// Sums that take a value several times, against closed forms.
+// Sums that read a value several times, against closed forms.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,7 +47,7 @@ struct Known {
 
 void PrintTo(const Known& known, std::ostream* out) { *out << known.model.name; }
 
-// A value at the first and the last place of a sum.
+// A value at the first and the last input of a sum.
 Known repeated_summand() {
   return {{"repeated_summand",
            "%0 = input(shape=[6])\n%1 = linear(%0, out=5)\n%2 = relu(%1)\n%3 = tanh(%1)\n%4 = add(%2, %3, %2)\n"
@@ -59,7 +59,7 @@ Known repeated_summand() {
           }};
 }
 
-// No node takes a value twice, but the gradient of %1 is a sum that does.
+// No node reads a value twice, but the gradient of %1 is a sum that does.
 Known repeated_gradient() {
   return {{"repeated_gradient",
            "%0 = input(shape=[6])\n%1 = linear(%0, out=5)\n%2 = linear(%0, out=5)\n%3 = add(%1, %2)\n"

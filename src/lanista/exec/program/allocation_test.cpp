@@ -16,7 +16,7 @@ class NoAllocation : public ::testing::Test {
   }
 };
 
-/// Of two steps and a prediction, after construction.
+/// Allocations of two steps and a prediction, after construction.
 std::int64_t allocations_of(const Derived& derived, const ProgramOptions& options) {
   Program program = compile(derived, options);
   const auto lanes = static_cast<std::size_t>(options.lanes);

@@ -19,10 +19,11 @@ using State = std::vector<Tensor>;
 constexpr std::int64_t kMost = 16;
 constexpr std::int64_t kBatchSizes[] = {1, 2, 3, 7, 8, 13, 16};  // fewer than shards, and such that do not divide
 constexpr double kTolerance = 1e-12;
-// Of the largest of its kind in the model: a gradient that is zero in exact arithmetic has no size of its own.
+// The unit is the largest gradient of its kind in the model, because a gradient that is zero in exact arithmetic has no
+// scale.
 constexpr double kLeastShare = 1e-2;
 
-// A large epsilon: next to a gradient of nothing but rounding, Adam's quotient would be nothing but rounding too.
+// A large epsilon. Otherwise Adam's quotient of a gradient that is only rounding would be only rounding too.
 const LaneHyper kHyper{.lr = 0.05,
                        .momentum = 0.9,
                        .weight_decay = 0.01,
@@ -62,7 +63,7 @@ double distance(const State& ours, const State& wanted) {
   return worst;
 }
 
-// Slots and values apart: they are of different sizes.
+// Slots and values separately, because their scales differ.
 double distance_of_states(const State& ours, const State& wanted) {
   double worst = 0;
   for (const char* kind : {"/momentum", "/m", "/v", ""}) {
@@ -133,7 +134,7 @@ TEST_P(BatchParts, EqualTheWholeBatchGradient) {
 
 TEST_P(BatchParts, TrainAsTheWholeBatch) {
   for (const std::string& optimizer : step::optimizer_names()) {
-    if (optimizer == "lion") continue;  // rounding turns the sign of a gradient that is zero in exact arithmetic
+    if (optimizer == "lion") continue;  // rounding decides the sign of a gradient that is zero in exact arithmetic
     const Derived derived = derive(GetParam(), optimizer);
     Program plain = compile(derived, cut(1, 1));
     for (const std::int64_t parts : {2, 4, 8}) {
@@ -180,8 +181,8 @@ TEST_P(BatchParts, OfOneEqualTheWholeBatchToTheBit) {
   EXPECT_TRUE(program.extract(0) == halves.extract(0));
 }
 
-// In a program the parts of a step are what a caller may do with programs of whole batches, where no statistics are
-// exchanged.
+// A program with batches in parts equals a caller that runs a program of whole batches part by part. Models with batch
+// statistics are excluded.
 TEST_P(BatchParts, SumGradientsInPartOrder) {
   const Derived derived = derive(GetParam());
   Program whole = compile(derived, cut(1, 1));

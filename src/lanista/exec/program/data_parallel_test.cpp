@@ -18,7 +18,7 @@ namespace {
 using namespace testing;
 
 constexpr std::int64_t kMaxBatchSize = 13;
-// Batches with fewer samples than shards, and such that do not divide.
+// Batches with fewer samples than shards, and sizes that do not divide evenly.
 constexpr std::int64_t kBatchSizes[] = {13, 12, 7, 1, 5, 2, 13, 3, 9, 4};
 constexpr std::int64_t kNumSteps = 20;
 const LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7, .label_smoothing = 0.1};
@@ -113,7 +113,7 @@ TEST_P(DataParallel, EqualOneProgramToTheBit) {
 INSTANTIATE_TEST_SUITE_P(Operators, DataParallel, ::testing::ValuesIn(operator_models()),
                          [](const auto& model) { return model.param.name; });
 
-// Every optimiser, whichever fell to the models above.
+// Every optimiser, independent of the models above.
 TEST(DataParallelOptimisers, EqualOneProgramToTheBitForAll) {
   for (const std::string& optimizer : step::optimizer_names()) {
     for (const TestModel& model : {small_mlp(), model_named("batch_norm_image")}) {
@@ -128,7 +128,7 @@ TEST(DataParallelOptimisers, EqualOneProgramToTheBitForAll) {
   }
 }
 
-// Peers that never come.
+// Peers that never arrive.
 class LostCommunicator final : public ShardCommunicator {
  public:
   explicit LostCommunicator(std::int64_t bytes) : ShardCommunicator(0, 2), workspace_(bytes) {}

@@ -36,34 +36,31 @@ struct ExecutableProperties {
 /// The destination of predictions in canonical order, float or double as the program's precision is.
 using PredictionBuffer = std::variant<std::span<float>, std::span<double>>;
 
-/// A compiled program on one device. It alone knows its kernels, layouts and memory.
-///
-/// All lanes are empty at first. States enter and leave as host values. The executable owns an attached state and may
-/// keep it in device memory. Attaching or detaching may copy the whole state, so train::LaneSlots keeps states in
-/// lanes. The caller (Program) checks that lanes exist, are empty or occupied as needed, and that states have the right
-/// format. One thread at a time.
-class Executable {
+/// Role of an executable: memory of the device, and values in program layout.
+class ExecutableMemory {
  public:
-  explicit Executable(ExecutableProperties properties) : properties_(std::move(properties)) {}
-  virtual ~Executable() = default;
-  Executable(const Executable&) = delete;
-  Executable& operator=(const Executable&) = delete;
-
-  /// Its fixed properties.
-  const ExecutableProperties& properties() const { return properties_; }
+  virtual ~ExecutableMemory() = default;
   /// Bytes of all planned memory, including the attached states.
   virtual std::int64_t bytes() const = 0;
-  /// A text for people: operators, kernels, layouts and bytes, one line an instruction.
-  virtual std::string describe() const = 0;
-
   /// Returns the fresh state of a trial, to be attached. Errors: kResourceExhausted.
   virtual Result<LaneState> make_state(std::uint64_t trial_seed) const = 0;
+  /// Program::make_gradients.
+  virtual Result<LaneGradients> make_gradients() const = 0;
   /// Reserves device memory for `lanes` attached states, until the next call. A backend that allocates all lanes at
   /// compilation does nothing. Errors: kResourceExhausted.
   virtual Result<void> reserve_lanes(std::int64_t lanes) {
     static_cast<void>(lanes);
     return {};
   }
+};
+
+/// Role of an executable: the states in its lanes. All lanes are empty at first.
+///
+/// States enter and leave as host values. The executable owns an attached state and may keep it in device memory.
+/// Attaching or detaching may copy the whole state, so train::LaneSlots keeps states in lanes.
+class LaneStore {
+ public:
+  virtual ~LaneStore() = default;
   /// Puts a state into an empty lane. If it throws, the caller keeps the state.
   virtual void attach(std::int64_t lane, LaneState&& state) = 0;
   /// Takes the state out of a lane. It cannot fail: host memory of an attached state stays reserved.
@@ -71,22 +68,29 @@ class Executable {
   /// Puts a copy of lane `from` into the empty lane `to`, for another trial with its own seed. Errors:
   /// kResourceExhausted; then lane `to` is still empty.
   virtual Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) = 0;
-  /// Steps done by the attached state; -1 if the lane is empty.
-  virtual std::int64_t step_count(std::int64_t lane) const = 0;
   /// LaneState::extract of an attached state, which stays attached.
   virtual std::vector<Tensor> extract_state(std::int64_t lane) const = 0;
+};
 
+/// Role of an executable: whole training steps.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
   /// Starts the steps of the active lanes. After wait(), `results` has the result of each active lane; other entries
   /// are unchanged. `chunk`, all it refers to, and `results` must live until then.
   virtual void run(const Chunk& chunk, std::span<LaneResult> results) = 0;
   /// Returns when the steps of run() are done.
   virtual void wait() = 0;
-
+  /// Steps done by the attached state; -1 if the lane is empty.
+  virtual std::int64_t step_count(std::int64_t lane) const = 0;
   /// Measured times of a step in stages, once, after the first steps. Without stages, or after that, nothing.
   virtual std::optional<StepTimes> take_step_times() { return std::nullopt; }
+};
 
-  /// Program::make_gradients.
-  virtual Result<LaneGradients> make_gradients() const = 0;
+/// Role of an executable: a training step in two halves, gradients and commit.
+class GradientRunner {
+ public:
+  virtual ~GradientRunner() = default;
   /// Program::gradients.
   virtual double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                            LaneGradients& out, bool add) = 0;
@@ -97,6 +101,12 @@ class Executable {
   /// Program::squared_gradient_norm.
   virtual double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
                                        const LaneHyper& hyper) const = 0;
+};
+
+/// Role of an executable: forward passes, and measured times.
+class LaneEvaluator {
+ public:
+  virtual ~LaneEvaluator() = default;
   /// Program::predict.
   virtual void predict(std::int64_t lane, const Batch& batch, PredictionBuffer out) = 0;
   /// Program::evaluate. Predictions need not leave the device.
@@ -105,9 +115,56 @@ class Executable {
   virtual void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) = 0;
   /// Program::profile_step.
   virtual void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) = 0;
+};
+
+/// The objects that carry out the roles of an executable. They live as long as it, and one object may have several.
+struct ExecutableRoles {
+  ExecutableMemory* memory = nullptr;   ///< Never null.
+  LaneStore* lanes = nullptr;           ///< Never null.
+  StepRunner* steps = nullptr;          ///< Never null; only for programs that train.
+  GradientRunner* gradients = nullptr;  ///< Never null; only for programs that train.
+  LaneEvaluator* evaluator = nullptr;   ///< Never null.
+};
+
+/// A compiled program on one device. It alone knows its kernels, layouts and memory.
+///
+/// Its work is divided into roles. A wrapper implements the roles that it changes and returns those of the wrapped
+/// executable for the rest. The caller (Program) checks that lanes exist, are empty or occupied as needed, and that
+/// states have the right format. One thread at a time.
+class Executable {
+ public:
+  explicit Executable(ExecutableProperties properties) : properties_(std::move(properties)) {}
+  virtual ~Executable() = default;
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  /// Its fixed properties.
+  const ExecutableProperties& properties() const { return properties_; }
+  /// A text for people: operators, kernels, layouts and bytes, one line an instruction.
+  virtual std::string describe() const = 0;
+  /// The objects of its roles. A call of a role may replace them, so do not keep them across calls.
+  virtual ExecutableRoles roles() = 0;
+
+  ExecutableMemory& memory() { return *roles().memory; }            ///< memory and fresh values
+  LaneStore& lanes() { return *roles().lanes; }                     ///< states in lanes
+  StepRunner& steps() { return *roles().steps; }                    ///< whole steps
+  GradientRunner& gradient_runner() { return *roles().gradients; }  ///< steps in two halves
+  LaneEvaluator& evaluator() { return *roles().evaluator; }         ///< forward passes
 
  private:
   ExecutableProperties properties_;
+};
+
+/// An executable with all roles in one object, which derives from this class.
+class SingleObjectExecutable : public Executable,
+                               public ExecutableMemory,
+                               public LaneStore,
+                               public StepRunner,
+                               public GradientRunner,
+                               public LaneEvaluator {
+ public:
+  using Executable::Executable;
+  ExecutableRoles roles() final { return {this, this, this, this, this}; }
 };
 
 }  // namespace lanista::nn

@@ -88,7 +88,7 @@ TEST(GradientSquare, EqualsSquaredPreconditionedGradient) {
   }
 }
 
-// Two lanes, of which one is watched.
+// Two lanes, one of which reports its gradient norm.
 TEST(GradientSquare, IsReportedForRequestedLanes) {
   const Derived derived = derive(kNoisy, "adam");
   Program program = compile(derived, {.lanes = 2, .max_batch = 8});

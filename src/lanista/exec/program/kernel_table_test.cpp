@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-// What needs no kernel: names of memory, what the program does itself, and what never survives lowering.
+// Operators without a kernel: names of memory, work of the program itself, and operators that lowering removes.
 bool needs_kernel(const graph::OpDef& def) {
   static const std::set<std::string> kAlwaysAliases{"identity", "dropout", "output"};
   return def.role != graph::OpRole::kSource && def.name != "buffer_update" && !kAlwaysAliases.contains(def.name) &&

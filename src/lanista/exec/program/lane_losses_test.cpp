@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;
 
-/// A sample: its prediction, and what it should have been.
+/// A sample: its prediction and its target.
 struct Sample {
   std::vector<double> prediction;
   std::int32_t label = -1;
@@ -50,7 +50,7 @@ double focal_of(const Sample& s, double smoothing) {
   return static_cast<double>(sum);
 }
 
-/// The mean of minus the logarithm of what the sigmoid gives the truth.
+/// The mean of minus the logarithm of the probability of the true label.
 double bce_of(const Sample& s, double) {
   long double sum = 0;
   for (std::size_t i = 0; i < s.target.size(); ++i) {
@@ -62,7 +62,7 @@ double bce_of(const Sample& s, double) {
 
 using Formula = std::function<double(const Sample&, double smoothing)>;
 
-/// The mean of what the errors of a sample give.
+/// The mean of `error` over the errors of a sample.
 Formula mean_of(long double (*error)(long double)) {
   return [error](const Sample& s, double) {
     long double sum = 0;
@@ -122,7 +122,8 @@ double mean_over_positions(const Formula& formula, const Sample& s, double smoot
   return static_cast<double>(sum / static_cast<long double>(s.labels.size()));
 }
 
-/// Has it neither masks nor statistics of the batch? Then a step's forward pass is that of a prediction.
+/// Returns true if the model has neither masks nor batch statistics. Then a step's forward pass is that of a
+/// prediction.
 bool has_one_mode(const Derived& derived) {
   return std::ranges::none_of(derived.model.nodes(), [](const auto& node) {
     return node->op == "dropout" || node->op == "batch_norm" || node->op == "attention";
@@ -164,11 +165,11 @@ TEST_P(SampleLosses, MatchFormulaAndAverageToTheStepLoss) {
     std::vector<std::uint8_t> active(static_cast<std::size_t>(lanes), 0);
     active[static_cast<std::size_t>(lane)] = 1;
     std::vector<LaneHyper> hyper(active.size(), {.label_smoothing = smoothing});
-    std::vector<double> told(active.size());
+    std::vector<double> losses_of_step(active.size());
     const Batch view = batch.view();
-    program.train_step({&view, 1}, hyper, active, told);
+    program.train_step({&view, 1}, hyper, active, losses_of_step);
     const double rounding = precision == Precision::kFloat64 ? 1e-13 : 2e-6;
-    EXPECT_NEAR(mean, told[static_cast<std::size_t>(lane)], rounding * std::max(1.0, std::abs(mean)));
+    EXPECT_NEAR(mean, losses_of_step[static_cast<std::size_t>(lane)], rounding * std::max(1.0, std::abs(mean)));
   }
 }
 
@@ -201,7 +202,7 @@ TEST(SampleLosses, RejectInputsThatAreTooShort) {
   EXPECT_ANY_THROW(predicts->losses(0, random_batch(derived, 4, 1).view(), 0, losses)) << "it has no loss";
 }
 
-// Some lanes over some batches, a short one behind: each lane is asked for something of its own.
+// Several lanes over several batches, the last one short. Each lane requests other metrics.
 TEST(Evaluate, SumsRequestedMetricsOverAllBatches) {
   for (const std::string name : {"linear", "mse"}) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {

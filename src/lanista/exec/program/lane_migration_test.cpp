@@ -1,5 +1,5 @@
-// Trials enter lanes, leave them, change places, programs and neighbours, are masked and cloned between steps: and have
-// the numbers they would have had alone, to the bit.
+// Trials enter and leave lanes, change lanes, programs and neighbours, and are masked and cloned between steps. Their
+// numbers equal those of a trial alone, to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::int64_t kSizes[] = {6, 3, 6};
 
 enum class Schedule { kConstant, kStep, kCosine };
 
-/// A trial's own numbers: all of them functions of its seed and its steps.
+/// The hyper-parameters of a trial, as functions of its seed and step.
 struct Trial {
   std::uint64_t seed = 0;
   Schedule schedule = Schedule::kConstant;

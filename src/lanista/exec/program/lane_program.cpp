@@ -264,7 +264,7 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
 template <class T>
 LaneProgram<T>::LaneProgram(ExecutableProperties properties, kernels::Isa isa, Plan plan, const ProgramOptions& options,
                             MemoryBudget::Reservation reservation)
-    : Executable(std::move(properties)),
+    : SingleObjectExecutable(std::move(properties)),
       isa_(isa),
       options_(options),
       batch_split_(plan.cut),

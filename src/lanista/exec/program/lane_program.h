@@ -26,7 +26,7 @@ namespace lanista::nn {
 /// The executable of the lanista CPU kernels for one element type. It runs the compute section and then the commit of
 /// each lane. States stay in host memory, and a chunk is done when run() returns.
 template <class T>
-class LaneProgram final : public Executable {
+class LaneProgram final : public SingleObjectExecutable {
  public:
   /// Compiles a program; without `train` (null) it only predicts. Errors: those of Backend::compile.
   static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const step::TrainingStep* train,

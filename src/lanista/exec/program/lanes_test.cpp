@@ -51,7 +51,8 @@ LaneHistory alone(const Derived& derived, const Trial& trial, Precision precisio
   return equal_run;
 }
 
-// The trial in lane `at` of many. Lanes drop out and come back; every second step gives each lane a batch of its own.
+// The trial in lane `at` of many. Lanes become masked and active again; in every second step each lane has its own
+// batch.
 LaneHistory in_one_program(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes,
                            std::int64_t at, int threads = 1) {
   Rng rng(static_cast<std::uint64_t>(100 * lanes + at));

@@ -60,7 +60,7 @@ struct TwoLayers {
   }
 };
 
-// The published rule of each optimiser for one number with a rate of its own; a, b: its slots.
+// The published rule of each optimiser for one element with its own rate; a and b are its slots.
 double stepped(const std::string& optimizer, const LaneHyper& h, double lr, int t, double p, double g, double& a,
                double& b) {
   if (optimizer == "sgd") {
@@ -96,7 +96,7 @@ Numbers numbers_of(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-/// What trains with `factor`, of the tensors of this node.
+/// The elements that train with `factor`, among the tensors of this node.
 std::vector<LrRange> rates_of(const Program& program, const std::string& node, double factor) {
   std::vector<LrRange> out;
   for (const StateTensorLayout& item : program.state_format().layout().items) {
@@ -154,7 +154,7 @@ std::vector<LrRange> random_ranges(const Program& program, Rng& rng, bool ones) 
   return out;
 }
 
-// Factors of 1 are no factors.
+// Factors of 1 have no effect.
 TEST(LrRanges, OfFactorOneChangeNoBit) {
   Rng rng(17);
   for (const step::Optimizer& optimizer : step::optimizers()) {
@@ -175,7 +175,7 @@ TEST(LrRanges, OfFactorOneChangeNoBit) {
   }
 }
 
-// Lanes of one program have factors of their own; each has the bits that it has alone.
+// Lanes of one program have their own factors, and each has the bits that it has alone.
 TEST(LrRanges, ApplyToOneLaneOnly) {
   Rng rng(18);
   const Derived derived = derive(small_mlp(), "adamw");
@@ -200,7 +200,7 @@ TEST(LrRanges, ApplyToOneLaneOnly) {
   EXPECT_FALSE(group.extract(0) == group.extract(1));
 }
 
-// A step in two halves has them too.
+// A split step applies factors too.
 TEST(LrRanges, ApplyInASeparateCommit) {
   Rng rng(19);
   const Derived derived = derive(small_mlp(), "sgd");

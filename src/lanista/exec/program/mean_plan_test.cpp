@@ -41,7 +41,7 @@ std::vector<double> to_memory(const Shape& shape, std::int64_t n, const std::vec
   return result;
 }
 
-// For every element of x in logical order, the element of y that it goes into.
+// For every element of x in logical order, the element of y to which it contributes.
 std::vector<std::size_t> owners(const Case& c, std::int64_t n) {
   std::vector<std::int64_t> dims = c.x.dims;
   dims[0] = n;

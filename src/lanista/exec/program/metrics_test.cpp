@@ -137,11 +137,10 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
-// Whatever the batches, the answer has the same bits.
 TEST(Metrics, CountsEachLabelByTruthAndPrediction) {
   const Metrics requested{
       .loss = "bce", .sums = {{Of::kRightLabels, 0}, {Of::kAllLabels, 0}}, .labels = true, .confusion = true};
-  // Two labels; of the first one true and two false alarms, of the second one that is missed, and one row is lost.
+  // Two labels: the first has one hit and two false alarms, the second has one miss, and one row has NaN.
   const std::vector<double> logits{1, -1, /**/ 1, -1, /**/ 1, -1, /**/ -1, 0, /**/ kNaN, 5};
   const std::vector<float> truth{1, 0, /**/ 0, 0, /**/ 0, 1, /**/ 0, 0, /**/ 0, 1};
   MetricSums sums;
@@ -213,7 +212,7 @@ TEST(HostMetrics, DoNotDependOnBatches) {
   }
 }
 
-/// What is measured of predictions in a unit, and of the same in the targets' own.
+/// Metrics of predictions in a unit, and of the same predictions in the unit of the targets.
 struct TwoUnits {
   std::vector<double> standard, own;
   std::vector<float> targets;
@@ -230,7 +229,7 @@ TwoUnits random_in(const TargetScaling& unit, Rng rng, std::size_t rows) {
   return out;
 }
 
-// Sums by hand: the loss of standardised numbers, all else of the targets as they are.
+// Sums by hand: the loss is of standardised values, all other metrics are of the original targets.
 TEST(HostMetrics, MeasuresLossInTrainingScaleAndErrorsInTargetScale) {
   const TargetScaling unit{.mean = {10'000, -3, 0}, .scale = {50'000, 0.125, 1}};
   const Metrics requested{.loss = "mse",

@@ -139,7 +139,7 @@ TEST(OpaqueOperator, EqualsItsComposition) {
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], want[i], 1e-5F) << i;
 }
 
-// Stays in a call until another thread is in one as well (or seems not to come), then computes.
+// Waits in a call until another thread is in one too, or until a time limit, then computes.
 struct ConcurrencyCheckingSwish : SwishBeta {
   std::shared_ptr<std::atomic<int>> arrived = std::make_shared<std::atomic<int>>(0);
   void meet() const {

@@ -32,7 +32,7 @@ TEST(Plan, ReportsFlopsAndBytesOfEveryCall) {
         "infer %6 linear_relu([N, 64] plain input+0, "}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
-  // Two layers forward and by their weights, the second by its input as well.
+  // Two layers: forward pass and weight gradients, and the input gradient of the second.
   double flops = 0;
   for (const PlanLine& line : plan) flops += line.section == "train" ? line.flops : 0;
   EXPECT_EQ(flops, 2 * 32 * (2 * 64 * 64 + 3 * 64 * 10));
@@ -71,7 +71,7 @@ TEST(Plan, CountsTheSlotsOfTheOptimiser) {
   EXPECT_EQ(commit_bytes("adamw"), 4810 * 4 * 7);
 }
 
-// Every operator: a line for every stop of the stopwatch, and the numbers of a plain step.
+// Every operator: one line per timer stop, and the results of a plain step.
 TEST(ProfileStep, RunsAStepAndAPredictionAndCallsBackPerLine) {
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);

@@ -39,7 +39,7 @@ Executable& Program::at(std::int64_t lane) const {
 
 // Returns the executable after a check that the lane has a state.
 Executable& Program::with_state(std::int64_t lane) const {
-  LANISTA_CHECK(at(lane).step_count(lane) >= 0, "lane " + std::to_string(lane) + " is empty");
+  LANISTA_CHECK(at(lane).steps().step_count(lane) >= 0, "lane " + std::to_string(lane) + " is empty");
   return *executable_;
 }
 
@@ -49,7 +49,7 @@ Executable& Program::with_training() const {
 }
 
 std::int64_t Program::lanes() const { return executable_->properties().lanes; }
-std::int64_t Program::bytes() const { return executable_->bytes(); }
+std::int64_t Program::bytes() const { return executable_->memory().bytes(); }
 std::int64_t Program::shards() const { return executable_->properties().shards; }
 std::int64_t Program::shard_bytes() const { return executable_->properties().shard_bytes; }
 std::string Program::describe() const { return executable_->describe(); }
@@ -59,19 +59,21 @@ const StateFormat& Program::state_format() const { return *executable_->properti
 std::int64_t Program::prediction_size() const { return executable_->properties().prediction_size; }
 
 Result<void> Program::reserve_lanes(std::int64_t lanes) {
-  return executable_->reserve_lanes(std::min(lanes, this->lanes()));
+  return executable_->memory().reserve_lanes(std::min(lanes, this->lanes()));
 }
 
-Result<LaneState> Program::make_state(std::uint64_t trial_seed) const { return executable_->make_state(trial_seed); }
+Result<LaneState> Program::make_state(std::uint64_t trial_seed) const {
+  return executable_->memory().make_state(trial_seed);
+}
 
 void Program::attach(std::int64_t lane, LaneState&& state) {
-  LANISTA_CHECK(at(lane).step_count(lane) < 0, "lane " + std::to_string(lane) + " is taken");
+  LANISTA_CHECK(at(lane).steps().step_count(lane) < 0, "lane " + std::to_string(lane) + " is taken");
   LANISTA_CHECK(state && state.state_format().digest() == state_format().digest(),
                 "the state has the format of another program");
-  executable_->attach(lane, std::move(state));
+  executable_->lanes().attach(lane, std::move(state));
 }
 
-LaneState Program::detach(std::int64_t lane) { return at(lane).detach(lane); }
+LaneState Program::detach(std::int64_t lane) { return at(lane).lanes().detach(lane); }
 
 Result<void> Program::begin(std::int64_t lane, std::uint64_t trial_seed) {
   LANISTA_ASSIGN(LaneState state, make_state(trial_seed));
@@ -80,26 +82,26 @@ Result<void> Program::begin(std::int64_t lane, std::uint64_t trial_seed) {
 }
 
 Result<void> Program::clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) {
-  LANISTA_CHECK(at(to).step_count(to) < 0, "lane " + std::to_string(to) + " is taken");
-  return with_state(from).clone(from, to, trial_seed);
+  LANISTA_CHECK(at(to).steps().step_count(to) < 0, "lane " + std::to_string(to) + " is taken");
+  return with_state(from).lanes().clone(from, to, trial_seed);
 }
 
 void Program::initialise(std::int64_t lane, std::uint64_t trial_seed) {
-  LaneState state = with_state(lane).detach(lane);
+  LaneState state = with_state(lane).lanes().detach(lane);
   state.initialise(trial_seed);
-  executable_->attach(lane, std::move(state));
+  executable_->lanes().attach(lane, std::move(state));
 }
 
-std::vector<Tensor> Program::extract(std::int64_t lane) const { return with_state(lane).extract_state(lane); }
+std::vector<Tensor> Program::extract(std::int64_t lane) const { return with_state(lane).lanes().extract_state(lane); }
 
 Result<void> Program::insert(std::int64_t lane, std::span<const Tensor> tensors) {
-  LaneState state = with_state(lane).detach(lane);
+  LaneState state = with_state(lane).lanes().detach(lane);
   auto inserted = state.insert(tensors);
-  executable_->attach(lane, std::move(state));
+  executable_->lanes().attach(lane, std::move(state));
   return inserted;
 }
 
-std::int64_t Program::step_count(std::int64_t lane) const { return with_state(lane).step_count(lane); }
+std::int64_t Program::step_count(std::int64_t lane) const { return with_state(lane).steps().step_count(lane); }
 
 void Program::run(const Chunk& chunk, std::span<LaneResult> results) {
   const auto count = static_cast<std::size_t>(lanes());
@@ -114,8 +116,8 @@ void Program::run(const Chunk& chunk, std::span<LaneResult> results) {
     LANISTA_CHECK(width >= 2 && width <= shards(),
                   std::to_string(width) + " ranks for " + std::to_string(shards()) + " shards");
   }
-  with_training().run(chunk, results);
-  executable_->wait();
+  with_training().steps().run(chunk, results);
+  executable_->steps().wait();
 }
 
 void Program::train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
@@ -133,50 +135,50 @@ void Program::train_step(std::span<const Batch> batches, std::span<const LaneHyp
   if (first) std::rethrow_exception(first);
 }
 
-std::optional<StepTimes> Program::take_step_times() { return executable_->take_step_times(); }
+std::optional<StepTimes> Program::take_step_times() { return executable_->steps().take_step_times(); }
 
-Result<LaneGradients> Program::make_gradients() const { return with_training().make_gradients(); }
+Result<LaneGradients> Program::make_gradients() const { return with_training().memory().make_gradients(); }
 
 double Program::gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                           LaneGradients& out, bool add) {
   LANISTA_CHECK(out && out.state_format().digest() == state_format().digest(),
                 "the gradients have the format of another program");
   with_state(lane);
-  return with_training().gradients(lane, batch, total, hyper, out, add);
+  return with_training().gradient_runner().gradients(lane, batch, total, hyper, out, add);
 }
 
 void Program::commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) {
   LANISTA_CHECK(gradients && gradients.state_format().digest() == state_format().digest(),
                 "the gradients have the format of another program");
   with_state(lane);
-  with_training().commit(lane, gradients, hyper);
+  with_training().gradient_runner().commit(lane, gradients, hyper);
 }
 
 void Program::renew_buffers(std::int64_t lane, const LaneGradients& from) {
   LANISTA_CHECK(from && from.state_format().digest() == state_format().digest(),
                 "the gradients have the format of another program");
   with_state(lane);
-  with_training().renew_buffers(lane, from);
+  with_training().gradient_runner().renew_buffers(lane, from);
 }
 
 double Program::squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const {
   LANISTA_CHECK(gradients && gradients.state_format().digest() == state_format().digest(),
                 "the gradients have the format of another program");
   with_state(lane);
-  return with_training().squared_gradient_norm(lane, gradients, hyper);
+  return with_training().gradient_runner().squared_gradient_norm(lane, gradients, hyper);
 }
 
 void Program::predict(std::int64_t lane, const Batch& batch, std::span<float> out) {
-  with_state(lane).predict(lane, batch, out);
+  with_state(lane).evaluator().predict(lane, batch, out);
 }
 
 void Program::predict(std::int64_t lane, const Batch& batch, std::span<double> out) {
-  with_state(lane).predict(lane, batch, out);
+  with_state(lane).evaluator().predict(lane, batch, out);
 }
 
 void Program::evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) {
   for (const LaneMetrics& each : lanes) with_state(each.lane);
-  executable_->evaluate(batches, lanes);
+  executable_->evaluator().evaluate(batches, lanes);
 }
 
 void Program::losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) {
@@ -184,12 +186,12 @@ void Program::losses(std::int64_t lane, const Batch& batch, double label_smoothi
   LANISTA_CHECK(
       static_cast<std::int64_t>(out.size()) == batch.size,
       "an output of " + std::to_string(out.size()) + " losses for " + std::to_string(batch.size) + " samples");
-  with_training().losses(lane, batch, label_smoothing, out);
+  with_training().evaluator().losses(lane, batch, label_smoothing, out);
 }
 
 void Program::profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) {
   with_state(0);
-  with_training().profile_step(batch, hyper, done);
+  with_training().evaluator().profile_step(batch, hyper, done);
 }
 
 }  // namespace lanista::nn

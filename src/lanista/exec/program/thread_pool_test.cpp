@@ -21,13 +21,13 @@ TEST(ThreadPool, RunsEveryTaskOnce) {
     for (const std::int64_t num_tasks : {0, 1, 2, 7, 100}) {
       for (int round = 0; round < 50; ++round) {
         std::vector<std::atomic<int>> done(static_cast<std::size_t>(num_tasks));
-        std::atomic<int> strangers = 0;
+        std::atomic<int> unknown_threads = 0;
         pool.parallel_for(num_tasks, [&](int thread, std::int64_t task) {
-          if (thread < 0 || thread >= threads) ++strangers;
+          if (thread < 0 || thread >= threads) ++unknown_threads;
           ++done[static_cast<std::size_t>(task)];
         });
         for (const auto& times : done) EXPECT_EQ(times, 1);
-        EXPECT_EQ(strangers, 0);
+        EXPECT_EQ(unknown_threads, 0);
       }
     }
   }
@@ -48,7 +48,7 @@ TEST(ThreadPool, RethrowsATaskExceptionAndContinues) {
   }
 }
 
-// More threads than cores and pieces of next to nothing, so that helpers come late, to rounds long over.
+// More threads than cores and very short tasks, so that helpers arrive after the end of a round.
 TEST(ThreadPool, SeparatesRounds) {
   ThreadPool pool(7);
   Rng rng(1);
@@ -57,7 +57,7 @@ TEST(ThreadPool, SeparatesRounds) {
     pool.parallel_for(static_cast<std::int64_t>(done.size()),
                       [&done, round](int, std::int64_t task) { done[static_cast<std::size_t>(task)] += round; });
     EXPECT_EQ(std::count(done.begin(), done.end(), round), static_cast<std::int64_t>(done.size()));
-    if (round % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all fall asleep
+    if (round % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all threads sleep
   }
 }
 

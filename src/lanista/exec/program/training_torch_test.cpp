@@ -57,8 +57,8 @@ std::vector<TestModel> models() {
           model_named("dropout")};
 }
 
-/// How far from LibTorch's loop in float64 others came: the largest distance of a loss, and of a value of the state
-/// after twenty steps.
+/// Distances to LibTorch's loop in float64: the largest distance of a loss, and of a value of the state after twenty
+/// steps.
 struct ErrorBounds {
   double ours = 0, theirs = 0;  ///< theirs: LibTorch's own loop in our precision
 };
@@ -103,14 +103,14 @@ TEST(Training, FollowsTheReferenceLoopInFloat64) {
   for (const TestModel& model : models()) {
     const auto far = [&](const Recipe& recipe) { return train(model, recipe, Precision::kFloat64, 3).ours; };
     for (const Recipe& recipe : recipes()) EXPECT_LE(far(recipe), 1e-10) << model.name << " " << recipe.name;
-    // Not in float32: a sign that rounding turns is a step of full length the other way.
+    // Not in float32: if rounding changes a sign, the step has full length in the other direction.
     for (const Recipe& recipe : recipes_by_sign()) EXPECT_LE(far(recipe), 1e-10) << model.name << " " << recipe.name;
   }
 }
 
-// What rounding alone leaves depends on the model and on luck: Adam and RMSprop divide small gradients by small
-// numbers, and the same recipe may end 1e-6 or 1e-3 away. So our loop and LibTorch's float32 loop are measured over
-// several starts, by geometric means; three times theirs would be a fault, unless both are at some roundings.
+// The effect of rounding varies: Adam and RMSprop divide small gradients by small numbers, and the same recipe may
+// differ by 1e-6 or 1e-3. So the product's loop and LibTorch's float32 loop are measured over several starts, by
+// geometric means. Three times LibTorch's distance is a failure, unless both are a few roundings.
 TEST(Training, IsAsAccurateAsTheReferenceLoopInFloat32) {
   constexpr int kStarts = 5;
   constexpr double kTimes = 3, kSomeRoundings = 2e-6;

@@ -298,7 +298,7 @@ study::Recipe played_recipe(Rng& rng, std::int64_t batch) {
 }
 
 // Trials with epochs of their own in the lanes of one group, in chunks of any size, parked and taken back on the way.
-void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds) {
+void train_as_a_plain_loop(study::Recipe (*make_recipe)(Rng&, std::int64_t), int seeds) {
   ASSERT_EQ(blobs().rows(data::Part::kTrain).size(), 50U);
   int parked = 0, inside_a_pass = 0;
   for (int seed = 0; seed < seeds; ++seed) {
@@ -310,7 +310,7 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
     std::vector<TrialRun> runs;
     std::vector<PlainLoop> loops;
     for (std::uint32_t id = 1; id <= 3; ++id) {
-      inputs.push_back(linear_trial(draw(rng, batch), id));
+      inputs.push_back(linear_trial(make_recipe(rng, batch), id));
       if (rng.bernoulli(0.5)) inputs.back().epochs = &cache;
       if (rng.bernoulli(0.3)) inputs.back().data_seed = rng.next();
       runs.push_back(*TrialRun::create(inputs.back()));

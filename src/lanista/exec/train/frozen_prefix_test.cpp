@@ -312,7 +312,7 @@ TEST(FrozenPrefix, RejectsInconsistentFields) {
                  "keeping 1797 samples of shape [5, 3, 3]");
   const data::Dataset features = *backbone().features(digits(), StoredSamples::kAll, nullptr);
   expect_refused(backbone().features(features, StoredSamples::kAll, nullptr), Code::kInvalidArgument,
-                 "takes samples of shape [1, 8, 8], those of data 'digits' have [5, 3, 3]");
+                 "needs samples of shape [1, 8, 8], those of data 'digits' have [5, 3, 3]");
 }
 
 }  // namespace

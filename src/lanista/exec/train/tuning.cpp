@@ -58,9 +58,9 @@ class SearchBranches {
         for (std::size_t i = 0; i < lanes.size(); ++i) {
           const std::span<const double> losses(lanes[i].losses);
           const std::span<const double> due = losses.first(std::min(losses.size(), static_cast<std::size_t>(steps)));
-          search.tell(branch_indices[begin + i], due);
+          search.add_losses(branch_indices[begin + i], due);
           unreported_losses_[branch_indices[begin + i]].assign(losses.begin() + std::ssize(due), losses.end());
-          if (!lanes[i].failure.empty()) search.tell_failed(branch_indices[begin + i]);
+          if (!lanes[i].failure.empty()) search.mark_failed(branch_indices[begin + i]);
         }
       }
     }
@@ -153,7 +153,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
   SearchBranches branches(group, run, should_stop);
   LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
   if (!start) return false;
-  search.tell_start(*start);
+  search.set_start_loss(*start);
   while (!search.round().branches.empty()) {
     LANISTA_ASSIGN(const bool done, branches.train_round(search));
     if (!done) return false;

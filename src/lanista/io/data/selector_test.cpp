@@ -217,7 +217,7 @@ TEST(Reducible, SelectsLargestExcessOverHoldoutLoss) {
 TEST(Reducible, RequiresHoldoutLosses) {
   EXPECT_EQ(make_selector({"reducible", Options::object()}, {.seed = 1, .rows = 9}).error().message,
             "the data have no hold-out losses; name the column of a table that has them (csv:FILE?holdout=COLUMN), or "
-            "take selective, batch or random");
+            "use selective, batch or random");
   EXPECT_TRUE(check_holdout({"batch", Options::object()}, false).ok());
 }
 

@@ -79,7 +79,7 @@ TEST(Npz, NamesViolatedRule) {
   broken(entry([](ZipFile& f) { f.packed = f.unpacked = 5000; }), "leaves the file");
   broken(entry([](ZipFile& f) { f.offset = 1; }), "no header at byte 1");
   broken(entry([](ZipFile& f) { f.offset = 4'000'000'000; }), "no header at byte 4000000000");
-  broken(entry([](ZipFile& f) { f.local_name = "y.npy"; }), "something else than the directory");
+  broken(entry([](ZipFile& f) { f.local_name = "y.npy"; }), "a header that differs from the directory");
   broken(entry([](ZipFile& f) { f.data = "no array"; }), "npz: entry \"x.npy\": npy: the file does not begin");
   expect_error(test::zip({entry([](ZipFile&) {}), entry([](ZipFile&) {})}), Code::kDataLoss, "two entries are named");
   expect_error(test::zip({entry([](ZipFile& f) { f.deflate = true, f.unpacked = 100; })}), Code::kResourceExhausted,

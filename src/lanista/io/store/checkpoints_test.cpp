@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lanista/base/memory_file_system.h"
+#include "support/base/faulty_file_system.h"
 
 namespace lanista::store {
 namespace {

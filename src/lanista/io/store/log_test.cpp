@@ -9,6 +9,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/io/store/record_json.h"
+#include "support/base/faulty_file_system.h"
 
 namespace lanista::store {
 namespace {

@@ -19,6 +19,7 @@
 #include "lanista/base/frame.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
+#include "support/base/faulty_file_system.h"
 
 namespace lanista::store {
 namespace {

@@ -67,7 +67,7 @@ std::string space_preview(const study::StudyConfig& config, const mutate::ModelS
   for (std::uint64_t i = 0; i < kNumShownSamples; ++i) {
     const Rng rng = Rng(config.run.seed).split("outlook").split(i);
     space::RandomChooser choose(rng);
-    const space::Sample sample = all.draw(choose);
+    const space::Sample sample = all.sample(choose);
     const auto base = static_cast<std::int64_t>(rng.split("base").below(models.bases().size()));
     const auto model = models.model_of_sample(base, sample);
     text += "# sample " + std::to_string(i + 1) + ": " + sample_text(sample) + "\n";

@@ -184,11 +184,11 @@ TEST(StudyFile, ReadsMutatorFamiliesAndWritesThemAgain) {
   const auto config = read_study(R"yaml(
 space:
   mutate:
-    - operator: {match: "conv2d & kernel > 1", to: [conv3x3, "leaky_relu(alpha=0.1)"], set: {kernel: [3, 5], bias: true}}
-    - insert: {match: "relu -> add", of: [batch_norm, "relu >> dropout(p=0.2)"]}
-    - replace: {match: "conv2d as c >> relu", by: ["conv2d(out=$c.out, kernel=[1]) >> silu"]}
-    - duplicate: {match: "linear >> relu"}
-    - input: {from: relu, mode: add}
+   - operator: {match: "conv2d & kernel > 1", to: [conv3x3, "leaky_relu(alpha=0.1)"], set: {kernel: [3, 5], bias: true}}
+   - insert: {match: "relu -> add", of: [batch_norm, "relu >> dropout(p=0.2)"]}
+   - replace: {match: "conv2d as c >> relu", by: ["conv2d(out=$c.out, kernel=[1]) >> silu"]}
+   - duplicate: {match: "linear >> relu"}
+   - input: {from: relu, mode: add}
 )yaml",
                                  "s.yaml");
 

@@ -194,17 +194,17 @@ TEST(StudyFile, ReadsRungRuleAndRefusesMisuse) {
   EXPECT_EQ(read_study(write_study(*config), "again.yaml")->implied, config->implied);
 
   const std::string where = "mine.yaml:1:18: implied[0].when: 'decided' ";
-  EXPECT_EQ(
-      refusal(rule + good + "stop: {rule: asha}\n"),
-      where + "needs rungs at which trials wait for each other, stop.rule hyperband or successive_halving; it is asha");
+  EXPECT_EQ(refusal(rule + good + "stop: {rule: asha}\n"),
+            where +
+                "needs rungs with trials that wait for each other, stop.rule hyperband or successive_halving; "
+                "it is asha");
   EXPECT_TRUE(refusal(rule + good).starts_with(where + "needs rungs"));
-  EXPECT_EQ(
-      refusal(rule + "goal: maximize val_accuracy\n" + halving),
-      where +
-          "needs train.ties earlier: a trial that equals the best in the goal could still be better by the loss; it is "
-          "loss");
+  EXPECT_EQ(refusal(rule + "goal: maximize val_accuracy\n" + halving),
+            where +
+                "needs train.ties earlier: of two trials with the best goal value one could still have the lower loss; "
+                "it is loss");
   EXPECT_EQ(refusal(rule + "train: {ties: earlier}\ngoal: minimize val_loss\n" + halving),
-            where + "needs a goal that has a best value, as accuracy has 1; val_loss has none");
+            where + "needs a goal with a best value, such as 1 for accuracy; none is declared for val_loss");
   EXPECT_TRUE(refusal(rule + "train: {ties: earlier, keep: last}\ngoal: maximize val_accuracy\n" + halving)
                   .starts_with(where + "needs train.keep best_epoch"));
   EXPECT_EQ(refusal(rule + "train: {ties: earlier}\ngoal: [maximize val_accuracy, minimize params]\n" + halving),

@@ -136,7 +136,7 @@ TEST(AdaptiveBatch, RefusesInvalidValues) {
   expect_within("data.batch", error_text("data: {batch: adapt(32)}"));
   expect_within("below 32", error_text("train: {tune: {adaptive: {most: 16}}}"));
   expect_within("adaptive", error_text("strategy: {name: random, then: {adaptive: {most: 64}}}"));
-  expect_within("one of them", error_text("train: {tune: {adaptive: {most: 64}}, schedule: {from: x}}"));
+  expect_within("leave out one", error_text("train: {tune: {adaptive: {most: 64}}, schedule: {from: x}}"));
 }
 
 TEST(SecondStage, IsReadAndWritten) {
@@ -229,7 +229,7 @@ TEST(Schedule, RefusesMissingSchedule) {
   ASSERT_TRUE(write_atomically(disk, "/studies/nowhere/package.json", std::string_view("{}")).ok());
   expect_within("has no schedule", embed_schedule(config, "/studies", disk).error().text());
   expect_within("both set", error_text("train: {schedule: {from: a}, tune: {mltuner: {params: {lr: 0.1}}}}"));
-  expect_within("not behind step",
+  expect_within("must be above step",
                 error_text("train: {tune: {schedule: {settings: [{step: 3, lr: 1}, {step: 3, lr: 2}]}}}"));
   expect_within("'step' is missing", error_text("train: {tune: {schedule: {settings: [{lr: 1}]}}}"));
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "lanista/io/zoo/warm_start_query.h"
+#include "support/base/faulty_file_system.h"
 #include "support/io/zoo/test_crash_storm.h"
 #include "support/io/zoo/test_store.h"
 

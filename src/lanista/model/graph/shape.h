@@ -16,6 +16,7 @@ struct Shape {
   std::vector<std::int64_t> dims;  ///< sizes; kBatch in front if the tensor has a batch dimension
 
   std::size_t rank() const { return dims.size(); }
+  /// Whether the first dimension is the batch.
   bool has_batch() const { return !dims.empty() && dims.front() == kBatch; }
   /// Product of all dimensions except the batch. It saturates at the largest 64-bit integer.
   std::int64_t elements_per_sample() const;

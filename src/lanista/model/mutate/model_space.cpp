@@ -85,7 +85,7 @@ Result<BaseModel> ModelSpace::first_model() const {
   for (std::uint64_t i = 0; i < kFirstTries; ++i) {
     space::GridChooser first(0, 1);
     space::RandomChooser random(Rng(0).split(i));
-    auto model = expanded(choices.draw(i == 0 ? static_cast<space::Chooser&>(first) : random));
+    auto model = expanded(choices.sample(i == 0 ? static_cast<space::Chooser&>(first) : random));
     if (model) return BaseModel{blueprint_->name, *std::move(model)};
     last = std::move(model).error();
     if (last.code != Code::kNotApplicable) return last;

@@ -69,7 +69,7 @@ std::int64_t Chooser::index(std::string_view label, std::int64_t count) {
   return answer;
 }
 
-Value Chooser::draw(std::string_view label, const Domain& domain) {
+Value Chooser::sample_value(std::string_view label, const Domain& domain) {
   Value answer = pick_value(label, domain);
   trace_.push_back({std::string(label), domain_size(domain).value_or(0), answer});
   return answer;

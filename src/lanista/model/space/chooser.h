@@ -46,7 +46,7 @@ class Chooser {
   /// Chooses a number in [0, count). `count` must be positive.
   std::int64_t index(std::string_view label, std::int64_t count);
   /// Chooses a value of a domain.
-  Value draw(std::string_view label, const Domain& domain);
+  Value sample_value(std::string_view label, const Domain& domain);
   /// Chooses an element of a list that is not empty.
   template <class T>
   const T& one_of(std::string_view label, const std::vector<T>& candidates) {
@@ -58,7 +58,7 @@ class Chooser {
  protected:
   /// Returns the answer of index().
   virtual std::int64_t pick_index(std::string_view label, std::int64_t count) = 0;
-  /// Returns the answer of draw().
+  /// Returns the answer of sample_value().
   virtual Value pick_value(std::string_view label, const Domain& domain) = 0;
 
  private:

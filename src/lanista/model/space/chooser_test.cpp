@@ -10,8 +10,8 @@ namespace {
 /// Asks every kind of question.
 std::string questions(Chooser& choose) {
   std::string text = std::to_string(choose.index("site", 4));
-  text += " " + value_text(choose.draw("lr", FloatRange{1e-3, 1, 0, true}));
-  text += " " + value_text(choose.draw("units", IntRange{8, 64, 8}));
+  text += " " + value_text(choose.sample_value("lr", FloatRange{1e-3, 1, 0, true}));
+  text += " " + value_text(choose.sample_value("units", IntRange{8, 64, 8}));
   text += " " + choose.one_of("op", std::vector<std::string>{"relu", "gelu"});
   return text;
 }
@@ -88,7 +88,7 @@ TEST(ReplayChooser, ReportsMismatchedRecord) {
   expect_data_loss(too_short, "too short");
 
   ReplayChooser outside({{"lr", 0, 2.5}});
-  EXPECT_EQ(std::get<double>(outside.draw("lr", FloatRange{0.5, 1})), 0.5);
+  EXPECT_EQ(std::get<double>(outside.sample_value("lr", FloatRange{0.5, 1})), 0.5);
   expect_data_loss(outside, "2.5 is not in range(0.5, 1)");
 
   ReplayChooser unused({{"site", 4, std::int64_t{1}}});

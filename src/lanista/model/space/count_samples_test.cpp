@@ -23,7 +23,7 @@ double walked(const SearchSpace& space) {
   const auto end = static_cast<std::uint64_t>(space.largest_branch(1));
   for (std::uint64_t i = 0; i < end; ++i) {
     GridChooser choose(i, 1);
-    const Sample sample = space.draw(choose);
+    const Sample sample = space.sample(choose);
     if (!choose.exhausted()) seen.insert(sample_json(sample).dump());
   }
   return static_cast<double>(seen.size());

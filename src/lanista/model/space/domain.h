@@ -108,7 +108,7 @@ class SearchSpace {
   /// All parameters, in order of declaration.
   const std::vector<Parameter>& parameters() const { return parameters_; }
   /// Asks `choose` for the value of each active parameter, in order of declaration, and returns the sample.
-  Sample draw(Chooser& choose) const;
+  Sample sample(Chooser& choose) const;
   /// Checks that a sample has exactly the active parameters, with values of their domains.
   Result<void> check(const Sample& sample) const;
   /// The number of distinct samples, exact up to 2^53. No value if a domain is continuous.

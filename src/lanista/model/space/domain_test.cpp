@@ -15,7 +15,7 @@ std::vector<double> sample_reals(const Domain& domain, int count) {
   RandomChooser choose(Rng(7).split("domain"));
   std::vector<double> values;
   for (int i = 0; i < count; ++i) {
-    const Value value = choose.draw("x", domain);
+    const Value value = choose.sample_value("x", domain);
     EXPECT_TRUE(domain_contains(domain, value)) << value_text(value);
     values.push_back(std::get<double>(value));
   }
@@ -26,7 +26,7 @@ std::map<std::int64_t, int> sample_ints(const Domain& domain, int count) {
   RandomChooser choose(Rng(8).split("domain"));
   std::map<std::int64_t, int> seen;
   for (int i = 0; i < count; ++i) {
-    const Value value = choose.draw("x", domain);
+    const Value value = choose.sample_value("x", domain);
     EXPECT_TRUE(domain_contains(domain, value)) << value_text(value);
     ++seen[std::get<std::int64_t>(value)];
   }

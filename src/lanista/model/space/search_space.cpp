@@ -80,10 +80,10 @@ Result<void> SearchSpace::add(Parameter parameter) {
   return {};
 }
 
-Sample SearchSpace::draw(Chooser& choose) const {
+Sample SearchSpace::sample(Chooser& choose) const {
   Sample sample;
   for (const Parameter& parameter : parameters_) {
-    if (is_active(parameter, sample)) sample[parameter.name] = choose.draw(parameter.name, parameter.domain);
+    if (is_active(parameter, sample)) sample[parameter.name] = choose.sample_value(parameter.name, parameter.domain);
   }
   return sample;
 }

@@ -38,7 +38,7 @@ TEST(SearchSpace, SamplesOnlyActiveParameters) {
 
   for (std::uint64_t i = 0; i < 300; ++i) {
     RandomChooser choose(Rng(1).split(i));
-    const Sample sample = space.draw(choose);
+    const Sample sample = space.sample(choose);
 
     const auto& optimizer = std::get<std::string>(sample.at("optimizer"));
     optimizer_seen.insert(optimizer);
@@ -58,11 +58,11 @@ TEST(SearchSpace, SamplesOnlyActiveParameters) {
 TEST(SearchSpace, ReplaysASample) {
   const SearchSpace space = optimizers(false);
   RandomChooser choose(Rng(9));
-  const Sample sample = space.draw(choose);
+  const Sample sample = space.sample(choose);
 
   ReplayChooser replay(choose.trace());
 
-  EXPECT_EQ(space.draw(replay), sample);
+  EXPECT_EQ(space.sample(replay), sample);
   EXPECT_TRUE(replay.status().ok());
 }
 
@@ -80,7 +80,7 @@ TEST(SearchSpace, AGridFindsEverySampleOnce) {
   int fitting = 0;
   for (std::uint64_t i = 0; i < 3 * 5 * 2 * 2 * 4; ++i) {
     GridChooser choose(i, 10);
-    const Sample sample = space.draw(choose);
+    const Sample sample = space.sample(choose);
     if (choose.exhausted()) continue;  // this branch has fewer combinations than the largest
     ++fitting;
     seen.insert(sample_json(sample).dump());

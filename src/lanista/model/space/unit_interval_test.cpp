@@ -79,7 +79,8 @@ TEST(UnitInterval, MatchesRandomSampling) {
   for (const Domain& domain : kDomains) {
     RandomChooser choose(Rng(7));
     int below = 0;
-    for (int i = 0; i < kNumSamples; ++i) below += unit_position(domain, choose.draw("x", domain)) < 0.4 ? 1 : 0;
+    for (int i = 0; i < kNumSamples; ++i)
+      below += unit_position(domain, choose.sample_value("x", domain)) < 0.4 ? 1 : 0;
     double mass = 0.4;
     if (const auto size = domain_size(domain)) {
       mass = 0;

@@ -346,7 +346,7 @@ TEST(Expand, ExpandsRandomBlueprintsWithStableIds) {
     std::map<graph::NodeId, std::string> op_of;
     for (std::uint64_t i = 0; i < 6; ++i) {
       space::RandomChooser choose(rng.split(i));
-      const Sample sample = space.draw(choose);
+      const Sample sample = space.sample(choose);
       const auto model = blueprint.expand(sample, ops(), kFlat);
       ASSERT_TRUE(model.ok()) << "seed " << seed << ": " << model.error().text();
       EXPECT_TRUE(graph::verify(*model, ops()).ok());

@@ -32,6 +32,7 @@ Result<void> resolve_same_padding(const graph::OpDef& def, graph::Attrs& attrs);
 /// Builds a graph from nodes with given ids. It infers types and repairs joins at once.
 class TypedNodes {
  public:
+  /// An empty graph. Types come from `ops`, which must outlive the object; `repair` decides how joins are repaired.
   TypedNodes(const graph::OpTable& ops, const RepairPolicy& repair) : ops_(ops), repair_(repair) {}
 
   /// Adds one node. Errors: kNotApplicable for attributes or shapes that do not fit, or too many nodes.

@@ -88,7 +88,7 @@ Enumerated enumerate(const Blueprint& blueprint, const ModelInterface& between) 
   const auto wanted = static_cast<std::int64_t>(*count_samples(blueprint));
   for (std::uint64_t i = 0; all.samples < wanted && i < 100'000; ++i) {
     space::GridChooser choose(i, 1);
-    const auto sample = space.draw(choose);
+    const auto sample = space.sample(choose);
     if (choose.exhausted()) continue;  // of other conditions
     ++all.samples;
     const auto model = blueprint.expand(sample, ops, between);

@@ -31,7 +31,7 @@ TEST(PublishedSpaces, GiveModelsThatVerify) {
     int valid = 0;
     for (std::uint64_t i = 0; i < 200; ++i) {
       space::RandomChooser choose(Rng(i).split(published.name));
-      const auto model = blueprint.expand(space.draw(choose), ops, between);
+      const auto model = blueprint.expand(space.sample(choose), ops, between);
       if (!model.ok()) {
         // Random graphs often have no way to the output, or too many edges; all other samples are models.
         ASSERT_EQ(model.error().code, Code::kNotApplicable) << published.name << ": " << model.error().text();
@@ -62,7 +62,7 @@ TEST(PublishedSpaces, ExpandTheSameWayTwice) {
     int models = 0;
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       space::RandomChooser choose{Rng(seed)};
-      const auto sample = search_space(blueprint).draw(choose);
+      const auto sample = search_space(blueprint).sample(choose);
 
       const auto once = blueprint.expand(sample, ops, between);
       const auto again = made(published.name, between).expand(sample, ops, between);
@@ -83,7 +83,7 @@ TEST(PublishedSpaces, GiveEveryDistinctCellOfNasBench201Once) {
   std::set<Digest> models;
   for (std::uint64_t i = 0; i < 15'625; ++i) {
     space::GridChooser choose(i, 1);
-    const auto sample = space.draw(choose);
+    const auto sample = space.sample(choose);
     const auto model = distinct.expand(sample, ops, digits());
     if (!model.ok()) {
       ASSERT_EQ(model.error().code, Code::kNotApplicable) << model.error().text();

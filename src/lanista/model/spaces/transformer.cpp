@@ -69,8 +69,8 @@ PublishedSpace transformer_space() {
             {},
             {},
             {},
-            "a token reads only earlier ones, and the last gives the output; always with task=next_token, where each "
-            "does"}},
+            "a token reads only earlier ones, and the last gives the output; always with task=next_token, where "
+            "each token gives one"}},
           {},
           network};
 }

@@ -11,7 +11,7 @@ using nlohmann::json;
 constexpr std::int64_t kMaxCount = 1'000'000'000'000;
 constexpr double kMaxAmount = 1e18;
 
-bool is_amount(double value) { return value >= 0 && value <= kMaxAmount; }  // false for not-a-number
+bool is_amount(double value) { return value >= 0 && value <= kMaxAmount; }  // False for NaN.
 
 Error damaged(std::size_t row, const std::string& message) {
   return {Code::kDataLoss, "row " + std::to_string(row + 1) + " of the cost table: " + message, ""};
@@ -26,7 +26,7 @@ Result<std::string> text_of(const json& row, std::size_t number, const char* nam
 Result<std::int64_t> count_of(const json& row, std::size_t number, const char* name) {
   const auto found = row.find(name);
   if (found != row.end() && found->is_number_integer()) {
-    const auto value = found->get<std::int64_t>();  // what is beyond it turns negative
+    const auto value = found->get<std::int64_t>();  // A larger number wraps to a negative one.
     if (value >= 1 && value <= kMaxCount) return value;
   }
   return damaged(number, std::string("'") + name + "' must be a whole number from 1 to " + std::to_string(kMaxCount));
@@ -84,7 +84,7 @@ Result<CostTable> CostTable::from_json(const json& json) {
   CostTable table;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const auto& item = json[i];
-    if (!item.is_object()) return damaged(i, "is no object");
+    if (!item.is_object()) return damaged(i, "it must be an object");
     CostKey key;
     CostRow row;
     LANISTA_ASSIGN(key.work, text_of(item, i, "work"));
@@ -96,13 +96,13 @@ Result<CostTable> CostTable::from_json(const json& json) {
     LANISTA_ASSIGN(row.flops, amount_of(item, i, "flops"));
     LANISTA_ASSIGN(row.bytes, amount_of(item, i, "bytes"));
     LANISTA_ASSIGN(row.samples, count_of(item, i, "samples"));
-    if (!table.rows_.try_emplace(std::move(key), row).second) return damaged(i, "its key stands there already");
+    if (!table.rows_.try_emplace(std::move(key), row).second) return damaged(i, "its key is listed twice");
   }
   return table;
 }
 
 double predicted_us(const CostPrices& prices, double flops, double bytes) {
-  // A gigabyte a second is a thousand bytes a microsecond.
+  // 1 GB/s is 1000 bytes in a microsecond.
   return flops / (1e3 * prices.gflops) + bytes / (1e3 * prices.gb_per_second) + prices.call_us;
 }
 

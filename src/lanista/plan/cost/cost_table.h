@@ -11,56 +11,62 @@
 
 namespace lanista::graph {
 
-/// What was timed, and where: a row is worth something only to those who share all of it.
+/// The work that was timed, and the machine. A row is valid only where all of it is equal.
 struct CostKey {
-  std::string work;  ///< kernel with its attributes and shapes, batch included
-  std::int64_t lanes = 1;
-  std::string cpu;  ///< its model name
-  std::int64_t threads = 1;
-  std::string version;  ///< of the library
+  std::string work;          ///< Kernel with attributes and shapes, batch included.
+  std::int64_t lanes = 1;    ///< Lanes of the call.
+  std::string cpu;           ///< Model name of the CPU.
+  std::int64_t threads = 1;  ///< Threads of the call.
+  std::string version;       ///< Version of the library.
   auto operator<=>(const CostKey&) const = default;
 };
 
-/// What a call of the work costs in one lane.
+/// The cost of one call in one lane.
 struct CostRow {
-  double microseconds = 0;
-  double flops = 0, bytes = 0;
-  std::int64_t samples = 0;  ///< timings behind it, at least one
+  double microseconds = 0;   ///< Time of the call.
+  double flops = 0;          ///< FLOPs of the call.
+  double bytes = 0;          ///< Bytes that it reads and writes.
+  std::int64_t samples = 0;  ///< Number of timings, at least one.
   bool operator==(const CostRow&) const = default;
 };
 
-/// Measured costs; a value that planners are given. It knows no clock and no file.
+/// Measured costs, as an input of planners. A value: it reads no clock and no file.
 ///
-/// Whoever measures takes the median of a session, because an interruption only ever adds. Sessions are put together by
-/// their mean, weighted by samples: a row stays as small as it is, and tables merge in any order.
+/// The time of a session is the median of its timings, since an interruption only ever adds time. Sessions are combined
+/// by their mean, weighted by samples. So a row keeps its size, and tables may be merged in any order.
 class CostTable {
  public:
-  /// The row of a key, null if nobody measured it.
+  /// Returns the row of a key, or null if it was not measured.
   const CostRow* find(const CostKey& key) const;
-  /// Adds the timings of `row` to those that are there; of flops and bytes the newest count. A row without samples or
-  /// with a time that is no number from zero on is a bug.
+  /// Adds the timings of `row` to those of the key, and replaces FLOPs and bytes.
+  ///
+  /// A row without samples, or with a time that is not a number from 0 on, fails an internal check.
   void put(const CostKey& key, const CostRow& row);
+  /// Adds all rows of `other`, as `put` does.
   void merge(const CostTable& other);
+  /// Returns all rows.
   const std::map<CostKey, CostRow>& rows() const { return rows_; }
   bool operator==(const CostTable&) const = default;
 
-  /// An array of rows in the order of their keys.
+  /// Returns an array of rows in the order of their keys.
   nlohmann::json to_json() const;
-  /// Errors: kDataLoss naming the row and what is wrong with it (a field that is missing or of another kind, a number
-  /// out of its bounds, the same key twice).
+  /// Reads the array of to_json.
+  ///
+  /// Errors: kDataLoss with the number of the row, for a field that is missing or has a wrong type, a number out of
+  /// range, and a key that is listed twice.
   static Result<CostTable> from_json(const nlohmann::json& json);
 
  private:
   std::map<CostKey, CostRow> rows_;
 };
 
-/// What a call costs where nobody measured it.
+/// Rates that predict the cost of a call that was not measured.
 struct CostPrices {
-  double gflops = 100;         ///< multiply-adds of one core, two operations each
-  double gb_per_second = 100;  ///< of the memory that the program's values live in
-  double call_us = 0.05;       ///< of every call, however small: what the smallest ones take
+  double gflops = 100;         ///< Peak of one core in GFLOP/s; a multiply-add counts as two.
+  double gb_per_second = 100;  ///< Bandwidth of the memory that holds the program's values, in GB/s.
+  double call_us = 0.05;       ///< Microseconds of the smallest call; every call needs them.
 };
-/// flops / peak + bytes / bandwidth + the price of a call, in microseconds.
+/// Returns the microseconds of a call: flops / peak + bytes / bandwidth + call_us.
 double predicted_us(const CostPrices& prices, double flops, double bytes);
 
 }  // namespace lanista::graph

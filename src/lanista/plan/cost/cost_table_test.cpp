@@ -16,7 +16,7 @@ CostRow row(double us, std::int64_t samples) {
   return {.microseconds = us, .flops = 8, .bytes = 16, .samples = samples};
 }
 
-TEST(CostTable, FindsWhatWasPutUnderExactlyThatKey) {
+TEST(CostTable, FindsARowByItsWholeKey) {
   CostTable table;
   table.put(key("linear"), row(2, 10));
 
@@ -67,16 +67,16 @@ TEST(CostTable, ReadsWhatItWrote) {
   table.put(key("linear", 4), row(2.25, 30));
   const json written = table.to_json();
 
-  EXPECT_EQ(
-      written.dump(),
-      R"([{"bytes":16.0,"cpu":"a cpu","flops":8.0,"lanes":4,"samples":30,"threads":1,"us":2.25,"version":"1","work":"linear"},)"
-      R"({"bytes":16.0,"cpu":"a cpu","flops":8.0,"lanes":1,"samples":3,"threads":1,"us":0.1,"version":"1","work":"relu"}])");
+  EXPECT_EQ(written.dump(), R"([{"bytes":16.0,"cpu":"a cpu","flops":8.0,"lanes":4,"samples":30,"threads":1,)"
+                            R"("us":2.25,"version":"1","work":"linear"},)"
+                            R"({"bytes":16.0,"cpu":"a cpu","flops":8.0,"lanes":1,"samples":3,"threads":1,)"
+                            R"("us":0.1,"version":"1","work":"relu"}])");
   const auto read = CostTable::from_json(json::parse(written.dump()));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, table);
 }
 
-TEST(CostTable, NamesTheRowAndTheFieldThatIsWrong) {
+TEST(CostTable, NamesTheWrongRowAndField) {
   CostTable table;
   table.put(key("linear"), row(2, 30));
   table.put(key("relu"), row(2, 30));
@@ -99,12 +99,12 @@ TEST(CostTable, NamesTheRowAndTheFieldThatIsWrong) {
   EXPECT_EQ(refused("us", -1.0), where + "'us' must be a number from 0 to 1e18");
   EXPECT_EQ(refused("bytes", "many"), where + "'bytes' must be a number from 0 to 1e18");
   EXPECT_EQ(refused("flops", 1e19), where + "'flops' must be a number from 0 to 1e18");
-  EXPECT_EQ(refused("work", "linear"), where + "its key stands there already");
+  EXPECT_EQ(refused("work", "linear"), where + "its key is listed twice");
   EXPECT_EQ(CostTable::from_json(json::object()).error().message, "a cost table must be an array of rows");
-  EXPECT_EQ(CostTable::from_json(json::array({3})).error().message, "row 1 of the cost table: is no object");
+  EXPECT_EQ(CostTable::from_json(json::array({3})).error().message, "row 1 of the cost table: it must be an object");
 }
 
-TEST(Prediction, AddsArithmeticTrafficAndThePriceOfACall) {
+TEST(Prediction, AddsArithmeticTrafficAndCallTime) {
   const CostPrices prices{.gflops = 50, .gb_per_second = 20, .call_us = 0.25};
 
   EXPECT_DOUBLE_EQ(predicted_us(prices, 0, 0), 0.25);

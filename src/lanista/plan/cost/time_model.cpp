@@ -11,32 +11,34 @@ namespace lanista::schedule {
 namespace {
 
 constexpr std::size_t kNeighbours = 3;
-constexpr double kNear = 0.05, kNothing = 2;  // of the weights of neighbours
-constexpr double kFlat = 1e-9;                // a feature that varies less does not vary
+constexpr double kMinDistance = 0.05;  ///< Added to each distance.
+constexpr double kZeroWeight = 2;      ///< Weight of a residual of zero.
+constexpr double kFlat = 1e-9;         ///< Largest deviation of a constant feature.
 
+/// Returns the error of a predicted time in percent, from logarithms.
 double off_percent(double predicted, double value) { return 100 * std::abs(std::exp(predicted - value) - 1); }
 
-/// At a share of the sorted values, the nearest one from above.
+/// Returns a quantile of the values: the nearest one from above.
 double at_share(std::vector<double> values, double share) {
   std::ranges::sort(values);
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
   return values[std::clamp<std::size_t>(rank, 1, values.size()) - 1];
 }
 
-/// The things of some rows; where there are too many, evenly chosen ones.
+/// Returns the names of the things to hold out: all, or evenly chosen ones if there are too many.
 std::vector<std::string> left_out(const std::vector<TimedRow>& rows) {
   std::set<std::string> all;
   for (const TimedRow& row : rows) all.insert(row.what);
-  const std::vector<std::string> num_things(all.begin(), all.end());
-  if (num_things.size() <= TimeModel::kMaxLeftOut) return num_things;
+  const std::vector<std::string> things(all.begin(), all.end());
+  if (things.size() <= TimeModel::kMaxLeftOut) return things;
   std::vector<std::string> out;
   for (std::size_t i = 0; i < TimeModel::kMaxLeftOut; ++i) {
-    out.push_back(num_things[i * num_things.size() / TimeModel::kMaxLeftOut]);
+    out.push_back(things[i * things.size() / TimeModel::kMaxLeftOut]);
   }
   return out;
 }
 
-/// Of every thing the median of what its rows are off.
+/// Returns the error for held-out things. The error of a thing is the median over its rows.
 TimeError cross_error(const std::vector<TimedRow>& rows, double penalty) {
   TimeError out;
   std::vector<double> off;
@@ -136,9 +138,9 @@ double TimeModel::predict(const std::vector<double>& features) const {
   }
   const std::size_t count = std::min(kNeighbours, near.size());
   std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(count));
-  double sum = 0, weights = kNothing;
+  double sum = 0, weights = kZeroWeight;
   for (std::size_t k = 0; k < count; ++k) {
-    const double weight = 1 / (near[k].first + kNear);
+    const double weight = 1 / (near[k].first + kMinDistance);
     sum += weight * residuals_[near[k].second];
     weights += weight;
   }

@@ -4,51 +4,59 @@
 #include <string>
 #include <vector>
 
-// How long something takes that was never run, from what was: regression of a logarithm of time on logarithms of what
-// it depends on, with the residuals of neighbours on top. Tuning reference §1.8, F3.
+// Predicts the time of a program that was never run, from the times of others: a regression of the logarithm of the
+// time on logarithms of its features, corrected by the residuals of neighbours.
 namespace lanista::schedule {
 
-/// A time that is known. All of a model have as many features.
+/// A measured time. All rows of a model have the same number of features.
 struct TimedRow {
-  std::string what;              ///< rows of equal name are of the same thing: left out together
-  std::vector<double> features;  ///< logarithms
-  double value = 0;              ///< of a time over what a rule of thumb says: a logarithm
+  std::string what;              ///< Name of the timed thing; rows of one name are held out together.
+  std::vector<double> features;  ///< Logarithms of the features.
+  double value = 0;              ///< Logarithm of measured time over the time that a simple rule predicts.
 };
 
-/// How far predictions of things were off that the model did not know, in percent.
+/// The error of predictions for things that were held out, in percent. Smaller is better.
 struct TimeError {
-  std::size_t num_things = 0;  ///< that were left out in turn; 0: too few for it
-  double median = 0, p90 = 0;
+  std::size_t num_things = 0;  ///< Things that were held out in turn; 0: there are too few.
+  double median = 0;           ///< Median of the errors.
+  double p90 = 0;              ///< 90th percentile of the errors.
 };
 
-/// Ridge regression (an intercept that is not shrunk, features to a mean of 0 and a deviation of 1, those that do not
-/// vary left out), and of what it leaves the mean of the three nearest rows, weighted by 1 / (distance + 0.05), with a
-/// weight of 2 on nothing at all; a distance is the root mean square over features. The line ends where the rows end:
-/// outside of their range in a feature its nearest end counts. A value: a pure function of the rows in their order.
+/// Ridge regression with a correction by the residuals of the three nearest rows.
+///
+/// Features are standardised to mean 0 and deviation 1. Constant features are left out. The intercept is not shrunk. A
+/// prediction outside the range of a feature uses the nearest end of the range. The correction is the mean of the
+/// neighbours' residuals, weighted by 1 / (distance + 0.05), and of a zero with weight 2. The distance is the root mean
+/// square over the features. A value: a pure function of the rows in their order.
 class TimeModel {
  public:
-  /// With the penalty of kPenalties that predicts best what is left out; of few rows, with the largest. At least one
-  /// row. O(rows * features^2), and with what is left out as often again as there are things, kMaxLeftOut at most.
+  /// Fits with the penalty of kPenalties that predicts held-out things best. With few things it is the largest one.
+  ///
+  /// `rows` must not be empty. O(rows x features^2) for each held-out thing; at most kMaxLeftOut are held out.
   static TimeModel fit(std::vector<TimedRow> rows);
-  /// With this penalty; error() is not known.
+  /// Fits with this penalty. The error is not known then.
   static TimeModel fit(std::vector<TimedRow> rows, double penalty);
 
+  /// Returns the predicted `value` of a row with these features.
   double predict(const std::vector<double>& features) const;
+  /// Returns the error on held-out things.
   const TimeError& error() const { return error_; }
+  /// Returns the ridge penalty.
   double penalty() const { return penalty_; }
+  /// Returns the number of rows.
   std::size_t rows() const { return rows_.size(); }
 
-  static constexpr double kPenalties[] = {0.1, 1, 10};
-  static constexpr std::size_t kMaxLeftOut = 128;
-  static constexpr std::size_t kMinThings = 4;  ///< for error()
+  static constexpr double kPenalties[] = {0.1, 1, 10};  ///< The penalties that `fit` tries.
+  static constexpr std::size_t kMaxLeftOut = 128;       ///< Most things that `fit` holds out.
+  static constexpr std::size_t kMinThings = 4;          ///< Fewest things for an error.
 
  private:
   std::vector<double> standardised(const std::vector<double>& features) const;
 
-  std::vector<TimedRow> rows_;                       // their features standardised
-  std::vector<double> min_features_, max_features_;  // of each standardised feature
-  std::vector<double> means_, scales_, slopes_;      // a scale of 0: left out
-  std::vector<double> residuals_;                    // of rows_
+  std::vector<TimedRow> rows_;                       // With standardised features.
+  std::vector<double> min_features_, max_features_;  // Range of each standardised feature.
+  std::vector<double> means_, scales_, slopes_;      // A scale of 0: the feature is left out.
+  std::vector<double> residuals_;                    // Of rows_.
   double intercept_ = 0, penalty_ = 0;
   TimeError error_;
 };

@@ -14,7 +14,7 @@ namespace {
 
 using Row = std::vector<long double>;
 
-/// The definition, step by step in long double: elimination in place of a factorisation, neighbours by a full sort.
+/// Returns the prediction by its definition, in long double: by elimination, and with a full sort of the neighbours.
 long double by_definition(const std::vector<TimedRow>& rows, double penalty, const std::vector<double>& asked) {
   const std::size_t n = rows.size(), p = asked.size();
   Row mean(p, 0), deviation(p, 0);
@@ -38,7 +38,7 @@ long double by_definition(const std::vector<TimedRow>& rows, double penalty, con
     intercept += row.value;
   }
   intercept /= static_cast<long double>(n);
-  std::vector<Row> system(p, Row(p + 1, 0));  // (X'X + penalty) | X'y
+  std::vector<Row> system(p, Row(p + 1, 0));  // The matrix X'X + penalty, and X'y.
   for (std::size_t a = 0; a < p; ++a) {
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t b = 0; b < p; ++b) system[a][b] += x[i][a] * x[i][b];
@@ -66,7 +66,7 @@ long double by_definition(const std::vector<TimedRow>& rows, double penalty, con
     return value;
   };
   const Row at = scaled(asked);
-  std::vector<std::pair<long double, long double>> near;  // distance, residual
+  std::vector<std::pair<long double, long double>> near;  // Distance and residual.
   for (std::size_t i = 0; i < n; ++i) {
     long double square = 0;
     for (std::size_t f = 0; f < p; ++f) square += (at[f] - x[i][f]) * (at[f] - x[i][f]);
@@ -81,6 +81,7 @@ long double by_definition(const std::vector<TimedRow>& rows, double penalty, con
   return line(at) + sum / weights;
 }
 
+/// Returns random rows, two for each thing.
 std::vector<TimedRow> random_rows(Rng& rng, std::size_t count, std::size_t features) {
   std::vector<TimedRow> rows;
   for (std::size_t i = 0; i < count; ++i) {
@@ -107,7 +108,7 @@ TEST(TimeModel, IsRidgeRegressionWithTheResidualsOfNeighbours) {
   }
 }
 
-// Every thing is left out with all its rows, and the penalty is the one that does best then.
+// Every thing is held out with all its rows. The penalty is the one with the smallest error.
 TEST(TimeModel, ReportsItsErrorOnHeldOutRows) {
   Rng rng(4);
   const auto rows = random_rows(rng, 24, 4);

@@ -7,11 +7,13 @@
 namespace lanista::schedule {
 namespace {
 
-/// A way to run a trial: how long it takes and what it occupies of the workers, in worker-seconds.
+/// A width of a trial.
 struct WidthOption {
-  double seconds = 0, area = 0;
+  double seconds = 0;  ///< Seconds of the trial.
+  double area = 0;     ///< Worker-seconds that it occupies.
 };
 
+/// Returns the widths that a trial may have.
 std::vector<WidthOption> width_options_of(const Prediction& trial, const Cluster& cluster) {
   const double alone = seconds_at(trial, 1);
   std::vector<WidthOption> ways{{alone, cluster.shares > 1 ? std::min(1.0, trial.busy) * alone : alone}};
@@ -22,7 +24,7 @@ std::vector<WidthOption> width_options_of(const Prediction& trial, const Cluster
   return ways;
 }
 
-/// What a trial occupies at least if it ends within `limit` and keeps its width.
+/// Returns the least worker-seconds of a trial that ends within `limit` and keeps its width.
 double fixed_area(const std::vector<WidthOption>& ways, double limit) {
   double least = std::numeric_limits<double>::infinity();
   for (const WidthOption& way : ways) {
@@ -31,7 +33,7 @@ double fixed_area(const std::vector<WidthOption>& ways, double limit) {
   return least;
 }
 
-/// The same of a trial that may do parts of its work in different ways: a straight line between two of them.
+/// Returns the least worker-seconds of a trial that ends within `limit` and may mix two widths.
 double mixed_area(const std::vector<WidthOption>& ways, double limit) {
   double least = fixed_area(ways, limit);
   for (const WidthOption& quick : ways) {
@@ -45,7 +47,7 @@ double mixed_area(const std::vector<WidthOption>& ways, double limit) {
   return least;
 }
 
-/// The smallest T >= least with sum of area(trial, T) <= workers x T: the left side falls with T, the right one grows.
+/// Returns the smallest T >= least at which the sum of area(trial, T) is at most workers x T. The sum falls with T.
 template <class Area>
 double smallest_limit(const std::vector<std::vector<WidthOption>>& trials, double workers, double least, Area area) {
   const auto fits = [&](double limit) {
@@ -86,12 +88,6 @@ Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster) {
   out.dual = smallest_limit(ways, workers, out.longest, fixed_area);
   out.elastic = smallest_limit(ways, workers, out.longest, mixed_area);
   return out;
-}
-
-double asynchronous_bound(std::span<const Prediction> parts, std::span<const double> chains, const Cluster& cluster) {
-  double bound = bounds_of(parts, cluster).area;
-  for (const double chain : chains) bound = std::max(bound, chain);
-  return bound;
 }
 
 }  // namespace lanista::schedule

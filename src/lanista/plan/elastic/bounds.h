@@ -4,31 +4,27 @@
 
 #include "lanista/plan/elastic/cluster.h"
 
-// How soon a group of trials can end at all: limits that no schedule passes, however clever (Fluid, strip packing).
+// Lower bounds on the makespan of a group of trials. They hold for every schedule (Fluid; strip packing).
 namespace lanista::schedule {
 
-/// Seconds. Trials are taken from their beginning and nothing is charged for changes of width.
+/// Lower bounds in seconds. Trials start from their beginning, and changes of width cost nothing.
 struct Bounds {
-  double area = 0;     ///< all work, each trial at its most frugal width, spread evenly
-  double longest = 0;  ///< the trial that takes longest at its fastest width
-  double memory = 0;   ///< all memory times the least time that it is held
-  /// The smallest T at which every trial has a width that ends it within T and all that these widths occupy fits into
-  /// workers x T. At least area and longest. Holds for schedules that keep a trial's width from beginning to end.
-  double dual = 0;
-  /// The same where a trial may change its width for nothing on its way, so that it mixes widths: what it occupies is
-  /// convex in T. Holds for every schedule; at most dual.
-  double elastic = 0;
+  double area = 0;     ///< All work, each trial at its most efficient width, spread evenly over the workers.
+  double longest = 0;  ///< The longest trial at its fastest width.
+  double memory = 0;   ///< All memory times its least time of use, divided by the memory of all workers.
+  double dual = 0;     ///< Bound for schedules in which each trial keeps its width; at least area and longest.
+  double elastic = 0;  ///< Bound for all schedules; at most dual.
 
-  /// The largest that holds for every schedule.
+  /// Returns the largest bound that holds for every schedule.
   double best() const;
 };
 
-/// A trial occupies what it keeps busy of a worker that it may share, and all of its workers where it has several.
-/// Takes O(trials x widest^2) for each of some hundred halvings. Zero for no trials.
+/// Computes the bounds. They are zero for no trials.
+///
+/// `dual` is the smallest T such that all trials have widths that end them within T, and their worker-seconds fit into
+/// workers x T. `elastic` is the same for trials that mix two widths without cost. A trial on one worker occupies the
+/// part that it keeps busy if workers may be shared; on several workers it occupies all of them. By bisection with
+/// about 100 steps of O(trials x widest^2).
 Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster);
-
-/// Of a job without barriers: `parts` are all pieces of work, `chains` the pieces of one trial one after the other, as
-/// seconds at their fastest. The larger of all work spread evenly and the longest chain.
-double asynchronous_bound(std::span<const Prediction> parts, std::span<const double> chains, const Cluster& cluster);
 
 }  // namespace lanista::schedule

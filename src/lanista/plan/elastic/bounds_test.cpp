@@ -21,8 +21,8 @@ std::vector<Prediction> random_trials(Rng& rng, std::int64_t count) {
   return trials;
 }
 
-/// The shortest makespan where every trial keeps the width it starts with and nobody shares: all widths, all orders,
-/// each trial as early as enough workers are free.
+/// Returns the shortest makespan of schedules with constant widths and without sharing. It tries all widths and orders,
+/// and starts each trial as early as enough workers are free.
 double best_fixed(const std::vector<Prediction>& trials, std::int64_t workers, std::int64_t widest) {
   const std::size_t m = trials.size();
   double best = 1e300;
@@ -68,7 +68,8 @@ double best_fixed(const std::vector<Prediction>& trials, std::int64_t workers, s
   }
 }
 
-/// Slots of time until all are done, where widths may change from slot to slot: breadth first over what is left.
+/// Returns the time slots until all trials have ended, with widths that may change in each slot. It searches breadth
+/// first over the remaining work.
 int fewest_slots(const std::vector<Prediction>& trials, std::int64_t workers, double slot) {
   std::set<std::vector<int>> now{std::vector<int>(trials.size(), 1'000'000'000)};
   for (int slots = 1; slots < 60; ++slots) {
@@ -81,7 +82,7 @@ int fewest_slots(const std::vector<Prediction>& trials, std::int64_t workers, do
           for (std::size_t i = 0; i < trials.size(); ++i) {
             if (widths[i] == 0) continue;
             const double seconds = trials[i].work / static_cast<double>(widths[i]) + trials[i].overhead;
-            // Rounded up: this search is no slower than what is possible.
+            // Progress is rounded up, so the result is not above the possible one.
             then[i] = std::max(0, then[i] - static_cast<int>(slot / seconds * 1e9 + 1));
           }
           if (std::ranges::all_of(then, [](int each) { return each == 0; })) return slots;
@@ -98,7 +99,7 @@ int fewest_slots(const std::vector<Prediction>& trials, std::int64_t workers, do
   return 60;
 }
 
-TEST(Bounds, AreTheClosedFormsOfEqualTrials) {
+TEST(Bounds, MatchTheFormulasForEqualTrials) {
   const std::vector<Prediction> trials(8, prediction_of(3, 0));
 
   const Bounds four = bounds_of(trials, cluster_of(4, 1, 4));
@@ -111,14 +112,14 @@ TEST(Bounds, AreTheClosedFormsOfEqualTrials) {
   EXPECT_DOUBLE_EQ(bounds_of({}, cluster_of(1, 1, 1)).dual, 0);
 }
 
-TEST(Bounds, CountWhatATrialKeepsBusyWhereItMayShare) {
+TEST(Bounds, CountBusyTimeWhereWorkersMayBeShared) {
   const std::vector<Prediction> trials(10, prediction_of(1, 0.5, 0.25));
 
   EXPECT_NEAR(bounds_of(trials, cluster_of(2, 1, 1)).dual, 5, 1e-9);
   EXPECT_NEAR(bounds_of(trials, cluster_of(2, 4, 1)).dual, 1.25, 1e-9);
 }
 
-TEST(Bounds, CountMemoryTimesTheLeastTimeItIsHeld) {
+TEST(Bounds, CountMemoryTimesItsLeastTimeOfUse) {
   const std::vector<Prediction> trials(6, prediction_of(2, 0, 0.1, 0.9));
   Cluster cluster = cluster_of(2, 4, 1);
   cluster.memory = 2;
@@ -143,10 +144,10 @@ TEST(Bounds, NoScheduleOfFixedWidthsIsBelowThem) {
     EXPECT_GE(bounds.elastic * (1 + 1e-9), std::max(bounds.area, bounds.longest)) << round;
     closest = std::min(closest, best / bounds.dual);
   }
-  EXPECT_LT(closest, 1 + 1e-9);  // it is reached
+  EXPECT_LT(closest, 1 + 1e-9);  // The bound is reached.
 }
 
-TEST(Bounds, NoScheduleThatChangesWidthsIsBelowTheElasticOne) {
+TEST(Bounds, NoScheduleOfChangingWidthsIsBelowTheElasticOne) {
   Rng rng(2);
   bool passes_the_dual = false;
   for (int round = 0; round < 12; ++round) {
@@ -160,10 +161,10 @@ TEST(Bounds, NoScheduleThatChangesWidthsIsBelowTheElasticOne) {
     EXPECT_LE(found, bounds.elastic * 1.5) << round;
     passes_the_dual = passes_the_dual || found < bounds.dual;
   }
-  EXPECT_TRUE(passes_the_dual);  // which is why there are two
+  EXPECT_TRUE(passes_the_dual);  // So the dual bound does not hold for changing widths.
 }
 
-TEST(Bounds, FallOrStayWithEveryFurtherWorker) {
+TEST(Bounds, DoNotGrowWithMoreWorkers) {
   Rng rng(3);
   for (int round = 0; round < 100; ++round) {
     const auto trials = random_trials(rng, rng.between(1, 20));
@@ -178,14 +179,6 @@ TEST(Bounds, FallOrStayWithEveryFurtherWorker) {
       before = now;
     }
   }
-}
-
-TEST(Bounds, OfAJobWithoutBarriersAreWorkOrTheLongestChain) {
-  const std::vector<Prediction> parts(4, prediction_of(3, 0, 1));
-  const std::vector<double> chains{2, 7, 3};
-
-  EXPECT_DOUBLE_EQ(asynchronous_bound(parts, chains, cluster_of(1, 1, 1)), 12);
-  EXPECT_DOUBLE_EQ(asynchronous_bound(parts, chains, cluster_of(4, 1, 1)), 7);
 }
 
 }  // namespace

@@ -7,10 +7,12 @@
 namespace lanista::schedule {
 namespace {
 
+/// Returns the error for a field out of range.
 Error out_of_range(const std::string& field, const std::string& value, const std::string& allowed) {
   return {Code::kOutOfRange, field + " is " + value + "; " + allowed, field};
 }
 
+/// Returns a number without trailing zeros.
 std::string number(double value) {
   std::string text = std::to_string(value);
   while (text.ends_with('0')) text.pop_back();

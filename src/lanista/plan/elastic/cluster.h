@@ -7,62 +7,65 @@
 
 #include "lanista/base/result.h"
 
-// How long trials take at which width, and what there is to train them on: what schedulers of room `schedule` look at.
+// Workers and predicted times of trials: the input of schedulers.
 namespace lanista::schedule {
 
-/// Equal workers (GPUs, or sets of cores).
+/// Equal workers, such as GPUs or sets of cores.
 struct Cluster {
-  std::int64_t workers = 1;
-  std::int64_t shares = 4;     ///< trials on one worker, at most: a power of two; 1/shares is the narrowest width
-  std::int64_t widest = 4;     ///< workers of one trial, at most
-  double memory = 1;           ///< of a worker, in the unit of Prediction::memory
-  double reserve = 0;          ///< part of the memory that nobody plans with
-  double interference = 0.02;  ///< what every further trial on a worker slows down all of them by
+  std::int64_t workers = 1;    ///< Number of workers.
+  std::int64_t shares = 4;     ///< Most trials on one worker, a power of two; 1/shares is the narrowest width.
+  std::int64_t widest = 4;     ///< Most workers of one trial.
+  double memory = 1;           ///< Memory of a worker, in the unit of Prediction::memory.
+  double reserve = 0;          ///< Part of the memory that is not used.
+  double interference = 0.02;  ///< Part by which each further trial on a worker slows all of them.
 
+  /// Returns the memory of a worker without the reserve.
   double usable_memory() const { return memory * (1 - reserve); }
 };
 
-/// Errors: kOutOfRange, naming the field, its value and what is allowed.
+/// Checks the ranges of all fields. Errors: kOutOfRange with the field, its value and what is allowed.
 Result<void> check_cluster(const Cluster& cluster);
 
-/// What is known, or believed, of a trial: its whole budget, not a step of it. Seconds a step at width w are
-/// work/w + overhead, and for w > 1 a ring all-reduce on top: 2(w-1) latency + 2(w-1)/w transfer.
+/// The predicted or true times of a trial, for its whole budget.
+///
+/// A step at width w needs work/w + overhead seconds. For w > 1 a ring all-reduce adds 2(w-1) latency + 2(w-1)/w
+/// transfer.
 struct Prediction {
-  double steps = 1;
-  double work = 0;      ///< seconds a step that workers share
-  double overhead = 0;  ///< seconds a step that they do not
-  double latency = 0;   ///< seconds a message
-  double transfer = 0;  ///< seconds to send the gradients once
-  double busy = 1;      ///< part of the time in which the worker is busy when the trial has it alone
-  double memory = 0;    ///< on each of its workers
-  double resize = 0;    ///< seconds that a change of workers costs, once the trial has begun
-  /// By what part steps and resize may be off: they are what is so times something from 1 - error to 1 + error, each
-  /// its own. 0: they are so. Less than 1.
-  double error = 0;
-  std::int64_t widest = 1'000'000;  ///< workers that it can have, at most; Cluster::widest holds as well
+  double steps = 1;                 ///< Number of steps.
+  double work = 0;                  ///< Seconds of a step that workers divide.
+  double overhead = 0;              ///< Seconds of a step that they do not divide.
+  double latency = 0;               ///< Seconds of a message.
+  double transfer = 0;              ///< Seconds to send the gradients once.
+  double busy = 1;                  ///< Part of the time in which the trial alone keeps a worker busy.
+  double memory = 0;                ///< Memory on each of its workers.
+  double resize = 0;                ///< Seconds that a change of workers costs after the start of the trial.
+  double error = 0;                 ///< Relative error of steps and resize, each by its own factor; 0 to less than 1.
+  std::int64_t widest = 1'000'000;  ///< Most workers of this trial; Cluster::widest is a limit as well.
 };
 
-/// A trial of `seconds` at width 1 whose speed-up at width w is w / (1 + serial (w - 1)).
+/// Returns a trial of `seconds` at width 1 with the speed-up w / (1 + serial (w - 1)) at width w.
 Prediction prediction_of(double seconds, double serial, double busy = 1, double memory = 0, double resize = 0);
 
-/// Seconds of the whole budget on `width` workers of its own; width >= 1.
+/// Returns the seconds of the whole budget on `width` whole workers; width is at least 1.
 double seconds_at(const Prediction& trial, std::int64_t width);
-/// The width of at most `widest`, and of what it can have, at which it ends first; the smallest of equals.
+/// Returns the fastest width of at most `widest` and Prediction::widest; the smallest of equal ones.
 std::int64_t fastest_width(const Prediction& trial, std::int64_t widest);
 
-/// How many times longer trials of a worker take than each of them alone, where `count` of them want `busy` of it
-/// together.
+/// Returns the factor by which trials on a shared worker are slower than alone.
+///
+/// `busy` is the sum of their Prediction::busy, and `count` is their number.
 double slowdown(double busy, std::int64_t count, const Cluster& cluster);
 
-/// A width as in Fluid (Yu et al., MLSys'21): several whole workers, or one part of a worker that is cut in `parts`.
+/// A width as in Fluid (Yu et al., MLSys'21): several whole workers, or one part of a worker.
 struct Width {
-  std::int64_t workers = 1;
-  std::int64_t parts = 1;  ///< a power of two; 1 if there are several workers
+  std::int64_t workers = 1;  ///< Number of workers.
+  std::int64_t parts = 1;    ///< The trial has 1/parts of a worker, a power of two; 1 for whole workers.
+  /// Returns the width as a number of workers.
   double value() const { return static_cast<double>(workers) / static_cast<double>(parts); }
   bool operator==(const Width&) const = default;
 };
 
-/// Seconds at a width; on a part of a worker beside trials that are as busy as this one.
+/// Returns the seconds at a width. On a part of a worker the other trials are as busy as this one.
 double seconds_at(const Prediction& trial, const Width& width, const Cluster& cluster);
 
 }  // namespace lanista::schedule

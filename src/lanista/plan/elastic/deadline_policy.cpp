@@ -27,7 +27,7 @@ class DeadlinePolicy : public Policy {
   ElasticOptions options_;
 };
 
-/// One decision of `towards`.
+/// One decision of the deadline policy.
 class DeadlineDecision {
  public:
   DeadlineDecision(const SchedulerState& state, const PlanTarget& target, const ElasticOptions& options)
@@ -51,7 +51,7 @@ class DeadlineDecision {
   Decision decide() && {
     double wanted = 0;
     for (const std::size_t i : order_) wanted += builder_.placement(i).waits() ? static_cast<double>(needs_[i]) : 0;
-    // Without a deadline nobody has more than it needs.
+    // Without a deadline no trial has more than it needs.
     if (left_ < kNoLimit && wanted > static_cast<double>(builder_.num_free())) shrink_wide(wanted);
     for (const std::size_t i : order_) {
       if (!builder_.placement(i).waits()) {
@@ -78,7 +78,7 @@ class DeadlineDecision {
     return 1 + kWide * Rng(target_.order_seed).split(static_cast<std::uint64_t>(task(i).id)).uniform(-1, 1);
   }
 
-  /// What moving it costs now; nothing if it has not begun, or has been moved already.
+  /// Returns the seconds that a move costs now. Zero if the trial has not begun, or was moved in this decision.
   double cost(std::size_t i) const { return task(i).has_begun && !has_moved_[i] ? task(i).expected.resize : 0; }
   bool is_in_cool_down(std::size_t i) const {
     return task(i).has_begun && !task(i).placement.waits() &&
@@ -89,7 +89,7 @@ class DeadlineDecision {
   }
   double cost_paid(std::size_t i) const { return task(i).has_begun ? task(i).expected.resize : 0; }
 
-  /// Seconds until it ends where it is, if its company stays.
+  /// Returns the seconds until it ends at its placement, if the other trials there stay.
   double seconds_to_end(std::size_t i) const {
     if (width(i) != 1) return stall(i) + remaining(task(i), width(i));
     const WorkerLoad& load = builder_.load(builder_.placement(i).workers.front());
@@ -98,7 +98,7 @@ class DeadlineDecision {
 
   std::int64_t widest(std::size_t i) const { return std::min(widest_, widest_of(task(i), at_.cluster)); }
 
-  /// The fewest workers with which it ends in time; where none do, those with which it ends first.
+  /// Returns the fewest workers with which it meets the deadline. If none do, it returns its fastest width.
   std::int64_t need(std::size_t i) const {
     const std::int64_t has = static_cast<std::int64_t>(task(i).placement.workers.size());
     for (std::int64_t w = 1; w <= widest(i); ++w) {
@@ -108,7 +108,7 @@ class DeadlineDecision {
     return fastest_width(task(i).expected, widest_);
   }
 
-  /// Trials that have more than they need give workers back: Fluid's scale-down, to the new width.
+  /// Takes workers from trials that have more than they need (Fluid's scale-down to the new width).
   void shrink_wide(double wanted) {
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       const std::size_t i = *it;
@@ -121,13 +121,13 @@ class DeadlineDecision {
     }
   }
 
-  /// Whether `after` seconds at a new place are sooner than `before` where it is, by the least gain. One that has begun
-  /// must gain even if it is as short, and its move as dear, as the error of its prediction allows.
+  /// Returns true if `after` seconds at a new placement are less than `before` by the least gain. A trial that has
+  /// begun must gain even with the shortest time and the most expensive move that its error allows.
   bool is_worth_moving(std::size_t i, double before, double after) const {
     const Prediction& trial = task(i).expected;
     if (!task(i).has_begun) return after < before * (1 - options_.min_gain);
-    const double shorter = 1 / (1 + trial.error), dearer = 1 / std::max(1e-3, 1 - trial.error);
-    return dearer * trial.resize + shorter * after < shorter * before * (1 - options_.min_gain);
+    const double shorter = 1 / (1 + trial.error), longer = 1 / std::max(1e-3, 1 - trial.error);
+    return longer * trial.resize + shorter * after < shorter * before * (1 - options_.min_gain);
   }
 
   void start(std::size_t i, double wanted) {
@@ -154,7 +154,8 @@ class DeadlineDecision {
     }
   }
 
-  /// Whether it may join those who have the worker: busier, as the aim allows, and nobody late.
+  /// Returns true if it may join the trials of the worker: the worker gets busier within the limit, and no trial is
+  /// late.
   bool may_share(std::size_t i, std::int32_t worker) const {
     const WorkerLoad& load = builder_.load(worker);
     if (load.count == 0 || load.count >= target_.most || load.busy + task(i).expected.busy > target_.max_busy)
@@ -162,7 +163,7 @@ class DeadlineDecision {
     if (!builder_.can_join(i, worker)) return false;
     const double before = load.count > 1 ? slowdown(load.busy, load.count, at_.cluster) : 1;
     const double after = slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster);
-    // Sharing pays if together they do more than one after the other.
+    // Sharing pays if the trials together do more than one after another.
     const double gain =
         std::min(1.0, load.busy + task(i).expected.busy) / (after / std::max(1.0, load.busy + task(i).expected.busy)) -
         std::min(1.0, load.busy) / (before / std::max(1.0, load.busy));
@@ -175,10 +176,10 @@ class DeadlineDecision {
     return true;
   }
 
-  /// A trial that would be late gets what is free.
+  /// Gives free workers to a trial that would be late.
   void widen_late(std::size_t i) { add_workers(i, needs_[i]); }
 
-  /// Workers to spare go to whoever would end last; whoever shares may also move to a worker with less to do.
+  /// Gives spare workers to the trial that would end last. A trial that shares may move to a less busy worker.
   void use_free_workers() {
     std::vector<bool> tried(at_.tasks.size());
     while (true) {
@@ -191,7 +192,8 @@ class DeadlineDecision {
     }
   }
 
-  /// Gives it one step more than it has, up to `most` workers, if that pays: a better worker, or a further one.
+  /// Moves it to a better worker, or gives it more workers up to `most`, if that pays. Returns false if nothing
+  /// changed.
   bool add_workers(std::size_t i, std::int64_t most) {
     const double now = seconds_to_end(i);
     if (shares(i)) return !is_in_cool_down(i) && move_to_less_busy(i, now * (1 - options_.min_gain));
@@ -209,8 +211,8 @@ class DeadlineDecision {
     return true;
   }
 
-  /// Moves one that shares to where it ends first, if that is within `limit`: a worker of its own, or one whose trials
-  /// still end within that limit with it.
+  /// Moves a trial that shares to the worker on which it ends first, if that is within `limit`. All trials of that
+  /// worker must still end within the limit.
   bool move_to_less_busy(std::size_t i, double limit) {
     const std::int32_t from = builder_.placement(i).workers.front();
     std::int32_t best = -1;
@@ -232,7 +234,7 @@ class DeadlineDecision {
     return true;
   }
 
-  /// Whether all trials of a worker would end within `limit` if they were so much slower.
+  /// Returns true if all trials of a worker end within `limit` when they are slower by the factor `slow`.
   bool leaves_time(std::int32_t worker, double slow, double limit) const {
     for (std::size_t k = 0; k < at_.tasks.size(); ++k) {
       if (width(k) != 1 || builder_.placement(k).workers.front() != worker) continue;

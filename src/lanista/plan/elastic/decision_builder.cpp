@@ -37,7 +37,7 @@ void DecisionBuilder::remove(std::size_t task) {
 }
 
 void DecisionBuilder::assign_workers(std::size_t task, std::int64_t how_many, const std::vector<std::int32_t>& keep) {
-  LANISTA_CHECK(placements_[task].waits() && how_many <= num_free_, "no such workers are free");
+  LANISTA_CHECK(placements_[task].waits() && how_many <= num_free_, "too few workers are free");
   std::vector<std::int32_t> chosen;
   const auto take = [&](std::int32_t worker) {
     if (static_cast<std::int64_t>(chosen.size()) == how_many || !is_alive(worker) || load(worker).count > 0) return;
@@ -57,12 +57,12 @@ void DecisionBuilder::resize(std::size_t task, std::int64_t how_many) {
 }
 
 void DecisionBuilder::assign_part(std::size_t task, std::int32_t worker, std::int64_t parts) {
-  LANISTA_CHECK(placements_[task].waits(), "it has a place");
+  LANISTA_CHECK(placements_[task].waits(), "the task has a placement already");
   placements_[task] = {{worker}, parts};
   count(task, 1);
 }
 
-bool DecisionBuilder::has_room(std::size_t task, std::int32_t worker, std::int64_t parts) const {
+bool DecisionBuilder::fits_part(std::size_t task, std::int32_t worker, std::int64_t parts) const {
   const WorkerLoad& there = load(worker);
   return is_alive(worker) && !there.whole && there.parts + 1 / static_cast<double>(parts) <= 1 + 1e-9 &&
          there.memory + state_.tasks[task].expected.memory <= state_.cluster.usable_memory();
@@ -75,8 +75,8 @@ bool DecisionBuilder::can_join(std::size_t task, std::int32_t worker) const {
 }
 
 void DecisionBuilder::join(std::size_t task, std::int32_t worker) {
-  LANISTA_CHECK(placements_[task].waits(), "it has a place");
-  placements_[task] = {{worker}, 1};  // rebalance_parts says how much of it
+  LANISTA_CHECK(placements_[task].waits(), "the task has a placement already");
+  placements_[task] = {{worker}, 1};  // rebalance_parts sets the part.
   count(task, 1);
 }
 

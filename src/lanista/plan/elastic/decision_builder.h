@@ -8,34 +8,41 @@
 
 namespace lanista::schedule {
 
-/// A decision in the making: places of tasks, and what that leaves of the workers. It begins with what is so.
+/// Builds a decision: the placements of tasks, and the resulting load of workers. It starts with the present state.
 class DecisionBuilder {
  public:
+  /// `state` must live as long as the builder.
   explicit DecisionBuilder(const SchedulerState& state);
 
+  /// Returns the placement of a task in this decision.
   const Placement& placement(std::size_t task) const { return placements_[task]; }
+  /// Returns the load of a worker in this decision.
   const WorkerLoad& load(std::int32_t worker) const { return loads_[static_cast<std::size_t>(worker)]; }
+  /// Returns the number of workers, with lost ones.
   std::int32_t num_workers() const { return static_cast<std::int32_t>(loads_.size()); }
+  /// Returns true if the worker is not lost.
   bool is_alive(std::int32_t worker) const { return state_.alive[static_cast<std::size_t>(worker)]; }
-  /// Workers that nobody has.
+  /// Returns the number of workers without a task.
   std::int64_t num_free() const { return num_free_; }
 
+  /// Lets a task wait.
   void remove(std::size_t task);
-  /// Whole workers that nobody has; those of `keep` that are free go first. At most num_free().
+  /// Gives free whole workers to a waiting task, those of `keep` first. `count` is at most num_free().
   void assign_workers(std::size_t task, std::int64_t count, const std::vector<std::int32_t>& keep = {});
-  /// More workers for one that has whole ones, or fewer: the last ones go.
+  /// Changes the number of whole workers of a task. It keeps its first ones.
   void resize(std::size_t task, std::int64_t count);
-  /// A part of a worker.
+  /// Gives 1/`parts` of a worker to a waiting task.
   void assign_part(std::size_t task, std::int32_t worker, std::int64_t parts);
-  /// Whether a part of a worker is left for a task, and memory.
-  bool has_room(std::size_t task, std::int32_t worker, std::int64_t parts) const;
-  /// Whether one more trial would be within the allowed number of trials of a worker, if all took equal parts.
+  /// Returns true if 1/`parts` of the worker and enough memory are free for the task.
+  bool fits_part(std::size_t task, std::int32_t worker, std::int64_t parts) const;
+  /// Returns true if the worker may have one more trial, and has memory for it. Parts are not considered.
   bool can_join(std::size_t task, std::int32_t worker) const;
-  /// A trial joins the trials of a worker; parts are dealt anew: equal ones, of a power of two.
+  /// Adds a waiting task to the trials of a worker. Call rebalance_parts afterwards.
   void join(std::size_t task, std::int32_t worker);
 
-  /// Trials that are alone on a worker get all of it, others equal parts.
+  /// Gives trials that share a worker equal parts, and a trial alone the whole worker.
   void rebalance_parts();
+  /// Returns the decision.
   Decision decision(const PlanTarget& target = {}) &&;
 
  private:
@@ -47,7 +54,7 @@ class DecisionBuilder {
   std::int64_t num_free_ = 0;
 };
 
-/// Places of tasks by what remains of them at width 1, longest first; equals in their order.
+/// Returns the numbers of tasks by their remaining seconds at width 1, longest first. Equal ones keep their order.
 std::vector<std::size_t> longest_first(const SchedulerState& state);
 
 }  // namespace lanista::schedule

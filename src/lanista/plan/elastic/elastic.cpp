@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/decision_builder.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/fluid.h"
 #include "lanista/plan/elastic/simulate.h"
 
@@ -49,17 +49,17 @@ class Elastic : public Policy {
  private:
   static constexpr double kSlack = 0.01;
   static constexpr std::size_t kMaxTasksToReplan = 64;
-  static constexpr std::size_t kMaxTasksForLookahead =
-      200;                                      // then a lookahead takes long, and one aim is about as good as another
-  static constexpr std::size_t kNumOrders = 4;  // that are tried at all deadlines
-  static constexpr std::size_t kNumSampledTargets = 2;  // aims whose order is drawn,
-  static constexpr std::uint64_t kSampledOrders = 12;   // so often each
-  // Where predictions may be wrong.
-  static constexpr std::size_t kCandidates = 4;
-  static constexpr std::size_t kNumErrorCases = 16;
-  static constexpr double kNearBestFactor = 1.2;  // times the earliest end: who is looked at once more
-  static constexpr double kEvened = 0.8;          // of the largest error
-  static constexpr double kSureDeviations = 4;    // standard deviations
+  /// With more tasks a lookahead is slow, and targets hardly differ.
+  static constexpr std::size_t kMaxTasksForLookahead = 200;
+  static constexpr std::size_t kNumOrders = 4;          ///< Orders that are tried with all deadlines.
+  static constexpr std::size_t kNumSampledTargets = 2;  ///< Targets that are tried with random orders.
+  static constexpr std::uint64_t kSampledOrders = 12;   ///< Random orders of each such target.
+  // The following are for predictions with an error.
+  static constexpr std::size_t kCandidates = 4;      ///< Targets that are simulated in all cases.
+  static constexpr std::size_t kNumErrorCases = 16;  ///< Cases of true times.
+  static constexpr double kNearBestFactor = 1.2;     ///< Latest end of a candidate relative to the best one.
+  static constexpr double kEvened = 0.8;             ///< Part of the largest error in the case of equal lengths.
+  static constexpr double kSureDeviations = 4;       ///< Standard deviations by which a new target must gain.
 
   static bool has_plan(const SchedulerState& state) { return state.target.deadline > state.now; }
   double caution(const PlanTarget& target) const {
@@ -72,7 +72,8 @@ class Elastic : public Policy {
     return predicted_end(state, *deadline_policy(target, options_), limit);
   }
 
-  /// The aims that are better than the one in force (where predictions may be wrong: nearly as good), the best first.
+  /// Returns the targets that are better than the present one, best first. With an error of predictions, targets that
+  /// are nearly as good are returned too.
   std::vector<PlanTarget> candidate_targets(const SchedulerState& state, const PlanTarget& present) const {
     const double now = state.now;
     const bool unsure = std::ranges::any_of(state.tasks, [](const Task& task) { return task.expected.error > 0; });
@@ -85,7 +86,7 @@ class Elastic : public Policy {
       soonest = std::min(soonest, cautious_end(target, now));
       return cautious_end(target, now);
     };
-    // All ways at some deadlines, then the best ways at all.
+    // All orders are tried with some deadlines, and then the best orders with all deadlines.
     const std::vector<double> deadlines = deadlines_of(state);
     const std::size_t some = std::min<std::size_t>(2, deadlines.size());
     std::vector<std::pair<double, PlanTarget>> order_options;
@@ -118,9 +119,9 @@ class Elastic : public Policy {
     return tried;
   }
 
-  /// The best aims so far, if an order that is drawn makes another schedule of them. It is a matter of chance which of
-  /// many trials are left for the end, and whether they then fill the workers; so a few chances are taken. Of few that
-  /// wait the lookahead has seen the orders that matter; where widths may change, the last ones get wider instead.
+  /// Returns the best targets if a random order changes their schedule. With many waiting trials it is a matter of
+  /// chance whether the last ones fill the workers, so some random orders are tried. With few, the lookahead has tried
+  /// the orders that matter. If widths may change, the last trials widen instead.
   static std::vector<PlanTarget> targets_to_sample(const SchedulerState& state, std::vector<PlanTarget> best,
                                                    const PlanTarget& present) {
     if (state.cluster.widest > 1) return {};
@@ -132,12 +133,11 @@ class Elastic : public Policy {
     return best;
   }
 
-  /// Which of some aims to follow where predictions may be wrong, or the one that begins trials in their order and
-  /// shares nothing: of trials that are there it ends none later than first come, whatever is so, since they begin as
-  /// early and a move pays for itself.
+  /// Returns the target to follow if predictions may be wrong. It includes the target without sharing in the order of
+  /// arrival. That one is never later than first_come, since trials start as early and each move pays.
   PlanTarget safest_target(const SchedulerState& state, std::vector<PlanTarget> tried) const {
     const double now = state.now;
-    const auto same = std::ranges::unique(tried, {}, &PlanTarget::end);  // equal ends are the same course
+    const auto same = std::ranges::unique(tried, {}, &PlanTarget::end);  // Equal ends mean equal schedules.
     tried.erase(same.begin(), same.end());
     if (tried.size() > kCandidates) tried.resize(kCandidates);
     tried.insert(tried.begin(), {.deadline = kNever, .keeps_arrival_order = true});
@@ -152,7 +152,7 @@ class Elastic : public Policy {
     PlanTarget best = tried.front();
     double least = kNever;
     for (std::size_t i = 0; i < tried.size(); ++i) {
-      // The aim in force has been judged: half a plan is worse than either.
+      // The present target was checked when it began. A plan that is followed half is worse than both.
       const bool was_checked = i == 0 || (i == 1 && has_plan(state));
       double sum = 0, squares = 0;
       for (std::size_t k = 0; k < kNumErrorCases && sum < kNever; ++k) {
@@ -170,8 +170,8 @@ class Elastic : public Policy {
     return best;
   }
 
-  /// The case that is hardest on plans: who seems to be long has been overestimated, who seems to be short
-  /// underestimated. That is also what errors do to an order by length.
+  /// Returns the worst case for plans: long trials are overestimated, and short ones underestimated. An order by
+  /// predicted length tends to have such errors.
   static std::vector<Prediction> evened_predictions(const SchedulerState& state) {
     std::vector<Prediction> all;
     for (const Task& task : state.tasks) all.push_back(task.expected);
@@ -185,7 +185,8 @@ class Elastic : public Policy {
     return all;
   }
 
-  /// What may be so of each trial: the same whenever it is asked for, and two cases lie on two sides of the prediction.
+  /// Returns random true times of each trial. It is a pure function of k. Cases 2i and 2i + 1 are on opposite sides of
+  /// the prediction.
   static std::vector<Prediction> error_case_of(const SchedulerState& state, std::uint64_t k) {
     std::vector<Prediction> all;
     for (const Task& task : state.tasks) {
@@ -201,7 +202,7 @@ class Elastic : public Policy {
     return all;
   }
 
-  /// Seconds by which all may have ended, those first that suit most situations.
+  /// Returns deadlines to try, those first that are best most often.
   static std::vector<double> deadlines_of(const SchedulerState& state) {
     std::vector<Prediction> rest;
     std::vector<double> seconds;
@@ -221,10 +222,10 @@ class Elastic : public Policy {
     return all;
   }
 
-  /// Aims without a deadline.
+  /// Returns targets without a deadline, one for each order and rule of sharing.
   static std::vector<PlanTarget> orders_of(const SchedulerState& state) {
     std::vector<PlanTarget> all{{.most = 1, .keeps_arrival_order = true}, {.most = 1}};
-    // Who shares is settled when trials begin; where all have, only the deadline is left to choose.
+    // Sharing is decided when trials start. If all have started, only the deadline is left to choose.
     const std::int64_t most = state.cluster.shares;
     if (most == 1 || std::ranges::none_of(state.tasks, [](const Task& task) { return task.placement.waits(); })) {
       return all;

@@ -4,38 +4,37 @@
 
 #include "lanista/plan/elastic/scheduler_state.h"
 
-// The scheduler that is ours.
+// The elastic scheduler of lanista.
 namespace lanista::schedule {
 
+/// Settings of the elastic scheduler.
 struct ElasticOptions {
-  double min_gain = 0.05;  ///< of the time that remains: less is no reason to move a trial
-  double cool_down = 2;    ///< times the cost of a change that a trial is left in peace after it
-  /// A plan that leaves the order of arrival, or lets trials share, must be predicted to be sooner by this part of the
-  /// time than one that does not: predictions err.
-  double caution = 0.03;
+  double min_gain = 0.05;  ///< Least part of the remaining time that a move of a trial must save.
+  double cool_down = 2;    ///< Time without a move after one, in multiples of the cost of a change.
+  double caution = 0.03;   ///< Part of the time by which a plan with sharing or another order must be faster.
 };
 
-/// A list scheduler with an aim: trials that cannot end by the deadline on one worker get as many as they need, the
-/// others share workers, as long as that keeps nobody from the deadline and makes a worker busier; whoever still waits
-/// starts when there is room (waves). Workers to spare go to the trial that would end last. Trials that are late get
-/// wider, those with time to spare give workers back when others wait. One that has begun gets more only if that pays
-/// even where its prediction errs against it. A decision takes O(trials x workers).
+/// Returns the list scheduler that follows a plan target.
+///
+/// A trial that cannot end by the deadline on one worker gets as many as it needs. Others share workers, as long as no
+/// trial misses the deadline and the worker gets busier. Waiting trials start when workers are free. Spare workers go
+/// to the trial that would end last. Late trials widen, and trials with spare time narrow when others wait. A running
+/// trial gets more workers only if that pays even with the error of its prediction. A decision needs O(trials x
+/// workers).
 std::unique_ptr<Policy> deadline_policy(const PlanTarget& target, const ElasticOptions& options = {});
 
-/// Looks ahead: it simulates `towards` with several aims, from the situation on, and follows the one with the earliest
-/// predicted end (a rollout: Bertsekas, Tsitsiklis and Wu, 1997). Fluid's level (true water filling) and the bounds of
-/// what remains give the aims; of the best ones the order of the trials is drawn a dozen times, too, where a queue
-/// waits and no trial may have more than a worker (randomised priority rules: Kolisch and Drexl, 1996). The aim in
-/// force is kept unless another one is better by a hundredth; among more than some sixty trials no other is looked for
-/// while all goes as it was predicted.
+/// Returns the scheduler that looks ahead: it simulates deadline_policy with several targets and follows the best.
 ///
-/// Trials that have begun are taken as their pace shows them (`with_observed_pace`).
+/// This is a rollout (Bertsekas, Tsitsiklis and Wu, 1997). The best target has the earliest predicted end. Candidates
+/// come from the water level (fluid.h) and from the bounds of the remaining work. If trials wait and none may have
+/// several workers, the best targets are also tried with 12 random orders (Kolisch and Drexl, 1996). The present target
+/// is kept unless another one is better by 1 %. With more than 64 trials, no other target is tried while the end is as
+/// predicted. The pace of running trials replaces their predictions (with_observed_pace).
 ///
-/// Where predictions may be wrong (Prediction::error), the best few aims are simulated once more in several cases of
-/// what may be so, beside first come from here on. An aim that loses in one of them, or is not sooner by four times
-/// what its gain varies by, is not begun. What is left is a worker each in the order of arrival, and of workers to
-/// spare what pays even if predictions err against it; of that, the aim in force and the aims that passed, the soonest
-/// in the mean is followed.
+/// If predictions may be wrong (Prediction::error), the best targets are simulated in 16 cases of true times. A new
+/// target is not followed if first_come ends sooner in one of them. It is not followed either if its mean gain is below
+/// four standard deviations. Of the remaining ones the target with the least mean end is followed. One of these always
+/// exists: one worker each in the order of arrival, and more workers only where that pays in spite of the error.
 std::unique_ptr<Policy> elastic(const ElasticOptions& options = {});
 
 }  // namespace lanista::schedule

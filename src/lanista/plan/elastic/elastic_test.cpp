@@ -7,16 +7,18 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
+#include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
+#include "support/plan/elastic/baseline_policies.h"
 #include "support/plan/elastic/test_support.h"
 
 namespace lanista::schedule {
 namespace {
 
-TEST(Elastic, ReachesTheAreaWhereFluidsFormulaOverflows) {
-  // Four workers, widths 2, 1, 1/2, 1/2, 1/2 by the formula: 4.5 in all. The work is 16, perfectly divisible.
+TEST(Elastic, ReachesTheAreaBoundWhereFluidOverflows) {
+  // On four workers, the formula gives the widths 2, 1, 1/2, 1/2 and 1/2, which are 4.5 in all. The work of 16 is
+  // divisible.
   std::vector<Arrival> trials;
   std::int64_t id = 0;
   for (const double seconds : {8.0, 4.0, 2.0, 1.0, 1.0}) trials.push_back(arrival(id++, prediction_of(seconds, 0)));
@@ -29,7 +31,7 @@ TEST(Elastic, ReachesTheAreaWhereFluidsFormulaOverflows) {
   EXPECT_NEAR(result->makespan, 4, 1e-9);
 }
 
-TEST(Elastic, LeavesNoWorkerIdleThatWouldHelp) {
+TEST(Elastic, LeavesNoUsefulWorkerIdle) {
   std::vector<Arrival> trials;
   for (std::int64_t id = 0; id < 3; ++id) trials.push_back(arrival(id, prediction_of(3, 0)));
   SingleGroup source(trials);
@@ -38,10 +40,10 @@ TEST(Elastic, LeavesNoWorkerIdleThatWouldHelp) {
   const auto result = simulate(cluster_of(8, 2, 4), source, *policy);
 
   ASSERT_TRUE(result) << result.error().text();
-  EXPECT_LE(result->makespan, 1.26);  // 9 / 8 = 1.125 is the limit; widths 2, 2, 2 take 1.5
+  EXPECT_LE(result->makespan, 1.26);  // The bound is 9 / 8 = 1.125. The widths 2, 2 and 2 need 1.5.
 }
 
-TEST(Elastic, SharesOnlyWhereThatPays) {
+TEST(Elastic, SharesOnlyWhereItPays) {
   const auto policy = elastic();
   for (const double busy : {0.3, 1.0}) {
     std::vector<Arrival> trials;
@@ -53,7 +55,7 @@ TEST(Elastic, SharesOnlyWhereThatPays) {
   }
 }
 
-/// Random trials whose predictions are off by up to half, on few workers.
+/// Returns random trials with predictions that are wrong by up to one half.
 std::vector<Arrival> misjudged(Rng rng) {
   std::vector<Arrival> group;
   const std::int64_t count = rng.between(2, 14);
@@ -84,7 +86,7 @@ TEST(Elastic, IsRarelyLaterThanFirstComeWithWrongPredictions) {
   }
 }
 
-TEST(Elastic, WithoutADeadlineIsNoLaterThanFirstCome) {
+TEST(Elastic, IsNoLaterThanFirstComeWithoutADeadline) {
   double gained = 0;
   for (std::uint64_t k = 0; k < 200; ++k) {
     Rng rng = Rng(8).split(k);
@@ -103,7 +105,7 @@ TEST(Elastic, WithoutADeadlineIsNoLaterThanFirstCome) {
   EXPECT_GT(gained / 200, 0.05);
 }
 
-TEST(PredictedEnd, StopsWhereTheWorkThatIsLeftPassesTheLimit) {
+TEST(PredictedEnd, StopsWhenTheRemainingWorkExceedsTheLimit) {
   for (std::uint64_t k = 0; k < 100; ++k) {
     Rng rng = Rng(9).split(k);
     SchedulerState state;
@@ -121,7 +123,7 @@ TEST(PredictedEnd, StopsWhereTheWorkThatIsLeftPassesTheLimit) {
   }
 }
 
-TEST(Elastic, DecidesNothingWhereNoWorkerIsLeft) {
+TEST(Elastic, DecidesNothingWithoutWorkers) {
   SchedulerState state;
   state.cluster = cluster_of(2);
   state.alive = {false, false};
@@ -153,9 +155,9 @@ TEST(Elastic, MakesTheSameDecisionTwice) {
   EXPECT_EQ(std::vector<double>(ends.begin(), ends.begin() + 30), std::vector<double>(ends.begin() + 30, ends.end()));
 }
 
-// Where nobody may have two workers, what is lost is lost at the end: bins of fifty items, which a few drawn orders
-// fill better than any rule. Without them the mean is 1.061 of the bound.
-TEST(Elastic, FillsWorkersToTheEndWhereNoTrialMayGrow) {
+// If no trial may have two workers, idle time occurs at the end. Random orders fill the workers better than any rule.
+// Without them the mean is 1.061 times the bound.
+TEST(Elastic, FillsWorkersToTheEndWithoutWidening) {
   double sum = 0;
   for (std::uint64_t k = 0; k < 8; ++k) {
     Rng rng = Rng(10).split(k);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
+#include "support/plan/elastic/fluid_widths.h"
 #include "support/plan/elastic/test_support.h"
 
 namespace lanista::schedule {
@@ -18,7 +19,7 @@ std::vector<double> values(const std::vector<Width>& widths) {
   return out;
 }
 
-TEST(StaticWidths, NeedNotFit) {
+TEST(StaticWidths, MayExceedTheWorkers) {
   const std::vector<double> seconds{8, 4, 2, 1, 1};
 
   EXPECT_EQ(values(static_widths(seconds, 4, cluster_of(4, 2, 4))), (std::vector<double>{2, 1, 0.5, 0.5, 0.5}));
@@ -31,7 +32,7 @@ TEST(StaticWidths, MayLeaveWorkersIdle) {
             (std::vector<double>{2, 2, 2}));
 }
 
-TEST(StaticWidths, AreWhatIsAllowed) {
+TEST(StaticWidths, AreWithinTheLimits) {
   Rng rng(1);
   for (int round = 0; round < 300; ++round) {
     const Cluster cluster = cluster_of(rng.between(1, 40), std::int64_t{1} << rng.between(0, 3), rng.between(1, 6));
@@ -46,15 +47,15 @@ TEST(StaticWidths, AreWhatIsAllowed) {
   }
 }
 
-TEST(WaterLevel, SolvesTheWorkedExamples) {
+TEST(WaterLevel, MatchesManualCalculations) {
   const std::vector<double> seconds{8, 4, 2, 1, 1};
 
   EXPECT_NEAR(*water_level(seconds, cluster_of(4, 2, 4)), 4.8, 1e-9);
   EXPECT_NEAR(*water_level(std::vector<double>{3, 3, 3}, cluster_of(8, 2, 4)), 1.125, 1e-9);
-  EXPECT_FALSE(water_level(std::vector<double>(100, 1.0), cluster_of(10, 4, 4)));  // waves
+  EXPECT_FALSE(water_level(std::vector<double>(100, 1.0), cluster_of(10, 4, 4)));  // More trials than parts of workers.
 }
 
-TEST(WaterLevel, FillsTheWorkersOrLeavesAllAtTheirWidest) {
+TEST(WaterLevel, FillsTheWorkersUnlessAllAreAtTheirWidest) {
   Rng rng(2);
   for (int round = 0; round < 300; ++round) {
     const Cluster cluster = cluster_of(rng.between(1, 40), std::int64_t{1} << rng.between(0, 3), rng.between(1, 6));
@@ -78,18 +79,18 @@ TEST(WaterLevel, FillsTheWorkersOrLeavesAllAtTheirWidest) {
   }
 }
 
-TEST(DynamicWidths, GoDownToTheNewWidth) {
-  // One of two long trials has nearly ended on its three workers; the other needs them more.
+TEST(DynamicWidths, NarrowToTheNewWidth) {
+  // One of two long trials has nearly ended on its three workers. The other one needs them more.
   const Prediction trial = prediction_of(100, 0.2, 1, 0, 0.01);
   const std::vector<TrialState> trials{{trial, 0.9, Width{1, 1}}, {trial, 0.3, Width{3, 1}}};
 
   const auto widths = dynamic_widths(trials, cluster_of(4, 2, 4));
 
-  EXPECT_EQ(widths[0], (Width{3, 1}));  // floor(0.75 x 4)
-  EXPECT_EQ(widths[1], (Width{1, 1}));  // floor(0.25 x 4), and not the three of before
+  EXPECT_EQ(widths[0], (Width{3, 1}));  // floor(0.75 x 4).
+  EXPECT_EQ(widths[1], (Width{1, 1}));  // floor(0.25 x 4), not the three workers of before.
 }
 
-TEST(DynamicWidths, ChangeOnlyWhereTheInequalityHolds) {
+TEST(DynamicWidths, ChangeOnlyIfTheInequalityHolds) {
   Rng rng(3);
   int up = 0, down = 0, stays = 0;
   for (int round = 0; round < 2000; ++round) {
@@ -108,7 +109,7 @@ TEST(DynamicWidths, ChangeOnlyWhereTheInequalityHolds) {
     const auto widths = dynamic_widths(trials, cluster);
     for (std::size_t i = 0; i < trials.size(); ++i) {
       const double serial = trials[i].trial.overhead, shared = trials[i].trial.work;
-      const auto seconds = [&](const Width& width) {  // by hand: parts of a worker are slower by their number
+      const auto seconds = [&](const Width& width) {  // 1/n of a worker is n times slower.
         const double alone = width.parts > 1 ? (serial + shared) * static_cast<double>(width.parts)
                                              : serial + shared / static_cast<double>(width.workers);
         return trials[i].left * alone;

@@ -11,11 +11,12 @@
 namespace lanista::schedule {
 namespace {
 
-/// A home with work, and its trials that have some.
+/// A leader with work, and its trials with work.
 struct WorkerQueue {
   std::int32_t leader = 0;
   std::vector<const PlacedTrial*> trials;
 
+  /// Returns the most workers that its trials can use, with the leader.
   std::int64_t most() const {
     std::int64_t helpers = 0;
     for (const PlacedTrial* trial : trials) helpers += std::max<std::int64_t>(trial->most, 1) - 1;
@@ -23,7 +24,7 @@ struct WorkerQueue {
   }
 };
 
-/// In the order of homes.
+/// Returns the leaders with work, in ascending order.
 std::vector<WorkerQueue> worker_queues_of(const HelperInput& helper_input) {
   std::map<std::int32_t, WorkerQueue> all;
   for (const PlacedTrial& trial : helper_input.trials) {
@@ -36,14 +37,15 @@ std::vector<WorkerQueue> worker_queues_of(const HelperInput& helper_input) {
   return out;
 }
 
-/// What one more helper takes off a second of the trial's work: turns go by work, so that is what a home gains by it.
+/// Returns the seconds that one more helper saves in a second of the trial's work. Turns are proportional to work, so
+/// this is the gain of the leader.
 double gain_of(const PlacedTrial& trial, std::int64_t helpers) {
   const double alone = seconds_at(trial.expected, 1);
   if (alone <= 0) return 0;
   return (seconds_at(trial.expected, helpers + 1) - seconds_at(trial.expected, helpers + 2)) / alone;
 }
 
-/// The trial that gains most by one helper more than it has, the first of those; none: nobody may have more.
+/// Returns the first trial that gains most by one more helper. Empty if no trial may have more.
 std::optional<std::size_t> find_largest_gain(std::span<const PlacedTrial* const> trials,
                                              std::span<const std::int64_t> helpers) {
   std::optional<std::size_t> best;
@@ -54,13 +56,13 @@ std::optional<std::size_t> find_largest_gain(std::span<const PlacedTrial* const>
   return best;
 }
 
-/// Seconds of a house's trials, in turns, those first that end first, with so many helpers dealt anew at each end.
+/// Returns the seconds of a leader's trials, which alternate. The helpers are assigned again at each end of a trial.
 double seconds_of(const std::vector<const PlacedTrial*>& by_length, std::int64_t helpers) {
   double seconds = 0, done = 0;
   for (std::size_t first = 0; first < by_length.size(); ++first) {
     const auto left = std::span(by_length).subspan(first);
     std::vector<std::int64_t> has(left.size(), 0);
-    double pace = static_cast<double>(left.size());  // seconds in which each gets on by one
+    double pace = static_cast<double>(left.size());  // Seconds in which each trial does one second of its work.
     for (std::int64_t k = 0; k < helpers; ++k) {
       const auto next = find_largest_gain(left, has);
       if (!next || gain_of(*left[*next], has[*next]) <= 0) break;
@@ -73,13 +75,13 @@ double seconds_of(const std::vector<const PlacedTrial*>& by_length, std::int64_t
   return seconds;
 }
 
-/// What a house takes, at its widths. Of several trials that is no line of a Prediction; the part that helpers shorten
-/// is then the one that fits all widths in the mean.
+/// Returns the predicted times of a leader's trials. For several trials, no Prediction fits all widths exactly. The
+/// work that helpers divide is then the mean over the widths.
 Prediction prediction_of(const WorkerQueue& worker_queue, std::int64_t workers) {
   Prediction out = worker_queue.trials.front()->expected;
   out.widest = std::min(worker_queue.most(), workers);
   out.busy = 1;
-  out.memory = 0;  // what its home can hold, its equals can
+  out.memory = 0;  // A worker that is equal to the leader has enough memory.
   if (worker_queue.trials.size() == 1) return out;
   std::vector<const PlacedTrial*> trials = worker_queue.trials;
   std::ranges::stable_sort(trials, {}, [](const PlacedTrial* trial) { return seconds_at(trial->expected, 1); });
@@ -97,7 +99,7 @@ Prediction prediction_of(const WorkerQueue& worker_queue, std::int64_t workers) 
   return out;
 }
 
-/// Who has no work of its own.
+/// Returns true for each worker without work of its own.
 std::vector<bool> idle_of(const HelperInput& helper_input) {
   std::vector<bool> idle = helper_input.is_alive;
   for (const PlacedTrial& trial : helper_input.trials) {
@@ -106,6 +108,7 @@ std::vector<bool> idle_of(const HelperInput& helper_input) {
   return idle;
 }
 
+/// Returns the state with one task for each of `worker_queues`.
 SchedulerState scheduler_state_of(const HelperInput& helper_input, const std::vector<WorkerQueue>& worker_queues,
                                   const std::vector<bool>& idle) {
   SchedulerState out;
@@ -136,7 +139,7 @@ SchedulerState scheduler_state_of(const HelperInput& helper_input, const std::ve
   return out;
 }
 
-/// Gives the workers of a house to its trials: whoever helps one of them stays with it.
+/// Assigns the helpers of a leader to its trials. Present helpers stay with their trial.
 void assign_widths(const WorkerQueue& worker_queue, const std::vector<std::size_t>& workers,
                    const std::map<std::size_t, TrialId>& before, std::map<std::size_t, TrialId>& out) {
   std::vector<std::int64_t> helpers(worker_queue.trials.size(), 0);
@@ -183,7 +186,7 @@ Helpers assign_helpers(const HelperInput& helper_input, const Policy& policy) {
       assign_widths(worker_queues[k], helpers, helper_input.helping, out.helping);
     }
   }
-  // Whoever is left waits with those that it helped for their next work.
+  // A worker without a task waits with the trial that it helped for the next work of that trial.
   std::map<TrialId, std::int64_t> waiting;
   for (const auto& [worker, trial] : helper_input.helping) {
     if (worker >= idle.size() || !idle[worker] || out.helping.contains(worker)) continue;

@@ -9,47 +9,52 @@
 #include "lanista/base/id.h"
 #include "lanista/plan/elastic/scheduler_state.h"
 
-// Who helps whom where every trial has a home: a policy's widths, as far as homes let them be had.
+// Helpers: workers without trials compute a share of the steps of other workers' trials.
 namespace lanista::schedule {
 
-/// A trial and the worker that trains it, its home, as long as that is there.
+/// A trial and its leader, the worker that owns it until the trial ends or the worker is lost.
 struct PlacedTrial {
-  TrialId trial;
-  std::int32_t leader = 0;
-  bool has_work = true;      ///< at the moment; false: it waits for a verdict, say
-  std::int64_t most = 1;     ///< workers that it may have, its home included
-  Prediction expected = {};  ///< of all the work that it has now
+  TrialId trial;             ///< Its number.
+  std::int32_t leader = 0;   ///< Number of its leader.
+  bool has_work = true;      ///< False: it has no steps to train now, for example because it waits for a verdict.
+  std::int64_t most = 1;     ///< Most workers of the trial, with its leader.
+  Prediction expected = {};  ///< Predicted times of all its present work.
 };
 
-/// What is known when helpers are to be sent.
+/// Everything that the assignment of helpers depends on.
 struct HelperInput {
-  double now = 0;              ///< seconds
-  std::vector<bool> is_alive;  ///< of each worker
-  std::vector<PlacedTrial> trials;
-  std::map<std::size_t, TrialId> helping;  ///< workers that help a trial now
-  PlanTarget target = {};                  ///< of the plan in force
+  double now = 0;                          ///< Second of the decision.
+  std::vector<bool> is_alive;              ///< For each worker: false if it is lost.
+  std::vector<PlacedTrial> trials;         ///< Trials with their leaders.
+  std::map<std::size_t, TrialId> helping;  ///< Present helpers and their trials.
+  PlanTarget target = {};                  ///< Target of the present plan.
 };
 
+/// The helpers from now on.
 struct Helpers {
-  std::map<std::size_t, TrialId> helping;
-  PlanTarget target;  ///< of the plan from here on
+  std::map<std::size_t, TrialId> helping;  ///< The helpers and their trials.
+  PlanTarget target;                       ///< Target of the plan from now on.
   bool operator==(const Helpers&) const = default;
 };
 
-/// The homes that have work as a policy sees them, a task each: its place is the worker and who helps there, its work
-/// all that its trials have, in turns, of which a helper shortens the part of the trial that it helps. Nobody waits,
-/// nobody shares a worker, and workers that have no work of their own are free. `tasks[k].id` is the home.
+/// Returns the state that a policy sees: one task for each leader with work, with the leader's number as its id.
+///
+/// The placement of a task is the leader and its helpers. Its work is that of all trials of the leader, which
+/// alternate. A helper shortens only the turns of the trial that it helps. No task waits or shares a worker. Workers
+/// without work of their own are free.
 SchedulerState scheduler_state_of(const HelperInput& helper_input);
 
-/// Asks the policy for the widths of homes, and has those of the workers without work of their own help that it gives
-/// to a home: there each goes to the trial that gains most by one more, those who help already stay. A worker that it
-/// gives to nobody goes on with a trial that has no work at the moment, if it helped that. No trial has more than it
-/// may, and nobody's home is moved: a policy that gives a trial other workers than its home gets it helpers. It decides
-/// how long a study takes, and no result. A pure function; the policy's time, and trials x workers.
+/// Returns the helpers of each trial, by the widths that the policy gives to leaders.
+///
+/// Only workers without work of their own help. Of several trials of a leader, a helper goes to the one that gains
+/// most; present helpers stay. A worker without a task stays with a trial that it helped and that has no work now. No
+/// trial exceeds its `most`, and no leader changes: if the policy gives a trial other workers, it gets them as helpers.
+/// It changes how long a study runs, and no result. A pure function. O(trials x workers) and the time of the policy.
 Helpers assign_helpers(const HelperInput& helper_input, const Policy& policy);
 
-/// The scheduler that is ours, as `simulate` has it, save that it lets a worker help for a hundredth of the time that a
-/// home still takes: who helps has nothing else to do, and who is helped waits for nobody.
+/// Returns the policy for helpers: elastic() with a least gain of 1 %.
+///
+/// The gain is small because a helper has nothing else to do, and because a trial does not wait for a new helper.
 std::unique_ptr<Policy> policy_of_helpers();
 
 }  // namespace lanista::schedule

@@ -1,5 +1,6 @@
-// Who helps whom. What a choice is worth is played by a simulator of its own, which shares no code with the room.
+// Tests of the assignment of helpers. Its value is measured by a simulator that shares no code with the module.
 #include "lanista/plan/elastic/helpers.h"
+#include "lanista/plan/elastic/first_come.h"
 
 #include <gtest/gtest.h>
 
@@ -11,14 +12,14 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baseline_policies.h"
+#include "support/plan/elastic/baseline_policies.h"
 
 namespace lanista::schedule {
 namespace {
 
 using Assigned = std::map<std::size_t, TrialId>;
 
-/// So many seconds alone, of which a tenth is not shared.
+/// Returns a trial of this many seconds alone. One tenth of them cannot be shared.
 PlacedTrial placed_trial(std::uint32_t id, std::int32_t leader, double seconds, std::int64_t most = 4) {
   return {TrialId{id}, leader, true, most, prediction_of(seconds, 0.1, 1, 0, 0.001)};
 }
@@ -36,14 +37,15 @@ TEST(Helpers, GoToTheTrialThatWouldEndLast) {
             (Assigned{{2, TrialId{1}}, {3, TrialId{1}}}));
 }
 
-TEST(Helpers, AreNoMoreThanATrialMayHave) {
+TEST(Helpers, AreWithinTheLimitOfATrial) {
   EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10), placed_trial(2, 1, 100, 2)})),
             (Assigned{{2, TrialId{2}}, {3, TrialId{1}}}));
   EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10, 1), placed_trial(2, 1, 100, 1)})), Assigned{});
 }
 
-// Two of a home take turns, so a helper of one is idle while the other trains: each gets one before one gets two.
-TEST(Helpers, OfAWorkerWithSeveralTrialsGoWhereTheyGainMost) {
+// Two trials of a leader alternate, so a helper of one is idle while the other trains. Each trial gets one helper
+// before one gets two.
+TEST(Helpers, GoToTheTrialOfALeaderThatGainsMost) {
   EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 50), placed_trial(2, 0, 50)})),
             (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
   PlacedTrial shares_badly = placed_trial(1, 0, 50);
@@ -52,7 +54,7 @@ TEST(Helpers, OfAWorkerWithSeveralTrialsGoWhereTheyGainMost) {
             (Assigned{{1, TrialId{2}}, {2, TrialId{2}}}));
 }
 
-TEST(Helpers, StayWithATrialThatWaitsUnlessOthersHaveWork) {
+TEST(Helpers, StayWithAWaitingTrialUnlessOthersHaveWork) {
   PlacedTrial waits = placed_trial(2, 1, 10);
   waits.has_work = false;
   const Assigned present{{2, TrialId{2}}};
@@ -61,17 +63,17 @@ TEST(Helpers, StayWithATrialThatWaitsUnlessOthersHaveWork) {
             (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
   EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 3), waits}, present)),
             (Assigned{{1, TrialId{1}}, {2, TrialId{1}}}));
-  EXPECT_EQ(ours(helper_input_of(3, {}, present)), Assigned{});  // it has ended
+  EXPECT_EQ(ours(helper_input_of(3, {}, present)), Assigned{});  // The trial has ended.
 }
 
-TEST(Helpers, AreCalledBackWhereATrialMayHaveFewer) {
+TEST(Helpers, LeaveATrialWithALowerLimit) {
   EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 2)}, {{1, TrialId{1}}, {2, TrialId{1}}})),
             (Assigned{{1, TrialId{1}}}));
   EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 1)}, {{1, TrialId{1}}, {2, TrialId{1}}})), Assigned{});
 }
 
-// What nobody else wants is not enough: steps have to get shorter, by as much as the policy asks for.
-TEST(Helpers, StayWhenStepsGetNoShorter) {
+// A free worker helps only if steps get shorter by the least gain of the policy.
+TEST(Helpers, AreNotAssignedIfStepsGetNoShorter) {
   PlacedTrial slow = placed_trial(1, 0, 10);
   slow.expected.transfer = 10;
   EXPECT_EQ(ours(helper_input_of(2, {slow})), Assigned{});
@@ -80,8 +82,8 @@ TEST(Helpers, StayWhenStepsGetNoShorter) {
   EXPECT_EQ(ours(helper_input_of(2, {hardly})), Assigned{});
 }
 
-// So it is the policy's to say whether a worker that helps goes elsewhere.
-TEST(Helpers, AreReportedWhereTheyAre) {
+// The policy decides whether a helper goes to another leader.
+TEST(Helpers, AreInThePlacementOfTheirLeader) {
   PlacedTrial waits = placed_trial(3, 1, 10);
   waits.has_work = false;
   const SchedulerState seen =
@@ -89,12 +91,12 @@ TEST(Helpers, AreReportedWhereTheyAre) {
                                          {{1, TrialId{1}}, {2, TrialId{2}}, {4, TrialId{2}}}));
 
   ASSERT_EQ(seen.tasks.size(), 2U);
-  EXPECT_EQ(seen.tasks[0].placement, (Placement{{0, 2}, 1}));  // one more than its trial may have is nobody's
+  EXPECT_EQ(seen.tasks[0].placement, (Placement{{0, 2}, 1}));  // A helper above the limit of its trial is free.
   EXPECT_EQ(seen.tasks[1].placement, (Placement{{1, 3}, 1}));
 }
 
-// A policy that would rather have a trial elsewhere is followed as far as homes allow.
-TEST(Helpers, OfAnyPolicyAreWorkersWithoutWork) {
+// If a policy moves a trial, its leader stays and the other workers become helpers.
+TEST(Helpers, AreWorkersWithoutWorkUnderAnyPolicy) {
   class MovingPolicy : public Policy {
    public:
     std::string_view name() const override { return "elsewhere"; }
@@ -106,19 +108,19 @@ TEST(Helpers, OfAnyPolicyAreWorkersWithoutWork) {
       return out;
     }
   };
-  // Trial 1 is at home on 3, which the policy gives to trial 2's home 1 as a second worker.
+  // Worker 3 leads trial 1. The policy gives it to leader 1 of trial 2 as a second worker.
   const HelperInput helper_input = helper_input_of(4, {placed_trial(1, 3, 10), placed_trial(2, 1, 10)});
   EXPECT_EQ(assign_helpers(helper_input, MovingPolicy()).helping, (Assigned{{0, TrialId{2}}}));
 }
 
-// Random situations, under several policies.
+// Random states under several policies.
 
 struct RandomInput {
   HelperInput helper_input;
-  std::vector<double> serial;  ///< of each trial
+  std::vector<double> serial;  ///< Serial part of each trial.
 };
 
-/// A trial a home, and up to so many more.
+/// Returns random trials: one for each leader, and more.
 RandomInput random_input(Rng& rng, bool all_work, std::int64_t more = 2) {
   RandomInput out;
   const auto workers = static_cast<std::size_t>(rng.between(2, 9));
@@ -173,21 +175,21 @@ TEST(Helpers, NeverOversubscribeAWorker) {
         EXPECT_TRUE(helper_input.is_alive[static_cast<std::size_t>(trial.leader)] || !trial.has_work);
         of_trial.erase(its);
       }
-      EXPECT_TRUE(of_trial.empty());  // nobody helps one that has ended
+      EXPECT_TRUE(of_trial.empty());  // A trial that has ended has no helpers.
     }
   }
   EXPECT_GT(sent, 1000);
 }
 
-// Play. A home trains its trials in turns, so that all of them get on by as much; one with helpers is
-// w / (1 + s (w - 1)) times as fast while it is its turn.
+// A simulator. A leader alternates between its trials, so that all of them make equal progress. During its turn, a
+// trial of width w is w / (1 + s (w - 1)) times as fast.
 
 using Rule = std::function<Assigned(const HelperInput&)>;
 
-double makespan(const RandomInput& drawn, const Rule& rule) {
-  HelperInput helper_input = drawn.helper_input;
-  std::vector<double> left;  // seconds, alone
-  std::vector<double> serial = drawn.serial;
+double makespan(const RandomInput& sampled, const Rule& rule) {
+  HelperInput helper_input = sampled.helper_input;
+  std::vector<double> left;  // Remaining seconds alone.
+  std::vector<double> serial = sampled.serial;
   for (const PlacedTrial& trial : helper_input.trials) left.push_back(trial.expected.work + trial.expected.overhead);
   double now = 0;
   while (!helper_input.trials.empty()) {
@@ -196,7 +198,7 @@ double makespan(const RandomInput& drawn, const Rule& rule) {
     }
     helper_input.now = now;
     helper_input.helping = rule(helper_input);
-    std::map<std::int32_t, double> turn;  // seconds in which all trials of a home get on by one
+    std::map<std::int32_t, double> turn;  // Seconds in which each trial of a leader does one second of its work.
     std::map<TrialId, double> workers;
     for (const PlacedTrial& trial : helper_input.trials) workers[trial.trial] = 1;
     for (const auto& [worker, trial] : helper_input.helping) workers[trial] += 1;
@@ -223,7 +225,7 @@ double makespan(const RandomInput& drawn, const Rule& rule) {
   return now;
 }
 
-/// The rule before there was a policy: whoever helps stays, the others go where the fewest are.
+/// The former rule: helpers stay, and new ones go to the leader with the fewest.
 Assigned evenly(const HelperInput& helper_input) {
   Assigned out;
   std::map<TrialId, std::int64_t> helpers;
@@ -250,13 +252,13 @@ Assigned evenly(const HelperInput& helper_input) {
   return out;
 }
 
-/// Makespans over those of the even rule, of drawn cases.
+/// Returns the makespans relative to those of the even rule, for random cases.
 std::vector<double> ratios(std::uint64_t seed, std::int64_t more) {
   const auto policy = policy_of_helpers();
   Rng rng(seed);
   std::vector<double> out;
   for (int round = 0; round < 400; ++round) {
-    const RandomInput drawn = random_input(rng, true, more);
+    const RandomInput sampled = random_input(rng, true, more);
     PlanTarget target;
     const Rule by_policy = [&](const HelperInput& helper_input) {
       HelperInput asked = helper_input;
@@ -265,7 +267,7 @@ std::vector<double> ratios(std::uint64_t seed, std::int64_t more) {
       target = helpers.target;
       return helpers.helping;
     };
-    out.push_back(makespan(drawn, by_policy) / makespan(drawn, evenly));
+    out.push_back(makespan(sampled, by_policy) / makespan(sampled, evenly));
   }
   return out;
 }
@@ -278,9 +280,9 @@ std::int64_t below(const std::vector<double>& values, double limit) {
   return std::ranges::count_if(values, [&](double value) { return value < limit; });
 }
 
-// Many of the drawn cases leave nothing to choose (no worker without work, no trial that may have help), so the mean is
-// near 1.
-TEST(Helpers, EndUnequalTrialsSoonerThanWhenTheyAreSpreadEvenly) {
+// Many random cases have no choice: there is no worker without work, or no trial may have helpers. So the mean is near
+// 1.
+TEST(Helpers, EndUnequalTrialsSoonerThanTheEvenRule) {
   const auto seen = ratios(12, 0);
 
   EXPECT_LE(std::ranges::max(seen), 1.02);
@@ -288,8 +290,8 @@ TEST(Helpers, EndUnequalTrialsSoonerThanWhenTheyAreSpreadEvenly) {
   EXPECT_GE(below(seen, 0.98), 100);
 }
 
-// What a home of several trials takes is no line of a Prediction, so now and then its help comes too late.
-TEST(Helpers, UsuallyEndTrialsThatShareAWorkerSooner) {
+// No Prediction fits several trials of a leader exactly, so a helper is sometimes late.
+TEST(Helpers, UsuallyEndTrialsOfOneLeaderSooner) {
   const auto seen = ratios(11, 2);
 
   EXPECT_LE(std::ssize(seen) - below(seen, 1.02), 4);

@@ -25,13 +25,13 @@ std::vector<WorkerLoad> SchedulerState::loads() const {
 }
 
 SchedulerState with_observed_pace(SchedulerState state) {
-  constexpr double kSeen = 0.01, kOff = 0.01;
+  constexpr double kMinDone = 0.01, kTolerance = 0.01;
   for (Task& task : state.tasks) {
     const double done = 1 - task.left;
-    if (done < kSeen || task.due <= 0) continue;
+    if (done < kMinDone || task.due <= 0) continue;
     Prediction& trial = task.expected;
     const double longer = task.due / done;
-    if (std::abs(longer - 1) > kOff) {
+    if (std::abs(longer - 1) > kTolerance) {
       trial.steps *= longer;
       task.due = done;
     }
@@ -47,7 +47,7 @@ Result<void> check_decision(const SchedulerState& state, const Decision& decisio
   };
   if (decision.placements.size() != state.tasks.size()) {
     return Error{Code::kInvalidArgument,
-                 "a decision of " + std::to_string(decision.placements.size()) + " places for " +
+                 "a decision of " + std::to_string(decision.placements.size()) + " placements for " +
                      std::to_string(state.tasks.size()) + " trials",
                  ""};
   }
@@ -58,18 +58,21 @@ Result<void> check_decision(const SchedulerState& state, const Decision& decisio
     if (!std::has_single_bit(static_cast<std::uint64_t>(task.placement.parts)) ||
         task.placement.parts > then.cluster.shares ||
         (task.placement.workers.size() > 1 && task.placement.parts != 1)) {
-      return wrong(task.id, "is to have a part of 1/" + std::to_string(task.placement.parts));
+      return wrong(task.id, "gets a part of 1/" + std::to_string(task.placement.parts) +
+                                "; allowed are powers of two up to " + std::to_string(then.cluster.shares) +
+                                " of one worker");
     }
     if (static_cast<std::int64_t>(task.placement.workers.size()) > widest_of(task, then.cluster)) {
-      return wrong(task.id, "is to have " + std::to_string(task.placement.workers.size()) + " workers");
+      return wrong(task.id, "gets " + std::to_string(task.placement.workers.size()) + " workers; it may have " +
+                                std::to_string(widest_of(task, then.cluster)));
     }
     for (std::size_t k = 0; k < task.placement.workers.size(); ++k) {
       const auto worker = static_cast<std::size_t>(task.placement.workers[k]);
       if (worker >= then.alive.size() || !then.alive[worker]) {
-        return wrong(task.id, "is to be on worker " + std::to_string(worker) + ", which is not there");
+        return wrong(task.id, "gets worker " + std::to_string(worker) + ", which does not exist or is lost");
       }
       if (k > 0 && task.placement.workers[k] <= task.placement.workers[k - 1])
-        return wrong(task.id, "has a worker twice");
+        return wrong(task.id, "gets its workers twice or not in ascending order");
     }
   }
   const std::vector<WorkerLoad> loads = then.loads();
@@ -77,11 +80,11 @@ Result<void> check_decision(const SchedulerState& state, const Decision& decisio
     for (const std::int32_t worker : task.placement.workers) {
       const WorkerLoad& load = loads[static_cast<std::size_t>(worker)];
       if (load.parts > 1 + 1e-9 || (load.whole && load.count > 1)) {
-        return wrong(task.id, "is to be on worker " + std::to_string(worker) + ", which is given away more than once");
+        return wrong(task.id, "gets worker " + std::to_string(worker) + ", which is assigned more than once");
       }
-      // One that fits nowhere has been refused before it became a task.
+      // A trial that fits on no worker was refused before it became a task.
       if (load.memory > then.cluster.usable_memory() * (1 + 1e-9)) {
-        return wrong(task.id, "is to be on worker " + std::to_string(worker) + ", whose memory does not suffice");
+        return wrong(task.id, "gets worker " + std::to_string(worker) + ", which has too little memory");
       }
     }
   }

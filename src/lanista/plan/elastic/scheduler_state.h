@@ -9,93 +9,103 @@
 
 #include "lanista/plan/elastic/cluster.h"
 
-// What a scheduler decides on: trials, what they have, and the workers there are.
+// The input and the result of schedulers: trials, their placements, and the workers.
 namespace lanista::schedule {
 
-/// Where a trial runs: nowhere (it waits), on a part of one worker, or on whole workers of its own.
+/// Where a trial runs: nowhere, on a part of one worker, or on whole workers of its own.
 struct Placement {
-  std::vector<std::int32_t> workers;  ///< ascending
-  std::int64_t parts = 1;             ///< of the one worker, a power of two; 1 for several
+  std::vector<std::int32_t> workers;  ///< In ascending order; empty: the trial waits.
+  std::int64_t parts = 1;             ///< The trial has 1/parts of its one worker, a power of two; 1 for several.
+  /// Returns true if the trial has no worker.
   bool waits() const { return workers.empty(); }
+  /// Returns the width.
   Width width() const { return {static_cast<std::int64_t>(workers.size()), parts}; }
   bool operator==(const Placement&) const = default;
 };
 
 /// A trial that has not ended, as a scheduler sees it.
 struct Task {
-  std::int64_t id = 0;
-  Prediction expected;  ///< of its whole budget
-  double left = 1;      ///< part of its budget that remains
-  double due = 0;       ///< part of its budget that it would have done by now if its prediction held
-  Placement placement;
-  bool has_begun = false;  ///< it has state, so a change of workers costs expected.resize
-  double changed_at = -std::numeric_limits<double>::infinity();  ///< when it last paid for other workers
-  double stalled_until = 0;  ///< it stands still until then, for a change of workers
+  std::int64_t id = 0;     ///< Number of the trial.
+  Prediction expected;     ///< Predicted times of its whole budget.
+  double left = 1;         ///< Part of its budget that remains.
+  double due = 0;          ///< Part of its budget that it would have done by now at the predicted pace; 0: not kept.
+  Placement placement;     ///< Present placement.
+  bool has_begun = false;  ///< True: it has state, so a change of workers costs expected.resize.
+  double changed_at = -std::numeric_limits<double>::infinity();  ///< Second of its last paid change of workers.
+  double stalled_until = 0;                                      ///< Second until which a change stops it.
 };
 
-/// Seconds that remain of a task at a width of whole workers.
+/// Returns the remaining seconds of a task on `width` whole workers.
 inline double remaining(const Task& task, std::int64_t width) { return task.left * seconds_at(task.expected, width); }
 
-/// Workers that a task may have, at most; 1 or more.
+/// Returns the most workers of a task, at least 1.
 inline std::int64_t widest_of(const Task& task, const Cluster& cluster) {
   return std::max<std::int64_t>(1, std::min(cluster.widest, task.expected.widest));
 }
 
-/// What shares one worker.
+/// The trials of one worker.
 struct WorkerLoad {
-  std::int64_t count = 0;
-  double busy = 0, memory = 0, parts = 0;  ///< sums; parts: of the worker
-  bool whole = false;                      ///< taken by a trial of several workers
+  std::int64_t count = 0;  ///< Number of trials.
+  double busy = 0;         ///< Sum of Prediction::busy.
+  double memory = 0;       ///< Sum of their memory.
+  double parts = 0;        ///< Sum of their parts of the worker; 1 is the whole worker.
+  bool whole = false;      ///< True: it belongs to a trial with several workers.
 };
 
-/// What a plan aims at; policies that plan ahead go on with it while it holds.
+/// The deadline and the rules that deadline_policy follows.
 struct PlanTarget {
-  double deadline = 0;    ///< second by which all is to have ended; 0: there is no plan; infinite: whenever that is
-  double max_busy = 1;    ///< how busy trials that share a worker may make it together
-  std::int64_t most = 1;  ///< trials on a worker
-  bool prefers_least_busy = false;   ///< who shares joins the least busy worker, not the busiest with room
-  bool orders_by_work = false;       ///< those with the most work begin first: time by how busy they keep a worker
-  bool keeps_arrival_order = false;  ///< trials begin in their order, not the longest first
-  /// 0: the order is as said. Otherwise it is drawn by this number: what trials are ordered by is taken as up to 30 %
-  /// more or less.
-  std::uint64_t order_seed = 0;
-  double end = 0;  ///< second by which all will have ended, as it was predicted when the plan was made
+  double deadline = 0;               ///< Second by which all trials should end; 0: no plan; infinite: no deadline.
+  double max_busy = 1;               ///< Most busy time of a shared worker, as a sum of Prediction::busy.
+  std::int64_t most = 1;             ///< Most trials on a worker.
+  bool prefers_least_busy = false;   ///< True: a trial joins the least busy worker instead of the busiest that fits.
+  bool orders_by_work = false;       ///< True: trials start by seconds times busy, the largest first.
+  bool keeps_arrival_order = false;  ///< True: trials start in their order instead of the longest first.
+  std::uint64_t order_seed = 0;      ///< Seed of random factors from 0.7 to 1.3 on the sizes in the order; 0: none.
+  double end = 0;                    ///< Predicted second at which all trials end, as of the start of the plan.
   bool operator==(const PlanTarget&) const = default;
 };
 
+/// Everything that a scheduler knows when it decides.
 struct SchedulerState {
-  double now = 0;
-  Cluster cluster;
-  std::vector<bool> alive;  ///< of each worker of the cluster
-  std::vector<Task> tasks;  ///< in the order in which they arrived
-  PlanTarget target;        ///< of the plan in force
+  double now = 0;           ///< Second of the decision.
+  Cluster cluster;          ///< The workers.
+  std::vector<bool> alive;  ///< For each worker: false if it is lost.
+  std::vector<Task> tasks;  ///< In the order of arrival.
+  PlanTarget target;        ///< Target of the present plan.
 
+  /// Returns the number of workers that are not lost.
   std::int64_t num_alive() const;
-  /// Of every worker, by the places that tasks have.
+  /// Returns the load of each worker by the placements of the tasks.
   std::vector<WorkerLoad> loads() const;
 };
 
-/// What can be known of trials by looking at them: one that has done a hundredth of its budget takes as long as its
-/// pace so far says, so that nothing is in doubt of it but what a change of workers costs; that is taken at its
-/// dearest. Where no `due` is kept (0), predictions stay.
+/// Returns the state with predictions corrected by the pace of running trials.
+///
+/// After 1 % of its budget, a trial's time is predicted from its pace alone, so the error of its steps is zero. The
+/// cost of a change stays uncertain, so it is set to its upper limit. Predictions stay where `due` is 0.
 SchedulerState with_observed_pace(SchedulerState state);
 
-/// What is to happen: a place for each task, in their order.
+/// The result of a scheduler.
 struct Decision {
-  std::vector<Placement> placements;
-  PlanTarget target;
+  std::vector<Placement> placements;  ///< New placement of each task, in the order of the tasks.
+  PlanTarget target;                  ///< Target of the plan from now on.
 };
 
-/// Errors: kInvalidArgument naming task and worker, if a place is no worker that is there, if parts of a worker sum up
-/// to more than one, if memory does not suffice, if a task is wider than allowed. Nothing is ever oversubscribed.
+/// Checks that a decision never assigns a worker twice.
+///
+/// Errors: kInvalidArgument with task and worker, for a worker that is lost or does not exist, parts of a worker above
+/// 1 in sum, too little memory, and a task above its largest width.
 Result<void> check_decision(const SchedulerState& state, const Decision& decision);
 
-/// A scheduler: a pure function from situation to decision. It is asked when trials arrive or end, when workers come or
-/// go, and when a prediction changed; between these nothing moves.
+/// A scheduler: a pure function from a state to a decision.
+///
+/// It is called when trials arrive or end, when workers are lost or join, and when a prediction changes.
 class Policy {
  public:
   virtual ~Policy() = default;
+  /// Returns its name for tables.
   virtual std::string_view name() const = 0;
+  /// Returns the new placement of each task.
   virtual Decision decide(const SchedulerState& state) const = 0;
 };
 

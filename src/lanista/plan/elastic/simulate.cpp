@@ -11,27 +11,27 @@ namespace lanista::schedule {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kDone = 1e-12;  // part of a budget that is no work any more
-constexpr double kTick = 1e-14;  // of the time that has passed: what a clock of doubles cannot tell from now
+constexpr double kDone = 1e-12;  ///< Part of a budget that counts as no work.
+constexpr double kTick = 1e-14;  ///< Part of the present time that rounding errors of the clock may reach.
 
-/// What is so about a task, beside what the scheduler sees.
+/// The true state of a task, which the scheduler does not see.
 struct TaskFacts {
   Prediction actual;
-  double ends_at = 0;         ///< part of its budget that is left when it ends: 0, or more for one that fails
-  double rate = 0;            ///< of its budget a second, in the present situation
-  double predicted_rate = 0;  ///< the same if its prediction held
+  double ends_at = 0;         ///< Part of its budget that is left at its end: 0, or more if it fails.
+  double rate = 0;            ///< Part of its budget that it does in a second now.
+  double predicted_rate = 0;  ///< The same if its prediction were true.
   double arrived = 0, began = -1;
   double snapshot_left = 1;
-  double since = 0;  ///< of its place
+  double since = 0;  ///< Second of its present placement.
   bool known = false;
 };
 
-/// The mechanics, which lookahead and simulation share: places are taken, time passes.
+/// Placements and time, shared by lookahead and simulation.
 class SimulatedClock {
  public:
   SimulatedClock(SchedulerState& state, std::vector<TaskFacts>& facts) : at_(state), facts_(facts) {}
 
-  /// How fast everybody is now, and would be by prediction.
+  /// Computes the true and the predicted rate of each task.
   void set_rates() {
     loads_.assign(at_.alive.size(), {});
     predicted_loads_.assign(at_.alive.size(), {});
@@ -47,7 +47,7 @@ class SimulatedClock {
     }
   }
 
-  /// When task i reaches `left`, if nothing changes.
+  /// Returns the second at which task i reaches `left`, if nothing changes.
   double time_when_left_is(std::size_t i, double left) const {
     const TaskFacts& fact = facts_[i];
     if (fact.rate == 0) return kNever;
@@ -55,7 +55,7 @@ class SimulatedClock {
     return from + std::max(0.0, at_.tasks[i].left - left) / fact.rate;
   }
 
-  /// Whether task i has come to `left`.
+  /// Returns true if task i has reached `left`.
   bool has_reached(std::size_t i, double left) const {
     const double tolerance = kDone + facts_[i].rate * at_.now * kTick;
     return !at_.tasks[i].placement.waits() && at_.tasks[i].left <= left + tolerance;
@@ -73,7 +73,7 @@ class SimulatedClock {
     at_.now = then;
   }
 
-  /// Puts task i elsewhere. True if that costs it a resize.
+  /// Changes the placement of task i. Returns true if the change costs a resize.
   bool put(std::size_t i, const Placement& placement) {
     Task& task = at_.tasks[i];
     const bool moves = task.placement.workers != placement.workers;
@@ -96,7 +96,7 @@ class SimulatedClock {
     load.busy += trial.busy;
   }
 
-  /// Of a budget a second.
+  /// Returns the part of a budget that a task does in a second.
   double rate_of(const Prediction& trial, const Placement& placement, const std::vector<WorkerLoad>& loads) const {
     if (placement.waits()) return 0;
     double seconds = seconds_at(trial, static_cast<std::int64_t>(placement.workers.size()));
@@ -129,8 +129,7 @@ class Simulation {
       if (then == kNever) {
         return Error{
             Code::kFailedPrecondition,
-            std::to_string(at_.tasks.size()) + " trials wait and nothing runs, at second " + std::to_string(at_.now),
-            ""};
+            std::to_string(at_.tasks.size()) + " trials wait and none runs, at second " + std::to_string(at_.now), ""};
       }
       advance_to(then);
       reveal_actual_times();
@@ -149,7 +148,7 @@ class Simulation {
       const double memory = std::max(arrival.expected.memory, arrival.actual.memory);
       if (memory > at_.cluster.usable_memory()) {
         return Error{Code::kResourceExhausted,
-                     "trial " + std::to_string(arrival.id) + " needs memory " + std::to_string(memory) +
+                     "trial " + std::to_string(arrival.id) + " needs memory of " + std::to_string(memory) +
                          "; a worker has " + std::to_string(at_.cluster.usable_memory()),
                      ""};
       }
@@ -220,15 +219,15 @@ class Simulation {
     }
   }
 
-  /// Who was on a worker that is lost goes back to its snapshot and waits.
+  /// Lets the trials of a lost worker wait, with the state of their last checkpoint.
   Result<void> change_workers() {
     while (next_change_ < options_.changes.size() && options_.changes[next_change_].at <= at_.now) {
       const WorkerChange& change = options_.changes[next_change_++];
       if (change.worker < 0 || static_cast<std::size_t>(change.worker) >= at_.alive.size()) {
-        return Error{
-            Code::kInvalidArgument,
-            "worker " + std::to_string(change.worker) + " is none of the cluster's " + std::to_string(at_.alive.size()),
-            ""};
+        return Error{Code::kInvalidArgument,
+                     "worker " + std::to_string(change.worker) + " does not exist; the cluster has " +
+                         std::to_string(at_.alive.size()),
+                     ""};
       }
       at_.alive[static_cast<std::size_t>(change.worker)] = change.joins;
       if (change.joins) continue;
@@ -278,7 +277,7 @@ class Simulation {
   std::size_t next_change_ = 0;
 };
 
-/// The whole of a task: in the least time, and occupying the least of the workers.
+/// The least seconds and the least worker-seconds of a whole task.
 struct MinimalCost {
   double seconds = 0, area = 0;
 };
@@ -294,7 +293,8 @@ MinimalCost minimal_cost_of(const Prediction& trial, const SchedulerState& at) {
   return least;
 }
 
-/// No schedule ends what is left before that: all work spread evenly, and the longest trial as wide as is best.
+/// Returns a lower bound on the end of the remaining work: all work spread evenly, or the longest trial at its best
+/// width.
 double earliest_end(const SchedulerState& at, const std::vector<MinimalCost>& least) {
   double area = 0, longest = 0;
   for (std::size_t i = 0; i < least.size(); ++i) {

@@ -8,80 +8,95 @@
 
 #include "lanista/plan/elastic/scheduler_state.h"
 
-// The course of a job under a scheduler, on a clock of its own.
+// Simulates trials under a scheduler, with a simulated clock.
 namespace lanista::schedule {
 
-/// A trial that a tuning algorithm asks for.
+/// A trial that a source starts.
 struct Arrival {
-  std::int64_t id = 0;
-  Prediction expected;                ///< what the scheduler believes
-  Prediction actual;                  ///< what is so
-  std::optional<double> fails_after;  ///< part of its budget after which it fails
+  std::int64_t id = 0;                ///< Its number.
+  Prediction expected;                ///< Times that the scheduler predicts.
+  Prediction actual;                  ///< True times.
+  std::optional<double> fails_after;  ///< Part of its budget after which it fails; empty: it succeeds.
 };
 
-/// How a trial ended.
+/// The end of a trial.
 struct TrialEnd {
-  std::int64_t id = 0;
-  double arrived = 0, began = 0, ended = 0;  ///< seconds
-  bool failed = false;
+  std::int64_t id = 0;  ///< Number of the trial.
+  double arrived = 0;   ///< Second of its arrival.
+  double began = 0;     ///< Second of its start.
+  double ended = 0;     ///< Second of its end.
+  bool failed = false;  ///< True: it failed.
 };
 
-/// What asks for trials, as they end: a tuning algorithm. A barrier is one that waits until all have ended.
+/// The origin of trials, such as a tuning algorithm. With a barrier it waits until all trials have ended.
 class TrialSource {
  public:
   virtual ~TrialSource() = default;
-  /// New trials; `ended` since the last call, `waiting` and `running` now. Called at the beginning and after every end.
+  /// Returns new trials. It is called at the start and after each end.
+  ///
+  /// `ended` are the trials that ended since the last call; `waiting` and `running` are the present numbers.
   virtual std::vector<Arrival> next(std::span<const TrialEnd> ended, std::size_t waiting, std::size_t running) = 0;
 };
 
-/// A worker that is lost, or there again.
+/// A worker that is lost or joins.
 struct WorkerChange {
-  double at = 0;
-  std::int32_t worker = 0;
-  bool joins = false;
+  double at = 0;            ///< Second of the change.
+  std::int32_t worker = 0;  ///< Number of the worker.
+  bool joins = false;       ///< True: it joins; false: it is lost.
 };
 
+/// Settings of a simulation.
 struct SimulationOptions {
-  std::vector<WorkerChange> changes;  ///< in the order of time
-  double snapshot = 0.1;              ///< what a trial does between two snapshots, as a part of its budget
-  double learn_after = 2;             ///< part of a budget after which the actual times are known; above 1: never
-  bool reports_pace = true;           ///< Task::due is kept; false: nobody can see how fast a trial gets on
+  std::vector<WorkerChange> changes;  ///< Lost and joining workers, in the order of time.
+  double snapshot = 0.1;              ///< Part of a budget between two checkpoints of a trial.
+  double learn_after = 2;             ///< Part of a budget after which the true times are known; above 1: never.
+  bool reports_pace = true;           ///< True: Task::due is set, which shows the pace of a trial.
 };
 
-/// A trial on workers, without a change.
+/// A time in which the placement of a trial does not change.
 struct PlacementInterval {
-  std::int64_t id = 0;
-  Placement placement;
-  double began = 0, ended = 0;
+  std::int64_t id = 0;  ///< Number of the trial.
+  Placement placement;  ///< Its workers.
+  double began = 0;     ///< Second of the start.
+  double ended = 0;     ///< Second of the end.
 };
 
+/// The result of a simulation.
 struct ScheduleResult {
-  double makespan = 0;
-  double used_seconds = 0;       ///< worker-seconds in which somebody had the worker
-  double available_seconds = 0;  ///< worker-seconds that there were until the end
-  std::int64_t resizes = 0;
-  double resize_seconds = 0;   ///< that trials stood still for it
-  std::vector<TrialEnd> ends;  ///< in the order of time
-  std::vector<PlacementInterval> placement_intervals;
+  double makespan = 0;                                 ///< Second at which the last trial ended.
+  double used_seconds = 0;                             ///< Worker-seconds with a trial.
+  double available_seconds = 0;                        ///< Worker-seconds of workers that were not lost.
+  std::int64_t resizes = 0;                            ///< Number of paid changes of workers.
+  double resize_seconds = 0;                           ///< Seconds that trials stopped for changes.
+  std::vector<TrialEnd> ends;                          ///< Ends in the order of time.
+  std::vector<PlacementInterval> placement_intervals;  ///< Intervals of all trials.
+  /// Returns the used part of the available worker-seconds, from 0 to 1.
   double utilisation() const { return available_seconds > 0 ? used_seconds / available_seconds : 0; }
 };
 
+/// Simulates the trials of a source on a cluster.
+///
 /// Errors: kResourceExhausted if a trial needs more memory than a worker has; kFailedPrecondition if trials wait and
-/// nothing runs or changes any more (the policy starves them, or no worker is left).
+/// nothing will change, because the policy starts none or no worker is left.
 Result<ScheduleResult> simulate(const Cluster& cluster, TrialSource& source, const Policy& policy,
                                 const SimulationOptions& options = {});
 
-/// When all tasks of a situation will have ended if predictions hold and nothing else happens. Infinite if `policy`
-/// starves some, and if it cannot be before `limit`: it stops as soon as the work that is left says so.
+/// Returns the second at which all tasks end if the predictions are true and nothing else happens.
+///
+/// Infinite if the policy never starts some task, and if the end cannot be before `limit`. It stops as soon as the
+/// remaining work shows that.
 double predicted_end(SchedulerState state, const Policy& policy,
                      double limit = std::numeric_limits<double>::infinity());
-/// The same if `actual` is so, of each task, whatever is predicted.
+/// Returns the second at which all tasks end if `actual` has the true times of each task, whatever is predicted.
+///
+/// Infinite in the cases of predicted_end.
 double end_if(std::span<const Prediction> actual, SchedulerState state, const Policy& policy,
               double limit = std::numeric_limits<double>::infinity());
 
-/// Trials that are all there from the beginning.
+/// A source of trials that all arrive at the start.
 class SingleGroup : public TrialSource {
  public:
+  /// Starts these trials.
   explicit SingleGroup(std::vector<Arrival> trials) : trials_(std::move(trials)) {}
   std::vector<Arrival> next(std::span<const TrialEnd>, std::size_t, std::size_t) override {
     return std::exchange(trials_, {});

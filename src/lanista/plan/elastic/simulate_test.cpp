@@ -1,4 +1,5 @@
 #include "lanista/plan/elastic/simulate.h"
+#include "lanista/plan/elastic/first_come.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +11,9 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
+#include "support/plan/elastic/baseline_policies.h"
 #include "support/plan/elastic/test_support.h"
 
 namespace lanista::schedule {
@@ -29,7 +30,7 @@ std::vector<std::unique_ptr<Policy>> all_policies() {
   return all;
 }
 
-/// Puts everything on worker 0, or where it says.
+/// Gives each task its listed placement, or worker 0.
 class ScriptedPolicy : public Policy {
  public:
   std::function<Decision(const SchedulerState&)> script;
@@ -49,7 +50,7 @@ TEST(Simulate, RunsATrialAtItsWidth) {
   const auto result = simulate(cluster_of(3), source, policy);
 
   ASSERT_TRUE(result) << result.error().text();
-  EXPECT_DOUBLE_EQ(result->makespan, 5.5);  // 9/2 + 1
+  EXPECT_DOUBLE_EQ(result->makespan, 5.5);  // 9/2 + 1.
   EXPECT_DOUBLE_EQ(result->used_seconds, 11);
   EXPECT_DOUBLE_EQ(result->available_seconds, 16.5);
 }
@@ -64,7 +65,7 @@ TEST(Simulate, SlowsDownTrialsThatShareAWorker) {
   const auto result = simulate(cluster, source, policy);
 
   ASSERT_TRUE(result) << result.error().text();
-  // Both take 1.5 x 1.1 = 1.65 times as long until the first has ended at 4.95; the second has 3 of 6 left then.
+  // Both are slower by 1.5 x 1.1 = 1.65 until the first ends at 4.95. The second has 3 of 6 left then.
   ASSERT_EQ(result->ends.size(), 2u);
   EXPECT_NEAR(result->ends[0].ended, 4.95, 1e-12);
   EXPECT_NEAR(result->makespan, 7.95, 1e-12);
@@ -92,7 +93,7 @@ TEST(Simulate, ChargesAChangeOfWorkersOnceATrialHasBegun) {
   EXPECT_DOUBLE_EQ(result->resize_seconds, 0.5);
 }
 
-TEST(Simulate, TakesATrialOfALostWorkerBackToItsSnapshot) {
+TEST(Simulate, ResumesATrialOfALostWorkerFromItsCheckpoint) {
   const auto policy = first_come();
   SingleGroup source({arrival(1, prediction_of(10, 0, 1, 0, 1))});
   SimulationOptions options;
@@ -102,7 +103,7 @@ TEST(Simulate, TakesATrialOfALostWorkerBackToItsSnapshot) {
   const auto result = simulate(cluster_of(1), source, *policy, options);
 
   ASSERT_TRUE(result) << result.error().text();
-  // 6 of 10 done, 5 kept; two seconds without a worker, one to start again.
+  // 6 of 10 are done and 5 are stored. It has no worker for two seconds, and needs one second to restart.
   EXPECT_NEAR(result->makespan, 8 + 1 + 5, 1e-9);
   EXPECT_NEAR(result->available_seconds, 12, 1e-9);
 }
@@ -141,7 +142,7 @@ TEST(Simulate, EndsAFailedTrialAtItsTime) {
   EXPECT_TRUE(result->ends[0].failed);
 }
 
-TEST(Simulate, RevealsActualTimesAfterAWhile) {
+TEST(Simulate, RevealsTrueTimesLater) {
   ScriptedPolicy policy;
   std::vector<double> seen;
   policy.script = [&](const SchedulerState& state) {
@@ -159,7 +160,7 @@ TEST(Simulate, RevealsActualTimesAfterAWhile) {
   EXPECT_NEAR(result->makespan, 10, 1e-9);
 }
 
-/// What WithObservedPace's tests look at: seconds that each trial seems to take, by id, at every decision.
+/// Returns the predicted seconds of each trial by id, at every decision.
 std::vector<std::map<std::int64_t, double>> seconds_seen(std::vector<Arrival> trials,
                                                          const SimulationOptions& options) {
   std::vector<std::map<std::int64_t, double>> all;
@@ -184,20 +185,20 @@ std::vector<std::map<std::int64_t, double>> seconds_seen(std::vector<Arrival> tr
   return all;
 }
 
-TEST(WithObservedPace, TakesATrialToBeAsLongAsItsPaceSays) {
+TEST(WithObservedPace, PredictsTheTimeFromThePace) {
   const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(12, 0), {}},
                                     {1, prediction_of(5, 0), prediction_of(4, 0), {}},
                                     {2, prediction_of(6, 0), prediction_of(6, 0), {}}};
   const auto seen = seconds_seen(trials, {});
 
-  ASSERT_EQ(seen.size(), 3u);  // at the beginning, and when trials 1 and 2 have ended
+  ASSERT_EQ(seen.size(), 3u);  // At the start, and at the ends of trials 1 and 2.
   EXPECT_EQ(seen[0], (std::map<std::int64_t, double>{{0, 5}, {1, 5}, {2, 6}}));
   EXPECT_NEAR(seen[1].at(0), 12, 1e-9);
-  EXPECT_EQ(seen[1].at(2), 6);  // it keeps its prediction to the bit
+  EXPECT_EQ(seen[1].at(2), 6);  // Its prediction keeps its bits.
   EXPECT_NEAR(seen[2].at(0), 12, 1e-9);
 }
 
-TEST(WithObservedPace, StaysTrueWhereWorkIsLostAndWherePredictionsAreCorrected) {
+TEST(WithObservedPace, StaysTrueAfterLostWorkAndCorrections) {
   const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(10, 0), {}}};
   SimulationOptions options;
   options.snapshot = 0.25;
@@ -205,12 +206,12 @@ TEST(WithObservedPace, StaysTrueWhereWorkIsLostAndWherePredictionsAreCorrected) 
   options.changes = {{4, 0, false}, {5, 0, true}, {7, 1, false}};
   const auto seen = seconds_seen(trials, options);
 
-  ASSERT_EQ(seen.size(), 5u);  // beginning, lost with 0.4 done and 0.25 kept, joined, a change elsewhere, learnt
+  ASSERT_EQ(seen.size(), 5u);  // The start, a loss at 0.4 with 0.25 stored, a join, another change, and a correction.
   EXPECT_EQ(seen[0].at(0), 5);
   for (std::size_t k = 1; k < seen.size(); ++k) EXPECT_NEAR(seen[k].at(0), 10, 1e-9) << k;
 }
 
-TEST(WithObservedPace, BelievesPredictionsWhereNoPaceIsShown) {
+TEST(WithObservedPace, KeepsPredictionsWithoutAPace) {
   const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(12, 0), {}},
                                     {1, prediction_of(5, 0), prediction_of(4, 0), {}}};
   SimulationOptions options;
@@ -218,7 +219,7 @@ TEST(WithObservedPace, BelievesPredictionsWhereNoPaceIsShown) {
   for (const auto& seen : seconds_seen(trials, options)) EXPECT_EQ(seen.at(0), 5);
 }
 
-TEST(WithObservedPace, LeavesInDoubtOnlyWhatAChangeCosts) {
+TEST(WithObservedPace, KeepsOnlyTheCostOfAChangeUncertain) {
   SchedulerState state;
   state.cluster = cluster_of(1);
   state.alive = {true};
@@ -228,7 +229,7 @@ TEST(WithObservedPace, LeavesInDoubtOnlyWhatAChangeCosts) {
   task.left = 0.5;
   task.due = 0.75;
   state.tasks = {task, task};
-  state.tasks[1].left = 0.999;  // a thousandth tells nothing
+  state.tasks[1].left = 0.999;  // 0.1 % of the budget is too little.
   const SchedulerState known = with_observed_pace(state);
 
   EXPECT_EQ(seconds_at(known.tasks[0].expected, 1), 15);
@@ -236,12 +237,12 @@ TEST(WithObservedPace, LeavesInDoubtOnlyWhatAChangeCosts) {
   EXPECT_EQ(known.tasks[0].expected.resize, 4);
   EXPECT_EQ(seconds_at(known.tasks[1].expected, 1), 10);
   EXPECT_EQ(known.tasks[1].expected.error, 0.5);
-  const SchedulerState again = with_observed_pace(known);  // the same twice
+  const SchedulerState again = with_observed_pace(known);  // A second call changes nothing.
   EXPECT_EQ(again.tasks[0].expected.steps, known.tasks[0].expected.steps);
   EXPECT_EQ(again.tasks[0].expected.resize, known.tasks[0].expected.resize);
 }
 
-TEST(CheckDecision, RefusesWhatOversubscribes) {
+TEST(CheckDecision, RefusesOversubscription) {
   SchedulerState state;
   state.cluster = cluster_of(2);
   state.alive = {true, true};
@@ -260,16 +261,16 @@ TEST(CheckDecision, RefusesWhatOversubscribes) {
   EXPECT_NE(code({{{0}, 2}, {{0}, 2}, {{0}, 2}}).find("more than once"), std::string::npos);
   EXPECT_NE(code({{{0, 1}, 1}, {{1}, 4}, {}}).find("more than once"), std::string::npos);
   EXPECT_NE(code({{{0}, 4}, {{0}, 4}, {{0}, 4}}).find("memory"), std::string::npos);
-  EXPECT_NE(code({{{2}, 1}, {}, {}}).find("not there"), std::string::npos);
+  EXPECT_NE(code({{{2}, 1}, {}, {}}).find("does not exist or is lost"), std::string::npos);
   EXPECT_NE(code({{{0}, 3}, {}, {}}).find("1/3"), std::string::npos);
   EXPECT_NE(code({{{0, 1}, 2}, {}, {}}).find("1/2"), std::string::npos);
   state.cluster.widest = 1;
   EXPECT_NE(code({{{0, 1}, 1}, {}, {}}).find("2 workers"), std::string::npos);
   state.alive[1] = false;
-  EXPECT_NE(code({{{1}, 1}, {}, {}}).find("not there"), std::string::npos);
+  EXPECT_NE(code({{{1}, 1}, {}, {}}).find("does not exist or is lost"), std::string::npos);
 }
 
-/// Random trials, some of which fail, on workers of which some come and go, in two groups with a barrier between.
+/// Two random groups of trials with a barrier between them. Some trials fail, and some workers are lost and join.
 class TwoGroups : public TrialSource {
  public:
   TwoGroups(std::vector<Arrival> first, std::vector<Arrival> second) : groups_{std::move(first), std::move(second)} {}
@@ -283,7 +284,7 @@ class TwoGroups : public TrialSource {
   std::size_t at_ = 0;
 };
 
-TEST(EveryPolicy, EndsEveryTrialOnceWithoutOversubscribing) {
+TEST(EveryPolicy, EndsEachTrialOnceWithoutOversubscription) {
   Rng rng(4);
   const auto policies = all_policies();
   for (int round = 0; round < 40; ++round) {
@@ -305,7 +306,7 @@ TEST(EveryPolicy, EndsEveryTrialOnceWithoutOversubscribing) {
     if (rng.bernoulli(0.5)) options.learn_after = 0.1;
     for (const auto& policy : policies) {
       TwoGroups source(groups[0], groups[1]);
-      const auto result = simulate(cluster, source, *policy, options);  // checks each decision
+      const auto result = simulate(cluster, source, *policy, options);  // It checks each decision.
       ASSERT_TRUE(result) << policy->name() << ": " << result.error().text();
       std::map<std::int64_t, int> ends;
       double first_group = 0;

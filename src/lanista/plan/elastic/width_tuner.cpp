@@ -8,7 +8,7 @@
 namespace lanista::schedule {
 namespace {
 
-/// 1, 2, 4 and so on, and the widest.
+/// Returns 1, 2, 4 and so on, and `most`.
 std::vector<std::int64_t> widths_to(std::int64_t most) {
   std::vector<std::int64_t> out;
   for (std::int64_t width = 1; width < most; width *= 2) out.push_back(width);
@@ -46,9 +46,9 @@ void WidthTuner::observe(const std::string& program, std::int64_t width, double 
   if (last_epochs.size() > kWindow) last_epochs.pop_front();
   const auto current_width = of.last_epochs.find(of.current_width);
   if (current_width == of.last_epochs.end()) {
-    of.current_width = width;  // the first that is known
+    of.current_width = width;  // The first known width.
   } else {
-    // The best of those that were tried often enough takes the place of the one in force if it is better by the gain.
+    // The fastest width with enough epochs replaces the current one if it is faster by kMinGain.
     std::int64_t best = of.current_width;
     double least = step_of(current_width->second) / kMinGain;
     for (const auto& [each, epochs] : of.last_epochs) {
@@ -75,11 +75,11 @@ std::int64_t WidthTuner::next_width(const std::string& program, std::int64_t mos
     const auto epochs = of.last_epochs.find(width);
     if (epochs == of.last_epochs.end() || epochs->second.size() < kEpochsPerTry) return width;
     const double step = step_of(epochs->second);
-    if (best && step * kMinGain >= *best) break;  // what is wider gains nothing either
+    if (best && step * kMinGain >= *best) break;  // Wider ones are not tried.
     best = best ? std::min(*best, step) : step;
   }
   if (of.current_width <= most) return of.current_width;
-  // The one in force was of a trial that could be wider.
+  // The current width comes from a trial that may be wider.
   std::int64_t out = 1;
   double least = 0;
   for (const auto& [width, epochs] : of.last_epochs) {

@@ -7,34 +7,36 @@
 
 namespace lanista::schedule {
 
-/// With how many workers the steps of a program are shortest, found out while it trains: some epochs alone, some
-/// shared, and what is shorter by 5 % is kept. It decides how long a study takes, and no result: a fold over what
-/// epochs took, without a clock.
+/// Finds the number of workers with which the steps of a program are shortest, while it trains.
 ///
-/// Widths are tried from below, each twice as wide as the last; one that gains nothing over the best so far ends the
-/// search. Of each the median of its last five epochs counts, so what was known before is believed no longer than it
-/// holds. Of two widths the one in force stays until the other is 5 % better, and what was given up is tried again
-/// after 64 epochs of the program, then after twice as many, 4096 at most: another program may have left the machine.
+/// It is a fold over the times of epochs, without a clock. It changes how long a study runs, and no result.
+///
+/// Widths are tried from 1 on, each twice the last one. A width without gain over the best so far ends the search. The
+/// time of a width is the median of its last five epochs. The current width is replaced only by one that is 5 % faster.
+/// Other widths are tried again after 64 epochs of the program, then after twice as many, up to 4096, since other
+/// programs may have left the machine.
 class WidthTuner {
  public:
-  static constexpr double kMinGain = 1.05;
-  static constexpr std::size_t kEpochsPerTry = 2, kWindow = 5;  ///< epochs
-  static constexpr std::int64_t kRetryEpochs = 64, kMaxRetryEpochs = 4096;
+  static constexpr double kMinGain = 1.05;               ///< Least speed-up of a new width.
+  static constexpr std::size_t kEpochsPerTry = 2;        ///< Epochs for which a width is tried.
+  static constexpr std::size_t kWindow = 5;              ///< Epochs that count.
+  static constexpr std::int64_t kRetryEpochs = 64;       ///< Epochs until the first retry.
+  static constexpr std::int64_t kMaxRetryEpochs = 4096;  ///< Most epochs between retries.
 
-  /// Seconds of a step by width, of earlier studies. Before the program's first epoch; later it does nothing.
+  /// Sets seconds of a step by width from earlier studies. Ignored after the first epoch of the program.
   void set_known_seconds(const std::string& program, const std::map<std::int64_t, double>& seconds);
-  /// An epoch whose steps took so long each.
+  /// Adds an epoch at this width with these mean seconds of a step.
   void observe(const std::string& program, std::int64_t width, double seconds);
-  /// For the next epoch, 1 to `most`.
+  /// Returns the width for the next epoch, from 1 to `most`.
   std::int64_t next_width(const std::string& program, std::int64_t most) const;
-  /// Seconds of a step by width, as far as they are known.
+  /// Returns the known seconds of a step by width.
   std::map<std::int64_t, double> seconds(const std::string& program) const;
 
  private:
   struct Program {
-    std::map<std::int64_t, std::deque<double>> last_epochs;  // of each width, its last epochs
+    std::map<std::int64_t, std::deque<double>> last_epochs;  // Seconds of a step in the last epochs, by width.
     std::int64_t current_width = 1;
-    std::int64_t epochs_until_retry = kRetryEpochs, retry_interval = kRetryEpochs;  // epochs
+    std::int64_t epochs_until_retry = kRetryEpochs, retry_interval = kRetryEpochs;  // In epochs.
   };
   static double step_of(const std::deque<double>& last_epochs);
 

@@ -10,7 +10,7 @@
 namespace lanista::schedule {
 namespace {
 
-/// Trains epochs at the width that is wanted, which take what `step` says; gives how many had each width.
+/// Trains epochs at the widths of the tuner, with the seconds of `step`. Returns the number of epochs of each width.
 template <class Step>
 std::map<std::int64_t, int> train(WidthTuner& choice, int epochs, std::int64_t most, Step step) {
   std::map<std::int64_t, int> had;
@@ -24,7 +24,7 @@ std::map<std::int64_t, int> train(WidthTuner& choice, int epochs, std::int64_t m
   return had;
 }
 
-TEST(WidthTuner, KeepsWhatIsShorterByFivePercent) {
+TEST(WidthTuner, KeepsAWidthThatIsFivePercentFaster) {
   const auto kept = [](double shared) {
     WidthTuner choice;
     const auto had = train(choice, 40, 2, [&](std::int64_t width) { return width == 1 ? 1.0 : shared; });
@@ -33,17 +33,17 @@ TEST(WidthTuner, KeepsWhatIsShorterByFivePercent) {
   };
   EXPECT_EQ(kept(0.6), 2);
   EXPECT_EQ(kept(0.94), 2);
-  EXPECT_EQ(kept(0.96), 1);  // not worth it
+  EXPECT_EQ(kept(0.96), 1);  // The gain is too small.
   EXPECT_EQ(kept(1.5), 1);
 }
 
-TEST(WidthTuner, SpendsTwoEpochsOnWhatDoesNotPay) {
+TEST(WidthTuner, TriesAWidthForTwoEpochs) {
   WidthTuner choice;
   const auto had = train(choice, 60, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 3.0; });
   EXPECT_EQ(had.at(2), 2);
 }
 
-TEST(WidthTuner, StopsWhereWiderGainsNothing) {
+TEST(WidthTuner, StopsAtAWidthWithoutGain) {
   WidthTuner choice;
   const auto had = train(choice, 50, 8, [](std::int64_t width) { return width == 1 ? 1.0 : width == 2 ? 0.6 : 0.59; });
   EXPECT_FALSE(had.contains(8));
@@ -51,7 +51,7 @@ TEST(WidthTuner, StopsWhereWiderGainsNothing) {
   EXPECT_GT(had.at(2), 40);
 }
 
-// Between 3 % slower and 3 % faster by chance nothing changes any more.
+// Random times from 3 % slower to 3 % faster do not change the width.
 TEST(WidthTuner, DoesNotOscillate) {
   WidthTuner choice;
   Rng rng(3);
@@ -63,12 +63,13 @@ TEST(WidthTuner, DoesNotOscillate) {
     last = width;
     choice.observe("p", width, rng.uniform(0.985, 1.015));
   }
-  EXPECT_LE(changes, 2);  // there and back
+  EXPECT_LE(changes, 2);  // One change and its return.
 }
 
-TEST(WidthTuner, ComesToAnotherAnswerWhereThingsChange) {
+TEST(WidthTuner, ChangesTheWidthWhenTimesChange) {
   WidthTuner choice;
-  train(choice, 30, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 2.0; });  // somebody has the other core
+  // Another program uses the second core.
+  train(choice, 30, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 2.0; });
   EXPECT_EQ(choice.next_width("p", 2), 1);
   const auto had = train(choice, 400, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 0.6; });
   EXPECT_GT(had.at(2), 250);
@@ -82,9 +83,9 @@ TEST(WidthTuner, StartsFromKnownTimesAndUsesMeasuredOnes) {
   EXPECT_EQ(choice.next_width("p", 1), 1);
   train(choice, 12, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 1.6; });
   EXPECT_EQ(choice.next_width("p", 2), 1);
-  choice.set_known_seconds("p", {{1, 1.0}, {2, 0.1}});  // too late
+  choice.set_known_seconds("p", {{1, 1.0}, {2, 0.1}});  // Ignored after the first epoch.
   EXPECT_EQ(choice.next_width("p", 2), 1);
-  EXPECT_EQ(choice.next_width("q", 2), 1);  // each program for itself
+  EXPECT_EQ(choice.next_width("q", 2), 1);  // Each program has its own widths.
 }
 
 }  // namespace

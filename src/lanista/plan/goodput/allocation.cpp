@@ -39,13 +39,14 @@ Result<void> check_allocations(const AllocatorState& state, std::span<const Allo
     std::set<std::int32_t> seen;
     for (const NodeShare& share : decided[j]) {
       if (share.node < 0 || share.node >= state.nodes.count || share.devices < 1 || !seen.insert(share.node).second) {
-        return wrong(j, std::to_string(share.devices) + " devices of node " + std::to_string(share.node));
+        return wrong(j, std::to_string(share.devices) + " devices of node " + std::to_string(share.node) +
+                            "; a node is listed once, with at least one device");
       }
       auto& sum = used[static_cast<std::size_t>(share.node)];
       sum += share.devices;
       if (sum > state.nodes.devices) {
-        return wrong(j, "node " + std::to_string(share.node) + " would give " + std::to_string(sum) + " devices of " +
-                            std::to_string(state.nodes.devices));
+        return wrong(j, "node " + std::to_string(share.node) + " would give " + std::to_string(sum) +
+                            " devices; it has " + std::to_string(state.nodes.devices));
       }
     }
   }

@@ -6,7 +6,6 @@
 #include "lanista/plan/goodput/baseline_allocators.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/genetic.h"
-#include "lanista/plan/goodput/group_end_allocator.h"
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
 #include "lanista/plan/goodput/packing.h"
@@ -24,7 +23,7 @@ TEST(Packing, SeparatesDistributedJobsAndKeepsPlacements) {
     std::int32_t left = nodes.total();
     for (std::size_t j = 0; j < current.size(); ++j) {
       std::int32_t k = std::vector<std::int32_t>{0, 1, 2, 4, 8, 12}[rng.below(6)];
-      // Half of them as before, so that there is something to keep.
+      // Half of the counts stay, so that some jobs can keep their devices.
       if (rng.bernoulli(0.5)) k = devices_of(current[j]);
       counts.push_back(k <= left ? k : 0);
       left -= counts.back();
@@ -46,7 +45,7 @@ TEST(Packing, SeparatesDistributedJobsAndKeepsPlacements) {
       EXPECT_LE(used[n], 4);
       EXPECT_LE(spanning[n], 1);
     }
-    EXPECT_TRUE(!moved || grew) << "nobody moves where nobody grows";
+    EXPECT_TRUE(!moved || grew) << "no job moves if no job grows";
     current = packed;
   }
 }
@@ -55,7 +54,7 @@ TEST(Packing, MovesOnlyJobsOfTheEmptiestNode) {
   Rng rng(6);
   const Nodes nodes{8, 4};
   for (int round = 0; round < 50; ++round) {
-    // Jobs of one device fill nodes to a half or so, and there comes one that needs a node.
+    // Jobs of one device use about half of the nodes. Then a job needs a whole node.
     std::vector<Allocation> current;
     const auto least = static_cast<std::int32_t>(rng.below(8));
     for (std::int32_t n = 0; n < nodes.count; ++n) {
@@ -73,162 +72,83 @@ TEST(Packing, MovesOnlyJobsOfTheEmptiestNode) {
       } else if (current[j].front().node == least) {
         EXPECT_NE(packed[j].front().node, least);
       } else {
-        EXPECT_EQ(packed[j], current[j]) << "who is not in the way stays";
+        EXPECT_EQ(packed[j], current[j]) << "a job on another node stays";
       }
     }
   }
 }
 
-TEST(GroupEndAllocation, EndsAsEarlyAsAnyPackedCountsAllow) {
-  Rng rng(8);
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    RandomJobs crowd(3, Rng(seed), {2, 4});
-    // Short enough that a restart decides, or long.
-    for (JobView& view : crowd.views) view.left = rng.uniform(1e3, seed % 2 == 0 ? 1e5 : 1e6);
-    const auto options = {1, 2, 4, 8};
-    const auto policy = group_end_allocator();
-    // The second time it starts from devices that it dealt to other lengths.
-    for (int time = 0; time < 2; ++time) {
-      const auto end_of = [&](const std::vector<std::int32_t>& counts) {
-        double end = 0;
-        for (std::size_t j = 0; j < 3; ++j) {
-          const double wait = counts[j] == devices_of(crowd.current[j]) ? 0 : 30;
-          end = std::max(end, *crowd.views[j].left / crowd.tables[j].packed(counts[j], 4) + wait);
-        }
-        return end;
-      };
-      double best = 1e300;
-      for (const auto a : options) {
-        for (const auto b : options) {
-          for (const auto c : options) {
-            if (a + b + c <= 8) best = std::min(best, end_of({a, b, c}));
-          }
-        }
-      }
-      const auto decided = policy->allocate(crowd.state());
-      ASSERT_TRUE(check_allocations(crowd.state(), decided));
-      EXPECT_DOUBLE_EQ(end_of(counts_of(decided)), best);
-      crowd.current = decided;
-      EXPECT_EQ(policy->allocate(crowd.state()), decided) << "nobody moves for nothing";
-      for (JobView& view : crowd.views) *view.left *= rng.uniform(0.3, 0.9);
-    }
-  }
-}
-
-TEST(GroupEndAllocation, KeepsDevicesOfJobsThatEndInTime) {
-  RandomJobs crowd(2, Rng(1), {2, 4});
-  JobModel model;
-  // Eight devices are slower than four: the link between nodes costs more than they save.
-  model.throughput = {0.1, 0.005, 0.4, 0.0001, 0.01, 0.0001, 1};
-  model.gradients = {1, 100};
-  model.limits = {32, 2048, 8, 256};
-  model.rule = BatchRule::kFixed;
-  model.fixed_batch = 256;
-  crowd.tables.clear();
-  for (JobView& view : crowd.views) {
-    crowd.tables.emplace_back(model);
-    view.goodput = &crowd.tables.back();
-  }
-  crowd.views[0].left = 1e4;
-  crowd.views[1].left = 1e6;
-  crowd.views[1].most = 2;
-  crowd.current = {{{0, 4}}, {}};
-  EXPECT_EQ(counts_of(group_end_allocator()->allocate(crowd.state())), (std::vector<std::int32_t>{4, 2}))
-      << "nobody needs what the short one has";
-  crowd.views[1].most = 8;
-  crowd.views[1].left = 1e4;
-  crowd.views[0].left = 1e6;
-  crowd.current = {{{0, 4}, {1, 4}}, {}};
-  const GoodputTable& table = crowd.tables.front();
-  ASSERT_GT(table.at(1, 4), 1.3 * table.at(2, 8));
-  ASSERT_LT(table.at(1, 4), 1.9 * table.at(2, 8));
-  EXPECT_EQ(counts_of(group_end_allocator()->allocate(
-                {1000, crowd.nodes, 30, std::span(crowd.views).first(1), std::span(crowd.current).first(1)})),
-            (std::vector<std::int32_t>{4}))
-      << "what is too slow is not kept";
-}
-
-TEST(GroupEndAllocation, BeginsWithTheLongestWhereDevicesAreFew) {
-  RandomJobs crowd(10, Rng(1), {2, 4});
-  for (JobView& view : crowd.views) {
-    view.goodput = nullptr;
-    view.left = 1000.0 * static_cast<double>(1 + view.id);
-  }
-  EXPECT_EQ(counts_of(group_end_allocator()->allocate(crowd.state())),
-            (std::vector<std::int32_t>{0, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
-}
-
-TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {
+TEST(Genetic, IsNearTheExactSolutionAndKeepsItsLimits) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    RandomJobs crowd(6, Rng(seed), {4, 4});
+    RandomJobs jobs(6, Rng(seed), {4, 4});
     const auto search = genetic({.population = 40, .generations = 40, .seed = seed});
     std::vector<Allocation> decided;
-    for (int i = 0; i < 2; ++i) decided = search->allocate(crowd.state());
-    ASSERT_TRUE(check_allocations(crowd.state(), decided));
+    for (int i = 0; i < 2; ++i) decided = search->allocate(jobs.state());
+    ASSERT_TRUE(check_allocations(jobs.state(), decided));
     std::vector<int> spanning(4, 0);
     for (std::size_t j = 0; j < decided.size(); ++j) {
-      EXPECT_LE(devices_of(decided[j]), crowd.views[j].most);
+      EXPECT_LE(devices_of(decided[j]), jobs.views[j].most);
       if (!is_distributed(decided[j])) continue;
       for (const NodeShare& share : decided[j]) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
     }
-    const double exact = crowd.cost(counts_of(knapsack_allocator()->allocate(crowd.state())));
-    EXPECT_LE(crowd.cost(counts_of(decided)), 1.1 * exact);
-    EXPECT_EQ(genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.state()),
-              genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.state()));
+    const double exact = jobs.cost(counts_of(knapsack_allocator()->allocate(jobs.state())));
+    EXPECT_LE(jobs.cost(counts_of(decided)), 1.1 * exact);
+    EXPECT_EQ(genetic({.population = 40, .generations = 40, .seed = seed})->allocate(jobs.state()),
+              genetic({.population = 40, .generations = 40, .seed = seed})->allocate(jobs.state()));
   }
 }
 
 TEST(Genetic, KeepsDistributedJobsOnSeparateNodes) {
-  // Two jobs that are much faster on six devices than on four: on three nodes they would have to share one.
+  // Two jobs are much faster on six devices than on four. On three nodes they would share one node.
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    RandomJobs crowd(2, Rng(1), {3, 4});
-    crowd.tables.clear();
-    for (JobView& view : crowd.views) {
+    RandomJobs jobs(2, Rng(1), {3, 4});
+    jobs.tables.clear();
+    for (JobView& view : jobs.views) {
       JobModel model;
       model.throughput = {0.1, 0.05, 0.001, 0.0001, 0.001, 0.0001, 1};
       model.gradients = {1, 1000};
       model.limits = {32, 4096, 8, 128};
-      crowd.tables.emplace_back(model);
-      view.goodput = &crowd.tables.back();
+      jobs.tables.emplace_back(model);
+      view.goodput = &jobs.tables.back();
       view.most = 6;
       view.age = 1e6;
     }
-    const GoodputTable& table = crowd.tables.back();
+    const GoodputTable& table = jobs.tables.back();
     ASSERT_GT(table.at(2, 6), 1.2 * table.at(1, 4));
     const auto search = genetic({.population = 30, .generations = 30, .seed = seed});
-    // The second time they are told to have met.
+    // The second time the current allocations share a node.
     for (int i = 0; i < 2; ++i) {
-      const auto decided = search->allocate(crowd.state());
-      ASSERT_TRUE(check_allocations(crowd.state(), decided));
+      const auto decided = search->allocate(jobs.state());
+      ASSERT_TRUE(check_allocations(jobs.state(), decided));
       std::vector<int> spanning(3, 0);
       for (const Allocation& allocation : decided) {
         EXPECT_FALSE(allocation.empty());
         if (!is_distributed(allocation)) continue;
         for (const NodeShare& share : allocation) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
       }
-      crowd.current = {{{0, 4}, {1, 2}}, {{1, 2}, {2, 4}}};
+      jobs.current = {{{0, 4}, {1, 2}}, {{1, 2}, {2, 4}}};
     }
   }
 }
 
-TEST(Baselines, GiveWhatUsersAskForInTheirOrder) {
-  RandomJobs crowd(5, Rng(1), {2, 4});
-  for (auto& view : crowd.views) view.wanted = 3;
-  EXPECT_EQ(counts_of(first_come()->allocate(crowd.state())), (std::vector<std::int32_t>{3, 3, 0, 0, 0}));
-  crowd.views[3].wanted = 2;
-  EXPECT_EQ(counts_of(tiresias()->allocate(crowd.state())), (std::vector<std::int32_t>{3, 3, 0, 2, 0}))
-      << "who fits into what is left is let past";
+TEST(Baselines, GiveRequestedReplicasInOrder) {
+  RandomJobs jobs(5, Rng(1), {2, 4});
+  for (auto& view : jobs.views) view.wanted = 3;
+  EXPECT_EQ(counts_of(first_come()->allocate(jobs.state())), (std::vector<std::int32_t>{3, 3, 0, 0, 0}));
+  jobs.views[3].wanted = 2;
+  EXPECT_EQ(counts_of(tiresias()->allocate(jobs.state())), (std::vector<std::int32_t>{3, 3, 0, 2, 0}))
+      << "a later job that fits goes first";
 }
 
 TEST(Baselines, TiresiasDemotesJobsAfterSixteenDeviceHours) {
-  RandomJobs crowd(2, Rng(1), {1, 4});
-  for (auto& view : crowd.views) view.wanted = 4;
+  RandomJobs jobs(2, Rng(1), {1, 4});
+  for (auto& view : jobs.views) view.wanted = 4;
   const auto policy = tiresias();
-  AllocatorState state = crowd.state();
+  AllocatorState state = jobs.state();
   state.now = 0;
-  crowd.current = policy->allocate(state);
-  ASSERT_EQ(counts_of(crowd.current), (std::vector<std::int32_t>{4, 0}));
-  state.current = crowd.current;
+  jobs.current = policy->allocate(state);
+  ASSERT_EQ(counts_of(jobs.current), (std::vector<std::int32_t>{4, 0}));
+  state.current = jobs.current;
   state.now = 4 * 3600 - 1;
   EXPECT_EQ(counts_of(policy->allocate(state)), (std::vector<std::int32_t>{4, 0}));
   state.now = 4 * 3600;
@@ -236,9 +156,9 @@ TEST(Baselines, TiresiasDemotesJobsAfterSixteenDeviceHours) {
 }
 
 TEST(Allocations, AreRefusedWhenTheyExceedTheNodes) {
-  const RandomJobs crowd(2, Rng(1), {2, 4});
+  const RandomJobs jobs(2, Rng(1), {2, 4});
   const auto code = [&](std::vector<Allocation> all) {
-    const auto checked = check_allocations(crowd.state(), all);
+    const auto checked = check_allocations(jobs.state(), all);
     return checked ? Code::kCancelled : checked.error().code;
   };
   EXPECT_EQ(code({{{0, 4}}, {{1, 4}}}), Code::kCancelled);
@@ -248,8 +168,9 @@ TEST(Allocations, AreRefusedWhenTheyExceedTheNodes) {
   EXPECT_EQ(code({{}}), Code::kInvalidArgument);
 }
 
-TEST(Bounds, OfShortestFirstAreThoseOfAHandWorkedCase) {
-  // 4 devices: jobs of 8, 4 and 12 device-seconds at 0, 1 and 100: [0,1] first, [1,2] second, [2,3] first, [100,103].
+TEST(Bounds, OfShortestFirstMatchAManualCalculation) {
+  // Jobs of 8, 4 and 12 device-seconds arrive at 0, 1 and 100 s on 4 devices. They run in [0,1] and [2,3], in [1,2],
+  // and in [100,103].
   const std::vector<double> arrivals{0, 1, 100}, work{8, 3.9, 12};
   EXPECT_NEAR(shortest_first_mean(arrivals, work, 4), (2.975 + 0.975 + 3) / 3, 1e-12);
 }

@@ -16,7 +16,7 @@ double between(double below, double above, double from, double to, double at) {
   return ((at - from) * above + (to - at) * below) / (to - from);
 }
 
-/// The run at a batch size, or the ones below and above it.
+/// Returns the run at a batch size, or the runs below and above it.
 std::pair<const ValidationRun*, const ValidationRun*> neighbours(const std::vector<ValidationRun>& runs,
                                                                  std::int64_t batch) {
   const auto above = std::ranges::find_if(runs, [&](const ValidationRun& run) { return run.batch >= batch; });
@@ -25,7 +25,7 @@ std::pair<const ValidationRun*, const ValidationRun*> neighbours(const std::vect
   return {&*(above - 1), &*above};
 }
 
-/// The same ring of nodes begun where it reads smallest.
+/// Returns the rotation of the placement that is first in alphabetical order.
 std::string smallest_rotation(std::span<const std::int32_t> placement) {
   std::string text;
   for (const std::int32_t count : placement) text += static_cast<char>('0' + count);
@@ -107,12 +107,13 @@ StepTimes Application::look_up(const std::string& placement, std::int32_t nodes,
                                std::int64_t local) const {
   if (const auto found = placed_.find(placement); found != placed_.end()) return on_curve(found->second, local);
   const GridPoint here{std::min(nodes, 16), replicas, static_cast<std::int32_t>(local)};
-  if (const auto told = exact_times_.find(here); told != exact_times_.end()) return told->second;
+  if (const auto exact = exact_times_.find(here); exact != exact_times_.end()) return exact->second;
   const auto at = [&](std::int64_t m) {
     return scattered_.at({std::min(nodes, 16), replicas, static_cast<std::int32_t>(m)});
   };
   if (const auto times = at(local)) return *times;
-  // Outside of what was measured: the nearest batch that is inside, else the measured point with the nearest replicas.
+  // Outside the measured range, the nearest batch size inside it counts. If there is none, the measured point with the
+  // nearest number of replicas counts.
   for (std::int64_t step = 1; step <= limits_.max_local; step = step + 1 + step / 16) {
     if (local - step >= limits_.min_local) {
       if (const auto times = at(local - step)) return *times;
@@ -183,7 +184,7 @@ Result<Measured> read_times(FileSystem& fs, const std::string& folder) {
     all.max_local = std::max(all.max_local, local);
   }
   for (auto& [placement, curve] : all.placed) std::ranges::stable_sort(curve, {}, &Curve::value_type::first);
-  if (sums.empty()) return Error{Code::kDataLoss, "there is no measured placement", folder + "/placements.csv"};
+  if (sums.empty()) return Error{Code::kDataLoss, "no placement was measured", folder + "/placements.csv"};
   std::vector<GridPoint> points;
   std::vector<StepTimes> values;
   for (const auto& [point, entry] : sums) {
@@ -217,16 +218,16 @@ Result<ValidationRun> read_run(FileSystem& fs, const std::string& path, std::int
     run.iterations.push_back(iteration);
     run.gradients.push_back({sqr, var});
   }
-  if (run.progress.empty()) return Error{Code::kDataLoss, "there is no epoch", path};
+  if (run.progress.empty()) return Error{Code::kDataLoss, "the file has no epoch", path};
   return run;
 }
 
 }  // namespace
 
 Result<Application> read_application(FileSystem& fs, const std::string& folder, const std::string& name) {
-  const std::string home = folder + "/" + name;
-  LANISTA_ASSIGN(Measured times, read_times(fs, home));
-  LANISTA_ASSIGN(const std::vector<std::string> files, fs.list(home));
+  const std::string path = folder + "/" + name;
+  LANISTA_ASSIGN(Measured times, read_times(fs, path));
+  LANISTA_ASSIGN(const std::vector<std::string> files, fs.list(path));
   std::vector<ValidationRun> runs;
   for (const std::string& file : files) {
     constexpr std::string_view kBefore = "validation-", kBehind = ".csv";
@@ -235,20 +236,20 @@ Result<Application> read_application(FileSystem& fs, const std::string& folder, 
     const char *begin = file.data() + kBefore.size(), *end = file.data() + file.size() - kBehind.size();
     const auto [stop, error] = std::from_chars(begin, end, batch);
     if (error != std::errc() || stop != end || batch < 1) {
-      return Error{Code::kDataLoss, "validation-BATCH.csv needs a batch size in its name", home + "/" + file};
+      return Error{Code::kDataLoss, "validation-BATCH.csv needs a batch size in its name", path + "/" + file};
     }
-    LANISTA_ASSIGN(ValidationRun run, read_run(fs, home + "/" + file, batch));
+    LANISTA_ASSIGN(ValidationRun run, read_run(fs, path + "/" + file, batch));
     runs.push_back(std::move(run));
   }
-  if (runs.empty()) return Error{Code::kNotFound, "there is no validation-BATCH.csv", home};
+  if (runs.empty()) return Error{Code::kNotFound, "the folder has no validation-BATCH.csv", path};
   BatchLimits limits{runs.front().batch, runs.front().batch, times.min_local, times.max_local};
   for (const ValidationRun& run : runs) {
     limits.initial = std::min(limits.initial, run.batch);
     limits.most = std::max(limits.most, run.batch);
   }
   Application application(name, std::move(runs), std::move(times.placed), std::move(times.scattered), limits);
-  if (const std::string told = home + "/between.csv"; fs.exists(told)) {
-    LANISTA_ASSIGN(auto grid, read_grid(fs, told));
+  if (const std::string between = path + "/between.csv"; fs.exists(between)) {
+    LANISTA_ASSIGN(auto grid, read_grid(fs, between));
     application.set_exact_times(std::move(grid));
   }
   return application;

@@ -9,7 +9,7 @@
 namespace lanista::cluster {
 namespace {
 
-/// Devices that nobody has, by node.
+/// The free devices of each node.
 class FreeDevices {
  public:
   FreeDevices(const Nodes& nodes, std::span<const Allocation> used)
@@ -23,13 +23,13 @@ class FreeDevices {
     for (const std::int32_t f : free_) sum += f;
     return sum;
   }
-  /// From the node with the most on; `devices` must be there.
+  /// Removes `devices` free devices, from the node with the most on. There must be enough.
   Allocation take(std::int32_t devices) {
     Allocation taken;
     while (devices > 0) {
       const auto most = std::ranges::max_element(free_);
       const std::int32_t here = std::min(*most, devices);
-      LANISTA_CHECK(here > 0, "devices that are free");
+      LANISTA_CHECK(here > 0, "there are too few free devices");
       taken.push_back({static_cast<std::int32_t>(most - free_.begin()), here});
       *most -= here;
       devices -= here;
@@ -91,14 +91,14 @@ class Tiresias : public Allocator {
   }
 
  private:
-  static constexpr double kDemotedAt = 16 * 3600;  ///< device-seconds
+  static constexpr double kDemotedAt = 16 * 3600;  ///< Device-seconds of a job with low priority.
 
   struct DemotionState {
     bool runs = false;
-    double executed = 0;  ///< seconds in which it had devices
+    double executed = 0;  ///< Seconds with devices.
   };
 
-  /// Who is gone is forgotten, who is new queued, and who had much demoted.
+  /// Removes ended jobs, adds new ones, and demotes jobs with much service.
   void account(const AllocatorState& state) {
     std::set<std::int64_t> there;
     for (const JobView& job : state.jobs) there.insert(job.id);
@@ -158,7 +158,7 @@ class Optimus : public Allocator {
              job.true_costs->steps_left;
     };
     for (std::size_t j = 0; j < n && left > 0; ++j) {
-      LANISTA_CHECK(state.jobs[j].true_costs != nullptr, "optimus knows the truth");
+      LANISTA_CHECK(state.jobs[j].true_costs != nullptr, "optimus needs the true costs of each job");
       replicas[j] = 1;
       --left;
       gain[j] = gain_of_one(j);

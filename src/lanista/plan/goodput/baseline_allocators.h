@@ -4,18 +4,21 @@
 
 #include "lanista/plan/goodput/allocation.h"
 
-// Allocators to be measured against.
+// Allocators of other systems, as baselines.
 namespace lanista::cluster {
 
-/// Every job gets what its user asks for, in the order of arrival, and keeps it; who does not fit waits, and so do
-/// those behind.
+/// Returns the allocator that gives each job the replicas that its user requests, in the order of arrival.
+///
+/// A job keeps its devices. If a job does not fit, it waits, and so do all later jobs.
 std::unique_ptr<Allocator> first_come();
-/// Tiresias (Gu et al., NSDI'19) as in Pollux's artefact: jobs of less than 16 device-hours before those of more, in
-/// the order in which they came to be such; a job that does not fit is passed over; who runs stays where it is; others
-/// are put on the nodes with the most free devices.
+/// Returns Tiresias (Gu et al., NSDI'19) as in Pollux's artefact.
+///
+/// Jobs with less than 16 device-hours precede the others. Each queue is in the order of entry. A job that does not fit
+/// is skipped. Running jobs keep their devices; new ones get the nodes with the most free devices.
 std::unique_ptr<Allocator> tiresias();
-/// Optimus (Peng et al., EuroSys'18) as in Pollux's artefact, with `JobView::true_costs`: one replica each, then one
-/// more to whoever gains the most time by it.
+/// Returns Optimus (Peng et al., EuroSys'18) as in Pollux's artefact. It needs `JobView::true_costs`.
+///
+/// Each job gets one replica, and then the job that gains the most time gets one more.
 std::unique_ptr<Allocator> optimus();
 
 }  // namespace lanista::cluster

@@ -14,11 +14,11 @@ namespace {
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 struct LeastCost {
-  double seconds = 0;         ///< of a job alone
-  double device_seconds = 0;  ///< however slowly
+  double seconds = 0;         ///< Seconds of a job that has the cluster alone.
+  double device_seconds = 0;  ///< Least device-seconds, at any speed.
 };
 
-/// Seconds of a step of the initial batch on k devices at the best of all batches, epoch by epoch.
+/// Returns the seconds of a unit of progress on k devices at the best batch size, for each epoch.
 std::vector<double> fastest_on(const Application& application, const Nodes& nodes, std::int32_t k, bool pinned) {
   const BatchLimits& limits = application.limits();
   std::vector<double> fastest(static_cast<std::size_t>(application.epochs()), kForever);
@@ -45,11 +45,13 @@ std::vector<double> fastest_on(const Application& application, const Nodes& node
   return fastest;
 }
 
+/// Returns the progress of an epoch.
 double progress_in(const Application& application, std::size_t epoch) {
   const auto e = static_cast<std::int64_t>(epoch);
   return application.progress_after(e + 1) - application.progress_after(e);
 }
 
+/// Returns the least time and the least device-seconds of an application.
 LeastCost least_cost_of(const Application& application, const Nodes& nodes, bool pinned) {
   std::vector<double> fastest(static_cast<std::size_t>(application.epochs()), kForever), thriftiest = fastest;
   for (std::int32_t k = 1; k <= (pinned ? 1 : nodes.total()); ++k) {

@@ -7,22 +7,27 @@
 
 namespace lanista::cluster {
 
-/// Average completion times, in seconds, that no policy passes, however much it knows (pollux.md, section 10).
+/// Lower bounds on the mean completion time of the jobs, in seconds. They hold for every policy.
+///
+/// Configurations are packed: powers of two of a node's devices, or whole nodes. Batch sizes are the 50 that best_plan
+/// tries. So the bounds hold for policies that choose among these. Restarts cost nothing.
 struct CompletionBounds {
-  double isolation = 0;  ///< every job has the whole cluster, at its best configuration in every epoch
-  double work = 0;       ///< the least device-seconds of each job, perfectly divisible, the shortest left first
+  double isolation = 0;  ///< Every job has the whole cluster, at its best configuration in every epoch.
+  double work = 0;       ///< Each job needs its least device-seconds, which are divisible; the shortest job runs first.
+  /// Returns the larger bound.
   double best() const { return isolation > work ? isolation : work; }
 };
-/// Configurations are packed: powers of two of a node's devices, or whole nodes, at batches of the 50 that best_plan
-/// looks at; so the bounds hold for policies that choose among these, up to that grid. Nothing is charged for restarts.
+/// Computes the bounds of a workload. With `pins_ncf` the application `ncf` has one device (see SimulationOptions).
 CompletionBounds bounds_of(const Workload& workload, const Nodes& nodes, bool pins_ncf = true);
 
-/// Seconds of an application of its own length on so many devices, packed, at the best batch in every epoch:
-/// [devices - 1]; infinite where the count does not pack or no batch fits. What a width is truly worth.
+/// Returns the seconds of a whole job on 1, 2, ... packed devices, at the best batch size in every epoch.
+///
+/// Entry k - 1 is for k devices. It is infinite if k devices cannot be packed or no batch size fits.
 std::vector<double> best_seconds_by_devices(const Application& application, const Nodes& nodes);
 
-/// The mean completion time of shortest-remaining-first on a machine that gives every job up to all of its speed:
-/// `work` in device-seconds, `devices` of them. A bound for all policies.
+/// Returns the mean completion time of shortest-remaining-first, in seconds, if all devices can work on one job.
+///
+/// `work` is in device-seconds. It is a lower bound for all policies.
 double shortest_first_mean(std::span<const double> arrivals, std::span<const double> work, double devices);
 
 }  // namespace lanista::cluster

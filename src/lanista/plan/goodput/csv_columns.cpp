@@ -16,7 +16,7 @@ Result<CsvColumns> CsvColumns::read(FileSystem& fs, const std::string& path, con
   for (const std::string& name : names) {
     const auto& header = columns.table_.header();
     const auto found = std::ranges::find(header, name);
-    if (found == header.end()) return Error{Code::kDataLoss, "there is no column " + name, path};
+    if (found == header.end()) return Error{Code::kDataLoss, "column " + name + " is missing", path};
     columns.index_.push_back(static_cast<std::size_t>(found - header.begin()));
   }
   return columns;

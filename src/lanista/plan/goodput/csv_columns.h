@@ -12,15 +12,20 @@ namespace lanista::cluster {
 /// A CSV file with named columns.
 class CsvColumns {
  public:
-  /// Errors: those of the file system; kDataLoss for what is no table or lacks a column; `where` is the path.
+  /// Reads a file. Column i of the other functions is the one called `names[i]`.
+  ///
+  /// Errors: those of the file system; kDataLoss if it is not a table or lacks a column. `where` is the path.
   static Result<CsvColumns> read(FileSystem& fs, const std::string& path, const std::vector<std::string>& names);
 
+  /// Returns the number of rows without the header.
   std::size_t rows() const { return table_.rows(); }
+  /// Returns the text of a cell.
   std::string_view text(std::size_t row, std::size_t column) const { return table_.cell(row, index_[column]); }
-  /// A finite number of at least `least`. Errors: kDataLoss with row, column and what stands there.
+  /// Returns a cell as a finite number of at least `least`. Errors: kDataLoss with row, column and value.
   Result<double> number(std::size_t row, std::size_t column, double least) const;
-  /// A whole number of at least `least` and at most 2^31.
+  /// Returns a cell as a whole number from `least` to 2^31. Errors: kDataLoss with row, column and value.
   Result<std::int64_t> integer(std::size_t row, std::size_t column, std::int64_t least) const;
+  /// Returns the error for a cell, with the value that was found and what is `wanted`.
   Error cell_error(std::size_t row, std::size_t column, const std::string& wanted) const;
 
  private:

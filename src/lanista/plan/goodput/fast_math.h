@@ -3,14 +3,14 @@
 #include <bit>
 #include <cstdint>
 
-// Logarithm and exponential of models that are evaluated a million times: some five times as fast as those of
-// base/portable_math.h, to about 1e-13, and as those with the same bits everywhere.
+// Logarithm and exponential for models that are evaluated a million times. They are about five times as fast as those
+// of base/portable_math.h. The relative error is about 1e-13. Results have the same bits on all machines.
 namespace lanista::cluster {
 
-/// x > 0 and normal.
+/// Returns the natural logarithm of a positive normal number.
 inline double fast_log(double x) {
   auto bits = std::bit_cast<std::uint64_t>(x);
-  // The mantissa in [sqrt(1/2), sqrt(2)).
+  // Scales the mantissa to [sqrt(1/2), sqrt(2)).
   const std::uint64_t shifted = bits - 0x3fe6a09e667f3bcdULL;
   const auto exponent = static_cast<std::int64_t>(shifted) >> 52;
   bits -= static_cast<std::uint64_t>(exponent) << 52U;
@@ -21,7 +21,7 @@ inline double fast_log(double x) {
   return static_cast<double>(exponent) * 0.69314718055994530942 + 2 * t * series;
 }
 
-/// 0 below -700; x at most 700.
+/// Returns the exponential of x, which must be at most 700. It is 0 below -700.
 inline double fast_exp(double x) {
   if (x < -700) return 0;
   const double n = (x * 1.4426950408889634074 + 0x1.8p52) - 0x1.8p52;

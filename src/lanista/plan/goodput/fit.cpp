@@ -10,16 +10,16 @@
 namespace lanista::cluster {
 namespace {
 
-constexpr double kLeast = 1e-8;  ///< what costs nothing
+constexpr double kLeast = 1e-8;  ///< Stands for zero, since parameters are in logarithms.
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 
-/// A value with its derivatives by the seven numbers.
+/// A value with its derivatives by the seven parameters.
 struct Dual {
   double value = 0;
   ModelVector by{};
 };
 
-/// Root mean square of errors whose squares and products with derivatives were summed up.
+/// The root mean square of errors, from the sums of their squares and of their products with derivatives.
 struct SquareSum {
   double sum = 0;
   ModelVector by{};
@@ -29,7 +29,7 @@ struct SquareSum {
   }
   double root(double count, ModelVector& gradient) const {
     const double mean_root = std::sqrt(sum / count);
-    // At an exact fit the root has no derivative; its smallest subgradient is zero.
+    // The root has no derivative at an exact fit. Its smallest subgradient is zero.
     if (mean_root > 1e-14) {
       for (std::size_t i = 0; i < by.size(); ++i) gradient[i] += by[i] / (count * mean_root);
     }
@@ -37,11 +37,11 @@ struct SquareSum {
   }
 };
 
-/// log((a^g + b^g)^(1/g)) of a = alpha + beta m with its derivatives.
+/// Returns log((a^g + b^g)^(1/g)) and its derivatives, with a and b of the form alpha + beta m.
 Dual log_norm(double a, double m, double b, std::size_t alpha, double more, double gamma) {
-  // Relative to the larger, so that nothing overflows: t = (smaller/larger)^g in (0, 1].
+  // t = (smaller/larger)^g is in (0, 1], so nothing overflows.
   const double log_a = fast_log(a), log_b = fast_log(b);
-  const double d = log_b - log_a;  // b/a in logarithms
+  const double d = log_b - log_a;  // The logarithm of b/a.
   const double t = fast_exp(-gamma * std::fabs(d));
   const double log_sum = fast_log(1 + t);
   const double share_small = t / (1 + t);
@@ -58,7 +58,7 @@ Dual log_norm(double a, double m, double b, std::size_t alpha, double more, doub
   return result;
 }
 
-/// Which number a configuration's synchronisation begins with; 0: it has none.
+/// Returns the index of the link's first parameter, or 0 for a configuration without synchronisation.
 std::size_t link_of(const StepSample& sample) {
   if (sample.nodes > 1) return 2;
   return sample.replicas > 1 ? 4 : 0;
@@ -97,8 +97,8 @@ Box box_of(std::span<const StepSample> samples, const ThroughputModel* begin) {
   return box;
 }
 
-/// BFGS in the logarithms of what is free and not at its bound (times are positive and of any size; gamma - 1 is taken
-/// as it is), with steps projected onto the box.
+/// BFGS over the free parameters that are not at a bound, with steps projected onto the bounds. Times are in
+/// logarithms, since they are positive and of any size. gamma - 1 is not.
 class Descent {
  public:
   Descent(std::span<const StepSample> samples, const Box& box) : samples_(samples), box_(box) {

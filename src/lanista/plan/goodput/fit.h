@@ -6,33 +6,43 @@
 
 #include "lanista/plan/goodput/goodput.h"
 
-// What a job's own steps say of how fast it would be elsewhere (Pollux, section 4.1).
+// Fits a throughput model to the measured steps of a job (Pollux, OSDI'21, section 4.1).
 namespace lanista::cluster {
 
-/// Mean seconds at a configuration: of a step that only accumulates, and of one that synchronises.
+/// Mean seconds of steps at one configuration.
 struct StepSample {
-  std::int64_t nodes = 1, replicas = 1, local_batch = 1;
-  double accumulation = 0, step = 0;
+  std::int64_t nodes = 1;        ///< Number of nodes.
+  std::int64_t replicas = 1;     ///< Number of replicas on all nodes.
+  std::int64_t local_batch = 1;  ///< Batch size of a replica.
+  double accumulation = 0;       ///< Seconds of a step that only accumulates gradients.
+  double step = 0;               ///< Seconds of a step that synchronises.
 };
 
-/// The seven numbers as a vector: alpha_grad, beta_grad, alpha_node, beta_node, alpha_local, beta_local, gamma.
+/// The parameters of a ThroughputModel: alpha_grad, beta_grad, alpha_node, beta_node, alpha_local, beta_local, gamma.
 using ModelVector = std::array<double, 7>;
+/// Returns the parameters of a model.
 ModelVector vector_of(const ThroughputModel& model);
+/// Returns the model with these parameters.
 ThroughputModel model_of(const ModelVector& v);
 
-/// What a fit makes small: root mean squared errors of the logarithms of both times, 1e-3 (gamma - 1)^2, and 1e-2 of
-/// the squared beta/alpha of both links. Fills `gradient`, if there is one, with the derivatives by the seven numbers.
+/// Returns the loss of a fit. If `gradient` is not null, it gets the derivatives by the parameters.
+///
+/// The loss is the sum of the root mean squared errors of the logarithms of both times, 1e-3 (gamma - 1)^2, and 1e-2 of
+/// the squared beta/alpha of both links.
 double fit_loss(std::span<const StepSample> samples, const ModelVector& v, ModelVector* gradient);
 
+/// The result of a fit.
 struct FitResult {
-  ThroughputModel model;
-  double loss = 0;
-  int evaluations = 0;
+  ThroughputModel model;  ///< The fitted model.
+  double loss = 0;        ///< Its loss.
+  int evaluations = 0;    ///< Number of evaluations of the loss.
 };
-/// Fits a model by a projected quasi-Newton method, beginning where `begin` is if it says so. What was never seen costs
-/// nothing: links until more than one replica used them, their slopes until more than two did; of a single local batch
-/// half of the time counts as constant. Without steps across nodes these cost at least 1.1 times those within one.
-/// Samples with times that are no positive numbers are left out; without any the model is the starting point.
+/// Fits a model with a projected quasi-Newton method, from `begin` if it is not null.
+///
+/// Unmeasured configurations cost nothing. A link costs nothing until more than one replica used it, and its slope
+/// until more than two did. With a single local batch size, half of the time counts as constant. Without steps across
+/// nodes, these cost at least 1.1 times those within one. Samples with times that are not positive are left out.
+/// Without any sample the result is the start.
 FitResult fit_throughput(std::span<const StepSample> samples, const ThroughputModel* begin = nullptr);
 
 }  // namespace lanista::cluster

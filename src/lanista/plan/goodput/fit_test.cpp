@@ -39,7 +39,7 @@ TEST(FastMath, MatchesTheLibraryToTwelveDigits) {
   EXPECT_EQ(fast_exp(-1e9), 0);
 }
 
-TEST(Fit, HasTheGradientOfFiniteDifferences) {
+TEST(Fit, GradientMatchesFiniteDifferences) {
   Rng rng(2);
   for (int round = 0; round < 30; ++round) {
     const auto samples = samples_of(random_model(rng), {1, 2, 4, 8, 16});
@@ -57,7 +57,7 @@ TEST(Fit, HasTheGradientOfFiniteDifferences) {
   }
 }
 
-TEST(Fit, PredictsConfigurationsThatItDidNotSee) {
+TEST(Fit, PredictsUnmeasuredConfigurations) {
   Rng rng(3);
   for (int round = 0; round < 30; ++round) {
     const ThroughputModel true_costs = random_model(rng);
@@ -67,12 +67,12 @@ TEST(Fit, PredictsConfigurationsThatItDidNotSee) {
       const double real = true_costs.step_seconds((k + 3) / 4, k, 64);
       EXPECT_NEAR(fit.model.step_seconds((k + 3) / 4, k, 64), real, 0.1 * real) << "replicas " << k;
     }
-    // No worse than the truth itself, which pays for its gamma and slopes.
+    // The loss is not above that of the true parameters, which includes the penalties of gamma and slopes.
     EXPECT_LE(fit.loss, fit_loss(samples, vector_of(true_costs), nullptr) + 1e-3);
   }
 }
 
-TEST(Fit, ChargesNothingForUnseenConfigurations) {
+TEST(Fit, ChargesNothingForUnmeasuredConfigurations) {
   const ThroughputModel true_costs{0.1, 0.01, 0.3, 0.02, 0.05, 0.004, 1.5};
   const ThroughputModel one = fit_throughput(samples_of(true_costs, {1})).model;
   EXPECT_LT(one.alpha_local, 1e-7);
@@ -81,12 +81,13 @@ TEST(Fit, ChargesNothingForUnseenConfigurations) {
   const ThroughputModel two = fit_throughput(samples_of(true_costs, {1, 2})).model;
   EXPECT_GT(two.alpha_local, 0.01);
   EXPECT_LT(two.beta_local, 1e-7);
-  EXPECT_GE(two.alpha_node, 1.0999 * two.alpha_local) << "across nodes costs at least what it does within one";
+  EXPECT_GE(two.alpha_node, 1.0999 * two.alpha_local)
+      << "synchronisation across nodes costs at least as much as within one";
   const std::vector<StepSample> single{{1, 1, 32, 0.4, 0.4}};
   EXPECT_NEAR(fit_throughput(single).model.alpha_grad, 0.2, 1e-12);
 }
 
-TEST(Fit, LeavesOutTimesThatAreNone) {
+TEST(Fit, IgnoresInvalidTimes) {
   const ThroughputModel true_costs{0.1, 0.01, 0.3, 0.02, 0.05, 0.004, 1.5};
   auto samples = samples_of(true_costs, {1, 2, 4});
   const ThroughputModel clean = fit_throughput(samples).model;

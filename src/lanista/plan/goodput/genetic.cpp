@@ -9,9 +9,9 @@
 namespace lanista::cluster {
 namespace {
 
-using Cells = std::vector<std::uint8_t>;  ///< devices, a row a job
+using Cells = std::vector<std::uint8_t>;  ///< Devices of each node; one row for each job.
 
-/// Small random numbers, four from each draw.
+/// Random numbers of 16 bits, four from each random word.
 class FastRng {
  public:
   explicit FastRng(Rng rng) : rng_(rng) {}
@@ -26,7 +26,7 @@ class FastRng {
     return result;
   }
   std::uint32_t below(std::uint32_t n) { return bits() * n >> 16U; }
-  bool chance(std::uint32_t part) { return bits() < part; }  ///< of 65536
+  bool chance(std::uint32_t part) { return bits() < part; }  ///< `part` of 65536.
 
  private:
   Rng rng_;
@@ -36,10 +36,10 @@ class FastRng {
 
 struct Individual {
   Cells cells;
-  double cost = 0;  ///< mean of 1 / speed-up
+  double cost = 0;  ///< Mean of 1 / speed-up; smaller is better.
 };
 
-/// One decision's search.
+/// The search of one decision.
 class Search {
  public:
   Search(const AllocatorState& state, const std::vector<std::size_t>& order, const GeneticOptions& options, Rng rng)
@@ -72,7 +72,7 @@ class Search {
           if (job.goodput != nullptr) {
             speedup = k <= job.most && unit > 0 ? job.goodput->at(across == 1 ? 2 : 1, k) / unit : 0;
           }
-          // A share as large as a node counts one.
+          // A share of a whole node counts as one.
           const double scaled = speedup * state.nodes.count / total;
           cost_[index(j, across, 0, k)] = 1 / (scaled + 1e-3);
           cost_[index(j, across, 1, k)] = 1 / (scaled * factor + 1e-3);
@@ -159,7 +159,7 @@ class Search {
         if (fast_rng_.chance(kTenth)) cells[j * nodes_ + n] = 0;
       }
     }
-    // On a node with room a job in J is drawn anew, and one of those that are there already.
+    // On a node with free devices, one of J jobs is sampled again, and one of the jobs on the node.
     const double one = 1.0 / static_cast<double>(jobs_);
     for (std::size_t n = 0; n < nodes_; ++n) {
       std::int32_t used = 0, present = 0;
@@ -212,7 +212,7 @@ class Search {
     }
   }
 
-  /// No more than so many replicas and nodes, the nodes in random order.
+  /// Removes replicas and nodes above the limits, in random order of the nodes.
   void cap(std::uint8_t* row, std::int32_t most) {
     shuffled_.resize(nodes_);
     for (std::size_t n = 0; n < nodes_; ++n) shuffled_[n] = static_cast<std::uint8_t>(n);
@@ -265,7 +265,7 @@ class Genetic : public Allocator {
         const std::int32_t devices = population.front().cells[j * nodes + n];
         if (devices > 0) all[order[j]].push_back({static_cast<std::int32_t>(n), devices});
       }
-      // The same devices in another order are no change.
+      // A permutation of the nodes is not a change.
       Allocation current = state.current[order[j]];
       std::ranges::sort(current, {}, &NodeShare::node);
       if (current == all[order[j]]) all[order[j]] = state.current[order[j]];
@@ -274,7 +274,7 @@ class Genetic : public Allocator {
   }
 
  private:
-  /// The last population with the rows of jobs that are still there.
+  /// Returns the last population without the rows of ended jobs.
   std::vector<Cells> adapted(const AllocatorState& state, const std::vector<std::size_t>& order) const {
     const auto nodes = static_cast<std::size_t>(state.nodes.count);
     std::vector<Cells> all;

@@ -6,17 +6,20 @@
 
 namespace lanista::cluster {
 
+/// Settings of the genetic search.
 struct GeneticOptions {
-  std::int32_t population = 100;
-  std::int32_t generations = 100;
-  std::uint64_t seed = 0;
-  std::int32_t widest = 16;  ///< nodes of one job, at most
+  std::int32_t population = 100;   ///< Number of candidates.
+  std::int32_t generations = 100;  ///< Generations of a decision.
+  std::uint64_t seed = 0;          ///< Seed of the random numbers.
+  std::int32_t widest = 16;        ///< Most nodes of one job.
 };
 
-/// Pollux's search (OSDI'21, section 4.2, and its artefact): matrices of devices by job and node, crossed over at a
-/// job, mutated, repaired, the best by the harmonic mean of speed-ups over a fair share; changed rows count less by
-/// restart_factor. A plain elitist choice in place of the artefact's NSGA-II, whose second goal decides nothing. The
-/// last population is where the next search begins. O(population x generations x jobs x nodes) a decision.
+/// Returns Pollux's genetic search (OSDI'21, section 4.2, and its artefact).
+///
+/// A candidate is a matrix of devices by job and node. Candidates are crossed over at a job, mutated and repaired. The
+/// best has the largest harmonic mean of speed-ups over a fair share, with restart_factor for changed jobs. Selection
+/// is elitist instead of NSGA-II, since the artefact's second goal decides nothing. The next search starts from the
+/// last population. O(population x generations x jobs x nodes) for a decision.
 std::unique_ptr<Allocator> genetic(const GeneticOptions& options = {});
 
 }  // namespace lanista::cluster

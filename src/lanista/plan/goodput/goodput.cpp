@@ -8,15 +8,15 @@
 namespace lanista::cluster {
 namespace {
 
-constexpr double kNothing = 1e-8;  ///< seconds of a synchronisation that there is none of
-constexpr double kSlack = 1e-8;    ///< of what rounds up
+constexpr double kNoSync = 1e-8;  ///< Seconds of the synchronisation of one replica.
+constexpr double kSlack = 1e-8;   ///< Tolerance before a number is rounded up.
 
-/// (a^gamma + b^gamma)^(1/gamma) without overflow.
+/// Returns (a^gamma + b^gamma)^(1/gamma) without overflow.
 double norm(double a, double b, double gamma) {
   const double large = std::max(a, b), small = std::min(a, b);
   if (gamma == 1 || small <= 0) return gamma == 1 ? large + small : large;
   const double ratio = small / large;
-  // Less than a rounding error of the larger one.
+  // The smaller one is below the rounding error of the larger one.
   if (ratio < 1e-16) return large;
   return large * fast_exp(fast_log(1 + fast_exp(gamma * fast_log(ratio))) / gamma);
 }
@@ -26,7 +26,7 @@ std::int64_t ceiling(double x) { return static_cast<std::int64_t>(std::ceil(x - 
 }  // namespace
 
 double ThroughputModel::sync_seconds(std::int64_t nodes, std::int64_t replicas) const {
-  if (replicas < 2) return kNothing;
+  if (replicas < 2) return kNoSync;
   const double more = static_cast<double>(std::max<std::int64_t>(replicas - 2, 0));
   return nodes > 1 ? alpha_node + beta_node * more : alpha_local + beta_local * more;
 }

@@ -5,81 +5,102 @@
 
 #include "lanista/plan/goodput/application.h"
 
-// How fast a job gets on: throughput times statistical efficiency (Pollux, Qiao et al., OSDI'21, sections 3 and 4).
+// Goodput: throughput times statistical efficiency (Pollux, Qiao et al., OSDI'21, sections 3 and 4).
 namespace lanista::cluster {
 
-/// Seconds of steps. A local batch m takes alpha_grad + beta_grad m; synchronising K replicas takes nothing for K = 1,
-/// else alpha + beta (K - 2) of the link, that within a node or that between nodes; a step that synchronises takes the
-/// gamma-norm of both. gamma 1: one after the other; gamma large: side by side.
+/// Predicts the seconds of steps.
+///
+/// A pass over a local batch of m samples needs alpha_grad + beta_grad m. The synchronisation of K replicas needs alpha
+/// + beta (K - 2) of its link, and nothing for K = 1. A step that synchronises needs the gamma-norm of both: gamma 1
+/// means one after the other, and a large gamma means both at once.
 struct ThroughputModel {
-  double alpha_grad = 0.1, beta_grad = 0.01;
-  double alpha_node = 0.1, beta_node = 0.01;    ///< between nodes
-  double alpha_local = 0.1, beta_local = 0.01;  ///< within one
-  double gamma = 1;                             ///< 1 to 10
+  double alpha_grad = 0.1;   ///< Constant seconds of a pass.
+  double beta_grad = 0.01;   ///< Seconds a sample.
+  double alpha_node = 0.1;   ///< Constant seconds of a synchronisation between nodes.
+  double beta_node = 0.01;   ///< Seconds a further replica, between nodes.
+  double alpha_local = 0.1;  ///< Constant seconds of a synchronisation within a node.
+  double beta_local = 0.01;  ///< Seconds a further replica, within a node.
+  double gamma = 1;          ///< Overlap of pass and synchronisation, from 1 to 10.
 
+  /// Returns the seconds of a step that only accumulates gradients.
   double accumulation_seconds(double local_batch) const { return alpha_grad + beta_grad * local_batch; }
+  /// Returns the seconds of a synchronisation.
   double sync_seconds(std::int64_t nodes, std::int64_t replicas) const;
-  /// Of a step that synchronises.
+  /// Returns the seconds of a step that synchronises.
   double step_seconds(std::int64_t nodes, std::int64_t replicas, double local_batch) const;
   bool operator==(const ThroughputModel&) const = default;
 };
 
-/// A local batch and the steps that accumulate before the one that synchronises.
+/// The batch of a replica, and its gradient accumulation.
 struct BatchPlan {
-  std::int64_t local = 1, accumulations = 0;
+  std::int64_t local = 1;          ///< Samples of a replica in one pass.
+  std::int64_t accumulations = 0;  ///< Passes that only accumulate before each one that synchronises.
+  /// Returns the batch size of all replicas, in samples.
   std::int64_t total(std::int64_t replicas) const { return replicas * local * (accumulations + 1); }
   bool operator==(const BatchPlan&) const = default;
 };
 
-/// What a step of batch M helps, in steps of the initial batch: (var + sqr) / (var/S + sqr), S = M/M0; from 1 to S.
-/// That is AdaScale's gain (Johnson et al. 2020), by which SGD's learning rate is multiplied and progress is counted.
+/// Returns the progress of a step of batch M in steps of the initial batch M0: from 1 to S = M/M0.
+///
+/// It is (var + sqr) / (var/S + sqr), AdaScale's gain (Johnson et al. 2020). The learning rate of SGD is multiplied by
+/// it.
 double gain_of(const GradientStats& stats, double scale);
-/// (phi + M0) / (phi + M), phi = M0 var / sqr: how much an example helps, compared with one of an initial batch.
+/// Returns the statistical efficiency (phi + M0) / (phi + M) with phi = M0 var / sqr, from 0 to 1.
 double efficiency_of(const GradientStats& stats, double scale);
 
-/// How the learning rate follows the batch.
-enum class RateRule { kAdaScale, kSquareRoot, kLinear, kNone };
-/// What it is multiplied by at S times the initial batch. kAdaScale: of a parameter group's own statistics.
+/// How the learning rate follows the batch size.
+enum class RateRule {
+  kAdaScale,    ///< By gain_of.
+  kSquareRoot,  ///< By the square root of the scale.
+  kLinear,      ///< By the scale.
+  kNone,        ///< Not at all.
+};
+/// Returns the factor of the learning rate at `scale` times the initial batch. kAdaScale uses `stats`.
 double lr_factor(RateRule rule, const GradientStats& stats, double scale);
 
-/// What the batch may be.
+/// Which batch sizes a job may have.
 enum class BatchRule {
-  kAdaptive,  ///< anything from the initial to the largest
-  kFixed,     ///< the total is given, and every example helps as much: strong scaling
+  kAdaptive,  ///< Any size from the initial to the largest.
+  kFixed,     ///< A given size; every sample has the same value (strong scaling).
 };
 
 /// A job's model of its own speed.
 struct JobModel {
-  ThroughputModel throughput;
-  GradientStats gradients;
-  BatchLimits limits;
-  BatchRule rule = BatchRule::kAdaptive;
-  std::int64_t fixed_batch = 0;  ///< of kFixed
+  ThroughputModel throughput;             ///< Times of steps.
+  GradientStats gradients;                ///< Statistics of its gradient.
+  BatchLimits limits;                     ///< Bounds of its batch sizes.
+  BatchRule rule = BatchRule::kAdaptive;  ///< Which sizes it may have.
+  std::int64_t fixed_batch = 0;           ///< Batch size of kFixed, in samples.
 };
 
-/// Examples a second.
+/// Returns the throughput in samples a second.
 double throughput_of(const ThroughputModel& model, std::int64_t nodes, std::int64_t replicas, const BatchPlan& plan);
 
+/// The batch with the best goodput.
 struct BestPlan {
-  double goodput = 0;  ///< useful examples a second; 0 where no batch fits
-  BatchPlan plan;
+  double goodput = 0;  ///< Useful samples a second; 0 if no batch size fits.
+  BatchPlan plan;      ///< The batch.
 };
-/// The batch with the best goodput on so many replicas: of 50 totals, equally spaced in their logarithm. A single
-/// replica with more than the initial batch accumulates at least once, so that its gradient noise can be measured.
+/// Returns the batch with the best goodput, of 50 sizes that are equally spaced in their logarithm.
+///
+/// A single replica with more than the initial batch accumulates at least once, so that its gradient noise can be
+/// measured.
 BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t replicas);
 
-/// How a given total is dealt to replicas: the smallest number of accumulations that fits.
+/// Returns how replicas share a batch of `total` samples, with the smallest number of accumulations that fits.
 BatchPlan plan_of_total(const BatchLimits& limits, std::int64_t total, std::int64_t replicas);
 
-/// Whether a change from what runs to `best` is worth it: more than 5 % better.
+/// Returns true if `best_goodput` is more than 5 % above `running_goodput`.
 inline bool worth_changing(double running_goodput, double best_goodput) {
   return best_goodput > 1.05 * running_goodput;
 }
 
-/// Steps of the initial batch that steps of any batch were worth: where a budget ends whatever the batches were.
+/// Progress of a training in steps of the initial batch. It does not depend on the batch sizes, so budgets are in it.
 class ScaleInvariantProgress {
  public:
+  /// Adds a step with `scale` times the initial batch.
   void add_step(const GradientStats& stats, double scale) { value_ += gain_of(stats, scale); }
+  /// Returns the sum of the gains of all steps.
   double value() const { return value_; }
 
  private:

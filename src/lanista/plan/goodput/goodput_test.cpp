@@ -6,7 +6,6 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/plan/goodput/allocation.h"
-#include "lanista/plan/goodput/autoscale.h"
 #include "lanista/plan/goodput/noise_scale.h"
 
 namespace lanista::cluster {
@@ -29,7 +28,7 @@ TEST(Throughput, IsTheFormulaOfThePaper) {
   }
 }
 
-TEST(Goodput, EfficiencyIsThatOfTheNoiseScale) {
+TEST(Goodput, EfficiencyFollowsTheNoiseScale) {
   Rng rng(2);
   for (int i = 0; i < 1000; ++i) {
     const GradientStats stats{rng.uniform(0.01, 10), rng.uniform(0.01, 100)};
@@ -39,8 +38,8 @@ TEST(Goodput, EfficiencyIsThatOfTheNoiseScale) {
     EXPECT_LE(gain_of(stats, scale), scale + 1e-12);
   }
   EXPECT_EQ(lr_factor(RateRule::kSquareRoot, {1, 1}, 16), 4);
-  EXPECT_EQ(lr_factor(RateRule::kAdaScale, {0, 1}, 16), 16) << "pure noise: as good as so many steps";
-  EXPECT_EQ(lr_factor(RateRule::kAdaScale, {1, 0}, 16), 1) << "no noise: a larger batch tells nothing new";
+  EXPECT_EQ(lr_factor(RateRule::kAdaScale, {0, 1}, 16), 16) << "with pure noise, a batch counts as many steps";
+  EXPECT_EQ(lr_factor(RateRule::kAdaScale, {1, 0}, 16), 1) << "without noise, a larger batch has no value";
 }
 
 TEST(Goodput, BestPlanIsNearTheBestOfAll) {
@@ -61,7 +60,7 @@ TEST(Goodput, BestPlanIsNearTheBestOfAll) {
       }
     }
     const BestPlan found = best_plan(model, nodes, k);
-    // A rounded-up batch may pass the largest one a little.
+    // A batch that is rounded up may exceed the largest one slightly.
     EXPECT_GE(found.goodput, 0.97 * best);
     EXPECT_LE(found.goodput, 1.02 * best);
     EXPECT_GE(found.plan.total(k), 32);
@@ -76,10 +75,10 @@ TEST(Goodput, StrongScalingKeepsTheBatch) {
   model.fixed_batch = 512;
   EXPECT_EQ(best_plan(model, 1, 4).plan.total(4), 512);
   EXPECT_EQ(best_plan(model, 1, 2).plan, (BatchPlan{128, 1}));
-  EXPECT_EQ(best_plan(model, 32, 128).goodput, 0) << "a replica would have less than it may";
+  EXPECT_EQ(best_plan(model, 32, 128).goodput, 0) << "a replica would have less than its smallest batch";
 }
 
-TEST(ScaleInvariantProgress, OfTheInitialBatchIsSteps) {
+TEST(ScaleInvariantProgress, CountsStepsOfTheInitialBatch) {
   ScaleInvariantProgress progress;
   for (int i = 0; i < 10; ++i) progress.add_step({1, 5}, 1);
   EXPECT_DOUBLE_EQ(progress.value(), 10);
@@ -87,13 +86,13 @@ TEST(ScaleInvariantProgress, OfTheInitialBatchIsSteps) {
   EXPECT_DOUBLE_EQ(progress.value(), 10 + 4 / 1.75);
 }
 
-/// Feeds steps of n gradients over m examples each, of a quadratic whose gradient and noise are known.
+/// Adds steps with n gradients over m samples each, of a quadratic with known gradient and noise.
 GradientStats estimated(int steps, int n, double scale, std::int64_t initial, double sigma,
                         const std::vector<double>& preconditioner = {}) {
   const std::vector<double> true_costs{0.5, -0.25, 1.0};
   const double m = scale * static_cast<double>(initial) / n;
   Rng rng(5);
-  // The average must not forget: many short ones, whose means are averaged.
+  // The moving average would decay, so this averages the means of many short runs.
   GradientStats sum;
   constexpr int kPart = 100;
   for (int part = 0; part < steps / kPart; ++part) {
@@ -111,7 +110,7 @@ GradientStats estimated(int steps, int n, double scale, std::int64_t initial, do
       NoiseScale one;
       const GradientSquares norms{squares, preconditioned_square(mean, preconditioner)};
       EXPECT_TRUE(one.add({&norms, 1}, n, scale));
-      // The clamps would bias a single step's numbers: take them apart here as the class averages them.
+      // The class clamps the numbers of a step, which would bias them. So they are computed here without clamps.
       sum.sqr += (n * norms.square_of_mean - norms.mean_square) / (n - 1);
       sum.var += (norms.mean_square - norms.square_of_mean) * scale / (n - 1);
     }
@@ -119,16 +118,16 @@ GradientStats estimated(int steps, int n, double scale, std::int64_t initial, do
   return {sum.sqr / steps, sum.var / steps};
 }
 
-/// The class itself over many steps: its average forgets with 0.999 a step, so this is a mean of some 2,000.
-TEST(NoiseScale, OfAKnownQuadraticIsRight) {
+/// Its average decays by 0.999 a step, so it is a mean of about 2,000 steps.
+TEST(NoiseScale, IsUnbiasedForAKnownQuadratic) {
   const double sigma = 2;
   for (const auto& [n, scale] : std::vector<std::pair<int, double>>{{2, 1.0}, {4, 1.0}, {8, 0.5}}) {
     Rng rng(7);
     double sqr = 0, var = 0;
-    constexpr int kDraws = 100'000;
+    constexpr int kSamples = 100'000;
     NoiseScale estimate;
     int read = 0;
-    for (int step = 0; step < kDraws; ++step) {
+    for (int step = 0; step < kSamples; ++step) {
       const double m = scale * 64 / n;
       double mean[3] = {0, 0, 0}, squares = 0;
       for (int i = 0; i < n; ++i) {
@@ -165,11 +164,11 @@ TEST(NoiseScale, DoesNotDependOnTheSplitOfAStep) {
   EXPECT_NEAR(two.sqr, eight.sqr, 0.05 * two.sqr);
 }
 
-TEST(NoiseScale, OfSinglesIsDroppedForBetter) {
+TEST(NoiseScale, DropsSingleGradientsForSeveralOnes) {
   NoiseScale estimate(2);
   const std::vector<double> now{4, 1}, before{4, 1}, mean{2, 0.5};
   ASSERT_TRUE(estimate.add_single(now, before, mean, 1));
-  // n = 2 and twice the batch: sqr = 2 T - L = 0, var = (L - T) 2.
+  // With n = 2 and twice the batch, sqr is 2 T - L = 0 and var is (L - T) 2.
   EXPECT_DOUBLE_EQ(estimate.group(0).sqr, 0);
   EXPECT_DOUBLE_EQ(estimate.group(0).var, 4);
   EXPECT_DOUBLE_EQ(estimate.group(1).var, 1);
@@ -180,12 +179,13 @@ TEST(NoiseScale, OfSinglesIsDroppedForBetter) {
   EXPECT_DOUBLE_EQ(estimate.group(1).var, 1e-6) << "clamped";
   EXPECT_EQ(estimate.steps(), 1);
   ASSERT_TRUE(estimate.add_single(now, before, mean, 1));
-  EXPECT_EQ(estimate.steps(), 1) << "nothing is taken of a single gradient any more";
+  EXPECT_EQ(estimate.steps(), 1) << "a single gradient is ignored from now on";
 }
 
-// A step that stands for others fades what was before by all of them; for itself it fades by its scale.
-TEST(NoiseScale, FadesByTheStepsThatAMeasurementStandsFor) {
-  const GradientSquares first{3, 2}, second{9, 4};  // |g|^2 of 1 and -1, noise of 1 and 5, for two gradients of scale 1
+// A step that represents others decays the average by all of them. Otherwise it decays it by its scale.
+TEST(NoiseScale, DecaysByTheRepresentedSteps) {
+  // |g|^2 is 1 and -1, and the noise is 1 and 5, for two gradients of scale 1.
+  const GradientSquares first{3, 2}, second{9, 4};
   for (const double stands_for : {0.0, 1.0, 40.0, 1000.0}) {
     NoiseScale estimate;
     ASSERT_TRUE(estimate.add({&first, 1}, 2, 1, stands_for));
@@ -197,7 +197,7 @@ TEST(NoiseScale, FadesByTheStepsThatAMeasurementStandsFor) {
 
 TEST(NoiseScale, AcceptsFractionalNumbersOfGradients) {
   NoiseScale estimate;
-  // A row's noise of 12 in batches of 5 and of 2 of them, |g|^2 of 7, and a first batch of 3.
+  // The noise of a row is 12, in batches of 5 and of 2 rows. |g|^2 is 7, and the initial batch is 3.
   const GradientSquares norms{7 + 12 / 2.0, 7 + 12 / 5.0};
   ASSERT_TRUE(estimate.add({&norms, 1}, 2.5, 5 / 3.0));
   EXPECT_NEAR(estimate.total().sqr, 7, 1e-12);
@@ -206,7 +206,7 @@ TEST(NoiseScale, AcceptsFractionalNumbersOfGradients) {
 
 TEST(NoiseScale, RestoresItsState) {
   NoiseScale whole(2);
-  EXPECT_EQ(whole.state().sums.size(), 2U) << "before anything is known";
+  EXPECT_EQ(whole.state().sums.size(), 2U) << "before the first step";
   for (int i = 1; i < 20; ++i) {
     const std::vector<GradientSquares> norms{{3.0 * i, 2.0 / i}, {1, 0.5}};
     NoiseScale back;
@@ -219,7 +219,7 @@ TEST(NoiseScale, RestoresItsState) {
   }
 }
 
-TEST(NoiseScale, GivesNothingForFewStepsAndSkipsNonFinite) {
+TEST(NoiseScale, IsEmptyForFewStepsAndSkipsNonFinite) {
   NoiseScale estimate;
   const GradientSquares bad{INFINITY, 1}, good{3, 2};
   EXPECT_FALSE(estimate.add({&bad, 1}, 2, 1));
@@ -228,22 +228,6 @@ TEST(NoiseScale, GivesNothingForFewStepsAndSkipsNonFinite) {
   EXPECT_FALSE(estimate.noise_scale(32).has_value());
   estimate.add({&good, 1}, 2, 1);
   EXPECT_NEAR(estimate.noise_scale(32).value(), 32, 1e-9);
-}
-
-TEST(Autoscale, AddsNodesWhileDevicesAreWorthTheirPart) {
-  JobModel model;
-  model.throughput = {0.1, 0.01, 0.05, 0.002, 0.02, 0.001, 1};
-  model.gradients = {1, 1000};
-  model.limits = {32, 8192, 8, 64};
-  const GoodputTable noisy(model);
-  const std::int32_t many = nodes_for_job(noisy, 4, 1, 16);
-  EXPECT_GT(many, 1);
-  model.gradients = {1, 0.01};
-  EXPECT_EQ(nodes_for_job(GoodputTable(model), 4, 1, 16), 1) << "large batches help nobody";
-  const auto utility = [](std::int32_t nodes) { return 4.0 / nodes; };
-  EXPECT_EQ(nodes_for_target_utility(utility, 10, 1, 16), 10);
-  EXPECT_EQ(nodes_for_target_utility(utility, 2, 1, 16), 8);
-  EXPECT_EQ(nodes_for_target_utility(utility, 16, 1, 16), 8);
 }
 
 }  // namespace

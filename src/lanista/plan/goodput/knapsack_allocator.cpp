@@ -11,14 +11,15 @@
 namespace lanista::cluster {
 namespace {
 
-/// Jobs of a kind.
+/// What is known of the jobs of one kind.
 struct JobKindStats {
-  double finished = 0;     ///< what finished ones had done, in sum
-  std::int64_t count = 0;  ///< of finished ones
-  double furthest = 0;     ///< the most that one under way has done
+  double finished = 0;     ///< Useful samples of finished jobs, in sum.
+  std::int64_t count = 0;  ///< Number of finished jobs.
+  double furthest = 0;     ///< Most useful samples of an unfinished job.
 };
 
-/// What finished jobs had done was told a little before their end, so who is this far past their mean is at his end.
+/// The samples of a finished job are those of its last view, a little before its end. So a job below this multiple of
+/// their mean may be about to end.
 constexpr double kPastMeanFactor = 1.05;
 
 class KnapsackAllocator : public Allocator {
@@ -43,9 +44,9 @@ class KnapsackAllocator : public Allocator {
     std::int64_t id = 0, kind = 0;
     double done = 0;
   };
-  /// Of a job with no goodput yet: all that its choices depend on.
+  /// Everything that the choices of a job without a goodput depend on.
   struct NewJobKey {
-    double worth = 0;  ///< what is left of it, or the factor of a change
+    double worth = 0;  ///< Its remaining samples, or the factor of a change.
     std::int32_t most = 0, had = 0;
     bool operator==(const NewJobKey&) const = default;
   };
@@ -71,21 +72,21 @@ class KnapsackAllocator : public Allocator {
     observed_jobs_ = std::move(now);
   }
 
-  /// Useful examples that a job is guessed to need still.
+  /// Returns the estimated useful samples until the job ends.
   double left_of(const JobView& job, double first_rate) const {
     if (options_.guess == SizeGuess::kBudget && job.left) return std::max(*job.left, first_rate);
     double size = 2 * job.goodput_service;
     if (options_.guess == SizeGuess::kKind) {
       const JobKindStats& kind = kinds_.at(job.kind);
       const double mean = kind.count > 0 ? kind.finished / static_cast<double>(kind.count) : 0;
-      // A minute at least: it may be past what the others needed.
+      // At least a minute, since the job may need more samples than the others.
       if (job.goodput_service < kPastMeanFactor * mean) return std::max(mean - job.goodput_service, 60 * first_rate);
       size = 2 * kind.furthest;
     }
     return std::max(size - job.goodput_service, options_.new_job_device_seconds * first_rate);
   }
 
-  /// The job's list, which newcomers that are alike share.
+  /// Returns the number of the job's list. Equal new jobs share a list.
   std::uint32_t list_for(const AllocatorState& state, std::size_t j) {
     constexpr std::size_t kMaxRecentLists = 8;
     const JobView& job = state.jobs[j];
@@ -134,7 +135,7 @@ class KnapsackAllocator : public Allocator {
     const double left = left_of(job, one);
     for_counts(state, job, [&](std::int32_t k) {
       double rate = job.goodput == nullptr ? k : job.goodput->packed(k, state.nodes.devices);
-      // Who changes stands still for a part of the horizon, or of what is left of it.
+      // A job that changes does not train for a part of the horizon, or of its remaining time.
       if (k != had && k > 0) {
         const double seconds = std::min(options_.horizon, left / rate + state.restart_seconds);
         rate *= std::max(0.0, 1 - state.restart_seconds / seconds);
@@ -153,7 +154,7 @@ class KnapsackAllocator : public Allocator {
   }
 
   KnapsackOptions options_;
-  std::vector<ObservedJob> observed_jobs_;  ///< by id
+  std::vector<ObservedJob> observed_jobs_;  ///< In ascending order of ids.
   std::map<std::int64_t, JobKindStats> kinds_;
   ChoiceLists lists_;
   std::vector<std::pair<NewJobKey, std::uint32_t>> recent_;

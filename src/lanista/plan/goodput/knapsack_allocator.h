@@ -6,30 +6,34 @@
 
 namespace lanista::cluster {
 
-/// What an exact allocation makes large.
+/// What an exact allocation maximises.
 enum class Goal {
-  kHarmonic,  ///< the harmonic mean of speed-ups over a fair share: Pollux's own
-  kFinish,    ///< the rate at which jobs are finished, as far as their sizes can be guessed
+  kHarmonic,  ///< The harmonic mean of speed-ups over a fair share, as Pollux.
+  kFinish,    ///< The rate at which jobs finish, by their estimated sizes.
 };
 
-/// How large a job is guessed to be.
+/// How the size of a job is estimated.
 enum class SizeGuess {
-  kAttained,  ///< as much again as it has done: where sizes are heavy-tailed, who has run long will run long
-  kKind,      ///< as finished jobs of its kind were; while there are none, twice what the furthest of its kind has done
-  kBudget,    ///< it says itself what is left (JobView::left)
+  kAttained,  ///< It needs as much again as it has done, which fits heavy-tailed sizes.
+  /// It is as large as finished jobs of its kind, or twice the furthest of its kind while none has finished.
+  kKind,
+  kBudget,  ///< It reveals its remaining work (JobView::left).
 };
 
+/// Settings of the knapsack allocator.
 struct KnapsackOptions {
-  Goal goal = Goal::kHarmonic;
-  SizeGuess guess = SizeGuess::kAttained;
-  double new_job_device_seconds =
-      60;  ///< kFinish: device-seconds that a job is guessed to need at least if nothing is known of its kind
-  double power = 0.5;    ///< kFinish: of a job's rate, from small (fair) to 1 (the most finished soonest)
-  double horizon = 240;  ///< kFinish: seconds over which a change of devices must pay
+  Goal goal = Goal::kHarmonic;             ///< What is maximised.
+  SizeGuess guess = SizeGuess::kAttained;  ///< How sizes are estimated.
+  double new_job_device_seconds = 60;      ///< kFinish: least device-seconds of a job of an unknown kind.
+  /// kFinish: power of a job's rate, from near 0 (fair) to 1 (most jobs finished).
+  double power = 0.5;
+  double horizon = 240;  ///< kFinish: seconds within which a change of devices must pay.
 };
 
-/// The allocation that is best among all where every job has a power of two of a node's devices or whole nodes: a
-/// knapsack over device counts, packed afterwards. Takes O(jobs x devices x choices).
+/// Returns the allocator that finds the best allocation over packable device counts.
+///
+/// Each job has a power of two of a node's devices, or whole nodes. A knapsack over the counts is solved exactly, and
+/// the result is packed. O(jobs x devices x choices).
 std::unique_ptr<Allocator> knapsack_allocator(const KnapsackOptions& options = {});
 
 }  // namespace lanista::cluster

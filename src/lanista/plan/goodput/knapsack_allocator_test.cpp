@@ -14,67 +14,67 @@ namespace {
 
 TEST(KnapsackAllocator, IsTheBestOfAllPackedCounts) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const RandomJobs crowd(4, Rng(seed), {2, 4});
+    const RandomJobs jobs(4, Rng(seed), {2, 4});
     double best = 1e300;
     const std::int32_t options[] = {0, 1, 2, 4, 8};
     for (const auto a : options) {
       for (const auto b : options) {
         for (const auto c : options) {
           for (const auto d : options) {
-            if (a + b + c + d <= 8) best = std::min(best, crowd.cost({a, b, c, d}));
+            if (a + b + c + d <= 8) best = std::min(best, jobs.cost({a, b, c, d}));
           }
         }
       }
     }
-    const auto decided = knapsack_allocator()->allocate(crowd.state());
-    ASSERT_TRUE(check_allocations(crowd.state(), decided));
-    EXPECT_NEAR(crowd.cost(counts_of(decided)), best, 1e-9 * best);
+    const auto decided = knapsack_allocator()->allocate(jobs.state());
+    ASSERT_TRUE(check_allocations(jobs.state(), decided));
+    EXPECT_NEAR(jobs.cost(counts_of(decided)), best, 1e-9 * best);
   }
 }
 
 TEST(KnapsackAllocator, IsTheSameWhenNewJobsShareAList) {
-  // A thousand that wait, of two kinds, beside four that are known; the oracle deals to each on its own.
+  // A thousand waiting jobs of two kinds, and four with a known goodput. The oracle has a list for each job.
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    RandomJobs crowd(4, Rng(seed), {4, 4});
+    RandomJobs jobs(4, Rng(seed), {4, 4});
     Rng rng(seed + 100);
     for (int i = 0; i < 1000; ++i) {
       JobView view;
       view.id = 4 + i;
       view.age = rng.uniform(0, 100);
       view.most = i % 2 == 0 ? 1 : 2;
-      crowd.views.push_back(view);
+      jobs.views.push_back(view);
     }
-    crowd.current.resize(crowd.views.size());
+    jobs.current.resize(jobs.views.size());
     const double fair = 1;
     std::vector<std::vector<DeviceCount>> choices;
-    for (std::size_t j = 0; j < crowd.views.size(); ++j) {
-      const JobView& view = crowd.views[j];
-      const double unit = j < 4 ? crowd.tables[j].at(1, 1) : fair;
+    for (std::size_t j = 0; j < jobs.views.size(); ++j) {
+      const JobView& view = jobs.views[j];
+      const double unit = j < 4 ? jobs.tables[j].at(1, 1) : fair;
       choices.push_back({{0, -1000}});
       for (std::int32_t k = 1; k <= view.most; k *= 2) {
-        const double rate = j < 4 ? crowd.tables[j].packed(k, 4) : k;
+        const double rate = j < 4 ? jobs.tables[j].packed(k, 4) : k;
         choices.back().push_back({k, -1 / (rate / unit * 4 / 16 * view.age / (view.age + 30) + 1e-3)});
       }
     }
-    EXPECT_EQ(counts_of(knapsack_allocator()->allocate(crowd.state())), solve_exactly(choices, 16));
-    // Above, each differs by its age. Where that does not count they are equal, and the first of them enter.
-    const auto decided = counts_of(knapsack_allocator({.goal = Goal::kFinish})->allocate(crowd.state()));
+    EXPECT_EQ(counts_of(knapsack_allocator()->allocate(jobs.state())), solve_exactly(choices, 16));
+    // Above, each job differs by its age. If the age does not count, jobs are equal, and the first ones start.
+    const auto decided = counts_of(knapsack_allocator({.goal = Goal::kFinish})->allocate(jobs.state()));
     std::int32_t last = 1 << 30;
     for (std::size_t j = 4; j < decided.size(); j += 2) {
-      EXPECT_LE(decided[j], last) << "in the order of their coming";
+      EXPECT_LE(decided[j], last) << "in the order of arrival";
       last = decided[j];
     }
   }
 }
 
 TEST(KnapsackAllocator, DoesNotMoveAJobForLessThanItCosts) {
-  RandomJobs crowd(3, Rng(9), {2, 4});
+  RandomJobs jobs(3, Rng(9), {2, 4});
   const auto policy = knapsack_allocator({.goal = Goal::kFinish});
-  crowd.current = policy->allocate(crowd.state());
-  EXPECT_EQ(policy->allocate(crowd.state()), crowd.current);
+  jobs.current = policy->allocate(jobs.state());
+  EXPECT_EQ(policy->allocate(jobs.state()), jobs.current);
 }
 
-/// What is left of a job by the jobs of its kind, once more: those that finished, or the one that got furthest.
+/// Returns the remaining samples of a job by the jobs of its kind: by the finished ones, or by the furthest one.
 double guessed_left(const JobView& job, std::span<const JobView> under_way, const std::vector<double>& finished) {
   double most = 0, sum = 0;
   for (const JobView& other : under_way) most = other.kind == job.kind ? std::max(most, other.goodput_service) : most;
@@ -91,37 +91,36 @@ TEST(KnapsackAllocator, EstimatesRemainingWorkByJobsOfTheKind) {
   int by_finished = 0, by_furthest = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Rng rng(seed);
-    RandomJobs crowd(6, rng.split(1), {2, 4});
-    for (JobView& view : crowd.views) {
+    RandomJobs jobs(6, rng.split(1), {2, 4});
+    for (JobView& view : jobs.views) {
       view.kind = rng.between(0, 1);
       view.goodput_service = std::exp(rng.uniform(5, 16));
     }
     const auto policy = knapsack_allocator(kOptions);
-    policy->allocate(crowd.state());
+    policy->allocate(jobs.state());
     std::vector<std::vector<double>> finished(2);
-    while (crowd.views.size() > 3) {
-      const auto ends = static_cast<std::ptrdiff_t>(rng.below(crowd.views.size()));
-      const JobView& view = crowd.views[static_cast<std::size_t>(ends)];
+    while (jobs.views.size() > 3) {
+      const auto ends = static_cast<std::ptrdiff_t>(rng.below(jobs.views.size()));
+      const JobView& view = jobs.views[static_cast<std::size_t>(ends)];
       if (view.kind == 0) finished[0].push_back(view.goodput_service);
       if (view.kind == 1) finished[1].push_back(view.goodput_service);
-      crowd.views.erase(crowd.views.begin() + ends);
+      jobs.views.erase(jobs.views.begin() + ends);
     }
-    for (JobView& view : crowd.views) {  // some are about to end
+    for (JobView& view : jobs.views) {  // Some are about to end.
       const auto& sizes = finished[static_cast<std::size_t>(view.kind)];
       if (sizes.empty() || rng.bernoulli(0.5)) continue;
       const double sum = std::accumulate(sizes.begin(), sizes.end(), 0.0);
       view.goodput_service = sum / static_cast<double>(sizes.size()) * rng.uniform(1, 1.04);
     }
-    crowd.current = {{{0, 1}}, {}, {{1, 4}}};
+    jobs.current = {{{0, 1}}, {}, {{1, 4}}};
     const auto worth = [&](const std::vector<std::int32_t>& counts) {
       double sum = 0;
       for (std::size_t j = 0; j < counts.size(); ++j) {
         if (counts[j] == 0) continue;
-        const JobView& view = crowd.views[j];
-        const double left = guessed_left(view, crowd.views, finished[static_cast<std::size_t>(view.kind)]);
+        const JobView& view = jobs.views[j];
+        const double left = guessed_left(view, jobs.views, finished[static_cast<std::size_t>(view.kind)]);
         double rate = view.goodput->packed(counts[j], 4);
-        if (counts[j] != devices_of(crowd.current[j]))
-          rate *= std::max(0.0, 1 - 30 / std::min(240.0, left / rate + 30));
+        if (counts[j] != devices_of(jobs.current[j])) rate *= std::max(0.0, 1 - 30 / std::min(240.0, left / rate + 30));
         sum += std::sqrt(rate / left);
       }
       return sum;
@@ -132,8 +131,8 @@ TEST(KnapsackAllocator, EstimatesRemainingWorkByJobsOfTheKind) {
         for (const std::int32_t c : {0, 1, 2, 4, 8}) best = a + b + c <= 8 ? std::max(best, worth({a, b, c})) : best;
       }
     }
-    EXPECT_NEAR(worth(counts_of(policy->allocate(crowd.state()))), best, 1e-9 * best) << seed;
-    for (const JobView& view : crowd.views)
+    EXPECT_NEAR(worth(counts_of(policy->allocate(jobs.state()))), best, 1e-9 * best) << seed;
+    for (const JobView& view : jobs.views)
       ++(finished[static_cast<std::size_t>(view.kind)].empty() ? by_furthest : by_finished);
   }
   EXPECT_GT(by_finished, 20);

@@ -46,28 +46,7 @@ TEST(Knapsack, IsTheBestOfAll) {
   EXPECT_TRUE(solve_exactly(std::vector<std::vector<DeviceCount>>{{{3, 1.0}}}, 2).empty()) << "nothing fits";
 }
 
-TEST(Knapsack, GreedyIsAsGoodWhereValuesAreConcave) {
-  Rng rng(2);
-  for (int round = 0; round < 100; ++round) {
-    std::vector<double> scale, power;
-    std::vector<std::vector<DeviceCount>> choices(6);
-    for (auto& job : choices) {
-      scale.push_back(rng.uniform(0.1, 3));
-      power.push_back(rng.uniform(0.1, 0.9));
-      for (std::int32_t k = 0; k <= 12; ++k) job.push_back({k, scale.back() * std::pow(k, power.back())});
-    }
-    const auto value = [&](std::size_t j, std::int32_t k) { return scale[j] * std::pow(k, power[j]); };
-    const auto exact = solve_exactly(choices, 12), greedy = greedy_counts(6, 12, value);
-    double a = 0, b = 0;
-    for (std::size_t j = 0; j < 6; ++j) {
-      a += value(j, exact[j]);
-      b += value(j, greedy[j]);
-    }
-    EXPECT_NEAR(a, b, 1e-9);
-  }
-}
-
-/// Each job's choices as one list, or equal ones shared.
+/// Returns the choices of each job as a list. Equal lists are shared.
 ChoiceLists lists_of(const std::vector<std::vector<DeviceCount>>& kinds, const std::vector<std::uint32_t>& kind_of) {
   ChoiceLists lists;
   for (const auto& kind : kinds) {
@@ -85,7 +64,7 @@ TEST(Knapsack, LargeSolverMatchesTheExactSolver) {
     const std::int32_t total = static_cast<std::int32_t>(rng.between(0, 12));
     std::vector<std::vector<DeviceCount>> kinds(static_cast<std::size_t>(rng.between(1, 40)));
     for (auto& kind : kinds) {
-      // Some have one device at most, some cannot have one, and some had rather none.
+      // Some jobs have at most one device, some cannot have one, and some are better without.
       kind.push_back({0, rng.uniform(-1, 1)});
       const std::int32_t from = rng.bernoulli(0.2) ? 2 : 1, most = rng.bernoulli(0.5) ? 1 : 4;
       const double level = rng.uniform(-0.5, 2);
@@ -93,14 +72,14 @@ TEST(Knapsack, LargeSolverMatchesTheExactSolver) {
     }
     std::vector<std::uint32_t> kind_of(static_cast<std::size_t>(rng.between(0, 60)));
     for (auto& kind : kind_of) kind = static_cast<std::uint32_t>(rng.below(kinds.size()));
-    std::vector<std::vector<DeviceCount>> everybody;
-    for (const std::uint32_t kind : kind_of) everybody.push_back(kinds[kind]);
-    const auto exact = solve_exactly(everybody, total), crowd = solve_large(lists_of(kinds, kind_of), total);
-    ASSERT_EQ(crowd.size(), everybody.size());
+    std::vector<std::vector<DeviceCount>> all_lists;
+    for (const std::uint32_t kind : kind_of) all_lists.push_back(kinds[kind]);
+    const auto exact = solve_exactly(all_lists, total), crowd = solve_large(lists_of(kinds, kind_of), total);
+    ASSERT_EQ(crowd.size(), all_lists.size());
     const auto sum_of = [&](const std::vector<std::int32_t>& counts) {
       double sum = 0;
       for (std::size_t j = 0; j < counts.size(); ++j) {
-        for (const DeviceCount& choice : everybody[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+        for (const DeviceCount& choice : all_lists[j]) sum += choice.devices == counts[j] ? choice.value : 0;
       }
       return sum;
     };
@@ -121,83 +100,6 @@ TEST(Knapsack, LargeSolverPrefersTheFirstOfEquals) {
   counts[0] = counts[1] = 1;
   counts[999] = 2;
   EXPECT_EQ(solve_large(lists_of(kinds, kind_of), 4), counts);
-}
-
-TEST(DeviceClasses, AreTheBestOfAll) {
-  Rng rng(3);
-  for (int round = 0; round < 100; ++round) {
-    const std::vector<std::int32_t> sizes{3, 4};
-    std::vector<std::vector<ClassChoice>> choices(4);
-    for (auto& job : choices) {
-      for (std::int32_t c = 0; c < 2; ++c) {
-        for (const std::int32_t k : {1, 2, 4}) job.push_back({c, k, rng.uniform(-0.5, 2)});
-      }
-    }
-    double best = -1e300;
-    const std::function<void(std::size_t, std::int32_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t a,
-                                                                                         std::int32_t b, double sum) {
-      if (j == choices.size()) {
-        best = std::max(best, sum);
-        return;
-      }
-      all(j + 1, a, b, sum);
-      for (const auto& choice : choices[j]) {
-        const std::int32_t after_a = a - (choice.device_class == 0 ? choice.devices : 0),
-                           after_b = b - (choice.device_class == 1 ? choice.devices : 0);
-        if (after_a >= 0 && after_b >= 0) all(j + 1, after_a, after_b, sum + choice.value);
-      }
-    };
-    all(0, sizes[0], sizes[1], 0);
-    const auto chosen = best_classes(choices, sizes);
-    ASSERT_TRUE(chosen);
-    double sum = 0;
-    std::vector<std::int32_t> used{0, 0};
-    for (std::size_t j = 0; j < choices.size(); ++j) {
-      if ((*chosen)[j] < 0) continue;
-      const auto& choice = choices[j][static_cast<std::size_t>((*chosen)[j])];
-      sum += choice.value;
-      used[static_cast<std::size_t>(choice.device_class)] += choice.devices;
-    }
-    EXPECT_LE(used[0], sizes[0]);
-    EXPECT_LE(used[1], sizes[1]);
-    EXPECT_NEAR(sum, best, 1e-12);
-  }
-  const std::vector<std::int32_t> huge{1000, 1000};
-  EXPECT_EQ(best_classes({}, huge).error().code, Code::kResourceExhausted);
-}
-
-TEST(GroupEndAllocator, EndsAsEarlyAsAnyAssignmentAllows) {
-  Rng rng(4);
-  for (int round = 0; round < 200; ++round) {
-    const std::int32_t total = static_cast<std::int32_t>(rng.between(3, 9));
-    std::vector<std::vector<double>> seconds(static_cast<std::size_t>(rng.between(1, 3)));
-    for (auto& job : seconds) {
-      double at = rng.uniform(1, 10);
-      for (std::int32_t k = 0; k < total; ++k, at *= rng.uniform(0.5, 1)) job.push_back(at);
-    }
-    double best = std::numeric_limits<double>::infinity();
-    const std::function<void(std::size_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t left,
-                                                                           double end) {
-      if (j == seconds.size()) {
-        best = std::min(best, end);
-        return;
-      }
-      for (std::int32_t k = 1; k <= left; ++k)
-        all(j + 1, left - k, std::max(end, seconds[j][static_cast<std::size_t>(k - 1)]));
-    };
-    all(0, total, 0);
-    const auto counts = group_end_counts(seconds, total);
-    ASSERT_EQ(counts.size(), seconds.size());
-    double end = 0;
-    std::int32_t used = 0;
-    for (std::size_t j = 0; j < counts.size(); ++j) {
-      used += counts[j];
-      end = std::max(end, seconds[j][static_cast<std::size_t>(counts[j] - 1)]);
-    }
-    EXPECT_LE(used, total);
-    EXPECT_DOUBLE_EQ(end, best);
-  }
-  EXPECT_TRUE(group_end_counts(std::vector<std::vector<double>>{{1.0}, {1.0}}, 1).empty());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace lanista::cluster {
 
 double preconditioned_square(std::span<const double> gradient, std::span<const double> preconditioner) {
   LANISTA_CHECK(preconditioner.empty() || preconditioner.size() == gradient.size(),
-                "a preconditioner for every number");
+                "the preconditioner must have one entry for each entry of the gradient");
   double sum = 0;
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const double g = preconditioner.empty() ? gradient[i] : gradient[i] / preconditioner[i];
@@ -20,7 +20,8 @@ double preconditioned_square(std::span<const double> gradient, std::span<const d
 }
 
 bool NoiseScale::add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale) {
-  LANISTA_CHECK(samples > 1 && scale > 0 && represented_scale >= 0, "more than one gradient, of a batch");
+  LANISTA_CHECK(samples > 1 && scale > 0 && represented_scale >= 0,
+                "a step needs more than one gradient and a positive scale");
   if (is_biased_) {
     averages_.clear();
     weight_ = 0;
@@ -33,8 +34,8 @@ bool NoiseScale::add(std::span<const GradientSquares> norms, double samples, dou
 bool NoiseScale::add_single(std::span<const double> now, std::span<const double> before,
                             std::span<const double> square_of_mean, double scale) {
   LANISTA_CHECK(now.size() == groups_ && before.size() == groups_ && square_of_mean.size() == groups_,
-                "norms of every group");
-  if (steps_ > 0 && !is_biased_) return true;  // better ones are known
+                "one norm for each group is needed");
+  if (steps_ > 0 && !is_biased_) return true;  // Unbiased estimates are kept.
   std::vector<GradientSquares> norms;
   for (std::size_t i = 0; i < groups_; ++i) norms.push_back({(now[i] + before[i]) / 2, square_of_mean[i]});
   if (!accumulate(norms, 2, 2 * scale, 2 * scale)) return false;
@@ -44,7 +45,7 @@ bool NoiseScale::add_single(std::span<const double> now, std::span<const double>
 
 bool NoiseScale::accumulate(std::span<const GradientSquares> norms, double samples, double scale,
                             double represented_scale) {
-  LANISTA_CHECK(norms.size() == groups_, "norms of every group");
+  LANISTA_CHECK(norms.size() == groups_, "one norm for each group is needed");
   for (const GradientSquares& n : norms) {
     if (!std::isfinite(n.mean_square * std::max(1.0, scale)) || !std::isfinite(samples * n.square_of_mean))
       return false;

@@ -7,51 +7,64 @@
 
 #include "lanista/plan/goodput/application.h"
 
-// How noisy gradients are, from norms that training has anyway (McCandlish et al. 2018; Pollux, section 3).
+// The gradient noise scale, from norms that training computes (McCandlish et al. 2018; Pollux, section 3).
 namespace lanista::cluster {
 
-/// One step's norms of one parameter group: of n gradients over m examples each, and of their mean. All are to be
-/// divided by the optimiser's preconditioner before (preconditioned_square).
+/// Squared norms of one parameter group in one step with n gradients over m samples each.
+///
+/// All gradients are divided by the preconditioner of the optimiser before (see preconditioned_square).
 struct GradientSquares {
-  double mean_square = 0;  ///< mean of |g_i|^2
-  double square_of_mean = 0;
+  double mean_square = 0;     ///< Mean of the squared norms of the n gradients.
+  double square_of_mean = 0;  ///< Squared norm of their mean.
 };
 
-/// Sum of (g / p)^2: what a gradient measures where an optimiser divides by p (Adam: root of the second moment, plus
-/// eps). An empty p is ones.
+/// Returns the sum of (g / p)^2, the squared norm of a gradient for an optimiser that divides by p.
+///
+/// For Adam, p is the root of the second moment plus eps. An empty p means ones.
 double preconditioned_square(std::span<const double> gradient, std::span<const double> preconditioner);
 
-/// Estimates, for every parameter group, |g|^2 and tr(Sigma)/M0 from steps of any batch. A step with a single gradient
-/// is paired with the one before, which is biased: these averages are dropped when a step with several comes. Both
-/// numbers are averaged on their own, by 0.999 to the power of M/M0, and corrected for the beginning.
+/// Estimates |g|^2 and tr(Sigma)/M0 of each parameter group from steps of any batch size.
+///
+/// A step with a single gradient is paired with the previous one. That estimate is biased, and it is dropped when a
+/// step with several gradients comes. Each number is averaged with the decay 0.999^(M/M0), and corrected for its start.
 class NoiseScale {
  public:
+  /// Estimates for this number of parameter groups.
   explicit NoiseScale(std::size_t groups = 1) : averages_(groups), groups_(groups) {}
 
-  /// `norms` of each group, of `samples` > 1 gradients of a step whose batch is `scale` times the initial one. False
-  /// where a norm is not finite: nothing is taken of such a step. Unbiased whatever samples and scale are; mean_square
-  /// may be of some of the gradients alone, and their number need not be whole. A step may stand for others that nobody
-  /// measured: for so many of the initial batch, `represented_scale`, averages fade; 0: for itself, by its scale.
+  /// Adds a step with `samples` > 1 gradients and `scale` times the initial batch. Returns false if a norm is not
+  /// finite; the step is then ignored.
+  ///
+  /// `norms` has one entry for each group. The estimate is unbiased for all values of samples and scale. `mean_square`
+  /// may be of some of the gradients only, and `samples` need not be whole. A step may represent unmeasured ones:
+  /// averages then decay by `represented_scale` initial batches; 0 means the scale of the step itself.
   bool add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale = 0);
-  /// Of a step with one gradient: |g|^2 of each group now, and |(g + h)/2|^2 with h the one before; `before` is |h|^2.
+  /// Adds a step with one gradient. Returns false if a norm is not finite.
+  ///
+  /// For each group, `now` is |g|^2, `before` is |h|^2 of the previous gradient h, and `square_of_mean` is |(g +
+  /// h)/2|^2.
   bool add_single(std::span<const double> now, std::span<const double> before, std::span<const double> square_of_mean,
                   double scale);
 
+  /// Returns the number of steps in the estimate.
   std::int64_t steps() const { return steps_; }
-  /// All that is known, to be kept and gone on from exactly: sums by group, their weight, the number of steps.
+  /// Everything that the estimate consists of, for a checkpoint.
   struct State {
-    std::vector<GradientStats> sums;
-    double weight = 0;
-    std::int64_t steps = 0;
-    bool is_biased = false;
+    std::vector<GradientStats> sums;  ///< Weighted sums of each group.
+    double weight = 0;                ///< Sum of the weights.
+    std::int64_t steps = 0;           ///< Number of steps.
+    bool is_biased = false;           ///< True: the steps had one gradient each.
   };
+  /// Returns the state.
   State state() const;
+  /// Replaces the state.
   void restore(const State& saved);
 
-  /// sqr at least 0, var at least 1e-6. Zero and 1e-6 before the first step.
+  /// Returns the estimate of group `i`: sqr is at least 0, var at least 1e-6. Without steps it is 0 and 1e-6.
   GradientStats group(std::size_t i) const;
+  /// Returns the sum over all groups.
   GradientStats total() const;
-  /// phi = M0 var / sqr over all groups; nothing until `least_steps` steps, for few say nothing.
+  /// Returns the gradient noise scale M0 var / sqr over all groups, in samples. Empty before `least_steps` steps.
   std::optional<double> noise_scale(std::int64_t initial_batch, std::int64_t least_steps = 20) const;
 
  private:
@@ -59,7 +72,7 @@ class NoiseScale {
 
   std::vector<GradientStats> averages_;
   std::size_t groups_ = 1;
-  double weight_ = 0;  ///< of all that was averaged; 1 in the end
+  double weight_ = 0;  ///< Sum of the weights; it tends to 1.
   std::int64_t steps_ = 0;
   bool is_biased_ = false;
 };

@@ -14,6 +14,7 @@ bool is_packable(std::int32_t devices, const Nodes& nodes) {
 
 namespace {
 
+/// Places jobs on nodes. Jobs keep their devices as long as all others fit.
 class Packer {
  public:
   Packer(std::span<const std::int32_t> counts, std::span<const Allocation> current, const Nodes& nodes)
@@ -52,7 +53,7 @@ class Packer {
     std::int32_t left = counts_[j];
     while (left > 0) {
       const std::int32_t part = std::min(left, nodes_.devices);
-      // The fullest node that has room keeps empty ones for whole-node jobs.
+      // The fullest node that fits is used, so that empty nodes stay free for jobs of whole nodes.
       auto best = free_.end();
       for (auto node = free_.begin(); node != free_.end(); ++node) {
         if (*node >= part && (best == free_.end() || *node < *best)) best = node;
@@ -65,7 +66,7 @@ class Packer {
     return true;
   }
 
-  /// Whoever stays on the node with the fewest such devices has to move.
+  /// Lets the jobs move that keep devices on the node with the fewest kept devices.
   void free_a_node() {
     std::vector<std::int32_t> held(static_cast<std::size_t>(nodes_.count), 0);
     for (std::size_t j = 0; j < counts_.size(); ++j) {
@@ -76,7 +77,7 @@ class Packer {
     for (std::size_t n = 0; n < held.size(); ++n) {
       if (held[n] > 0 && (least == held.size() || held[n] < held[least])) least = n;
     }
-    LANISTA_CHECK(least < held.size(), "counts that pack find room on empty nodes");
+    LANISTA_CHECK(least < held.size(), "packable counts fit on empty nodes");
     for (std::size_t j = 0; j < counts_.size(); ++j) {
       const auto here = [&](const NodeShare& share) { return share.node == static_cast<std::int32_t>(least); };
       if (keeps_devices_[j] && std::ranges::any_of(current_[j], here)) keeps_devices_[j] = false;

@@ -26,8 +26,10 @@ NamedPolicy exact(std::string name, std::string help, const KnapsackOptions& opt
 
 std::vector<NamedPolicy> made() {
   std::vector<NamedPolicy> all;
-  all.push_back(plain("static", "what users ask for, first come first served", JobFreedom::kRigid, first_come));
-  all.push_back(plain("tiresias", "what users ask for, least attained first", JobFreedom::kRigid, tiresias));
+  all.push_back(
+      plain("static", "replicas that users request, first come first served", JobFreedom::kRigid, first_come));
+  all.push_back(
+      plain("tiresias", "replicas that users request, least attained service first", JobFreedom::kRigid, tiresias));
   all.push_back(
       plain("optimus", "replicas by marginal gain; knows true times and steps", JobFreedom::kElastic, optimus));
   all.back().options.reveals_true_costs = true;
@@ -37,20 +39,20 @@ std::vector<NamedPolicy> made() {
   all.push_back(std::move(pollux));
   KnapsackOptions options;
   all.push_back(exact("exact", "Pollux's objective, exactly", options, false, 60));
-  all.push_back(exact("exact-shared", "the same, jobs of an application share what they measured", options, true, 60));
+  all.push_back(exact("exact-shared", "the same; jobs of an application share their measurements", options, true, 60));
   options = {.goal = Goal::kFinish,
              .guess = SizeGuess::kAttained,
              .new_job_device_seconds = 3600,
              .power = 0.4,
              .horizon = 240};
-  all.push_back(exact("finish", "whoever is finished soonest, guessed by attained work", options, true, 60));
+  all.push_back(exact("finish", "most jobs finished soonest; sizes estimated by attained work", options, true, 60));
   options.guess = SizeGuess::kKind;
   options.power = 0.5;
-  all.push_back(exact("kind", "the same, guessed by jobs of the application", options, true, 60));
-  all.push_back(exact("ours", "the same, decided every 10 s", options, true, 10));
+  all.push_back(exact("kind", "the same; sizes estimated by finished jobs of the application", options, true, 60));
+  all.push_back(exact("ours", "the same; decides every 10 s", options, true, 10));
   options.guess = SizeGuess::kBudget;
   options.power = 0.3;
-  all.push_back(exact("budget", "the same, told what is left of each job", options, true, 10));
+  all.push_back(exact("budget", "the same; knows the remaining work of each job", options, true, 10));
   return all;
 }
 

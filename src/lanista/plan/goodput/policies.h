@@ -10,20 +10,25 @@
 
 namespace lanista::cluster {
 
-/// An allocator with what its jobs may do and know.
+/// An allocator, with the freedom and the knowledge of its jobs.
 struct NamedPolicy {
-  std::string name, help;
-  SimulationOptions options;
-  bool is_random = false;
-  std::function<std::unique_ptr<Allocator>(std::uint64_t seed)> make;
+  std::string name;           ///< Name on the command line.
+  std::string help;           ///< One line for people.
+  SimulationOptions options;  ///< What its jobs may do, and what its jobs reveal to it.
+  bool is_random = false;     ///< True: its decisions depend on the seed.
+  std::function<std::unique_ptr<Allocator>(std::uint64_t seed)> make;  ///< Makes the allocator.
 };
 
-/// static, tiresias, optimus, pollux; then what ours is made of, each with one thing more: exact (Pollux's objective,
-/// by knapsack), exact-shared (jobs begin with what others of their application measured), finish (who is finished
-/// soonest, by attained work), kind (by what finished ones of their application did), ours (every 10 s); and budget,
-/// which is told what is left of each job.
+/// Returns the policies that can be compared.
+///
+/// The baselines are static, tiresias, optimus and pollux. The others are steps towards `ours`, each with one more
+/// idea:
+/// - exact: Pollux's objective by knapsack; exact-shared: jobs start with the measurements of their application;
+/// - finish: most jobs finished soonest, with sizes estimated by attained work; kind: estimated by finished jobs of the
+///   same application; ours: decides every 10 s;
+/// - budget: as ours, with the true remaining work of each job.
 const std::vector<NamedPolicy>& policies();
-/// nullptr if there is none of that name.
+/// Returns the policy of this name, or null.
 const NamedPolicy* find_policy(std::string_view name);
 
 }  // namespace lanista::cluster

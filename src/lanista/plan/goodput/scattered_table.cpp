@@ -10,10 +10,10 @@ namespace lanista::cluster {
 namespace {
 
 using Real = long double;
-using Vec = std::array<Real, 4>;  ///< coordinates and a one, so that a point is a column of the programme
+using Vec = std::array<Real, 4>;  ///< Coordinates and a one, so that a point is a column of the programme.
 constexpr Real kTiny = 1e-9L;
 
-/// Solves the 4 x 4 system of `columns`; nothing if they are dependent.
+/// Solves the 4 x 4 system of `columns`. Empty if they are dependent.
 std::optional<Vec> solve(const std::array<Vec, 4>& columns, const Vec& right) {
   std::array<std::array<Real, 5>, 4> rows{};
   for (std::size_t r = 0; r < 4; ++r) {
@@ -52,11 +52,11 @@ Real height_of(const GridPoint& p) {
 }
 Real dot(const Vec& a, const Vec& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]; }
 
-/// The points of the Delaunay cell that holds q, in their order: all whose lifted heights the supporting plane of the
-/// lower hull above q touches. Empty outside of the hull.
+/// Returns the points of the Delaunay cell that contains q, in their order. These are the points with lifted heights on
+/// the supporting plane of the lower hull above q. Empty outside the hull.
 std::vector<std::size_t> cell_of(const std::vector<GridPoint>& points, const GridPoint& q) {
   const Vec right = column_of(q);
-  // Four far corners that cost more than anything are the first basis.
+  // Four far corners with a prohibitive cost are the first basis.
   const Real corner_distance = 1e6L, corner_cost = 1e16L;
   std::array<Vec, 4> corners{Vec{-corner_distance, -corner_distance, -corner_distance, 1},
                              Vec{3 * corner_distance, -corner_distance, -corner_distance, 1},
@@ -75,7 +75,7 @@ std::vector<std::size_t> cell_of(const std::vector<GridPoint>& points, const Gri
       const Real reduced = height_of(points[i]) - dot(*plane, column_of(points[i]));
       if (reduced >= least) continue;
       entering_point = i;
-      if (iteration >= 400) break;  // Bland's rule cannot cycle
+      if (iteration >= 400) break;  // Bland's rule does not cycle.
       least = reduced;
     }
     if (entering_point == n) {
@@ -122,7 +122,7 @@ struct Value {
   Real step = 0, sync = 0;
 };
 
-/// Interpolates in the hull of some points of a sphere, which is cut from its last point on, face by face.
+/// Interpolates in the hull of points on a sphere. The hull is divided from its last point, face by face.
 class Cell {
  public:
   Cell(const std::vector<GridPoint>& points, const std::vector<StepTimes>& values) : points_(points), values_(values) {}
@@ -133,7 +133,7 @@ class Cell {
     const Point a = point_of(points_[apex]);
     Point towards = q - a;
     if (dot(towards, towards) < 1e-18L) return value(apex);
-    // The face behind q, seen from the apex, and where the ray enters it.
+    // The face behind q as seen from the apex, and the point where the ray meets it.
     std::vector<std::size_t> best;
     Real longest = 0;
     for (const auto& face : faces(set)) {
@@ -158,12 +158,12 @@ class Cell {
  private:
   struct Face {
     std::vector<std::size_t> points;
-    Point normal;  ///< outward, within the span of the set
+    Point normal;  ///< Outward normal within the span of the set.
   };
 
   Value value(std::size_t i) const { return {values_[i].step, values_[i].sync}; }
 
-  /// Axes that span the set: one, two or three.
+  /// Returns the axes that span the set: one, two or three.
   std::vector<Point> axes_of(const std::vector<std::size_t>& set) const {
     std::vector<Point> axes;
     const Point origin = point_of(points_[set.front()]);
@@ -225,7 +225,7 @@ class Cell {
 
 ScatteredTable::ScatteredTable(std::vector<GridPoint> points, std::vector<StepTimes> values)
     : points_(std::move(points)), values_(std::move(values)) {
-  LANISTA_CHECK(points_.size() == values_.size(), "a value for every point");
+  LANISTA_CHECK(points_.size() == values_.size(), "each point needs one value");
 }
 
 std::optional<StepTimes> ScatteredTable::at(const GridPoint& point) const {

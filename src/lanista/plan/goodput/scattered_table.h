@@ -5,31 +5,36 @@
 #include <optional>
 #include <vector>
 
-// Values measured at some points of a grid, and what lies between them.
+// Interpolation between values that were measured at some points of a grid.
 namespace lanista::cluster {
 
-/// Where something was measured: nodes, replicas, batch of a replica.
+/// A measured configuration: nodes, replicas, batch size of a replica.
 using GridPoint = std::array<std::int32_t, 3>;
 
-/// Seconds of a step, and those of its synchronisation.
+/// Times of a step.
 struct StepTimes {
-  double step = 0, sync = 0;
+  double step = 0;  ///< Seconds of the step.
+  double sync = 0;  ///< Seconds of its synchronisation, which are part of the step.
   bool operator==(const StepTimes&) const = default;
 };
 
-/// Linear interpolation over the Delaunay triangulation of measured points. Points on a grid lie on common spheres, so
-/// a triangulation has many choices; here a cell is cut from its point that comes last in `points` on, which is
-/// deterministic and continuous over the cell.
+/// Linear interpolation over the Delaunay triangulation of measured points.
+///
+/// Points of a grid lie on common spheres, so the triangulation is not unique. A cell is divided from its last point in
+/// `points`, which is deterministic and continuous.
 class ScatteredTable {
  public:
   ScatteredTable() = default;
-  /// `points` are distinct; as many values.
+  /// `points` must be distinct, and there must be one value for each.
   ScatteredTable(std::vector<GridPoint> points, std::vector<StepTimes> values);
 
-  /// Nothing outside of the hull of all points. The cell is found as the optimum of a linear programme (the lower hull
-  /// of points lifted onto a paraboloid), O(points) an iteration of some thirty.
+  /// Returns the interpolated times, or nothing outside the convex hull of the points.
+  ///
+  /// The cell is the optimum of a linear programme (the lower hull of the points lifted to a paraboloid). It needs
+  /// about 30 iterations of O(points).
   std::optional<StepTimes> at(const GridPoint& point) const;
 
+  /// Returns the measured points.
   const std::vector<GridPoint>& points() const { return points_; }
 
  private:

@@ -1,5 +1,6 @@
 #include "lanista/plan/goodput/simulate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -39,7 +40,7 @@ Result<ClusterResult> run(const Workload& workload, const std::string& name) {
   return simulate(workload, *allocator, policy->options);
 }
 
-TEST(ScatteredTable, IsExactForLinearFunctionsAndNothingOutside) {
+TEST(ScatteredTable, IsExactForLinearFunctionsAndEmptyOutside) {
   std::vector<GridPoint> points;
   std::vector<StepTimes> values;
   const auto plane = [](const GridPoint& p) {
@@ -82,9 +83,9 @@ TEST(ScatteredTable, StaysBetweenTheValuesOfItsCell) {
   for (std::size_t i = 0; i < points.size(); ++i) EXPECT_NEAR(table.at(points[i])->sync, values[i].sync, 1e-12);
 }
 
-TEST(ScatteredTable, CutsABoxIntoTheSixPathsThroughIt) {
-  // A box of a grid whose last point is the first to be cut from falls into the simplices of all ways along its edges
-  // from its first corner to its last: each step takes the axis that has the largest part left.
+TEST(ScatteredTable, DividesABoxIntoSixSimplices) {
+  // A box of a grid is divided into six simplices, one for each path along its edges from the first corner to the last.
+  // Each step of the path is along the axis with the largest remaining part.
   Rng rng(3);
   const std::int32_t xs[] = {1, 6, 9}, ys[] = {2, 4, 11}, zs[] = {0, 8, 15};
   std::vector<GridPoint> points;
@@ -127,10 +128,11 @@ TEST(ScatteredTable, CutsABoxIntoTheSixPathsThroughIt) {
   }
 }
 
-TEST(Simulation, OfOneRigidJobIsWorkedOutByHand) {
-  // Two replicas of 128 in two halves: step 0.1 + 0.64 + 0.05, one accumulation 0.74: 1.53 s; M0 32, scale 8.
+TEST(Simulation, MatchesAManualCalculationForOneRigidJob) {
+  // Two replicas of 128 samples in two halves: a step of 0.1 + 0.64 + 0.05 s and an accumulation of 0.74 s. M0 is 32,
+  // so the scale is 8.
   const Workload workload = workload_of("a,100,net,2,256\n");
-  double end = 150;  // comes at 100, is decided on at 120, stands still for 30 s
+  double end = 150;  // It arrives at 100 s, gets devices at 120 s, and starts 30 s later.
   const double gains[] = {(3 + 1) / (3.0 / 8 + 1), (6 + 1) / (6.0 / 8 + 1), (11 + 1) / (11.0 / 8 + 1)};
   for (const double gain : gains) end += std::nearbyint(100 / (gain / 1.53));
   const auto result = run(workload, "tiresias");
@@ -140,7 +142,7 @@ TEST(Simulation, OfOneRigidJobIsWorkedOutByHand) {
   EXPECT_EQ(result->jobs[0].restarts, 0);
 }
 
-TEST(Simulation, OfEveryPolicyRespectsTheBoundAndRepeats) {
+TEST(Simulation, KeepsTheBoundAndRepeatsForEveryPolicy) {
   const Workload workload = workload_of(crowd(6));
   const double bound = bounds_of(workload, {}).best();
   EXPECT_GT(bound, 0);
@@ -154,7 +156,7 @@ TEST(Simulation, OfEveryPolicyRespectsTheBoundAndRepeats) {
   }
 }
 
-/// Gives everything to everybody.
+/// Gives all devices to every job.
 class OverallocatingAllocator : public Allocator {
  public:
   std::string_view name() const override { return "greedy"; }
@@ -170,7 +172,7 @@ class StarvingAllocator : public Allocator {
   }
 };
 
-TEST(Simulation, RefusesPoliciesThatGiveTooMuchOrNothing) {
+TEST(Simulation, RefusesAllocatorsThatGiveTooMuchOrNothing) {
   const Workload workload = workload_of("a,0,net,1,32\nb,0,net,1,32\n");
   OverallocatingAllocator greedy;
   const auto refused = simulate(workload, greedy);
@@ -192,10 +194,10 @@ TEST(Simulation, ChargesForRestartsAndInterference) {
   };
   const double usual = mean_with([](SimulationOptions&) {});
   EXPECT_GT(mean_with([](SimulationOptions& o) { o.restart_seconds = 120; }), usual);
-  EXPECT_EQ(mean_with([](SimulationOptions& o) { o.interference = 0.5; }), usual) << "no two meet on a node";
+  EXPECT_EQ(mean_with([](SimulationOptions& o) { o.interference = 0.5; }), usual) << "no two jobs share a node";
 }
 
-TEST(Traces, ReportWhereTheyAreWrong) {
+TEST(Traces, ReportTheWrongCell) {
   const auto error_of = [](const std::string& path, const std::string& text, const std::string& rows) {
     MemoryFileSystem fs;
     write_net(fs);
@@ -211,7 +213,7 @@ TEST(Traces, ReportWhereTheyAreWrong) {
   EXPECT_NE(error_of("", "", "a,0,net,0,32\n").find("num_replicas is '0'"), std::string::npos);
   EXPECT_NE(error_of("", "", "a,0,net,1,512\n").find("batch_size is '512'"), std::string::npos);
   EXPECT_NE(error_of("", "", "a,nan,net,1,32\n").find("time is 'nan'"), std::string::npos);
-  EXPECT_NE(error_of("", "", "").find("no job"), std::string::npos);
+  EXPECT_NE(error_of("", "", "").find("has no jobs"), std::string::npos);
   EXPECT_NE(error_of("data/traces/net/placements.csv", "placement,local_bsz,step_time,sync_time\n1x,8,1,0\n", good)
                 .find("placement is '1x'"),
             std::string::npos);
@@ -224,7 +226,7 @@ TEST(Traces, ReportWhereTheyAreWrong) {
             std::string::npos);
 }
 
-TEST(Traces, AreReadAlongTheCurveOfAPlacement) {
+TEST(Traces, InterpolateTheBatchesOfAPlacement) {
   MemoryFileSystem fs;
   write_net(fs);
   write_text(fs, "data/traces/net/placements.csv",
@@ -237,12 +239,12 @@ TEST(Traces, AreReadAlongTheCurveOfAPlacement) {
   };
   for (const std::vector<std::int32_t>& ring :
        std::vector<std::vector<std::int32_t>>{{1, 2, 3}, {2, 3, 1}, {3, 1, 2}}) {
-    EXPECT_EQ(at(ring, 4), (StepTimes{1, 0.5})) << "the smallest batch below all";
+    EXPECT_EQ(at(ring, 4), (StepTimes{1, 0.5})) << "the smallest measured batch";
     EXPECT_EQ(at(ring, 8), (StepTimes{1, 0.5}));
     EXPECT_EQ(at(ring, 10), (StepTimes{2, 1.125}));
     EXPECT_EQ(at(ring, 16), (StepTimes{5, 3}));
     EXPECT_EQ(at(ring, 28), (StepTimes{5.25, 3.25}));
-    EXPECT_EQ(at(ring, 100), (StepTimes{6, 4})) << "the largest above all";
+    EXPECT_EQ(at(ring, 100), (StepTimes{6, 4})) << "the largest measured batch";
   }
 }
 
@@ -252,16 +254,17 @@ TEST(Traces, UseExactTimesBetweenThePoints) {
   const std::vector<std::int32_t> placement{4, 4, 3};
   const auto own = read_application(fs, "data/traces", "net")->step_times(placement, 16);
   write_text(fs, "data/traces/net/between.csv", "num_nodes,num_replicas,local_bsz,step_time,sync_time\n3,11,16,7,2\n");
-  const auto told = read_application(fs, "data/traces", "net")->step_times(placement, 16);
-  EXPECT_NE(own, told);
-  EXPECT_EQ(told, (StepTimes{7, 2}));
+  const auto exact = read_application(fs, "data/traces", "net")->step_times(placement, 16);
+  EXPECT_NE(own, exact);
+  EXPECT_EQ(exact, (StepTimes{7, 2}));
 }
 
-/// The published averages of the artefact's own simulator; needs its traces with between.csv
+/// The published means of the artefact's simulator. The test needs its traces with between.csv
 /// (docs/concepts/goodput.md).
-TEST(Simulation, IsThatOfTheArtefactToTheLastDigit) {
+TEST(Simulation, MatchesTheArtefactToTheLastDigit) {
   const char* folder = std::getenv("LANISTA_POLLUX_DATA");
-  if (folder == nullptr) GTEST_SKIP() << "LANISTA_POLLUX_DATA names no folder with the artefact's traces";
+  if (folder == nullptr)
+    GTEST_SKIP() << "LANISTA_POLLUX_DATA is not set; it must be the folder of the artefact's traces";
   const auto workload = read_workload(real_file_system(), std::string(folder) + "/workloads/workload-6.csv", folder);
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(run(*workload, "tiresias")->mean_completion(), 3469.69375);

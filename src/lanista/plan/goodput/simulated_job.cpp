@@ -105,7 +105,7 @@ void SimulatedJob::advance(double seconds, double interference) {
   stalled_ -= delay;
   seconds -= delay;
   while (seconds > 0 && !finished()) {
-    LANISTA_CHECK(epoch_ < application_.epochs(), "a job that is not finished has an epoch to do");
+    LANISTA_CHECK(epoch_ < application_.epochs(), "an unfinished job has a next epoch");
     if (!began_) began_ = now_;
     const std::int64_t batch = plan_.total(replicas_);
     const double scale = static_cast<double>(batch) / static_cast<double>(application_.limits().initial);

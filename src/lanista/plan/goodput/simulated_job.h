@@ -11,21 +11,27 @@
 
 namespace lanista::cluster {
 
-/// What was measured of steps, and the model fitted to it; of one job, or of all of an application.
+/// Measured steps and gradients, with the model that is fitted to them. Of one job, or of all jobs of an application.
 class JobProfile {
  public:
+  /// Adds a measured step. A configuration that was measured before is ignored.
   void add(const StepSample& sample);
+  /// Returns the largest number of replicas that was measured.
   std::int32_t most_replicas() const { return most_replicas_; }
+  /// Returns true if nothing was measured.
   bool empty() const { return samples_.empty(); }
+  /// Returns true if this configuration was measured.
   bool has_measured(std::int64_t nodes, std::int64_t replicas, std::int64_t local) const {
     return seen_.contains({nodes, replicas, local});
   }
-  /// Fitted when something was added since.
+  /// Returns the model. It is fitted again if a step was added since the last call.
   const ThroughputModel& model();
+  /// Returns a number that grows with each added step.
   std::int64_t version() const { return static_cast<std::int64_t>(samples_.size()); }
+  /// Returns the number of fits.
   std::int64_t fits() const { return fits_; }
 
-  std::map<std::int64_t, GradientStats> gradients;  ///< by epoch, the newest
+  std::map<std::int64_t, GradientStats> gradients;  ///< The newest statistics of each epoch.
 
  private:
   std::vector<StepSample> samples_;
@@ -39,13 +45,19 @@ class JobProfile {
 /// A job of the simulated cluster.
 class SimulatedJob {
  public:
+  /// `index` is its number in the workload. `profile` may be shared by jobs of one application.
   SimulatedJob(std::size_t index, const Submission& submission, const Application& application,
                std::shared_ptr<JobProfile> profile, const SimulationOptions& options);
 
+  /// Trains for `seconds`. `interference` is the part of the speed that is lost.
   void advance(double seconds, double interference);
+  /// Changes its devices. A change costs a restart.
   void reallocate(const Allocation& allocation);
+  /// Returns true if it has ended.
   bool finished() const { return ended_.has_value(); }
+  /// Returns the job as an allocator sees it at second `now`. The view refers to this job.
   JobView view(double now);
+  /// Returns its result.
   JobOutcome finish() const;
 
  private:
@@ -67,7 +79,7 @@ class SimulatedJob {
   double now_ = 0, stalled_ = 0, progress_ = 0, service_ = 0;
   std::int64_t epoch_ = 0;
   std::optional<double> began_, ended_;
-  std::int32_t restarts_ = -1;  ///< -1: it never had devices
+  std::int32_t restarts_ = -1;  ///< -1: it has had no devices.
   std::vector<std::int32_t> placement_;
   std::int32_t replicas_ = 0;
   BatchPlan plan_;

@@ -26,17 +26,17 @@ Result<Workload> read_workload(FileSystem& fs, const std::string& path, const st
     const auto [entry, is_new] = known.try_emplace(application, workload.applications.size());
     if (is_new) {
       LANISTA_ASSIGN(Application read, read_application(fs, traces, application));
-      // Measured, and yet out of bounds in the artefact: so much does not fit beside validation.
+      // Larger batches were measured, but the artefact excludes them: they do not fit into memory next to validation.
       if (application == "yolov3") read.set_max_local_batch(std::min<std::int64_t>(8, read.limits().max_local));
       workload.applications.push_back(std::make_shared<const Application>(std::move(read)));
     }
     job.application = entry->second;
     if (!workload.applications[job.application]->has_batch(job.batch)) {
-      return table.cell_error(row, 4, "a batch within those of the validation files of " + application);
+      return table.cell_error(row, 4, "a batch size within those of the validation files of " + application);
     }
     workload.jobs.push_back(std::move(job));
   }
-  if (workload.jobs.empty()) return Error{Code::kDataLoss, "there is no job", path};
+  if (workload.jobs.empty()) return Error{Code::kDataLoss, "the file has no jobs", path};
   return workload;
 }
 

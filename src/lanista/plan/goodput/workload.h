@@ -8,24 +8,26 @@
 
 namespace lanista::cluster {
 
-/// A job that a user hands in.
+/// A job that a user submits.
 struct Submission {
-  std::string name;
-  double time = 0;              ///< seconds
-  std::size_t application = 0;  ///< of Workload::applications
-  std::int32_t replicas = 1;    ///< that its user asks for
-  std::int64_t batch = 1;       ///< that its user asks for
-  double length = 1;            ///< times the application's own: what an epoch takes
+  std::string name;             ///< Its name.
+  double time = 0;              ///< Second of its submission.
+  std::size_t application = 0;  ///< Number in Workload::applications.
+  std::int32_t replicas = 1;    ///< Replicas that the user requests.
+  std::int64_t batch = 1;       ///< Batch size that the user requests.
+  double length = 1;            ///< Its work, relative to the work of the application.
 };
 
+/// The jobs of a simulation.
 struct Workload {
-  std::vector<std::shared_ptr<const Application>> applications;
-  std::vector<Submission> jobs;  ///< in their order in the file
+  std::vector<std::shared_ptr<const Application>> applications;  ///< Applications that jobs name.
+  std::vector<Submission> jobs;                                  ///< In the order of the file.
 };
 
-/// Reads a workload of Pollux's artefact (name,time,application,num_replicas,batch_size) and the traces of what it
-/// names in `data`/traces, or `data` itself. Errors: those of read_application; kDataLoss for a batch that the
-/// application was never trained with, and for a file without jobs.
+/// Reads a workload of Pollux's artefact: a CSV file with name,time,application,num_replicas,batch_size.
+///
+/// The traces of its applications are read from `data`/traces, or from `data` itself. Errors: those of
+/// read_application; kDataLoss for a batch size outside the measured range, and for a file without jobs.
 Result<Workload> read_workload(FileSystem& fs, const std::string& path, const std::string& data);
 
 }  // namespace lanista::cluster

@@ -7,7 +7,7 @@
 namespace lanista::schedule {
 
 std::size_t choose_device(std::span<const DeviceLoad> devices, double work) {
-  LANISTA_CHECK(!devices.empty(), "there is a device");
+  LANISTA_CHECK(!devices.empty(), "at least one device is needed");
   const auto ends = [&](const DeviceLoad& device) {
     return std::max((device.work + work) / device.speed.together, work / device.speed.alone);
   };

@@ -5,22 +5,23 @@
 
 namespace lanista::schedule {
 
-/// Work a second.
+/// The speed of a device, as work in a second. The unit of work is free, but the same for all devices.
 struct DeviceSpeed {
-  double alone = 1;     ///< of one trial, however idle the device is
-  double together = 1;  ///< of all that it trains at once
+  double alone = 1;     ///< Work a second of one trial that has the device alone.
+  double together = 1;  ///< Work a second of all trials that the device trains at once.
 };
 
-/// A device, and the work that lies before it.
+/// A device and the work that is assigned to it.
 struct DeviceLoad {
-  DeviceSpeed speed = {};
-  double work = 0;
+  DeviceSpeed speed = {};  ///< Measured speed.
+  double work = 0;         ///< Work that is not done yet.
 };
 
-/// Which of them ends a trial of so much work first, behind what it has; of equal ones the first. At least one device.
+/// Returns the number of the device on which a trial of this much work ends first, after the work of that device.
 ///
-/// List scheduling on uniform machines by earliest completion: of equal trials no assignment ends sooner, and of any on
-/// two devices none by more than the golden ratio (Cho and Sahni, 1980). A pure function.
+/// Of equal devices it returns the first. `devices` must not be empty. This is list scheduling on uniform machines by
+/// earliest completion. For equal trials no assignment ends sooner; for any trials on two devices the end is within the
+/// golden ratio of the best (Cho and Sahni, 1980). A pure function.
 std::size_t choose_device(std::span<const DeviceLoad> devices, double work);
 
 }  // namespace lanista::schedule

@@ -8,7 +8,7 @@
 namespace lanista::schedule {
 
 DevicePlanners::DevicePlanners(const std::vector<Machine>& devices) {
-  LANISTA_CHECK(!devices.empty(), "there is a device");
+  LANISTA_CHECK(!devices.empty(), "at least one device is needed");
   for (const Machine& machine : devices) device_planners_.emplace_back(machine);
 }
 
@@ -24,8 +24,8 @@ void DevicePlanners::leave(TrialId trial) {
   devices_.erase(it);
 }
 
-// Each device has every so-manieth number for its groups. Of a trial that changes its device one planner says that it
-// is in no group, and the other one may say in which: that counts.
+// Device i of n has the group numbers i + 1, i + 1 + n, and so on. If a trial changes its device, one planner reports
+// group 0 and the other one its new group. The larger number is right.
 Regrouping DevicePlanners::changes() {
   const auto all = static_cast<std::int64_t>(device_planners_.size());
   std::map<TrialId, std::int64_t> groups;

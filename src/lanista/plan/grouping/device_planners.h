@@ -9,23 +9,24 @@
 
 namespace lanista::schedule {
 
-/// A planner for each of several devices: trials of two of them are never in one group. Of one device it is its
-/// planner, number by number. Not thread-safe.
+/// One planner for each of several devices. Trials of two devices are never in one group.
+///
+/// With one device, its groups have the numbers of its planner. Not thread-safe.
 class DevicePlanners {
  public:
-  /// At least one.
+  /// `devices` must not be empty.
   explicit DevicePlanners(const std::vector<Machine>& devices);
 
-  /// To the device with this number.
+  /// Adds a trial to the device with this number.
   void join(const PlannedTrial& trial, std::size_t device);
-  /// Nothing happens if it is not there.
+  /// Removes a trial. Does nothing if no device has it.
   void leave(TrialId trial);
-  /// As Planner::changes, of all devices together.
+  /// Returns the changes of all devices since the last call, as Planner::changes does.
   Regrouping changes();
 
  private:
   std::vector<Planner> device_planners_;
-  std::map<TrialId, std::size_t> devices_;  // where those are that have joined
+  std::map<TrialId, std::size_t> devices_;  // The device of each trial.
 };
 
 }  // namespace lanista::schedule

@@ -18,8 +18,8 @@ std::int64_t num_lane_sharers(const Machine& machine) {
 std::int64_t max_lanes_of(const PlannedTrial& trial, const Machine& machine) {
   const std::int64_t wanted = machine.lanes > 0 ? machine.lanes : step::max_cached_lanes(trial.state_bytes);
   const std::int64_t each = std::max<std::int64_t>(trial.state_bytes + trial.best_weights_bytes, 1);
-  const std::int64_t room = machine.bytes / num_lane_sharers(machine) / each;
-  return std::max<std::int64_t>(std::min(wanted, room), 1);
+  const std::int64_t fitting = machine.bytes / num_lane_sharers(machine) / each;
+  return std::max<std::int64_t>(std::min(wanted, fitting), 1);
 }
 
 GroupPlan make_plan(std::span<const PlannedTrial> trials, const Machine& machine) {

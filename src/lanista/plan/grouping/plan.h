@@ -12,71 +12,85 @@
 #include "lanista/base/result.h"
 #include "lanista/model/autodiff/max_cached_lanes.h"
 
-// Who runs with whom: what `lanista plan` prints, what the engine logs, and what executors do.
+// Which trials train together: the plan that `lanista plan` prints, the engine logs and executors follow.
 namespace lanista::schedule {
 
-/// What there is to train on.
+/// The workers and the memory of a device.
 struct Machine {
-  std::int64_t workers = 1;
-  std::int64_t lanes = 0;                                         ///< of a program, at most; 0: as many as pay
-  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();  ///< for all workers together
-  bool whole_groups = false;  ///< trials of one program are not shared out among workers, but for want of lanes
+  std::int64_t workers = 1;                                       ///< Number of workers.
+  std::int64_t lanes = 0;                                         ///< Most lanes of a program; 0: as many as pay.
+  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();  ///< Memory of all workers together, in bytes.
+  bool whole_groups = false;  ///< True: trials of one program are divided only if they exceed the lanes.
 };
 
-/// A running trial, as a plan looks at it.
+/// A running trial, as the planner sees it.
 struct PlannedTrial {
-  TrialId id;
-  Digest program;                       ///< study::program_key: equal for those that can be lanes of one program
-  std::int64_t state_bytes = 0;         ///< study::state_bytes
-  std::int64_t best_weights_bytes = 0;  ///< study::best_weights_bytes: beside the state, where no step touches it
+  TrialId id;                           ///< Its number.
+  Digest program;                       ///< study::program_key; equal for trials that can be lanes of one program.
+  std::int64_t state_bytes = 0;         ///< study::state_bytes: the lane state, in bytes.
+  std::int64_t best_weights_bytes = 0;  ///< study::best_weights_bytes: kept weights that no step touches, in bytes.
 };
 
-/// Lanes of one program, ascending.
+/// Trials that are lanes of one program.
 struct Group {
-  std::vector<TrialId> trials;
+  std::vector<TrialId> trials;  ///< In ascending order.
   bool operator==(const Group&) const = default;
 };
 
-/// Every running trial in one group, in the order of their first trials. A worker that takes a trial of a group takes
-/// as its lanes those others of it that may train as well; so a group may run in parts, and never with strangers.
+/// A partition of all running trials into groups.
+///
+/// A worker that starts a trial of a group also trains the other trials of the group that are ready. So a group may run
+/// in parts, but never together with trials of another group.
 struct GroupPlan {
-  std::vector<Group> groups;
+  std::vector<Group> groups;  ///< In the order of their first trials.
   bool operator==(const GroupPlan&) const = default;
 };
 
-/// How many of `trials` one of `workers` takes, so that every other finds some. At least 1.
+/// Returns the number of trials for one worker such that all workers get some. At least 1.
 std::int64_t fair_share(std::int64_t trials, std::int64_t workers);
 
-/// Among how many workers trials of one program are shared out where each can find some.
+/// Returns the number of workers among which trials of one program are divided. At least 1.
 std::int64_t num_lane_sharers(const Machine& machine);
 
-/// Lanes of a program that the machine has room for, so that every worker has as much, and that pay
-/// (step::max_cached_lanes). At least 1.
+/// Returns the most lanes of a program that fit into a worker's part of the memory and that pay. At least 1.
+///
+/// The number that pays is `machine.lanes`, or step::max_cached_lanes if that is 0.
 std::int64_t max_lanes_of(const PlannedTrial& trial, const Machine& machine);
 
-/// Trials of one program are lanes together: as many as max_lanes_of allows, and no more than a worker's fair share of
-/// all; those of larger populations are dealt evenly, in their order. A pure function: the same trials, in whatever
-/// order, give the same plan, which is a Planner's first. Takes O(n log n).
+/// Returns the plan in which trials of one program are lanes together.
+///
+/// A group has at most max_lanes_of lanes and at most the fair share of one worker. If a program needs several groups,
+/// their sizes differ by at most one. A pure function of the set of trials; their order does not matter. It is the
+/// first plan of a Planner. O(n log n).
 GroupPlan make_plan(std::span<const PlannedTrial> trials, const Machine& machine);
 
-std::string plan_text(const GroupPlan& plan);  ///< "1 5-8, 3": groups, and their trials
-/// Errors: kDataLoss (no such text, a trial that stands in it twice, or more than a million of them).
+/// Returns the groups and their trials as text: "1 5-8, 3".
+std::string plan_text(const GroupPlan& plan);
+/// Reads the text of plan_text.
+///
+/// Errors: kDataLoss for a text that is no plan, a trial that is listed twice, and more than 2^20 trials.
 Result<GroupPlan> plan_from_text(std::string_view text);
 
-/// How one plan becomes the next: who is in which group from now on. Groups are numbered from 1 and keep their numbers;
-/// only groups of several are spoken of, since a trial that is in none trains alone.
+/// The difference between two plans: trials with their new groups.
+///
+/// Groups are numbered from 1 and keep their numbers. Only groups of several trials have a number, since a trial
+/// without a group trains alone.
 struct Regrouping {
+  /// Trials that are in one group from now on.
   struct Part {
-    std::int64_t group = 0;       ///< 0: in none
-    std::vector<TrialId> trials;  ///< ascending
+    std::int64_t group = 0;       ///< Number of the group; 0: the trials train alone.
+    std::vector<TrialId> trials;  ///< In ascending order.
     bool operator==(const Part&) const = default;
   };
-  std::vector<Part> parts;  ///< ascending by group; every trial once
+  std::vector<Part> parts;  ///< In ascending order of groups; each trial at most once.
   bool operator==(const Regrouping&) const = default;
 };
 
-std::string regrouping_text(const Regrouping& changes);  ///< "0: 17, 3: 1017 1020-1022"
-/// Errors: those of plan_from_text; kDataLoss also for a group that stands in it twice.
+/// Returns the changes as text: "0: 17, 3: 1017 1020-1022".
+std::string regrouping_text(const Regrouping& changes);
+/// Reads the text of regrouping_text.
+///
+/// Errors: those of plan_from_text, and kDataLoss if the group numbers are not ascending.
 Result<Regrouping> regrouping_from_text(std::string_view text);
 
 }  // namespace lanista::schedule

@@ -24,22 +24,22 @@ std::vector<PlannedTrial> of_one_program(std::uint32_t count, std::int64_t bytes
 
 std::string text(const GroupPlan& plan) { return plan_text(plan); }
 
-TEST(Lanes, AreAsManyAsAskedForAndAsHaveRoom) {
+TEST(Lanes, AreAsManyAsRequestedAndAsFit) {
   const PlannedTrial of_100_bytes = trial(1, "a", 100);
   EXPECT_EQ(max_lanes_of(of_100_bytes, {.lanes = 20}), 20);
   EXPECT_EQ(max_lanes_of(of_100_bytes, {.workers = 2, .bytes = 1000}), 5) << "each worker has half of the memory";
-  EXPECT_EQ(max_lanes_of(of_100_bytes, {.bytes = 1}), 1) << "whether a single trial fits is for who admits it";
+  EXPECT_EQ(max_lanes_of(of_100_bytes, {.bytes = 1}), 1) << "one trial is always planned";
 }
 
-TEST(Lanes, HaveRoomForWhatTrialsKeepAndPayAsIfTheyKeptNothing) {
+TEST(Lanes, CountBestWeightsAsMemoryOnly) {
   PlannedTrial keeping = trial(1, "a", 100);
   keeping.best_weights_bytes = 100;
   EXPECT_EQ(max_lanes_of(keeping, {.workers = 2, .bytes = 1000}), 2);
   keeping.best_weights_bytes = 1'000'000'000;
-  EXPECT_EQ(max_lanes_of(keeping, {}), max_lanes_of(trial(1, "a", 100), {})) << "no step touches it";
+  EXPECT_EQ(max_lanes_of(keeping, {}), max_lanes_of(trial(1, "a", 100), {})) << "no step touches the weights";
 }
 
-TEST(FairShare, LeavesSomeForEveryWorker) {
+TEST(FairShare, GivesTrialsToEveryWorker) {
   EXPECT_EQ(fair_share(5, 2), 3);
   EXPECT_EQ(fair_share(5, 1), 5);
   EXPECT_EQ(fair_share(5, 8), 1);
@@ -52,41 +52,41 @@ TEST(GroupPlan, TrialsOfOneProgramAreLanes) {
   EXPECT_EQ(text(make_plan(trials, {})), "1 3 4, 2");
 }
 
-TEST(GroupPlan, DealsLargePopulationsEvenly) {
+TEST(GroupPlan, DividesLargePopulationsEvenly) {
   EXPECT_EQ(text(make_plan(of_one_program(10), {.lanes = 4})), "1-3, 4-6, 7-10");
 }
 
-TEST(GroupPlan, LeavesSomeForEveryWorker) {
+TEST(GroupPlan, GivesTrialsToEveryWorker) {
   EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 2})), "1 2, 3-5");
   EXPECT_EQ(text(make_plan(of_one_program(3), {.workers = 8})), "1, 2, 3");
 }
 
-TEST(GroupPlan, KeepsGroupsWholeWhereThatIsAskedFor) {
+TEST(GroupPlan, KeepsGroupsWholeIfRequested) {
   EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 8, .lanes = 8, .whole_groups = true})), "1-5");
   EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 8, .lanes = 4, .whole_groups = true})), "1 2, 3-5");
   EXPECT_EQ(max_lanes_of(trial(1, "a", 100), {.workers = 8, .lanes = 20, .bytes = 1000, .whole_groups = true}), 10);
 }
 
-TEST(GroupPlan, OfNothingIsEmpty) { EXPECT_EQ(make_plan({}, {}), GroupPlan{}); }
+TEST(GroupPlan, IsEmptyWithoutTrials) { EXPECT_EQ(make_plan({}, {}), GroupPlan{}); }
 
-TEST(GroupPlan, HoldsWhatItPromisesForRandomTrials) {
+TEST(GroupPlan, KeepsItsLimitsForRandomTrials) {
   const Rng root(20261122);
   for (std::uint64_t number = 0; number < 500; ++number) {
     Rng rng = root.split(number);
-    const auto draw = [&](std::int64_t least, std::int64_t most) {
+    const auto sampled = [&](std::int64_t least, std::int64_t most) {
       return least + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most - least + 1)));
     };
-    const Machine machine{.workers = draw(1, 5), .lanes = draw(0, 6), .bytes = draw(1, 4000)};
+    const Machine machine{.workers = sampled(1, 5), .lanes = sampled(0, 6), .bytes = sampled(1, 4000)};
     std::vector<PlannedTrial> trials;
     std::map<TrialId, PlannedTrial> by_id;
-    for (std::uint32_t id = 1; id <= static_cast<std::uint32_t>(draw(0, 40)); ++id) {
-      const std::int64_t program = draw(0, 4);
+    for (std::uint32_t id = 1; id <= static_cast<std::uint32_t>(sampled(0, 40)); ++id) {
+      const std::int64_t program = sampled(0, 4);
       trials.push_back(trial(id, std::to_string(program), 100 * (program + 1)));
       by_id[TrialId{id}] = trials.back();
     }
     const GroupPlan plan = make_plan(trials, machine);
 
-    std::map<Digest, std::pair<std::size_t, std::size_t>> sizes;  // smallest and largest
+    std::map<Digest, std::pair<std::size_t, std::size_t>> sizes;  // Smallest and largest group.
     std::size_t planned = 0;
     for (const Group& group : plan.groups) {
       const PlannedTrial& first = by_id.at(group.trials.front());
@@ -105,7 +105,7 @@ TEST(GroupPlan, HoldsWhatItPromisesForRandomTrials) {
     for (const auto& [program, range] : sizes) ASSERT_LE(range.second - range.first, 1U);
 
     std::ranges::reverse(trials);
-    ASSERT_EQ(make_plan(trials, machine), plan) << "their order does not count";
+    ASSERT_EQ(make_plan(trials, machine), plan) << "the order of trials does not matter";
     const auto read = plan_from_text(plan_text(plan));
     ASSERT_TRUE(read) << read.error().text();
     ASSERT_EQ(*read, plan);
@@ -122,7 +122,7 @@ TEST(GroupPlan, RefusesMalformedText) {
   }
   const auto twice = plan_from_text("1 2, 2");
   ASSERT_FALSE(twice);
-  EXPECT_EQ(twice.error().message, "a plan names trial 2 twice");
+  EXPECT_EQ(twice.error().message, "a plan lists trial 2 twice");
   EXPECT_FALSE(plan_from_text("1-5, 4"));
 }
 

@@ -9,11 +9,13 @@
 namespace lanista::schedule {
 namespace {
 
-// That a text may name: a short range must not ask for all memory.
+/// Most trials of a text. The limit keeps a short range from using all memory.
 constexpr std::uint64_t kMostTrials = std::uint64_t{1} << 20;
 
+/// Returns the error for a text that is no plan.
 Error no_plan(const std::string& what) { return {Code::kDataLoss, "a plan " + what, "groups"}; }
 
+/// Appends ascending trials, with ranges for three or more consecutive ones.
 void put_trials(std::string& text, const std::vector<TrialId>& trials) {
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (i > 0) text += ' ';
@@ -26,26 +28,28 @@ void put_trials(std::string& text, const std::vector<TrialId>& trials) {
   }
 }
 
-/// Reads groups of trials and what stands between them.
+/// Reads the parts of a text, from its begin to its end.
 class PlanReader {
  public:
   explicit PlanReader(std::string_view text) : text_(text) {}
 
   bool at_end() const { return text_.empty(); }
-  Error unexpected(const std::string& placement) const {
-    return no_plan("has '" + std::string(text_.substr(0, 20)) + "' in the place of " + placement);
+  Error unexpected(const std::string& expected) const {
+    return no_plan("has '" + std::string(text_.substr(0, 20)) + "' instead of " + expected);
   }
+  /// Skips `word`. Returns false if the rest of the text does not begin with it.
   bool skip(std::string_view word) {
     if (!text_.starts_with(word)) return false;
     text_.remove_prefix(word.size());
     return true;
   }
-  /// What begins a group: nothing before the first, a comma before every other.
+  /// Skips the comma before each group except the first.
   Result<void> begin_group() {
     const bool is_first = std::exchange(is_first_, false);
     if (skip(", ") == is_first) return unexpected("a group");
     return {};
   }
+  /// Reads a number; empty if there is none, or if it is below `least`.
   template <class Number>
   std::optional<Number> number(Number least) {
     Number number = 0;
@@ -54,19 +58,20 @@ class PlanReader {
     text_.remove_prefix(static_cast<std::size_t>(read.ptr - text_.data()));
     return number;
   }
-  /// "1 5-8"
+  /// Reads the trials of a group, as "1 5-8".
   Result<std::vector<TrialId>> trials() {
     std::vector<TrialId> trials;
     do {
       const auto first = number<std::uint32_t>(1);
-      if (!first) return unexpected("a trial; they are numbered from 1");
+      if (!first) return unexpected("a trial number from 1 on");
       const bool is_range = skip("-");
       const auto last = is_range ? number<std::uint32_t>(1) : first;
       if (is_range && (!last || *last < *first || *last - *first < 2)) {
-        return no_plan("has no range in '" + std::string(text_.substr(0, 20)) + "'");
+        return no_plan("has '" + std::string(text_.substr(0, 20)) +
+                       "' instead of the end of a range of at least three trials");
       }
       if (*last - *first >= kMostTrials - seen_.size()) {
-        return no_plan("of more than " + std::to_string(kMostTrials) + " trials");
+        return no_plan("has more than " + std::to_string(kMostTrials) + " trials");
       }
       for (std::uint64_t number = *first; number <= *last; ++number) {
         trials.push_back(TrialId{static_cast<std::uint32_t>(number)});
@@ -75,11 +80,11 @@ class PlanReader {
     } while (skip(" "));
     return trials;
   }
-  /// That nobody stood in it twice.
+  /// Checks that no trial is listed twice.
   Result<void> end() {
     std::ranges::sort(seen_);
     const auto twice = std::ranges::adjacent_find(seen_);
-    if (twice != seen_.end()) return no_plan("names trial " + std::to_string(twice->value) + " twice");
+    if (twice != seen_.end()) return no_plan("lists trial " + std::to_string(twice->value) + " twice");
     return {};
   }
 
@@ -128,10 +133,10 @@ Result<Regrouping> regrouping_from_text(std::string_view text) {
   while (!reader.at_end()) {
     LANISTA_TRY(reader.begin_group());
     const auto group = reader.number<std::int64_t>(0);
-    if (!group || !reader.skip(": ")) return reader.unexpected("a group's number");
+    if (!group || !reader.skip(": ")) return reader.unexpected("the number of a group");
     if (!changes.parts.empty() && changes.parts.back().group >= *group) {
-      return no_plan("names group " + std::to_string(*group) + " behind group " +
-                     std::to_string(changes.parts.back().group));
+      return no_plan("lists group " + std::to_string(*group) + " after group " +
+                     std::to_string(changes.parts.back().group) + "; group numbers must be ascending");
     }
     LANISTA_ASSIGN(auto trials, reader.trials());
     changes.parts.push_back({*group, std::move(trials)});

@@ -8,6 +8,7 @@
 namespace lanista::schedule {
 namespace {
 
+/// Returns the trials of each group as changes.
 Regrouping regrouping_from(const std::map<std::int64_t, std::vector<TrialId>>& groups) {
   Regrouping changes;
   for (const auto& [group, trials] : groups) changes.parts.push_back({group, trials});
@@ -18,7 +19,7 @@ Regrouping regrouping_from(const std::map<std::int64_t, std::vector<TrialId>>& g
 
 void Planner::join(const PlannedTrial& trial) {
   const bool is_new = memberships_.try_emplace(trial.id, GroupMembership{trial.program}).second;
-  LANISTA_CHECK(is_new, "a trial joins a plan that it is in");
+  LANISTA_CHECK(is_new, "a trial joins a plan twice");
   Program& program = programs_[trial.program];
   program.lanes = max_lanes_of(trial, machine_);
   program.waiting.insert(trial.id);
@@ -83,7 +84,7 @@ void Planner::rebalance(Program& program) {
   while (!program.waiting.empty() && !by_size.empty() && by_size.begin()->first < trials / groups) {
     add_to_group(program, next(), by_size.begin()->second);
   }
-  // New groups are of neighbours: they begin together.
+  // A new group gets trials with neighbouring numbers, which start at the same time.
   for (std::int64_t left = groups - std::ssize(by_size); left > 0; --left) {
     const std::int64_t group = ++last_group_;
     by_size.emplace(0, group);
@@ -99,7 +100,7 @@ void Planner::rebalance(Program& program) {
 void Planner::add_to_group(Program& program, TrialId trial, std::int64_t group) {
   std::set<TrialId>& trials = program.groups[group];
   program.by_size.erase({std::ssize(trials), group});
-  // Whoever was alone there is told, too.
+  // A trial that was alone in the group is reported, too.
   if (trials.size() == 1) moved_trials_.insert(*trials.begin());
   trials.insert(trial);
   program.by_size.emplace(std::ssize(trials), group);
@@ -131,7 +132,7 @@ void Planner::release_youngest(Program& program, std::int64_t group) {
 }
 
 std::int64_t Planner::shared_group(TrialId trial, const GroupMembership& membership) const {
-  LANISTA_CHECK(membership.group != 0, "trial " + std::to_string(trial.value) + " has no place in the plan");
+  LANISTA_CHECK(membership.group != 0, "trial " + std::to_string(trial.value) + " has no group in the plan");
   return programs_.at(membership.program).groups.at(membership.group).size() > 1 ? membership.group : 0;
 }
 

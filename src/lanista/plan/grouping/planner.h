@@ -12,73 +12,77 @@
 
 namespace lanista::schedule {
 
-/// The plan of trials that come and go. Of every program there are as few groups as hold its trials (make_plan's
-/// limits), and no two of them differ by more than one trial; beyond that a trial stays where it is. So who comes takes
-/// a free place or opens a group, who goes leaves one behind, and others move only to fill a new group, out of one that
-/// is given up, or to even out two: at most about two groups' worth of them.
+/// The plan of trials that come and go, with few moves.
 ///
-/// Whoever comes or goes costs O(lanes x log n), whatever the number of trials. Only where groups are as small as a
-/// worker's fair share (fewer trials than all workers have lanes) can one trial change the limit of all. Not
-/// thread-safe.
+/// Each program has as few groups as the limits of make_plan allow, and their sizes differ by at most one. A new trial
+/// fills a free lane or opens a group. Other trials move only to fill a new group, out of a group that is closed, or to
+/// make sizes equal: at most about two groups of trials.
+///
+/// A trial that joins or leaves costs O(lanes x log n). The limit of all groups changes only if there are fewer trials
+/// than lanes on all workers. Not thread-safe.
 class Planner {
  public:
+  /// Plans for this device.
   explicit Planner(const Machine& machine) : machine_(machine) {}
 
-  /// A trial that is not there. Trials of one program have equal bytes.
+  /// Adds a trial that is not in the plan. Trials of one program must have equal bytes.
   void join(const PlannedTrial& trial);
-  /// Nothing happens if it is not there.
+  /// Removes a trial. Does nothing if it is not in the plan.
   void leave(TrialId trial);
-  /// What is to be told since the last call, of groups of several. A trial that has left and come again is told anew.
+  /// Applies the joins and leaves, and returns the changes since the last call.
+  ///
+  /// Only groups of several trials are reported. A trial that left and joined again is reported again.
   Regrouping changes();
-  /// All groups as of the last changes(), those of one as well.
+  /// Returns all groups as of the last call of changes(), with groups of one.
   GroupPlan plan() const;
 
  private:
   struct Program {
-    std::int64_t lanes = 1;                                   ///< max_lanes_of
-    std::map<std::int64_t, std::set<TrialId>> groups;         ///< by number; none is empty between calls
-    std::set<std::pair<std::int64_t, std::int64_t>> by_size;  ///< size and number of each
-    std::set<TrialId> waiting;                                ///< for a place
-    std::int64_t num_placed = 0;
+    std::int64_t lanes = 1;                                   ///< The result of max_lanes_of.
+    std::map<std::int64_t, std::set<TrialId>> groups;         ///< By number; none is empty between calls.
+    std::set<std::pair<std::int64_t, std::int64_t>> by_size;  ///< Size and number of each group.
+    std::set<TrialId> waiting;                                ///< Trials without a group.
+    std::int64_t num_placed = 0;                              ///< Trials in groups.
   };
   struct GroupMembership {
     Digest program;
-    std::int64_t group = 0;           ///< 0: it waits for one
-    std::int64_t reported_group = 0;  ///< the group of several that it was told to be in; 0: none
+    std::int64_t group = 0;           ///< 0: the trial waits for a group.
+    std::int64_t reported_group = 0;  ///< Last reported group of several trials; 0: none.
   };
 
   void rebalance(Program& program);
   void add_to_group(Program& program, TrialId trial, std::int64_t group);
   void remove_from_group(Program& program, TrialId trial);
   void release_youngest(Program& program, std::int64_t group);
-  /// Where whoever looks from outside sees the trial.
+  /// Returns the group of several trials that has the trial, or 0.
   std::int64_t shared_group(TrialId trial, const GroupMembership& membership) const;
 
   Machine machine_;
   std::map<Digest, Program> programs_;
   std::map<TrialId, GroupMembership> memberships_;
-  std::set<Digest> changed_programs_;  // programs
-  std::set<TrialId> moved_trials_;     // whose group may have to be told
-  std::set<TrialId> removed_trials_;   // who were told to be in a group and left
+  std::set<Digest> changed_programs_;
+  std::set<TrialId> moved_trials_;    // Trials with a group that may have to be reported.
+  std::set<TrialId> removed_trials_;  // Trials that left a reported group and the plan.
   std::int64_t share_ = 1, last_group_ = 0;
 };
 
-/// A plan as its changes tell it: what executors and readers of logs keep. Not thread-safe.
+/// The groups that follow from a sequence of changes. Executors and readers of logs keep one. Not thread-safe.
 class Grouping {
  public:
+  /// Moves the trials of `changes` to their new groups.
   void apply(const Regrouping& changes);
-  /// 0: it trains alone.
+  /// Returns the number of the trial's group; 0: it trains alone.
   std::int64_t group_of(TrialId trial) const;
-  /// What to tell somebody who has heard nothing of these trials.
+  /// Returns the groups of these trials, for an executor that has no group of them yet.
   Regrouping regrouping_for(std::span<const TrialId> trials) const;
-  /// The groups of several.
+  /// Returns the groups of several trials.
   GroupPlan plan() const;
 
  private:
   std::map<TrialId, std::int64_t> groups_;
 };
 
-/// A whole plan as changes to none. Groups of one are left out.
+/// Returns a plan as changes of an empty one, without its groups of one. Groups are numbered from 1.
 Regrouping regrouping_of(const GroupPlan& plan);
 
 }  // namespace lanista::schedule

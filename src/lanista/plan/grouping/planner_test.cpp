@@ -12,17 +12,20 @@
 namespace lanista::schedule {
 namespace {
 
+/// Returns a trial of this program.
 PlannedTrial lane(std::uint32_t id, const std::string& program, std::int64_t bytes = 0) {
   return {TrialId{id}, hash_text(program), bytes};
 }
 
-/// Trials `first` to `last` of one program come.
+/// Adds the trials `first` to `last`, all of one program.
 void join_all(Planner& planner, std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t id = first; id <= last; ++id) planner.join(lane(id, "a"));
 }
 
+/// Returns the text of the changes since the last call.
 std::string reported(Planner& planner) { return regrouping_text(planner.changes()); }
 
+/// Returns the number of trials in the changes.
 std::size_t named(const Regrouping& changes) {
   std::size_t trials = 0;
   for (const Regrouping::Part& part : changes.parts) trials += part.trials.size();
@@ -38,7 +41,7 @@ TEST(Planner, ReportsOnlyChanges) {
   planner.join(lane(9, "a"));
 
   EXPECT_EQ(reported(planner), "0: 3, 1: 9");
-  EXPECT_EQ(reported(planner), "") << "once";
+  EXPECT_EQ(reported(planner), "") << "each change is reported once";
   EXPECT_EQ(plan_text(planner.plan()), "1 2 4 9, 5-8");
 }
 
@@ -49,12 +52,12 @@ TEST(Planner, ReportsOnlyGroupsOfSeveral) {
   planner.join(lane(2, "b"));
   EXPECT_EQ(reported(planner), "");
   planner.join(lane(3, "a"));
-  EXPECT_EQ(reported(planner), "1: 1 3") << "whoever was alone is told as well";
+  EXPECT_EQ(reported(planner), "1: 1 3") << "the trial that was alone is reported as well";
   planner.leave(TrialId{1});
-  EXPECT_EQ(reported(planner), "0: 1 3") << "who is left is alone";
+  EXPECT_EQ(reported(planner), "0: 1 3") << "the remaining trial is alone";
 }
 
-// An executor that parked the trial knows nothing of it any more.
+// An executor that evicted the trial has no group of it any more.
 TEST(Planner, ReportsAReturnedTrialAgain) {
   Planner planner({.lanes = 4});
   join_all(planner, 1, 3);
@@ -64,12 +67,12 @@ TEST(Planner, ReportsAReturnedTrialAgain) {
   EXPECT_EQ(reported(planner), "1: 2");
 }
 
-TEST(Planner, GivesUpAGroupThatIsNotNeededAndOpensOneThatIs) {
+TEST(Planner, ClosesAndOpensGroupsAsNeeded) {
   Planner planner({.lanes = 3});
   join_all(planner, 1, 6);
   ASSERT_EQ(reported(planner), "1: 1-3, 2: 4-6");
   join_all(planner, 7, 7);
-  EXPECT_EQ(reported(planner), "3: 6 7") << "one of them moves, so that nobody is alone";
+  EXPECT_EQ(reported(planner), "3: 6 7") << "one trial moves, so that no trial is alone";
   for (const std::uint32_t id : {1U, 4U}) planner.leave(TrialId{id});
   planner.leave(TrialId{7});
   EXPECT_EQ(reported(planner), "0: 1 4 7, 3: 5");
@@ -82,9 +85,9 @@ TEST(Planner, IsAsGoodAsANewPlanAfterEveryChange) {
     Rng rng = root.split(number);
     const Machine machine{.workers = rng.between(1, 4), .lanes = rng.between(1, 6), .bytes = rng.between(100, 4000)};
     Planner planner(machine);
-    Grouping heard;
+    Grouping received;
     std::map<TrialId, PlannedTrial> there;
-    std::set<TrialId> resting;
+    std::set<TrialId> paused;
     const std::int64_t most = rng.between(1, 60);
     std::uint32_t next = 0;
     for (int turn = 0; turn < 60; ++turn) {
@@ -93,36 +96,36 @@ TEST(Planner, IsAsGoodAsANewPlanAfterEveryChange) {
         if (!there.empty() && (std::ssize(there) >= most || rng.bernoulli(0.45))) {
           const auto leaver = std::next(there.begin(), rng.between(0, std::ssize(there) - 1));
           planner.leave(leaver->first);
-          if (rng.bernoulli(0.3)) resting.insert(leaver->first);
+          if (rng.bernoulli(0.3)) paused.insert(leaver->first);
           there.erase(leaver);
         } else {
-          const bool comes_back = !resting.empty() && rng.bernoulli(0.5);
-          const TrialId id = comes_back ? *resting.begin() : TrialId{++next};
-          resting.erase(id);
+          const bool returns = !paused.empty() && rng.bernoulli(0.5);
+          const TrialId id = returns ? *paused.begin() : TrialId{++next};
+          paused.erase(id);
           const std::int64_t program = id.value % 4;
           const PlannedTrial trial = lane(id.value, std::to_string(program), 100 * (program + 1));
           planner.join(trial);
           there.emplace(id, trial);
         }
       }
-      if (rng.bernoulli(0.05)) {  // a kill: whoever is there is planned anew, by somebody who has told nobody anything
+      if (rng.bernoulli(0.05)) {  // A new process plans all trials again.
         planner = Planner(machine);
-        heard = {};
+        received = {};
         for (const auto& [id, trial] : there) planner.join(trial);
       }
       const Regrouping changes = planner.changes();
       const auto read = regrouping_from_text(regrouping_text(changes));
       ASSERT_TRUE(read) << read.error().text();
       ASSERT_EQ(*read, changes);
-      heard.apply(*read);
+      received.apply(*read);
       moves += named(changes);
 
-      // Told in parts, it is the plan that there is.
+      // The changes together are the plan.
       GroupPlan several = planner.plan();
       std::erase_if(several.groups, [](const Group& group) { return group.trials.size() == 1; });
-      ASSERT_EQ(heard.plan(), several) << number << ", turn " << turn;
+      ASSERT_EQ(received.plan(), several) << number << ", turn " << turn;
 
-      // And every program has the groups that its size asks for.
+      // Every program has the groups that its size needs.
       std::map<Digest, std::vector<std::int64_t>> sizes, wanted;
       std::set<TrialId> seen;
       for (const Group& group : planner.plan().groups) {
@@ -150,10 +153,10 @@ TEST(Planner, IsAsGoodAsANewPlanAfterEveryChange) {
       ASSERT_EQ(sizes, wanted) << number << ", turn " << turn;
     }
   }
-  EXPECT_LT(moves, 4 * events) << "most stay where they are";
+  EXPECT_LT(moves, 4 * events) << "most trials do not move";
 }
 
-TEST(Planner, MovesFewTrialsAfterAChangeOfAThousand) {
+TEST(Planner, MovesFewOfAThousandTrialsAfterAChange) {
   Planner planner({.workers = 2, .lanes = 8});
   join_all(planner, 1, 1000);
   ASSERT_EQ(named(planner.changes()), 1000U);
@@ -161,8 +164,8 @@ TEST(Planner, MovesFewTrialsAfterAChangeOfAThousand) {
   std::set<std::uint32_t> there;
   for (std::uint32_t id = 1; id <= 1000; ++id) there.insert(id);
   for (std::uint32_t id = 1001; id < 3000; ++id) {
-    const bool comes = rng.bernoulli(0.5);
-    if (comes) {
+    const bool joins = rng.bernoulli(0.5);
+    if (joins) {
       planner.join(lane(id, "a"));
       there.insert(id);
     } else {
@@ -170,7 +173,7 @@ TEST(Planner, MovesFewTrialsAfterAChangeOfAThousand) {
       planner.leave(TrialId{*leaver});
       there.erase(leaver);
     }
-    // Those of a group that is opened or given up, and who came or went itself.
+    // The trials of a new or closed group, and the trial that joined or left.
     ASSERT_LE(named(planner.changes()), 2U * 8U) << id;
   }
 }
@@ -198,7 +201,7 @@ TEST(Regrouping, RefusesMalformedText) {
     EXPECT_EQ(changes.error().code, Code::kDataLoss) << text;
   }
   const auto twice = regrouping_from_text("1: 5, 1: 6");
-  EXPECT_EQ(twice.error().message, "a plan names group 1 behind group 1");
+  EXPECT_EQ(twice.error().message, "a plan lists group 1 after group 1; group numbers must be ascending");
 }
 
 }  // namespace

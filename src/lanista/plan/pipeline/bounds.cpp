@@ -13,7 +13,7 @@ Bounds bounds_of(const Problem& problem) {
   const Model& model = problem.model;
   double fastest = 0;
   for (const DeviceClass& each : problem.devices.classes) fastest = std::max(fastest, each.speed);
-  std::vector<double> least(model.operators.size());  // the cheapest single pass of any size
+  std::vector<double> least(model.operators.size());  // Shortest pass of each operator, of any size.
   for (std::size_t i = 0; i < least.size(); ++i) {
     const Operator& op = model.operators[i];
     // Times are linear between sizes, so the best time per sample is at one of them, or at the batch itself.
@@ -38,7 +38,7 @@ Bounds bounds_of(const Problem& problem) {
 Bounds bounds_of(const PipelinePlan& plan, const Problem& problem) {
   Bounds bounds = bounds_of(problem);
   Timing timing(plan, problem);
-  for (StageTimes& each : timing.stages) {  // as if every pass had the same one before it
+  for (StageTimes& each : timing.stages) {  // Every pass counts as one with a warm cache.
     each.forward *= each.warm_cache_factor, each.input_grad *= each.warm_cache_factor,
         each.weight_grad *= each.warm_cache_factor;
   }
@@ -51,8 +51,8 @@ Bounds bounds_of(const PipelinePlan& plan, const Problem& problem) {
       head[s] = std::max(head[s], head[from] + timing.stages[from].forward + timing.edges[e].forward_seconds);
     }
   }
-  // Weight gradients need not hold up anybody, so behind a stage only input gradients are sure to follow; the last
-  // stage on the way back has a weight gradient to make.
+  // No stage waits for weight gradients. So only input gradients always follow a stage, and the last stage on the path
+  // back has a weight gradient.
   for (std::size_t s = 0; s < count; ++s) {
     for (const std::uint32_t e : timing.in[s]) {
       const std::uint32_t from = timing.edges[e].edge.from;

@@ -4,17 +4,20 @@
 
 namespace lanista::pipeline {
 
-/// Seconds that no step is below (graphpipe.md 5). Those of a problem hold for every plan of it and every schedule,
-/// those of a plan for every schedule of it.
+/// Lower bounds on the seconds of a step.
+///
+/// Those of a problem hold for every plan and schedule. Those of a plan hold for every schedule of it.
 struct Bounds {
-  double work = 0;      ///< LB1: all work at each operator's best time per sample, on all devices, without a bubble
-  double stage = 0;     ///< LB2, of a plan: longest way to a stage, all its passes, longest way back
-  double path = 0;      ///< LB3: critical path of the smallest share of a micro-batch, forth and back
-  double transfer = 0;  ///< LB4, of a plan: what its fullest link carries one way
+  double work = 0;      ///< All work at each operator's best time per sample, on all devices, without idle time.
+  double stage = 0;     ///< Of a plan: the longest path to a stage, all passes of the stage, and the longest path back.
+  double path = 0;      ///< The critical path of the smallest share of a micro-batch, forward and backward.
+  double transfer = 0;  ///< Of a plan: all transfers of its busiest link in one direction.
+  /// Returns the largest bound.
   double best() const;
 };
-/// Micro-batches up to the batch count, whole or shared out among devices.
+/// Returns the bounds of a problem, for micro-batches up to the batch on one or several devices.
 Bounds bounds_of(const Problem& problem);
+/// Returns the bounds of a plan.
 Bounds bounds_of(const PipelinePlan& plan, const Problem& problem);
 
 }  // namespace lanista::pipeline

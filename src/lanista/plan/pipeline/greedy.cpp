@@ -10,12 +10,12 @@
 namespace lanista::pipeline {
 namespace {
 
-constexpr double kShortPassShare = 0.02;  // of a place's longest pass
+constexpr double kShortPassShare = 0.02;  ///< Largest short pass relative to the longest pass of a rank.
 
-/// How far a stage has come.
+/// The progress of a stage.
 struct Progress {
   std::uint32_t count = 0, forward = 0, input_grad = 0, weight_grad = 0;
-  std::int64_t most = 0;  ///< samples in flight
+  std::int64_t most = 0;  ///< Most samples in flight.
 };
 
 class Greedy {
@@ -47,12 +47,12 @@ class Greedy {
     while (!events_.empty()) {
       const Event event = events_.top();
       events_.pop();
-      if (free_[event.rank] > event.time) continue;  // it is at work; its end is an event of its own
+      if (free_[event.rank] > event.time) continue;  // It is busy; its end is another event.
       act(event.rank, event.time);
     }
     for (std::uint32_t s = 0; s < progress_.size(); ++s) {
       if (progress_[s].weight_grad < progress_[s].count) {
-        return Error{Code::kFailedPrecondition, "stage " + std::to_string(s) + " waits for ever", ""};
+        return Error{Code::kFailedPrecondition, "stage " + std::to_string(s) + " never starts its next pass", ""};
       }
     }
     for (std::size_t p = 0; p < stages_.size(); ++p) {
@@ -68,14 +68,14 @@ class Greedy {
   struct Event {
     double time = 0;
     std::uint32_t rank = 0;
-    bool operator<(const Event& other) const {  // the earliest on top
+    bool operator<(const Event& other) const {  // The earliest event is first.
       return time > other.time || (time == other.time && rank > other.rank);
     }
   };
 
   void push_event(std::uint32_t rank, double time) { events_.push({time, rank}); }
 
-  /// The pass if it can begin by `time`; a later arrival is an event.
+  /// Returns the pass if it can start by `time`. A later arrival becomes an event.
   bool can(const Action& action, double time) const { return step_state_.ready(action) <= time; }
 
   bool forward_at(std::uint32_t s, double time, Action* found) const {
@@ -97,12 +97,12 @@ class Greedy {
   bool choose(std::uint32_t rank, double time, Action* found) const {
     const auto& mine = stages_[rank];
     for (const std::uint32_t s : mine) {
-      // What takes nearly nothing is not put off: its samples would be held for it.
+      // A short pass runs at once, since its samples would be held for it.
       if (timing_.stages[s].weight_grad <= kShortPassShare * longest_pass_[rank] && weight_grad_at(s, found))
         return true;
     }
     for (const bool backward : {!rule_.forwards_first, rule_.forwards_first}) {
-      // Later stages first: what is nearest to its end frees memory soonest.
+      // Later stages are first, since their samples end soonest and free memory.
       for (std::size_t i = mine.size(); i-- > 0;) {
         if (backward ? backward_at(mine[i], time, found) : forward_at(mine[i], time, found)) return true;
       }
@@ -148,12 +148,12 @@ class Greedy {
   Schedule schedule_;
   std::vector<std::uint32_t> rank_of_;
   std::vector<double> free_;
-  std::vector<double> longest_pass_;  ///< pass of a place
+  std::vector<double> longest_pass_;  ///< Longest pass of each rank.
   std::vector<Progress> progress_;
   std::priority_queue<Event> events_;
 };
 
-/// Every backward pass in its two parts, one right behind the other.
+/// Returns the schedule with each backward pass as its two parts, one right after the other.
 Schedule in_parts(Schedule schedule) {
   for (RankSchedule& rank : schedule.ranks) {
     std::vector<Action> actions;
@@ -202,50 +202,6 @@ Schedule split_backward(PipelinePlan& plan, const Problem& problem) {
   }
   plan = std::move(chosen);
   return best;
-}
-
-Result<PipelinePlan> interleaved(const PipelinePlan& plan, const Problem& problem, std::int64_t chunks) {
-  const std::size_t stages = plan.stages.size();
-  for (std::uint32_t s = 0; s < stages; ++s) {
-    const auto& next = plan.stages[s].successors;
-    if (s + 1 < stages && (next.empty() || next.front() != s + 1)) {
-      return Error{Code::kInvalidArgument, "stage " + std::to_string(s) + " is not followed by the next: no chain", ""};
-    }
-  }
-  std::vector<std::uint32_t> order;
-  const auto all = dependency_order(Neighbours(problem.model));
-  std::vector<std::size_t> stage_of(all.size());
-  for (std::size_t s = 0; s < stages; ++s) {
-    for (const std::uint32_t op : plan.stages[s].operators) stage_of[op] = s;
-  }
-  for (std::size_t s = 0; s < stages; ++s) {
-    for (const std::uint32_t op : all) {
-      if (stage_of[op] == s) order.push_back(op);
-    }
-  }
-  double total = 0, sum = 0;
-  const std::int64_t micro = plan.stages[0].micro_batch;
-  for (const std::uint32_t op : order) total += work_at(problem.model.operators[op], micro);
-  const auto parts = static_cast<std::size_t>(chunks) * stages;
-  if (chunks < 1 || parts > order.size()) {
-    return Error{Code::kInvalidArgument,
-                 std::to_string(chunks) + " chunks for " + std::to_string(stages) + " stages; allowed are 1 to " +
-                     std::to_string(order.size() / stages) + ", by the operators there are",
-                 ""};
-  }
-  PipelinePlan out{plan.model, plan.batch, {}};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::size_t left = order.size() - i, empty = parts - out.stages.size();
-    if (out.stages.empty() || left <= empty ||
-        (empty > 0 && sum >= total * static_cast<double>(out.stages.size()) / static_cast<double>(parts))) {
-      Stage fresh = plan.stages[out.stages.size() % stages];
-      fresh.operators.clear();
-      out.stages.push_back(std::move(fresh));
-    }
-    out.stages.back().operators.push_back(order[i]);
-    sum += work_at(problem.model.operators[order[i]], micro);
-  }
-  return arranged(std::move(out), problem.model, true);
 }
 
 }  // namespace lanista::pipeline

@@ -22,10 +22,10 @@ Result<void> check_operator(const Operator& op, std::size_t rank) {
                        " batch sizes; allowed are 1 to 64, equally many of forward, input_grad and weight_grad");
   }
   for (const Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {
-    if (!std::ranges::all_of(*curve, from_zero)) return model_error(name + ": a time is no number from zero on");
+    if (!std::ranges::all_of(*curve, from_zero)) return model_error(name + ": a time is not a number of at least 0");
   }
   if (!from_zero(op.activation_bytes) || !from_zero(op.output_bytes) || !from_zero(op.parameter_bytes)) {
-    return model_error(name + ": bytes are no number from zero on");
+    return model_error(name + ": bytes are not a number of at least 0");
   }
   if (!(op.warm_cache_factor > 0 && op.warm_cache_factor <= 1)) {
     return model_error(name + ": again is " + std::to_string(op.warm_cache_factor) +
@@ -102,7 +102,7 @@ Result<void> check(const Model& model) {
   if (model.batch < 1 || model.batch > (std::int64_t{1} << 40)) {
     return model_error("a batch of " + std::to_string(model.batch) + "; allowed is a whole number from 1 to 2^40");
   }
-  if (!from_zero(model.parameter_copies)) return model_error("parameter_copies is no number from zero on");
+  if (!from_zero(model.parameter_copies)) return model_error("parameter_copies is not a number of at least 0");
   for (std::size_t i = 0; i < model.operators.size(); ++i) LANISTA_TRY(check_operator(model.operators[i], i));
   for (std::size_t i = 0; i < model.edges.size(); ++i) {
     const auto& [from, to] = model.edges[i];
@@ -112,7 +112,7 @@ Result<void> check(const Model& model) {
       return model_error(name + ": allowed are two different operators of 0 to " +
                          std::to_string(model.operators.size() - 1));
     }
-    if (i > 0 && !(model.edges[i - 1] < model.edges[i])) return model_error(name + " stands twice or out of order");
+    if (i > 0 && !(model.edges[i - 1] < model.edges[i])) return model_error(name + " is listed twice or out of order");
   }
   if (dependency_order(Neighbours(model)).size() != model.operators.size()) {
     return model_error("the model cannot be cut into stages: its operators form a cycle");

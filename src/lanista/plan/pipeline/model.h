@@ -10,99 +10,112 @@
 
 namespace lanista::pipeline {
 
-/// Seconds of a piece of work at 1, 2, 4, ... samples. Between two sizes it is linear, above the largest proportional.
+/// Seconds of a pass at 1, 2, 4, ... samples. Between two sizes it is linear; above the largest it is proportional.
 using Curve = std::vector<double>;
-/// Seconds of `samples` samples, one at least.
+/// Returns the seconds of `samples` samples, which are at least one.
 double seconds_at(const Curve& curve, std::int64_t samples);
 
-/// An operator as a planner sees it. Bytes are per sample, but for parameters. Times are those of a device of speed 1.
+/// An operator, as a planner sees it. Times are those of a device of speed 1.
 struct Operator {
-  std::string name;
-  Curve forward, input_grad, weight_grad;  ///< the backward pass in its two parts; equally many sizes
-  double activation_bytes = 0;             ///< kept from the forward pass until the backward pass, own output included
-  double output_bytes = 0;                 ///< what a consumer elsewhere is sent
-  double parameter_bytes = 0;
-  /// Share of a pass's time that it takes right behind the same pass over another micro-batch: what it reads is near.
-  /// What is done at its place in between takes of that (StepState::seconds).
+  std::string name;             ///< Its name.
+  Curve forward;                ///< Seconds of the forward pass.
+  Curve input_grad;             ///< Seconds of the backward pass for gradients of inputs; as many sizes as `forward`.
+  Curve weight_grad;            ///< Seconds of the backward pass for gradients of weights; as many sizes as `forward`.
+  double activation_bytes = 0;  ///< Bytes a sample that are kept until the backward pass, with its output.
+  double output_bytes = 0;      ///< Bytes a sample that are sent to a consumer in another stage.
+  double parameter_bytes = 0;   ///< Bytes of its parameters.
+  /// Part of a pass's time that it needs right after the same pass over another micro-batch, since its inputs are in
+  /// the cache. Other work on the rank in between reduces the effect (StepState::seconds). From above 0 to 1.
   double warm_cache_factor = 1;
   bool operator==(const Operator&) const = default;
 };
 
-/// A model with its costs: operators and who reads whom (from, to), ascending.
+/// A model with its costs.
 struct Model {
-  std::string name;
-  Digest hash;  ///< of the graph it stands for; plans carry it
-  std::vector<Operator> operators;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
-  std::int64_t batch = 1;       ///< samples of a step
-  double parameter_copies = 4;  ///< bytes held per parameter byte: weight, gradient and the optimiser's slots
+  std::string name;                                            ///< Its name.
+  Digest hash;                                                 ///< Hash of its graph, which plans contain.
+  std::vector<Operator> operators;                             ///< Its operators.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< Producer and consumer, in ascending order.
+  std::int64_t batch = 1;                                      ///< Samples of a step.
+  double parameter_copies = 4;  ///< Bytes for each parameter byte: weight, gradient and optimiser state.
   bool operator==(const Model&) const = default;
 };
 
-/// What a transfer takes: seconds + bytes / bytes_per_second.
+/// The cost of transfers between two devices.
 struct Link {
-  double seconds = 0;
-  double bytes_per_second = 1e10;
+  double seconds = 0;              ///< Seconds of every transfer.
+  double bytes_per_second = 1e10;  ///< Bandwidth.
+  /// Returns the seconds of a transfer: seconds + bytes / bytes_per_second.
   double of(double bytes) const { return seconds + bytes / bytes_per_second; }
   bool operator==(const Link&) const = default;
 };
 
-/// Equal devices; so many of them share a machine.
+/// Equal devices.
 struct DeviceClass {
-  std::string name = "device";
-  std::int64_t count = 1;
-  std::int64_t per_machine = 1;
-  double memory_bytes = 1e18;
-  double speed = 1;
-  Link inside;  ///< between two devices of one machine
+  std::string name = "device";   ///< Its name.
+  std::int64_t count = 1;        ///< Number of devices.
+  std::int64_t per_machine = 1;  ///< Devices of one machine.
+  double memory_bytes = 1e18;    ///< Memory of a device.
+  double speed = 1;              ///< Speed relative to the device of the operators' times; larger is faster.
+  Link inside;                   ///< Link between two devices of one machine.
   bool operator==(const DeviceClass&) const = default;
 };
 
-inline constexpr std::size_t kMaxDeviceClasses = 4;
-inline constexpr std::int64_t kMaxDevices = 4096;
-inline constexpr std::size_t kMaxOperators = 1'000'000;
+inline constexpr std::size_t kMaxDeviceClasses = 4;      ///< Most device classes of a problem.
+inline constexpr std::int64_t kMaxDevices = 4096;        ///< Most devices of a problem.
+inline constexpr std::size_t kMaxOperators = 1'000'000;  ///< Most operators of a model.
 
-/// Devices are numbered class by class.
+/// All devices. They are numbered class by class, from 0.
 struct Devices {
-  std::vector<DeviceClass> classes;
-  std::vector<std::vector<Link>> links;  ///< [class][class], between machines; symmetric
-  std::string note;                      ///< whose figures these are
+  std::vector<DeviceClass> classes;      ///< The classes.
+  std::vector<std::vector<Link>> links;  ///< [class][class]: links between machines; symmetric.
+  std::string note;                      ///< Origin of the figures, for people.
 
+  /// Returns the number of devices.
   std::int64_t count() const;
-  double speed() const;  ///< of all together
+  /// Returns the sum of the speeds of all devices.
+  double speed() const;
+  /// Returns the class of a device.
   std::size_t class_of(std::int64_t device) const;
-  /// The slowest link between a device of `from` and one of `to`.
+  /// Returns the slowest link between a device of `from` and one of `to`.
   Link link(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to) const;
   bool operator==(const Devices&) const = default;
 };
 
-/// `count` devices of one class, with one link between any two.
+/// Returns `count` devices of one class with the same link between any two.
 Devices equal_devices(std::int64_t count, double memory_bytes, Link link);
 
-/// What is to be planned.
+/// A model and the devices for which it is planned.
 struct Problem {
-  Model model;
-  Devices devices;
+  Model model;      ///< The model.
+  Devices devices;  ///< The devices.
 };
 
-/// Errors: kInvalidArgument naming the operator, edge, class or link that is wrong and what is allowed: a cycle, an
-/// edge of an operator that is not there, times that are no numbers from zero on, more than 64 batch sizes, more than
-/// kMaxDeviceClasses classes or kMaxDevices devices.
+/// Checks a problem: its model and its devices.
+///
+/// Errors: kInvalidArgument with the wrong operator, edge, class or link and what is allowed. Wrong are cycles, edges
+/// of operators that do not exist, times that are negative or not finite, and more than 64 batch sizes. So are more
+/// than kMaxDeviceClasses classes or kMaxDevices devices.
 Result<void> check(const Problem& problem);
+/// Checks a model. Errors: as for a problem.
 Result<void> check(const Model& model);
+/// Checks devices. Errors: as for a problem.
 Result<void> check(const Devices& devices);
 
-/// Successors and predecessors of every operator, ascending.
+/// Successors and predecessors of every operator.
 struct Neighbours {
+  /// Collects the edges of the model.
   explicit Neighbours(const Model& model);
-  std::vector<std::vector<std::uint32_t>> next, previous;
+  std::vector<std::vector<std::uint32_t>> next;      ///< Consumers of each operator, in ascending order.
+  std::vector<std::vector<std::uint32_t>> previous;  ///< Producers of each operator, in ascending order.
 };
-/// Dependency order, smallest number first among the ready; shorter than the model where there is a cycle.
+/// Returns the operators in dependency order, the smallest number first among ready ones. It is shorter than the model
+/// if there is a cycle.
 std::vector<std::uint32_t> dependency_order(const Neighbours& neighbours);
 
-/// Forward and backward together at `samples` samples.
+/// Returns the seconds of forward and backward pass together at `samples` samples.
 double work_at(const Operator& op, std::int64_t samples);
-/// A content hash of operators and edges, for models that have no graph of ours.
+/// Returns a hash of operators and edges, for models without a graph.
 Digest hash_of(const Model& model);
 
 }  // namespace lanista::pipeline

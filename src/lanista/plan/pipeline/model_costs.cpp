@@ -9,7 +9,7 @@ namespace {
 
 double bytes_of(const graph::ValueType& type) { return 4.0 * static_cast<double>(type.shape.elements_per_sample()); }
 
-/// Forward work of a sample.
+/// Returns the forward work of a sample.
 graph::Cost work_of(const graph::OpDef& def, const graph::OpArgs& args, std::span<const graph::ValueType> inputs,
                     double output_bytes) {
   if (def.cost) return def.cost(args);
@@ -18,7 +18,7 @@ graph::Cost work_of(const graph::OpDef& def, const graph::OpArgs& args, std::spa
   return cost;
 }
 
-/// Seconds at 1, 2, 4, ... samples up to the first that reaches the batch.
+/// Returns the seconds at 1, 2, 4, ... samples, up to the first size that reaches the batch.
 Curve curve_of(std::string_view pass, const graph::Node& node, const graph::Types& types, const graph::Cost& work,
                std::int64_t batch, const NodeCosts& costs) {
   Curve curve;
@@ -31,7 +31,7 @@ Curve curve_of(std::string_view pass, const graph::Node& node, const graph::Type
     if (row != nullptr) {
       curve.push_back(1e-6 * row->microseconds);
     } else if (n > 1 && measured) {
-      break;  // above the largest size that was measured it is proportional
+      break;  // The curve is proportional above the largest measured size.
     } else {
       measured = false;
       curve.push_back(1e-6 * graph::predicted_us(costs.prices, work.flops * samples, work.bytes * samples));
@@ -41,7 +41,7 @@ Curve curve_of(std::string_view pass, const graph::Node& node, const graph::Type
   return curve;
 }
 
-/// Curves of a node have equally many sizes: the shorter ones go on in proportion.
+/// Extends the shorter curves of a node in proportion, so that all have equally many sizes.
 void make_equal(Operator& op) {
   const std::size_t sizes = std::max({op.forward.size(), op.input_grad.size(), op.weight_grad.size()});
   for (Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {

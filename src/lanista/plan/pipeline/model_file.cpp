@@ -17,7 +17,8 @@ Error invalid_model(const std::string& rank, const std::string& message) {
   return {Code::kDataLoss, rank + ": " + message, ""};
 }
 
-/// Calls `read`; what nlohmann or a reader of numbers threw is an error at `rank`, which it may move on.
+/// Calls `read` and turns exceptions of the JSON library and of readers of numbers into an error at `rank`. `read` may
+/// change `rank`.
 template <class Read>
 Result<void> reading(const std::string& rank, Read read) {
   try {
@@ -45,7 +46,7 @@ void set_edges(Model& model, std::vector<std::pair<std::uint32_t, std::uint32_t>
   model.edges = std::move(edges);
 }
 
-/// A line of a profile: words between " -- ".
+/// Returns the words of a line of a profile, which " -- " separates.
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at <= line.size();) {
@@ -56,14 +57,14 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// "node12" as 12; false if it is none.
+/// Reads "node12" as 12. Returns false for other text.
 bool node_number(std::string_view word, std::uint32_t* number) {
   if (!word.starts_with("node")) return false;
   const auto [end, error] = std::from_chars(word.data() + 4, word.data() + word.size(), *number);
   return error == std::errc{} && end == word.data() + word.size();
 }
 
-/// The number behind "key="; the sum of a list in brackets ("[1.0; 2.0]"). False if there is none.
+/// Reads the number after "key=", or the sum of a list in brackets ("[1.0; 2.0]"). Returns false if there is none.
 bool number_of(std::string_view word, std::string_view key, double* sum) {
   const std::size_t at = word.find(std::string(key) + "=");
   if (at == std::string_view::npos) return false;
@@ -157,7 +158,7 @@ Result<Model> read_model(const json& in) {
   } else if (hash.empty()) {
     model.hash = hash_of(model);
   } else {
-    return invalid_model("model", "hash is no hash of 32 digits");
+    return invalid_model("model", "hash must have 32 hexadecimal digits");
   }
   LANISTA_TRY(check(model));
   return model;
@@ -165,7 +166,7 @@ Result<Model> read_model(const json& in) {
 
 Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) {
   std::map<std::uint32_t, Operator> nodes;
-  std::map<std::uint32_t, bool> known;  // by number, and whether it is an operator
+  std::map<std::uint32_t, bool> known;  // True for an operator, false for an input.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> read;
   std::size_t line_number = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -179,7 +180,8 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
     const bool edge = line.starts_with('\t');
     const auto words = words_of(edge ? line.substr(1) : line);
     std::uint32_t from = 0, to = 0;
-    if (!node_number(words[0], &from)) return invalid_model(rank, "begins with no node; allowed is \"node4 -- ...\"");
+    if (!node_number(words[0], &from))
+      return invalid_model(rank, "the line must begin with a node, as \"node4 -- ...\"");
     if (edge) {
       if (words.size() < 2 || !node_number(words[1], &to))
         return invalid_model(rank, "allowed is \"\\tnode4 -- node5\"");
@@ -194,7 +196,7 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
     }
     op.name = std::string(words[0]) + " " + std::string(words[1]);
     if (!known.emplace(from, !words[1].starts_with("Input")).second)
-      return invalid_model(rank, "node" + std::to_string(from) + " stands twice");
+      return invalid_model(rank, "node" + std::to_string(from) + " is listed twice");
     if (known[from]) nodes.emplace(from, std::move(op));
   }
   Model model;
@@ -208,7 +210,7 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const auto& [from, to] : read) {
     for (const std::uint32_t end : {from, to}) {
-      if (!known.contains(end)) return invalid_model("edges", "node" + std::to_string(end) + " is not there");
+      if (!known.contains(end)) return invalid_model("edges", "node" + std::to_string(end) + " does not exist");
     }
     if (known[from] && known[to]) edges.push_back({number[from], number[to]});
   }
@@ -249,14 +251,14 @@ Result<Problem> read_piper_input(const json& in, double unit) {
       parameters += op.parameter_bytes;
       const std::int64_t id = whole(node.at("id"), "id", kMostSamples);
       if (!number.emplace(id, static_cast<std::uint32_t>(model.operators.size())).second) {
-        throw std::out_of_range("each id once, not " + std::to_string(id) + " twice");
+        throw std::out_of_range("each id once; " + std::to_string(id) + " is listed twice");
       }
       model.operators.push_back(std::move(op));
     }
     for (const json& edge : in.at("edges")) {
       const auto from = number.find(whole(edge.at("sourceId"), "sourceId", kMostSamples));
       const auto to = number.find(whole(edge.at("destId"), "destId", kMostSamples));
-      if (from == number.end() || to == number.end()) throw std::out_of_range("edges between nodes that are there");
+      if (from == number.end() || to == number.end()) throw std::out_of_range("edges between listed nodes");
       edges.push_back({from->second, to->second});
       double& sent = model.operators[from->second].output_bytes;
       sent = std::max(sent, edge.at("communicationCost").get<double>());

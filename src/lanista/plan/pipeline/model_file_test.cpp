@@ -34,7 +34,7 @@ TEST(ModelFile, RoundTrips) {
   }
 }
 
-TEST(ModelFile, ReportsInvalidRule) {
+TEST(ModelFile, ReportsTheWrongMember) {
   const Json good = model_json(a_problem(3, {{0, 1}, {1, 2}}, 8, 2).model);
   const auto message = [&](const Json& change) {
     Json bad = good;
@@ -54,7 +54,7 @@ TEST(ModelFile, ReportsInvalidRule) {
   EXPECT_NE(read_model(near).error().text().find("again is 0"), std::string::npos);
 }
 
-TEST(PipedreamProfile, IsReadWithoutItsInputs) {
+TEST(PipedreamProfile, IsReadWithoutInputs) {
   const auto model = read_pipedream_profile(kProfile, 16);
 
   ASSERT_TRUE(model) << model.error().text();
@@ -79,9 +79,9 @@ TEST(PipedreamProfile, ReportsTheWrongLine) {
   EXPECT_NE(message("node1 -- ReLU -- forward_compute_time=x\n").find("line 1"), std::string::npos);
   EXPECT_NE(message(good + "\tnode9 -- node77\n").find("node77"), std::string::npos);
   EXPECT_NE(message(good + "\tnode9\n").find("line 7"), std::string::npos);
-  EXPECT_NE(message(good + good).find("stands twice"), std::string::npos);
+  EXPECT_NE(message(good + good).find("is listed twice"), std::string::npos);
   EXPECT_NE(message(good + "\tnode10 -- node9\n").find("cannot be cut"), std::string::npos);
-  EXPECT_NE(message("graph\n").find("begins with no node"), std::string::npos);
+  EXPECT_NE(message("graph\n").find("must begin with a node"), std::string::npos);
   EXPECT_NE(message(""), "");
 }
 
@@ -124,7 +124,7 @@ TEST(PiperInput, GivesModelAndDevices) {
 
   Json bad = piper_input();
   bad["edges"][0]["destId"] = 9;
-  EXPECT_NE(read_piper_input(bad).error().text().find("nodes that are there"), std::string::npos);
+  EXPECT_NE(read_piper_input(bad).error().text().find("edges between listed nodes"), std::string::npos);
   bad = piper_input();
   bad["nodes"][1]["id"] = 4;
   EXPECT_NE(read_piper_input(bad).error().text().find("twice"), std::string::npos);
@@ -132,7 +132,7 @@ TEST(PiperInput, GivesModelAndDevices) {
   EXPECT_EQ(read_piper_input(bad).error().code, Code::kDataLoss);
 }
 
-TEST(ModelCosts, AreMeasuredOnesWhereThereAreAny) {
+TEST(ModelCosts, PreferMeasuredTimes) {
   const auto ops = graph::builtin_ops();
   const auto graph = graph::parse(
       "%0 = input(shape=[8])\n%1 = linear(%0, out=4)\n%2 = relu(%1)\n%3 = linear(%2, out=2)\n%4 = output(%3)\n");
@@ -160,11 +160,11 @@ TEST(ModelCosts, AreMeasuredOnesWhereThereAreAny) {
   EXPECT_EQ(first.name, "%1 linear");
   EXPECT_DOUBLE_EQ(seconds_at(first.forward, 1), 10e-6);
   EXPECT_DOUBLE_EQ(seconds_at(first.forward, 2), 12e-6);
-  EXPECT_DOUBLE_EQ(seconds_at(first.forward, 8), 48e-6);  // in proportion above what was measured
+  EXPECT_DOUBLE_EQ(seconds_at(first.forward, 8), 48e-6);  // Proportional above the largest measured size.
   EXPECT_DOUBLE_EQ(seconds_at(first.weight_grad, 4), 20e-6);
   EXPECT_DOUBLE_EQ(first.parameter_bytes, 4 * (8 * 4 + 4));
   EXPECT_DOUBLE_EQ(first.output_bytes, 16);
-  const graph::Cost linear = {2.0 * 4 * 2, 0};  // nobody measured the second one: at least its products
+  const graph::Cost linear = {2.0 * 4 * 2, 0};  // The second one is predicted from its products.
   EXPECT_GE(model->operators[2].forward[0] * 1e6, graph::predicted_us(costs.prices, linear.flops, 0));
   EXPECT_EQ(model->operators[1].weight_grad[0], 0);
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kNoNode = UINT32_MAX;
 
-/// Draws neighbours together that are not to be cut apart.
+/// Combines neighbours that are not cut apart.
 void merge_small_parts(std::vector<std::uint32_t>& parts, std::vector<Outline::Node>& nodes, std::vector<double>& work,
                        double grain) {
   std::vector<std::uint32_t> kept;
@@ -25,7 +25,7 @@ void merge_small_parts(std::vector<std::uint32_t>& parts, std::vector<Outline::N
   parts = std::move(kept);
 }
 
-/// What flows into every node, each operator's value counted once a node.
+/// Sets the received bytes of every node. The value of an operator counts once for each node.
 void count_bytes(Outline& outline, const Model& model) {
   auto& nodes = outline.nodes;
   std::vector<std::uint32_t> leaf(outline.order.size(), kNoNode), above(nodes.size(), kNoNode),
@@ -44,12 +44,12 @@ void count_bytes(Outline& outline, const Model& model) {
     if (nodes[n].parts.empty()) std::fill(leaf.begin() + nodes[n].begin, leaf.begin() + nodes[n].end, n);
     open.insert(open.end(), nodes[n].parts.begin(), nodes[n].parts.end());
   }
-  std::vector<std::uint32_t> rank(model.operators.size()), told(nodes.size(), kNoNode);
+  std::vector<std::uint32_t> rank(model.operators.size()), counted(nodes.size(), kNoNode);
   for (std::uint32_t i = 0; i < outline.order.size(); ++i) rank[outline.order[i]] = i;
   for (const auto& [from, to] : model.edges) {
     for (std::uint32_t n = leaf[rank[to]]; n != kNoNode && nodes[n].begin > rank[from]; n = above[n]) {
-      if (told[n] == from) continue;
-      told[n] = from;
+      if (counted[n] == from) continue;
+      counted[n] = from;
       nodes[n].received += model.operators[from].output_bytes;
       if (before[n] != kNoNode && rank[from] < nodes[before[n]].begin) {
         nodes[n].received_from_outside += model.operators[from].output_bytes;
@@ -58,7 +58,7 @@ void count_bytes(Outline& outline, const Model& model) {
   }
 }
 
-/// Finds the nodes that are alike; parts come before their node, but for roots that were added.
+/// Finds equal nodes. Parts precede their node, except for added roots.
 void find_alike(Outline& outline, const Model& model) {
   auto& nodes = outline.nodes;
   std::map<std::vector<double>, double> operators;

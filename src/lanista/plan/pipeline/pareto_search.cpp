@@ -8,8 +8,10 @@
 namespace lanista::pipeline {
 namespace {
 
-constexpr std::int64_t kAllDegrees = 8;   // up to so many devices a stage may have any number, above powers of two
-constexpr std::size_t kShorterRuns = 24;  // how many shorter runs are tried where memory or a link forbids the longest
+/// Up to this number of devices a stage may have any number. Above it, it has a power of two.
+constexpr std::int64_t kAllDegrees = 8;
+/// Shorter runs that are tried if memory or a link forbids the longest one.
+constexpr std::size_t kShorterRuns = 24;
 
 }  // namespace
 
@@ -53,7 +55,7 @@ ParetoSearch::ParetoSearch(const Problem& problem, const Outline& outline, std::
       received_[part] = sum += node.shape == Tree::Shape::kSeries ? its.received_from_outside : its.received;
     }
   }
-  parts_.emplace_back();  // number 0 is nothing
+  parts_.emplace_back();  // Part 0 is empty.
 }
 
 double ParetoSearch::least_seconds_per_sample() const {
@@ -108,7 +110,7 @@ void ParetoSearch::insert(Front& front, const Value& value) {
     return x != y ? x < y : a.height < b.height;
   };
   front.insert(std::ranges::upper_bound(front, value, fewer), value);
-  // Of too many one in the middle goes: those with fewest devices and those with fewest in flight stay.
+  // If there are too many, one in the middle is dropped. Values with the fewest devices or the fewest samples stay.
   if (front.size() > kMaxValues) front.erase(front.begin() + kMaxValues - 2);
 }
 
@@ -128,7 +130,7 @@ void ParetoSearch::add_combined(const Value& first, const Value& second, std::in
   insert(out, sum);
 }
 
-/// Parts i..j-1 as a stage in front of all of `rest`; false if memory forbids it for some.
+/// Adds parts i to j-1 as a stage before all values of `rest`. Returns false if memory forbids it for one of them.
 bool ParetoSearch::add_run(const Outline::Node& node, std::size_t i, std::size_t j, const Degree& degree,
                            const Front& rest, Front& out) {
   const std::uint32_t begin = outline_.nodes[node.parts[i]].begin, end = outline_.nodes[node.parts[j - 1]].end;
@@ -153,7 +155,7 @@ bool ParetoSearch::add_run(const Outline::Node& node, std::size_t i, std::size_t
   return all;
 }
 
-/// Operators as a stage without devices beside or in front of `rest`.
+/// Adds the operators as a co-located stage, before `rest` or parallel to it.
 void ParetoSearch::add_colocated(std::uint32_t begin, std::uint32_t end, const Value& rest, std::int32_t height,
                                  Front& out) {
   const double seconds = rate(begin, end, degrees_.front());
@@ -165,14 +167,14 @@ void ParetoSearch::add_colocated(std::uint32_t begin, std::uint32_t end, const V
   insert(out, sum);
 }
 
-/// `ends`: of each degree where the longest run from the part behind ended; one that begins further in front ends no
-/// later.
+/// `ends` has the end of the longest run of each degree that begins at the next part. A run that begins earlier does
+/// not end later.
 void ParetoSearch::add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best,
                             std::vector<std::size_t>& ends, Front& out) {
   const std::uint32_t begin = outline_.nodes[node.parts[i]].begin;
   for (std::size_t d = 0; d < degrees_.size(); ++d) {
     const Degree& degree = degrees_[d];
-    // The longest run that meets the limit leaves the least to the others.
+    // The longest run within the limit leaves the least work for the others.
     std::size_t& end = ends[d];
     while (end > i && rate(begin, outline_.nodes[node.parts[end - 1]].end, degree) > limit_) --end;
     std::size_t step = 1;
@@ -207,13 +209,13 @@ ParetoSearch::Front ParetoSearch::solve_series(const Outline::Node& node, std::i
   return std::move(best[0]);
 }
 
-/// Branches in a row, each by itself or several whole ones as a stage; all have the same successor.
+/// Solves parallel branches one by one. Several whole branches may form a stage. All have the same successor.
 ParetoSearch::Front ParetoSearch::solve_parallel(const Outline::Node& node, std::int32_t height) {
   const std::size_t count = node.parts.size();
   std::vector<Front> best(count + 1);
   best[count] = {Value{}};
   for (std::size_t i = count; i-- > 0;) {
-    // Whole branches as one stage: their height is that of one stage, whatever stands beside them.
+    // Several whole branches have the height of one stage.
     const Front alone{Value{{}, height, 0, 0, 0}};
     for (const Degree& degree : degrees_) {
       std::size_t j = i;

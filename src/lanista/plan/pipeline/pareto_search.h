@@ -9,43 +9,48 @@
 
 namespace lanista::pipeline {
 
-/// Operators of a row that run together.
+/// Consecutive operators of an outline that form a stage.
 struct StageRange {
-  std::uint32_t begin = 0, end = 0;
-  std::size_t device_class = 0;
-  std::int64_t degree = 1;  ///< devices; 0: a guest on those of another stage
+  std::uint32_t begin = 0;       ///< First operator in the order.
+  std::uint32_t end = 0;         ///< End of the operators in the order.
+  std::size_t device_class = 0;  ///< Class of its devices.
+  std::int64_t degree = 1;       ///< Number of devices; 0: co-located on the devices of another stage.
 };
 
-/// The dynamic programme for one micro-batch size: which stages meet a time per sample.
+/// The dynamic programme that finds stages for a given time per sample, for one micro-batch size.
 ///
-/// A value is what a part of the tree needs if what comes behind it holds `height` micro-batches in flight: devices of
-/// each class, and how many micro-batches its source then holds. Of values only those remain that no other one equals
-/// or beats in all of these (at most kMaxValues, those with fewest devices). Values are remembered over probes: what
-/// was found for t holds for every smaller t' that its own slowest stage still meets, and what is impossible at t is so
-/// at all t' below. Parts that are alike in everything (Outline::Node::like) are worked out once.
+/// A value of a part of the tree has the devices of each class that it needs, and the micro-batches that its source
+/// holds. It depends on the micro-batches in flight after the part (`height`). Values that others dominate are dropped.
+/// At most kMaxValues remain, those with the fewest devices. Values are kept for later probes: those for a time t are
+/// valid for smaller times which their slowest stage still meets. Equal parts (Outline::Node::first_equal) are solved
+/// once.
 ///
-/// With `colocated`, what stands beside a fork or a join and takes next to nothing (kMaxColocatedShare of t, all of
-/// them together kMaxColocatedTotal) may be a stage without devices of its own: as a part of one of the branches'
-/// stages it would make that one wait for all the others.
+/// With `colocated`, small parts next to a fork or a join may be stages without devices of their own. As a part of one
+/// branch's stage they would make it wait for the other branches. Small means at most kMaxColocatedShare of the time
+/// per sample, and kMaxColocatedTotal for all together.
 class ParetoSearch {
  public:
-  static constexpr std::size_t kMaxValues = 8;
-  static constexpr double kMaxColocatedShare = 0.03, kMaxColocatedTotal = 0.25;
+  static constexpr std::size_t kMaxValues = 8;        ///< Most values of a part.
+  static constexpr double kMaxColocatedShare = 0.03;  ///< Largest co-located stage, as part of the time per sample.
+  /// Sum of all co-located stages, as part of the time per sample.
+  static constexpr double kMaxColocatedTotal = 0.25;
 
-  /// Both outlive it.
+  /// `problem` and `outline` must live as long as the search.
   ParetoSearch(const Problem& problem, const Outline& outline, std::int64_t micro_batch, bool colocated = false);
 
+  /// One set of stages.
   struct ParetoPoint {
-    std::vector<StageRange> stage_ranges;
-    double seconds_per_sample = 0;
-    std::int64_t depth = 0;  ///< stages on the longest path
+    std::vector<StageRange> stage_ranges;  ///< The stages.
+    double seconds_per_sample = 0;         ///< Time of the slowest stage for a sample.
+    std::int64_t depth = 0;                ///< Stages on the longest path.
   };
-  /// All that meets `seconds_per_sample` and does not need more than there is; empty if nothing does.
+  /// Returns the sets of stages that meet `seconds_per_sample` with the available devices. Empty if there is none.
   std::vector<ParetoPoint> probe(double seconds_per_sample);
-  /// No stages can meet less: all work shared out evenly, at the best of all sizes that a device may get.
+  /// Returns a lower bound on the time per sample: all work divided evenly, at the best size for a device.
   double least_seconds_per_sample() const;
 
-  std::int64_t states = 0, num_cached = 0;
+  std::int64_t states = 0;      ///< Values that were computed.
+  std::int64_t num_cached = 0;  ///< Values that were known from earlier probes.
 
  private:
   using Counts = std::array<std::int32_t, kMaxDeviceClasses>;
@@ -54,14 +59,14 @@ class ParetoSearch {
     std::int32_t height = 0;
     std::uint32_t part = 0;
     double slowest = 0;
-    double colocated = 0;  ///< seconds a sample of all guests
+    double colocated = 0;  ///< Seconds a sample of all co-located stages.
   };
   using Front = std::vector<Value>;
   struct CachedFront {
     double from = 0, to = 0;
     Front front;
   };
-  /// A stage in front of another part, or two parts; the first of them was found for operators `shift` places before.
+  /// A stage before another part, or two parts. The first part was found for operators `shift` positions earlier.
   struct Part {
     StageRange stage_range;
     std::uint32_t first = 0, second = 0, shift = 0;
@@ -69,9 +74,10 @@ class ParetoSearch {
   struct Degree {
     std::size_t device_class;
     std::int64_t devices;
-    std::size_t table;  ///< of prefix times
-    // What a second of these is a sample of, and what a sum of gradients takes a sample.
-    double per_second, reduce, reduce_byte;
+    std::size_t table;   ///< Number of the table of prefix times.
+    double per_second;   ///< Seconds a sample for each second of a table.
+    double reduce;       ///< Seconds a sample of a gradient sum without bytes.
+    double reduce_byte;  ///< Seconds a sample of a gradient sum for each byte.
   };
 
   const Front& solve(std::uint32_t node, std::int32_t height);
@@ -97,10 +103,10 @@ class ParetoSearch {
   const std::int64_t micro_batch_;
   const bool allows_colocation_;
   std::vector<Degree> degrees_;
-  std::vector<std::vector<double>> times_;  ///< [table][operators so far]
+  std::vector<std::vector<double>> times_;  ///< [table][operator]: seconds of all operators before.
   std::vector<double> parameters_, kept_;
-  std::vector<double> received_;  ///< [node]: by it and the parts in front of it, in its series or beside it
-  Link link_;                     ///< the slowest
+  std::vector<double> received_;  ///< [node]: bytes received by it and the parts before it or parallel to it.
+  Link link_;                     ///< The slowest link.
   double limit_ = 0;
   std::vector<Part> parts_;
   std::map<std::pair<std::uint32_t, std::int32_t>, CachedFront> memo_;

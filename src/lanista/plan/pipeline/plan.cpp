@@ -20,7 +20,7 @@ std::vector<std::uint32_t> stage_of_operators(const PipelinePlan& plan, std::siz
   return stage;
 }
 
-/// Stages in dependency order, among ready ones the one with the smallest operator first.
+/// Returns the stages in dependency order; of ready ones the one with the smallest operator is first.
 std::vector<std::uint32_t> stage_order(const std::vector<Stage>& stages) {
   std::vector<int> waits(stages.size(), 0);
   for (const Stage& stage : stages) {
@@ -58,12 +58,13 @@ std::vector<StageEdge> edges_of(const PipelinePlan& plan, const Model& model) {
   for (std::uint32_t s = 0; s < plan.stages.size(); ++s) {
     for (const std::uint32_t next : plan.stages[s].successors) bytes[{s, next}] = 0;
   }
-  std::vector<std::uint32_t> told;  // edges of one operator stand together, so a value is counted once a stage
+  // Edges of one operator are adjacent, so each value counts once for each stage.
+  std::vector<std::uint32_t> counted;
   for (std::size_t i = 0; i < model.edges.size(); ++i) {
     const auto& [from, to] = model.edges[i];
-    if (i == 0 || model.edges[i - 1].first != from) told.clear();
-    if (stage[from] == stage[to] || std::ranges::find(told, stage[to]) != told.end()) continue;
-    told.push_back(stage[to]);
+    if (i == 0 || model.edges[i - 1].first != from) counted.clear();
+    if (stage[from] == stage[to] || std::ranges::find(counted, stage[to]) != counted.end()) continue;
+    counted.push_back(stage[to]);
     bytes[{stage[from], stage[to]}] += model.operators[from].output_bytes;
   }
   std::vector<StageEdge> edges;
@@ -100,7 +101,7 @@ Result<PipelinePlan> arranged(PipelinePlan plan, const Model& model, bool chain)
   for (Stage& stage : plan.stages) std::ranges::sort(stage.operators), stage.successors.clear();
   for (const StageEdge& edge : edges_of(plan, model)) plan.stages[edge.from].successors.push_back(edge.to);
   const auto order = stage_order(plan.stages);
-  if (order.size() != plan.stages.size()) return Error{Code::kInvalidArgument, "stages form a circle", ""};
+  if (order.size() != plan.stages.size()) return Error{Code::kInvalidArgument, "the stages form a cycle", ""};
   std::vector<std::uint32_t> rank(order.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
   std::vector<Stage> stages;
@@ -140,7 +141,7 @@ void limit_in_flight(PipelinePlan& plan, const Problem& problem) {
     const auto bytes = bytes_of(plan, problem.model);
     std::map<std::int64_t, double> held;
     for (std::size_t s = 0; s < plan.stages.size(); ++s) held[plan.stages[s].devices[0]] += bytes[s];
-    std::map<std::int64_t, std::size_t> largest;  // of a device that has too much: the stage that can give most
+    std::map<std::int64_t, std::size_t> largest;  // For each full device, the stage that can release most.
     for (std::size_t s = 0; s < plan.stages.size(); ++s) {
       const Stage& stage = plan.stages[s];
       const std::int64_t device = stage.devices[0];
@@ -151,7 +152,7 @@ void limit_in_flight(PipelinePlan& plan, const Problem& problem) {
     }
     if (largest.empty()) return;
     for (const auto& [device, s] : largest) plan.stages[s].in_flight -= plan.stages[s].micro_batch;
-    // What begins with more than comes before it gives anything back would wait for ever.
+    // A stage must not need more samples to start than the stages before it hold. Otherwise it would never start.
     for (const Stage& stage : plan.stages) {
       for (const std::uint32_t next : stage.successors) {
         std::int64_t& after = plan.stages[next].in_flight;
@@ -159,10 +160,6 @@ void limit_in_flight(PipelinePlan& plan, const Problem& problem) {
       }
     }
   }
-}
-
-double bytes_of(const PipelinePlan& plan, std::size_t stage, const Model& model) {
-  return bytes_of(plan, model)[stage];
 }
 
 std::size_t depth_of(const PipelinePlan& plan) {

@@ -10,72 +10,82 @@
 
 namespace lanista::pipeline {
 
-/// Operators that run together, micro-batch by micro-batch, on devices of one class. Several devices share every
-/// micro-batch among themselves (data parallel). Stages with equal devices take turns there.
+/// Operators that run together, micro-batch by micro-batch, on devices of one class.
+///
+/// Several devices divide each micro-batch (data parallelism). Stages with equal devices alternate on them.
 struct Stage {
-  std::vector<std::uint32_t> operators;   ///< ascending
-  std::int64_t micro_batch = 1;           ///< samples; divides the batch
-  std::int64_t k = 1;                     ///< forwards and backwards alternate in turns of k
-  std::vector<std::int64_t> devices;      ///< ascending
-  std::int64_t in_flight = 1;             ///< samples whose activations are held at most
-  std::vector<std::uint32_t> successors;  ///< stages that wait for this one, ascending; those that read it among them
+  std::vector<std::uint32_t> operators;   ///< Numbers of operators, in ascending order.
+  std::int64_t micro_batch = 1;           ///< Samples of a micro-batch; divides the batch.
+  std::int64_t k = 1;                     ///< Forward and backward passes alternate in turns of k.
+  std::vector<std::int64_t> devices;      ///< Numbers of devices, in ascending order.
+  std::int64_t in_flight = 1;             ///< Most samples with activations that are held.
+  std::vector<std::uint32_t> successors;  ///< Stages that wait for this one, in ascending order, with all readers.
   bool operator==(const Stage&) const = default;
 };
 
-/// A model cut into stages: a value, in dependency order of its stages.
+/// A model that is cut into stages. A value.
 struct PipelinePlan {
-  Digest model;
-  std::int64_t batch = 1;
-  std::vector<Stage> stages;
+  Digest model;               ///< Hash of the model.
+  std::int64_t batch = 1;     ///< Samples of a step.
+  std::vector<Stage> stages;  ///< In dependency order.
   bool operator==(const PipelinePlan&) const = default;
 };
 
-/// An edge of the stage graph and what passes along it.
+/// An edge of the stage graph.
 struct StageEdge {
-  std::uint32_t from = 0, to = 0;
-  double bytes_per_sample = 0;  ///< of different operators read; 0 where a stage merely waits
+  std::uint32_t from = 0;       ///< Producing stage.
+  std::uint32_t to = 0;         ///< Waiting stage.
+  double bytes_per_sample = 0;  ///< Bytes of all operators that are read; 0 if the stage only waits.
   bool operator==(const StageEdge&) const = default;
 };
-/// Ascending by (from, to).
+/// Returns the edges of the stage graph, in ascending order of (from, to).
 std::vector<StageEdge> edges_of(const PipelinePlan& plan, const Model& model);
 
-/// Fills in successors from the model's edges, brings stages into dependency order and applies the in-flight rule. With
-/// `chain` every stage also waits for the one before, as in a sequential pipeline, and has its in-flight samples.
-/// Errors: kInvalidArgument where stages form a circle.
+/// Returns the plan with successors, stages in dependency order, and samples in flight.
+///
+/// With `chain` every stage also waits for the previous one, as in a sequential pipeline. Errors: kInvalidArgument if
+/// the stages form a cycle.
 Result<PipelinePlan> arranged(PipelinePlan plan, const Model& model, bool chain = false);
 
-/// Samples in flight of every stage (graphpipe.md 4.2): k b at a sink; elsewhere, over all successors j, the most of
-/// p_j + max(k b, k_j b_j), up to a whole micro-batch; never more than the batch, of which is all the first word.
-/// Requires dependency order.
+/// Sets the samples in flight of every stage. Stages must be in dependency order.
+///
+/// A last stage has k b. Other stages have the largest p_j + max(k b, k_j b_j) over their successors j, rounded up to a
+/// whole micro-batch and at most the batch. Here p_j are the samples of j, b is the micro-batch and k the turn.
 void set_in_flight(PipelinePlan& plan);
-/// Where stages do not fit into memory, fewer samples in flight than the rule's, a micro-batch at a time of whichever
-/// of a device's stages holds most, and nowhere more than in a stage before it; such stages wait for their successors.
-/// For plans whose stages have one micro-batch size and k of 1. They may still not fit. Requires dependency order.
+/// Reduces samples in flight where stages do not fit into memory.
+///
+/// It removes one micro-batch at a time, of the stage with most samples on a device. No stage then has more than a
+/// stage before it, and such stages wait for their successors. It needs stages of one micro-batch size with k = 1, in
+/// dependency order. The stages may still not fit.
 void limit_in_flight(PipelinePlan& plan, const Problem& problem);
-/// k of every stage such that no stage starves where micro-batches shrink towards the sink: max over predecessors i of
-/// ceil(k_i b_i / b_j); 1 where they do not.
+/// Sets k of every stage so that no stage waits for input where micro-batches shrink along the graph.
+///
+/// k is the largest ceil(k_i b_i / b_j) over predecessors i, and 1 where micro-batches do not shrink.
 void set_turns(PipelinePlan& plan);
 
-/// Bytes on each device of a stage: parameters with their copies, and for the in-flight samples of a device what the
-/// operators keep and what came from other stages.
-double bytes_of(const PipelinePlan& plan, std::size_t stage, const Model& model);
-/// The same of all stages, in one pass over the model.
+/// Returns the bytes of each stage on each of its devices.
+///
+/// These are the parameters with their copies, and the activations and received values of the samples in flight.
 std::vector<double> bytes_of(const PipelinePlan& plan, const Model& model);
-/// Whether they all fit into the memory of their devices; those that share devices together.
+/// Checks that all stages fit into memory, with stages on the same devices counted together.
 Result<void> fits(const PipelinePlan& plan, const Problem& problem);
-/// Stages on the longest path.
+/// Returns the number of stages on the longest path.
 std::size_t depth_of(const PipelinePlan& plan);
 
-/// Whether the plan is one of this problem. Errors: kFailedPrecondition of another model's plan; kInvalidArgument
-/// naming stage, value and what is allowed: an operator in no stage or in two, a circle of stages, a successor left
-/// out, micro-batches that do not divide the batch, devices that are not there, of two classes or in two stages'
-/// unequal sets, k or in-flight samples that are no whole micro-batches; kResourceExhausted where a stage does not fit
-/// its devices.
+/// Checks that the plan is valid for this problem.
+///
+/// Errors: kFailedPrecondition for the plan of another model; kResourceExhausted if a stage does not fit its devices;
+/// kInvalidArgument with stage, value and what is allowed. The last is for:
+/// - an operator in no stage or in two, a cycle of stages, and a missing successor;
+/// - a micro-batch that does not divide the batch, and k or samples in flight that are no whole micro-batches;
+/// - devices that do not exist, have two classes, or belong to stages with different sets of devices.
 Result<void> check(const PipelinePlan& plan, const Problem& problem);
 
-/// {"pipeline": 1, "model": hash, "batch": ..., "stages": [...]}
+/// Returns a plan as JSON: {"pipeline": 1, "model": hash, "batch": ..., "stages": [...]}.
 nlohmann::json plan_json(const PipelinePlan& plan);
-/// Errors: kDataLoss naming what is wrong with it; it is a plan of some problem only after check().
+/// Reads the JSON of plan_json. Call check() before the plan is used.
+///
+/// Errors: kDataLoss with the member and what is allowed.
 Result<PipelinePlan> read_plan(const nlohmann::json& json);
 
 }  // namespace lanista::pipeline

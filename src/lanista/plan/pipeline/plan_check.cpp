@@ -16,18 +16,18 @@ Error wrong(std::string message, Code code = Code::kInvalidArgument) { return {c
 Result<void> check_stage(const PipelinePlan& plan, std::size_t s, const Problem& problem) {
   const Stage& stage = plan.stages[s];
   const std::string name = "stage " + std::to_string(s);
-  if (stage.operators.empty()) return wrong(name + " has no operator; allowed is one at least");
+  if (stage.operators.empty()) return wrong(name + " has no operator; it needs at least one");
   if (stage.micro_batch < 1 || plan.batch % stage.micro_batch != 0) {
     return wrong(name + ": a micro-batch of " + std::to_string(stage.micro_batch) + " does not divide the batch of " +
                  std::to_string(plan.batch));
   }
   if (stage.k < 1 || stage.k > plan.batch)
-    return wrong(name + ": k is " + std::to_string(stage.k) + "; allowed is 1 on");
+    return wrong(name + ": k is " + std::to_string(stage.k) + "; it must be at least 1");
   if (stage.in_flight < stage.micro_batch || stage.in_flight > plan.batch || stage.in_flight % stage.micro_batch != 0) {
     return wrong(name + ": " + std::to_string(stage.in_flight) + " samples in flight; allowed are multiples of " +
                  std::to_string(stage.micro_batch) + " up to " + std::to_string(plan.batch));
   }
-  if (stage.devices.empty()) return wrong(name + " has no device; allowed is one at least");
+  if (stage.devices.empty()) return wrong(name + " has no device; it needs at least one");
   for (std::size_t i = 0; i < stage.devices.size(); ++i) {
     const std::int64_t device = stage.devices[i];
     if (device < 0 || device >= problem.devices.count() || (i > 0 && device <= stage.devices[i - 1])) {
@@ -100,7 +100,7 @@ Result<void> check(const PipelinePlan& plan, const Problem& problem) {
     for (const std::uint32_t op : plan.stages[s].operators) {
       if (op >= seen.size() || seen[op]++ > 0) {
         return wrong("stage " + std::to_string(s) + ": operator " + std::to_string(op) +
-                     " is not of the model or stands twice");
+                     " does not exist or is listed twice");
       }
     }
   }
@@ -111,7 +111,7 @@ Result<void> check(const PipelinePlan& plan, const Problem& problem) {
     const auto& successors = plan.stages[edge.from].successors;
     if (edge.to <= edge.from || !std::ranges::binary_search(successors, edge.to)) {
       return wrong("stage " + std::to_string(edge.to) + " reads stage " + std::to_string(edge.from) +
-                   ", which must stand before it and name it as a successor");
+                   ", which must precede it and have it as a successor");
     }
   }
   LANISTA_TRY(check_devices(plan));
@@ -125,9 +125,10 @@ Result<void> fits(const PipelinePlan& plan, const Problem& problem) {
     const std::int64_t device = plan.stages[s].devices[0];
     const DeviceClass& its = problem.devices.classes[problem.devices.class_of(device)];
     if ((held[device] += bytes[s]) > its.memory_bytes) {
-      return wrong("stage " + std::to_string(s) + " takes its devices to " +
-                       std::to_string(static_cast<std::int64_t>(held[device] / 1e6)) + " MB; a device of class " +
-                       its.name + " has " + std::to_string(static_cast<std::int64_t>(its.memory_bytes / 1e6)),
+      return wrong("stage " + std::to_string(s) + " needs " +
+                       std::to_string(static_cast<std::int64_t>(held[device] / 1e6)) +
+                       " MB with the other stages of its device; a device of class " + its.name + " has " +
+                       std::to_string(static_cast<std::int64_t>(its.memory_bytes / 1e6)) + " MB",
                    Code::kResourceExhausted);
     }
   }
@@ -153,11 +154,12 @@ Result<PipelinePlan> read_plan(const json& in) {
       return wrong("plan: pipeline is " + version.dump().substr(0, 40) + "; allowed is 1", Code::kDataLoss);
     }
     const auto hash = Digest::from_hex(in.at("model").get<std::string>());
-    if (!hash) return wrong("plan: model is no hash of 32 digits", Code::kDataLoss);
+    if (!hash) return wrong("plan: model must be a hash of 32 hexadecimal digits", Code::kDataLoss);
     plan.model = *hash;
     plan.batch = count_at(in, "batch");
     const json& stages = in.at("stages");
-    if (!stages.is_array() || stages.empty()) return wrong("plan: stages is no list of one at least", Code::kDataLoss);
+    if (!stages.is_array() || stages.empty())
+      return wrong("plan: stages must be a list of at least one stage", Code::kDataLoss);
     for (const json& each : stages) {
       rank = "plan: stage " + std::to_string(plan.stages.size());
       Stage stage;

@@ -10,19 +10,20 @@
 namespace lanista::pipeline {
 namespace {
 
-constexpr std::size_t kFewStages = 8, kFewOperators = 48;  // up to here an operator may go to any stage
+/// Up to these numbers an operator may move to any stage.
+constexpr std::size_t kFewStages = 8, kFewOperators = 48;
 
-/// The guest on the host's devices.
-void colocate_with(Draft& draft, std::size_t guest, std::size_t host) {
+/// Puts a stage on the devices of `host`.
+void colocate_with(Draft& draft, std::size_t colocated, std::size_t host) {
   std::uint32_t last = 0;
   for (const Draft::Part& part : draft.parts) last = std::max(last, part.rank);
   if (draft.parts[host].rank == 0) draft.parts[host].rank = last + 1;
-  draft.parts[guest].rank = draft.parts[host].rank;
-  draft.parts[guest].degree = draft.parts[host].degree;
-  draft.parts[guest].device_class = draft.parts[host].device_class;
+  draft.parts[colocated].rank = draft.parts[host].rank;
+  draft.parts[colocated].degree = draft.parts[host].degree;
+  draft.parts[colocated].device_class = draft.parts[host].device_class;
 }
 
-/// Tries changes of a draft until one is better.
+/// Tries changes of a draft until one is faster.
 class Search {
  public:
   Search(const Problem& problem, std::int64_t& trials, bool allows_colocation)
@@ -65,7 +66,7 @@ class Search {
     return stage;
   }
 
-  /// The operator and all of its stage that it leads to (or, `back`, that lead to it).
+  /// Returns the operator and all operators of its stage that depend on it (or, with `back`, on which it depends).
   std::vector<std::uint32_t> closure(std::uint32_t op, const std::vector<std::uint32_t>& stage, bool back) const {
     std::vector<std::uint32_t> found{op};
     std::set<std::uint32_t> seen{op};
@@ -120,7 +121,7 @@ class Search {
 
   static bool share(const Draft::Part& a, const Draft::Part& b) { return a.rank != 0 && a.rank == b.rank; }
 
-  /// Calls `change` with a part and all that share its devices.
+  /// Calls `change` with a part and all parts that share its devices.
   template <class Change>
   static void with_colocated(Draft& draft, std::size_t s, const Change& change) {
     const Draft::Part of = draft.parts[s];
@@ -162,7 +163,7 @@ class Search {
     return false;
   }
 
-  /// The first operators of a stage, by dependency order, up to a part of its work; the others.
+  /// Divides the operators of a stage, in dependency order, at a part of its work.
   static std::size_t rank_of(const std::vector<double>& work, double part) {
     double total = 0, sum = 0;
     for (const double each : work) total += each;
@@ -171,7 +172,7 @@ class Search {
     return std::max<std::size_t>(i, 1);
   }
 
-  /// Stage s in two; its devices are shared out, or there is one more.
+  /// Divides stage s into two. They divide its devices, or get one more.
   bool cut_stage(Draft draft, std::size_t s, std::int64_t more) {
     if (draft.parts[s].operators.size() < 2 || draft.parts[s].degree + more < 2 || draft.parts[s].rank != 0)
       return false;
@@ -206,7 +207,7 @@ class Search {
     return false;
   }
 
-  /// Two stages as one on the devices of both, or on those of one while a third is cut with the others.
+  /// Merges two stages on the devices of both, or on those of one while a third stage is divided with the others.
   bool merge_stages() {
     const auto& parts = best_.draft.parts;
     if (parts.size() > 2 * kFewStages) return false;
@@ -230,8 +231,8 @@ class Search {
     return false;
   }
 
-  /// What waits for other stages, or what these wait for, as a stage of its own on the same devices, so that the rest
-  /// of its stage need not wait with it; and such guests elsewhere.
+  /// Makes a co-located stage of operators that wait for other stages, or that other stages wait for. The rest of their
+  /// stage then does not wait. It also tries such stages on other devices.
   bool colocate() {
     const auto stage = stages();
     if (!allows_colocation_ || best_.draft.parts.size() > 4 * kFewStages) return false;
@@ -300,15 +301,15 @@ Draft draft_of(const std::vector<StageRange>& stage_ranges, const std::vector<st
       load.bytes += model.parameter_copies * model.operators[op].parameter_bytes;
     }
   }
-  std::vector<std::set<std::size_t>> beside(draft.parts.size());
-  for (const auto& [u, v] : model.edges) beside[stage[u]].insert(stage[v]), beside[stage[v]].insert(stage[u]);
-  for (std::size_t guest = 0; guest < draft.parts.size(); ++guest) {
-    if (stage_ranges[guest].degree > 0) continue;
+  std::vector<std::set<std::size_t>> adjacent(draft.parts.size());
+  for (const auto& [u, v] : model.edges) adjacent[stage[u]].insert(stage[v]), adjacent[stage[v]].insert(stage[u]);
+  for (std::size_t colocated = 0; colocated < draft.parts.size(); ++colocated) {
+    if (stage_ranges[colocated].degree > 0) continue;
     std::size_t host = draft.parts.size();
     for (const bool neighbours : {true, false}) {
       for (std::size_t s = 0; s < draft.parts.size(); ++s) {
-        if (stage_ranges[s].degree == 0 || (neighbours && !beside[guest].contains(s))) continue;
-        if (neighbours && loads[s].bytes + loads[guest].bytes >
+        if (stage_ranges[s].degree == 0 || (neighbours && !adjacent[colocated].contains(s))) continue;
+        if (neighbours && loads[s].bytes + loads[colocated].bytes >
                               problem.devices.classes[stage_ranges[s].device_class].memory_bytes / 2)
           continue;
         if (host == draft.parts.size() || loads[s].seconds < loads[host].seconds) host = s;
@@ -316,9 +317,9 @@ Draft draft_of(const std::vector<StageRange>& stage_ranges, const std::vector<st
       if (host < draft.parts.size()) break;
     }
     if (host == draft.parts.size()) return {{}, micro_batch, false};
-    colocate_with(draft, guest, host);
-    loads[host].seconds += loads[guest].seconds;
-    loads[host].bytes += loads[guest].bytes;
+    colocate_with(draft, colocated, host);
+    loads[host].seconds += loads[colocated].seconds;
+    loads[host].bytes += loads[colocated].bytes;
   }
   return draft;
 }
@@ -330,7 +331,7 @@ Result<PipelinePlan> plan_of(const Draft& draft, const Problem& problem) {
     end.push_back(next.back() + each.count);
   }
   PipelinePlan plan{problem.model.hash, problem.model.batch, {}};
-  std::map<std::uint32_t, std::uint32_t> ranks;  // by the first operator of a part
+  std::map<std::uint32_t, std::uint32_t> ranks;  // Rank of the part with this first operator.
   for (const Draft::Part& part : draft.parts) {
     Stage& stage = plan.stages.emplace_back();
     stage.operators = part.operators;
@@ -351,7 +352,7 @@ Result<PipelinePlan> plan_of(const Draft& draft, const Problem& problem) {
     for (std::int64_t& device : stage.devices) device = next[its]++;
     if (next[its] > end[its]) {
       return Error{Code::kResourceExhausted,
-                   "more devices of class " + problem.devices.classes[its].name + " than there are", ""};
+                   "the draft needs more devices of class " + problem.devices.classes[its].name + " than exist", ""};
     }
     if (rank != ranks.end()) given[rank->second] = stage.devices;
   }

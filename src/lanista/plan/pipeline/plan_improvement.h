@@ -8,39 +8,46 @@
 
 namespace lanista::pipeline {
 
-/// Stages in no order, with devices by number only.
+/// A plan without an order of stages and without device numbers.
 struct Draft {
+  /// A stage.
   struct Part {
-    std::vector<std::uint32_t> operators;
-    std::size_t device_class = 0;
-    std::int64_t degree = 1;
-    std::uint32_t rank = 0;  ///< parts of one number from 1 on share their devices; they have one class and degree
+    std::vector<std::uint32_t> operators;  ///< Its operators.
+    std::size_t device_class = 0;          ///< Class of its devices.
+    std::int64_t degree = 1;               ///< Number of its devices.
+    std::uint32_t rank = 0;  ///< 0: own devices; parts of equal numbers share devices, and have one class and degree.
     bool operator==(const Part&) const = default;
   };
-  std::vector<Part> parts;
-  std::int64_t micro_batch = 1;
-  bool limits_in_flight = false;  ///< where memory ends, stages have fewer samples in flight (limit_in_flight)
+  std::vector<Part> parts;        ///< The stages.
+  std::int64_t micro_batch = 1;   ///< Samples of a micro-batch.
+  bool limits_in_flight = false;  ///< True: stages have fewer samples in flight where memory ends (limit_in_flight).
   bool operator==(const Draft&) const = default;
 };
-/// Guests (StageRange::degree of 0) go to the stage with the least to do of those that they read or that read them and
-/// that have memory for their parameters; to any other if none of these has. No parts where all would be guests.
+/// Returns the draft of stages of a Pareto search. It has no parts if all stages would be co-located.
+///
+/// A co-located stage (degree 0) goes to the least busy stage that it reads or that reads it, among those with memory
+/// for its parameters. If there is none, it goes to the least busy stage of all.
 Draft draft_of(const std::vector<StageRange>& stage_ranges, const std::vector<std::uint32_t>& order,
                std::int64_t micro_batch, const Problem& problem);
-/// The plan of a draft: devices are dealt out in dependency order, so that neighbours share machines. Errors: as
-/// `arranged`; kResourceExhausted where there are too few devices.
+/// Returns the plan of a draft. Devices are assigned in dependency order, so that neighbours share machines.
+///
+/// Errors: those of `arranged`; kResourceExhausted if there are too few devices.
 Result<PipelinePlan> plan_of(const Draft& draft, const Problem& problem);
 
-/// A draft and what its step takes under kFkB.
+/// A draft with the time of its step under kFkB.
 struct ScoredDraft {
-  Draft draft;
-  double seconds = 1e300;  ///< 1e300: not a plan, or it does not fit
-  double imbalance = 0;    ///< sum of squares of the stages' times: decides between equals
+  Draft draft;             ///< The draft.
+  double seconds = 1e300;  ///< Seconds of a step; 1e300 if it is not a plan or does not fit into memory.
+  double imbalance = 0;    ///< Sum of squares of the stages' times; smaller is better among equal times.
 };
+/// Simulates a draft.
 ScoredDraft score_draft(Draft draft, const Problem& problem);
 
-/// Moves operators between stages, devices between stages, cuts stages, draws them together and lodges what waits for
-/// other stages, or what these wait for, as a stage of its own on the same devices, as long as the step gets shorter
-/// (first improvement, in a fixed order), at most `trials` simulations, which are subtracted.
+/// Improves a draft by local changes, as long as the step gets shorter.
+///
+/// Changes move operators and devices between stages, divide stages and merge them. With `allows_colocation` they also
+/// make co-located stages of operators that wait for other stages, or that other stages wait for. The first improvement
+/// in a fixed order is accepted. At most `trials` simulations run, which are subtracted from it.
 ScoredDraft improve_draft(ScoredDraft start, const Problem& problem, std::int64_t& trials,
                           bool allows_colocation = true);
 

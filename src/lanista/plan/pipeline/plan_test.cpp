@@ -19,14 +19,14 @@ std::vector<std::int64_t> in_flight(const PipelinePlan& plan) {
   return all;
 }
 
-TEST(InFlight, IsThatOfThePapersExample) {
+TEST(InFlight, MatchesTheExampleOfThePaper) {
   const Problem chain = a_problem(3, {{0, 1}, {1, 2}}, 64, 3);
 
   EXPECT_EQ(in_flight(one_each(chain, {1, 2, 4})), (std::vector<std::int64_t>{10, 8, 4}));
   EXPECT_EQ(in_flight(one_each(chain, {4, 4, 4})), (std::vector<std::int64_t>{12, 8, 4}));
 }
 
-TEST(InFlight, IsThatOfCandleUnoInAChainAndAsAGraph) {
+TEST(InFlight, MatchesCandleUnoAsAChainAndAsAGraph) {
   Problem uno = a_problem(6, {{0, 4}, {1, 4}, {2, 4}, {3, 4}, {4, 5}}, 4096, 6);
   PipelinePlan plan{uno.model.hash, 4096, {}};
   for (std::uint32_t i = 0; i < 6; ++i) plan.stages.push_back({{i}, 64, 1, {i}, 64, {}});
@@ -46,7 +46,7 @@ TEST(PipelinePlan, RoundTripsAsText) {
   EXPECT_TRUE(check(*read, problem).ok());
 }
 
-TEST(PipelinePlan, IsRefusedWhereItIsNotOneOfTheProblem) {
+TEST(PipelinePlan, IsRefusedForAnotherProblem) {
   const Problem problem = a_problem(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, 8, 4);
   const PipelinePlan good = one_each(problem, {2});
   const auto refusal = [&](auto change) {
@@ -60,19 +60,19 @@ TEST(PipelinePlan, IsRefusedWhereItIsNotOneOfTheProblem) {
   EXPECT_EQ(refusal([](PipelinePlan& p) { p.stages[1].micro_batch = 3; }),
             "stage 1: a micro-batch of 3 does not divide the batch of 8");
   EXPECT_EQ(refusal([](PipelinePlan& p) { p.stages[3].operators = {2}; }),
-            "stage 3: operator 2 is not of the model or stands twice");
+            "stage 3: operator 2 does not exist or is listed twice");
   EXPECT_EQ(refusal([](PipelinePlan& p) {
               p.stages[2].devices = {1, 2};
             }),
             "device 1 is in stages 1 and 2; allowed are stages with the same devices, or with none in common");
   EXPECT_EQ(refusal([](PipelinePlan& p) { p.stages[0].successors = {1}; }),
-            "stage 2 reads stage 0, which must stand before it and name it as a successor");
+            "stage 2 reads stage 0, which must precede it and have it as a successor");
   EXPECT_NE(refusal([](PipelinePlan& p) { p.stages[0].devices = {9}; }).find("allowed are 0 to 3"), std::string::npos);
   EXPECT_NE(refusal([](PipelinePlan& p) { p.stages[0].in_flight = 3; }).find("allowed are multiples of 2"),
             std::string::npos);
 }
 
-TEST(PipelinePlan, IsNotReadFromDamage) {
+TEST(PipelinePlan, RefusesDamagedText) {
   auto json = plan_json(one_each(a_problem(2, {{0, 1}}, 4, 2), {2}));
   const auto refused = [](const nlohmann::json& damaged) { return !read_plan(damaged).ok(); };
 
@@ -88,7 +88,7 @@ TEST(PipelinePlan, IsNotReadFromDamage) {
   EXPECT_TRUE(refused(nlohmann::json::array()));
 }
 
-TEST(Model, IsRefusedWhereItCannotBeCut) {
+TEST(Model, IsRefusedIfItCannotBeCut) {
   EXPECT_EQ(check(a_problem(2, {{0, 1}, {1, 0}}, 4, 2)).error().message,
             "the model cannot be cut into stages: its operators form a cycle");
   Problem unlinked = a_problem(2, {{0, 1}}, 4, 2);
@@ -96,7 +96,7 @@ TEST(Model, IsRefusedWhereItCannotBeCut) {
   EXPECT_FALSE(check(unlinked).ok());
 }
 
-TEST(PipelinePlan, CountsTheMemoryOfStagesThatShareADeviceTogether) {
+TEST(PipelinePlan, AddsTheMemoryOfStagesOnOneDevice) {
   Problem problem = a_problem(2, {{0, 1}}, 4, 2);
   for (Operator& op : problem.model.operators) op.parameter_bytes = 10;
   problem.devices = equal_devices(2, 70, {0, 1e18});
@@ -118,7 +118,7 @@ TEST(PlanText, NamesStagesAndTheirSuccessors) {
 
   const std::string text = plan_text(plan, &problem);
 
-  EXPECT_NE(text.find("4 stages, 3 on the longest way; a step has 8 samples\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("4 stages, 3 on the longest path; a step has 8 samples\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  0      1,2   0        2            1  6          2000.000    4000.000"), std::string::npos)
       << text;
   EXPECT_NE(text.find("3  op3\n"), std::string::npos) << text;
@@ -126,14 +126,14 @@ TEST(PlanText, NamesStagesAndTheirSuccessors) {
   const Schedule schedule = kfkb(plan, problem);
   const auto simulation = simulate(schedule, plan, problem);
   EXPECT_NE(
-      simulation_text(*simulation, schedule, plan, problem).find("a step takes 36000.000 ms, 0.2 samples a second"),
+      simulation_text(*simulation, schedule, plan, problem).find("a step needs 36000.000 ms, 0.2 samples a second"),
       std::string::npos)
       << simulation_text(*simulation, schedule, plan, problem);
 }
 
-TEST(HoldBack, ReducesTheLargestStageUntilItFitsOrCannot) {
+TEST(LimitInFlight, ReducesTheLargestStageUntilItFits) {
   Problem problem = a_problem(3, {{0, 1}, {1, 2}}, 8, 3);
-  for (Operator& op : problem.model.operators) op = an_operator(1, 1);  // a stage keeps what came, too
+  for (Operator& op : problem.model.operators) op = an_operator(1, 1);  // A stage also keeps received values.
   const auto held = [&](double memory) {
     problem.devices.classes[0].memory_bytes = memory;
     PipelinePlan plan = one_each(problem, {2});
@@ -143,10 +143,10 @@ TEST(HoldBack, ReducesTheLargestStageUntilItFitsOrCannot) {
   EXPECT_EQ(held(8), (std::vector<std::int64_t>{6, 4, 2}));
   EXPECT_EQ(held(5), (std::vector<std::int64_t>{4, 2, 2}));
   EXPECT_EQ(held(4), (std::vector<std::int64_t>{4, 2, 2}));
-  EXPECT_EQ(held(3), (std::vector<std::int64_t>{2, 2, 2})) << "less than a micro-batch is none";
+  EXPECT_EQ(held(3), (std::vector<std::int64_t>{2, 2, 2})) << "a stage holds at least one micro-batch";
 }
 
-TEST(HoldBack, LeavesPlansThatEnd) {
+TEST(LimitInFlight, GivesPlansThatEnd) {
   std::int64_t held = 0;
   for (std::uint64_t i = 0; i < 100; ++i) {
     Rng rng = Rng(91).split(i);

@@ -34,16 +34,16 @@ std::string plan_text(const PipelinePlan& plan, const Problem* problem) {
     row.push_back(names);
   }
   return std::to_string(plan.stages.size()) + " stages, " + std::to_string(depth_of(plan)) +
-         " on the longest way; a step has " + std::to_string(plan.batch) + " samples\n" + text_table(rows);
+         " on the longest path; a step has " + std::to_string(plan.batch) + " samples\n" + text_table(rows);
 }
 
 std::string simulation_text(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan,
                             const Problem& problem) {
   const double bound = bounds_of(plan, problem).best(), any = bounds_of(problem).best();
-  return "a step takes " + fixed(1e3 * simulation.seconds, 3) + " ms, " +
+  return "a step needs " + fixed(1e3 * simulation.seconds, 3) + " ms, " +
          fixed(static_cast<double>(plan.batch) / simulation.seconds, 1) +
-         " samples a second; no schedule of this plan " + fixed(1e3 * bound, 3) + ", no plan " + fixed(1e3 * any, 3) +
-         " ms or less\n" + gantt(simulation, schedule, plan);
+         " samples a second; lower bound of this plan " + fixed(1e3 * bound, 3) + " ms, of all plans " +
+         fixed(1e3 * any, 3) + " ms\n" + gantt(simulation, schedule, plan);
 }
 
 }  // namespace lanista::pipeline

@@ -7,11 +7,13 @@
 
 namespace lanista::pipeline {
 
-/// The stage graph as a table, a line a stage: devices, micro-batch, samples in flight, operators, who comes next.
-/// `problem` (may be null) adds times of a micro-batch, memory and names of operators; it must be the plan's own.
+/// Returns the stages as a table: devices, micro-batch, samples in flight, operators and successors.
+///
+/// `problem` adds the times of a micro-batch, memory and names of operators. It may be null; otherwise it must be the
+/// problem of the plan.
 std::string plan_text(const PipelinePlan& plan, const Problem* problem);
 
-/// What a step takes against its bounds, and a Gantt chart of it.
+/// Returns the time of a step, its lower bounds and a Gantt chart.
 std::string simulation_text(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan,
                             const Problem& problem);
 

@@ -11,13 +11,13 @@
 namespace lanista::pipeline {
 namespace {
 
-constexpr double kParts = 16;          // of a device's fair share: smaller parts are not cut
-constexpr std::size_t kWhole = 256;    // so few operators are never drawn together
-constexpr std::size_t kNumScored = 6;  // answers of a probe that are simulated
-constexpr std::size_t kImproved = 4;   // finalists that are improved
-constexpr std::size_t kEnlarged = 4;   // finalists that are tried with larger micro-batches
-constexpr std::size_t kSplit = 20;     // finalists whose backward passes are split
-constexpr double kTrialWork = 6e6;     // operators, edges and passes looked at by all trials of improvements
+constexpr double kParts = 16;          ///< Parts of a device's fair share; smaller parts are not cut.
+constexpr std::size_t kWhole = 256;    ///< Up to this many operators, none are combined.
+constexpr std::size_t kNumScored = 6;  ///< Results of a probe that are simulated.
+constexpr std::size_t kImproved = 4;   ///< Finalists that are improved.
+constexpr std::size_t kEnlarged = 4;   ///< Finalists that are tried with larger micro-batches.
+constexpr std::size_t kSplit = 20;     ///< Finalists that are tried with split backward passes.
+constexpr double kTrialWork = 6e6;     ///< Operators, edges and passes that all improvements may read.
 constexpr std::int64_t kMaxTrials = 6000;
 
 std::vector<std::int64_t> sizes_of(const Problem& problem, const PlanOptions& options) {
@@ -44,7 +44,7 @@ class Planner {
     allows_colocation_ = options.allows_colocation && few && branches_;
   }
 
-  /// The best first.
+  /// Sorts the finalists, the best first.
   std::vector<ScoredDraft> run() {
     struct Size {
       double least;
@@ -59,7 +59,7 @@ class Planner {
     std::ranges::stable_sort(sizes, {}, &Size::least);
     for (Size& size : sizes) {
       const auto batch = static_cast<double>(problem_.model.batch);
-      if (best_seconds() <= size.least * batch) continue;  // not even without any ramp
+      if (best_seconds() <= size.least * batch) continue;  // It is slower even without idle time at the start.
       if (branches_) {
         ParetoSearch tree(problem_, tree_, size.micro_batch);
         search(tree, tree_, size.micro_batch);
@@ -93,7 +93,7 @@ class Planner {
     candidates_.erase(same.begin(), same.end());
   }
 
-  /// (m + depth - 1) micro-batches of the slowest stage.
+  /// Returns the seconds of m + depth - 1 micro-batches in the slowest stage.
   double estimate(const ParetoSearch::ParetoPoint& found, std::int64_t micro_batch) const {
     return found.seconds_per_sample * static_cast<double>(problem_.model.batch + (found.depth - 1) * micro_batch);
   }
@@ -120,7 +120,7 @@ class Planner {
       found = std::move(all);
       return true;
     };
-    // Upwards from the bound in growing steps, then by halves.
+    // Steps from the bound grow until a probe succeeds. Then bisection follows.
     double step = 0.02;
     while (!probe(high)) {
       low = high;
@@ -143,8 +143,7 @@ class Planner {
       }
     }
     take(std::move(found), outline, micro_batch);
-    // A slower stage may save more of the ramp than it costs, up to where it alone would take longer than the best
-    // plan.
+    // A slower stage may save more at the start and end than it costs, until it alone exceeds the best plan.
     const double most = best_seconds() / static_cast<double>(problem_.model.batch) * (1 - 1e-9);
     for (const double slack : {1.08, 1.25}) {
       if (high * slack < meets * 4 && high * slack < most && probe(high * slack))
@@ -161,7 +160,7 @@ class Planner {
   void improve() {
     std::vector<ScoredDraft> starts;
     for (const ScoredDraft& each : candidates_) {
-      // Of one size one or two, so that different sizes are tried.
+      // At most two of each size, so that different sizes are tried.
       const auto alike = std::ranges::count_if(
           starts, [&](const ScoredDraft& other) { return other.draft.micro_batch == each.draft.micro_batch; });
       if (alike < 2 && starts.size() < kImproved && each.seconds < candidates_[0].seconds * 1.3) starts.push_back(each);
@@ -188,8 +187,8 @@ class Planner {
     sort();
   }
 
-  /// The best with micro-batches of which memory holds fewer than the rule of samples in flight wants: passes of more
-  /// samples may be worth more than a wait.
+  /// Tries micro-batches of which memory holds fewer than set_in_flight needs. Larger passes may save more than the
+  /// wait costs.
   void enlarge() {
     if (options_.micro_batch || !few_) return;
     std::vector<ScoredDraft> larger;
@@ -214,12 +213,12 @@ class Planner {
   const PlanOptions& options_;
   Planned& out_;
   Outline tree_, row_;
-  bool branches_ = false;  ///< else both are the same
+  bool branches_ = false;  ///< False: tree and chain are the same.
   bool few_ = false, allows_colocation_ = false;
   std::vector<ScoredDraft> candidates_;
 };
 
-/// What the least memory is that a device would need, roughly: of the largest operator alone with one sample.
+/// Returns the error for a model that does not fit, with a rough least memory: the largest operator with one sample.
 Error nothing_fits(const Problem& problem) {
   double most = 0, parameters = 0, largest = 0;
   std::string name;
@@ -235,12 +234,12 @@ Error nothing_fits(const Problem& problem) {
   }
   const auto mb = [](double bytes) { return std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB"; };
   return {Code::kResourceExhausted,
-          "no stages fit: parameters with their copies take " + mb(parameters) + " of " + mb(memory) +
+          "no stages fit: parameters with their copies need " + mb(parameters) + " of " + mb(memory) +
               " on all devices, and operator " + name + " alone " + mb(largest) + " of a device's " + mb(most),
           ""};
 }
 
-/// Takes the finalist whose step is the shortest with split backward passes.
+/// Chooses the finalist with the shortest step under split backward passes.
 void split_finalists(const std::vector<ScoredDraft>& all, const Problem& problem, Planned& planned) {
   for (std::size_t i = 0; i < all.size() && i < kSplit; ++i) {
     auto plan = plan_of(all[i].draft, problem);

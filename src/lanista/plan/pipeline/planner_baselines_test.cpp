@@ -1,4 +1,4 @@
-#include "lanista/plan/pipeline/planner_baselines.h"
+#include "support/plan/pipeline/planner_baselines.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace lanista::pipeline {
 namespace {
 
-/// Edges from smaller to larger numbers.
+/// Returns a random graph with edges from smaller to larger numbers.
 Problem any_graph(Rng rng, std::uint32_t operators, std::int64_t devices) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (std::uint32_t a = 0; a < operators; ++a) {
@@ -23,7 +23,7 @@ Problem any_graph(Rng rng, std::uint32_t operators, std::int64_t devices) {
   return problem;
 }
 
-/// Sets of operators of which none follows from another, by looking at all sets; the empty one too.
+/// Returns the number of antichains, with the empty one, by checking all sets of operators.
 std::size_t antichains(const Model& model) {
   const std::size_t n = model.operators.size();
   std::vector<std::uint32_t> after(n, 0);
@@ -41,7 +41,7 @@ std::size_t antichains(const Model& model) {
   return count;
 }
 
-/// The least time of the slowest stage over all chains of stages, by assigning every operator to every stage.
+/// Returns the least time of the slowest stage over all chains, by assigning every operator to every stage.
 double best_chain_by_trying(const Problem& problem, std::int64_t micro_batch) {
   const std::size_t n = problem.model.operators.size();
   const std::int64_t devices = problem.devices.count();
@@ -55,7 +55,7 @@ double best_chain_by_trying(const Problem& problem, std::int64_t micro_batch) {
       work[static_cast<std::size_t>(stage[o])] += 3 * problem.model.operators[o].forward[0];
     }
     std::ranges::sort(work, std::greater<>());
-    // Devices one by one to whichever stage is slowest; all stages with work get one.
+    // All stages with work get a device. The slowest stage gets each further one.
     std::vector<std::int64_t> machines(work.size(), 0);
     std::int64_t left = devices;
     for (std::size_t s = 0; s < work.size(); ++s) {
@@ -79,6 +79,7 @@ double best_chain_by_trying(const Problem& problem, std::int64_t micro_batch) {
   }
 }
 
+/// Returns the time of the slowest stage of a plan.
 double slowest_of(const PipelinePlan& plan, const Problem& problem) {
   double slowest = 0;
   for (const Stage& stage : plan.stages) {
@@ -90,21 +91,21 @@ double slowest_of(const PipelinePlan& plan, const Problem& problem) {
   return slowest;
 }
 
-TEST(Pipedream, LooksAtAsManyPrefixesAsThereAreAntichains) {
+TEST(Pipedream, TriesAsManyPrefixesAsAntichains) {
   for (std::uint64_t i = 0; i < 40; ++i) {
     const Problem problem = any_graph(Rng(61).split(i), 3 + static_cast<std::uint32_t>(i % 8), 2);
     const auto row = pipedream(problem, 2), sets = piper(problem, 2);
     ASSERT_TRUE(row.ok() && sets.ok());
 
     EXPECT_EQ(row->num_sets, antichains(problem.model)) << i;
-    EXPECT_EQ(sets->num_sets, row->num_sets) << i;  // what is no prefix's is a downset
+    EXPECT_EQ(sets->num_sets, row->num_sets) << i;  // Complements of prefixes are downsets.
   }
 }
 
-TEST(Pipedream, HasTheLeastSlowestStageOfAllChains) {
+TEST(Pipedream, HasTheFastestSlowestStageOfAllChains) {
   for (std::uint64_t i = 0; i < 24; ++i) {
     const Problem problem = any_graph(Rng(62).split(i), 6, 3);
-    // Of one sample nobody shares a micro-batch: a stage has one device, and where the cuts are is all that counts.
+    // Devices cannot divide a micro-batch of one sample, so a stage has one device and only the cuts matter.
     const auto planned = pipedream(problem, 1);
     ASSERT_TRUE(planned.ok());
 
@@ -112,9 +113,9 @@ TEST(Pipedream, HasTheLeastSlowestStageOfAllChains) {
   }
 }
 
-TEST(Pipedream, CutsAcrossBranchesWhereThatIsBetter) {
-  // Two branches of 3, 2 and 1, 2: their firsts and their seconds are 4 and 4; a row that walks one branch after the
-  // other has 5 and 3.
+TEST(Pipedream, CutsAcrossBranchesIfThatIsFaster) {
+  // Two branches of 3, 2 and of 1, 2. The first operators sum to 4, and so do the second ones. A chain of one branch
+  // after the other gives 5 and 3.
   Problem problem = a_problem(4, {{0, 1}, {2, 3}}, 4, 2);
   problem.model.operators = {an_operator(3), an_operator(2), an_operator(1), an_operator(2)};
   problem.model.hash = hash_of(problem.model);
@@ -126,7 +127,7 @@ TEST(Pipedream, CutsAcrossBranchesWhereThatIsBetter) {
 }
 
 TEST(Pipedream, LimitsTheSearchWhenAntichainsAreTooMany) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  // 7 branches of 4: 5^7 prefixes
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  // 7 branches of 4 operators have 5^7 prefixes.
   for (std::uint32_t branch = 0; branch < 7; ++branch) {
     for (std::uint32_t i = 0; i < 3; ++i) edges.push_back({branch * 4 + i, branch * 4 + i + 1});
   }
@@ -139,7 +140,7 @@ TEST(Pipedream, LimitsTheSearchWhenAntichainsAreTooMany) {
   EXPECT_EQ(piper(problem, 1).error().code, Code::kResourceExhausted);
 }
 
-TEST(Baselines, RunAsTheBetterOfAChainAndTrueDependencies) {
+TEST(Baselines, UseTheBetterOfChainAndGraph) {
   const Problem problem = a_problem(3, {{0, 2}, {1, 2}}, 4, 3);
 
   for (const auto& planned : {pipedream(problem, 1), piper(problem, 1)}) {
@@ -149,7 +150,7 @@ TEST(Baselines, RunAsTheBetterOfAChainAndTrueDependencies) {
   }
 }
 
-TEST(Baselines, GivenTheChainCutItAndRunOnTheGraph) {
+TEST(Baselines, PlanOnTheChainAndRunOnTheGraph) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     const Problem problem = any_graph(Rng(63).split(i), 7, 3);
     const Problem chain = as_chain_problem(problem);
@@ -161,7 +162,7 @@ TEST(Baselines, GivenTheChainCutItAndRunOnTheGraph) {
 
       EXPECT_TRUE(check(planned->plan, problem).ok());
       EXPECT_TRUE(check(planned->chain, problem).ok());
-      // Nothing is sent here, so as a sequence it takes what it takes on the chain, and never less as a graph.
+      // There are no transfers, so the sequence needs the time of the chain, and the graph needs at most that.
       EXPECT_NEAR(planned->chain_seconds, of_chain->seconds, 1e-9) << i;
       EXPECT_LE(planned->seconds, planned->chain_seconds) << i;
       EXPECT_EQ(depth_of(planned->chain), planned->chain.stages.size());

@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "lanista/plan/pipeline/bounds.h"
-#include "lanista/plan/pipeline/brute_force_oracle.h"
-#include "lanista/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/series_parallel.h"
 #include "lanista/plan/pipeline/simulate.h"
+#include "support/plan/pipeline/brute_force_oracle.h"
+#include "support/plan/pipeline/planner_baselines.h"
 #include "support/plan/pipeline/test_support.h"
 
 namespace lanista::pipeline {
@@ -43,7 +43,7 @@ TEST(Planner, IsNeverSlowerThanTheBaselines) {
 }
 
 TEST(Planner, GivesTwoBranchesStagesOfTheirOwn) {
-  // One operator cannot be shared out (micro-batches of one sample): the graph's depth is 2, a chain's 3.
+  // Devices cannot divide micro-batches of one sample. The graph has depth 2, and a chain has depth 3.
   const Problem problem = a_problem(3, {{0, 2}, {1, 2}}, 4, 3);
 
   const auto planned = make_plan(problem, {.micro_batch = 1});
@@ -54,7 +54,7 @@ TEST(Planner, GivesTwoBranchesStagesOfTheirOwn) {
   EXPECT_DOUBLE_EQ(planned->seconds, (4 + 2 - 1) * 3.0);
 }
 
-/// Two branches of two operators of 1 and a join of nearly nothing.
+/// Returns two branches of two operators of 1 s, and a short join.
 Problem joined_branches(std::int64_t devices) {
   Problem problem = a_problem(5, {{0, 1}, {1, 4}, {2, 3}, {3, 4}}, 16, devices);
   problem.model.operators[4] = an_operator(0.001);
@@ -75,14 +75,14 @@ TEST(Planner, ColocatesAJoinWithOneOfItsBranches) {
   ASSERT_TRUE(allows_colocation.ok() && alone.ok());
   EXPECT_TRUE(check(allows_colocation->plan, problem).ok());
   EXPECT_EQ(allows_colocation->plan.stages.size(), 3u);
-  EXPECT_NEAR(allows_colocation->seconds, 16 * 6, 0.1);  // nobody ever waits
-  EXPECT_GT(alone->seconds, (16 + 1) * 6 - 2.1);         // the join's branch waits for the other one's first pass
+  EXPECT_NEAR(allows_colocation->seconds, 16 * 6, 0.1);  // No rank waits.
+  EXPECT_GT(alone->seconds, (16 + 1) * 6 - 2.1);         // One branch waits for the first pass of the other.
   const auto simulation = simulate(allows_colocation->schedule, allows_colocation->plan, problem);
   ASSERT_TRUE(simulation.ok());
   EXPECT_DOUBLE_EQ(simulation->seconds, allows_colocation->seconds);
 }
 
-TEST(Planner, SplitsBackwardPassesOfWhateverIsBestSo) {
+TEST(Planner, ChoosesThePlanThatIsBestWhenSplit) {
   for (std::uint64_t i = 0; i < 12; ++i) {
     const Problem problem = random_problem(Rng(55).split(i), 14, 4, 16);
     PlanOptions options;
@@ -98,8 +98,9 @@ TEST(Planner, SplitsBackwardPassesOfWhateverIsBestSo) {
   }
 }
 
-TEST(Planner, TakesAllDevicesForTheWholeBatchWhereThatIsBest) {
-  // A start of 10 and 1 a sample: cut in two, micro-batches pay for the start, or the second stage waits for the first.
+TEST(Planner, UsesAllDevicesForTheWholeBatch) {
+  // A pass needs 10 s, and 1 s for each sample. With two stages, small micro-batches repeat the 10 s, and large ones
+  // let the second stage wait.
   Problem problem = a_problem(2, {{0, 1}}, 15, 5);
   for (Operator& op : problem.model.operators) {
     for (std::size_t i = 0; i < op.forward.size(); ++i) {
@@ -116,7 +117,7 @@ TEST(Planner, TakesAllDevicesForTheWholeBatchWhereThatIsBest) {
   EXPECT_DOUBLE_EQ(planned->seconds, 2 * 3 * (10 + 3));
 }
 
-TEST(Planner, StaysWithinMemoryAndReportsWhatIsMissing) {
+TEST(Planner, StaysWithinMemoryAndReportsTheNeed) {
   Problem problem = a_problem(4, {{0, 1}, {1, 2}, {2, 3}}, 8, 4);
   for (Operator& op : problem.model.operators) op.activation_bytes = 10, op.parameter_bytes = 5;
   problem.devices = equal_devices(4, 60, {0, 1e18});
@@ -128,7 +129,7 @@ TEST(Planner, StaysWithinMemoryAndReportsWhatIsMissing) {
   EXPECT_EQ(make_plan(problem).error().code, Code::kResourceExhausted);
 }
 
-TEST(SeriesParallel, LosesNothingWhereTheGraphIsOne) {
+TEST(SeriesParallel, LosesNothingForSeriesParallelGraphs) {
   for (std::uint64_t i = 0; i < 60; ++i) {
     const Problem problem = random_problem(Rng(53).split(i), 80, 4, 8);
     const Tree tree = decompose(problem.model);
@@ -177,7 +178,7 @@ TEST(SeriesParallel, KeepsEveryDependencyAndReportsTheLoss) {
 }
 
 TEST(SeriesParallel, PutsTheSmallestOtherRegionIntoStrata) {
-  // 0 and 1 are read by 2, and 1 by 3 too: an N.
+  // Operator 2 reads 0 and 1, and operator 3 reads 1. The graph has the shape of an N.
   const Problem problem = a_problem(4, {{0, 2}, {1, 2}, {1, 3}}, 8, 4);
 
   const Tree tree = decompose(problem.model);
@@ -186,8 +187,8 @@ TEST(SeriesParallel, PutsTheSmallestOtherRegionIntoStrata) {
   EXPECT_DOUBLE_EQ(tree.loss, 1);
 }
 
-// A pass costs ten samples' time before it begins, and memory holds four samples: of two micro-batches of four, where
-// the rule wants both, one at a time.
+// The start of a pass costs as much as ten samples, and memory holds four samples. So one micro-batch of four is in
+// flight instead of two.
 TEST(Planner, LimitsLargeMicroBatchesInsteadOfSmallOnes) {
   Problem problem = joined_branches(2);
   problem.model.batch = 8;
@@ -197,7 +198,7 @@ TEST(Planner, LimitsLargeMicroBatchesInsteadOfSmallOnes) {
       for (std::size_t i = 0; i < times->size(); ++i) (*times)[i] = each * (10 + static_cast<double>(1 << i));
     }
     op.activation_bytes = each;
-    op.parameter_bytes = 0.01;  // that take long to be added up between devices
+    op.parameter_bytes = 0.01;  // Their sum over devices is slow.
   }
   problem.model.hash = hash_of(problem.model);
   problem.devices = equal_devices(2, 8.5, {0, 1e-4});

@@ -9,14 +9,15 @@ namespace lanista::pipeline {
 namespace {
 
 using Key =
-    std::tuple<int, std::uint32_t, std::uint32_t>;  // what is done: 0 forward, 1 input gradient, 2 weight gradient
+    // Stage, pass (0 forward, 1 input gradient, 2 weight gradient) and micro-batch.
+    std::tuple<int, std::uint32_t, std::uint32_t>;
 
-/// Where each pass and each transfer stands, as one number over all places.
+/// The position of each pass and transfer, numbered over all ranks.
 struct Directory {
   std::map<Key, std::size_t> passes;
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::array<std::vector<std::size_t>, 2>> transfers;
   std::vector<Action> actions;
-  std::vector<std::vector<std::size_t>> later;  // what waits for an action
+  std::vector<std::vector<std::size_t>> later;  // Actions that wait for each action.
   std::vector<std::size_t> waits;
 };
 
@@ -56,7 +57,7 @@ Result<void> fill(const Schedule& schedule, Directory& all) {
       }
       for (const int what : done) {
         if (!all.passes.emplace(Key{what, action.stage, action.micro}, at).second) {
-          return stuck(text_of(action) + " stands twice");
+          return stuck(text_of(action) + " is listed twice");
         }
       }
     }
@@ -77,7 +78,7 @@ Result<void> match_transfers(Directory& all) {
       if (i >= sends.size()) return stuck(text_of(all.actions[receives[i]]) + " is never sent");
       if (i >= receives.size()) return stuck(text_of(all.actions[sends[i]]) + " is never received");
       if (all.actions[sends[i]].micro != all.actions[receives[i]].micro) {
-        return stuck(text_of(all.actions[receives[i]]) + " meets " + text_of(all.actions[sends[i]]));
+        return stuck(text_of(all.actions[receives[i]]) + " does not match " + text_of(all.actions[sends[i]]));
       }
       wait(all, sends[i], receives[i]);
     }
@@ -142,7 +143,7 @@ Result<void> prove(const Schedule& schedule, const PipelinePlan& plan) {
   }
   if (done == all.actions.size()) return {};
   const auto first = std::ranges::find_if(all.waits, [](std::size_t waits) { return waits > 0; });
-  return stuck(text_of(all.actions[static_cast<std::size_t>(first - all.waits.begin())]) + " waits for ever");
+  return stuck(text_of(all.actions[static_cast<std::size_t>(first - all.waits.begin())]) + " never starts");
 }
 
 }  // namespace lanista::pipeline

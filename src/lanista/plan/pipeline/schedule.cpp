@@ -66,7 +66,7 @@ Schedule kfkb(const PipelinePlan& plan, const Problem& problem) {
   Schedule schedule{ranks_of(plan, &stages)};
   if (schedule.ranks.size() < plan.stages.size()) {
     const auto merged = greedy(plan, problem, {});
-    LANISTA_CHECK(merged.ok(), "a greedy order without end");
+    LANISTA_CHECK(merged.ok(), "a greedy schedule must end");
     return *merged;
   }
   for (std::size_t p = 0; p < stages.size(); ++p) {
@@ -108,7 +108,7 @@ Schedule lowered(const Schedule& schedule, const PipelinePlan& plan, const Model
     in[edge.to].push_back(edge);
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> num_received_forward,
-      num_received_backward;  // (from, to): received so far
+      num_received_backward;  // (from, to): number received.
   Schedule result;
   for (const RankSchedule& rank : schedule.ranks) {
     RankSchedule& mine = result.ranks.emplace_back(RankSchedule{rank.devices, {}});

@@ -8,78 +8,82 @@
 
 namespace lanista::pipeline {
 
+/// What an action does.
 enum class ActionKind {
-  kForward,
-  kBackward,    ///< both parts of it
-  kInputGrad,   ///< what the stages before wait for
-  kWeightGrad,  ///< what nobody waits for
-  kSend,
-  kReceive,
-  kReduce,  ///< weight gradients over the devices of a stage
-  kStep
+  kForward,     ///< Forward pass.
+  kBackward,    ///< Both parts of a backward pass.
+  kInputGrad,   ///< Backward pass for gradients of inputs, which earlier stages wait for.
+  kWeightGrad,  ///< Backward pass for gradients of weights, which no stage waits for.
+  kSend,        ///< Sends a value or a gradient.
+  kReceive,     ///< Receives a value or a gradient.
+  kReduce,      ///< Sums weight gradients over the devices of a stage.
+  kStep         ///< Updates the weights of a stage.
 };
 
-/// One thing that a place does. Micro-batches are the acting stage's; for kSend and kReceive they are the sender's,
-/// `peer` is the other stage, and `gradient` says which way it goes.
+/// One entry of the schedule of a rank.
 struct Action {
-  ActionKind kind = ActionKind::kForward;
-  std::uint32_t stage = 0;
-  std::uint32_t micro = 0;
-  std::uint32_t peer = 0;
-  bool gradient = false;
+  ActionKind kind = ActionKind::kForward;  ///< What it does.
+  std::uint32_t stage = 0;                 ///< The acting stage.
+  std::uint32_t micro = 0;                 ///< Micro-batch of the acting stage; for transfers, of the sender.
+  std::uint32_t peer = 0;                  ///< The other stage of a transfer.
+  bool gradient = false;                   ///< True: a transfer of a gradient, against the direction of the edge.
   auto operator<=>(const Action&) const = default;
 };
 
-/// What the devices of one or several stages do, in order.
+/// The actions of one rank in order. Stages with equal devices share a rank.
 struct RankSchedule {
-  std::vector<std::int64_t> devices;
-  std::vector<Action> actions;
+  std::vector<std::int64_t> devices;  ///< Devices of the rank.
+  std::vector<Action> actions;        ///< Its actions.
   bool operator==(const RankSchedule&) const = default;
 };
-/// Of one step: computations only, or lowered with the transfers.
+/// The schedule of one step: computations only, or with transfers (lowered).
 struct Schedule {
-  std::vector<RankSchedule> ranks;
+  std::vector<RankSchedule> ranks;  ///< The ranks, in the order of their first stages.
   bool operator==(const Schedule&) const = default;
 };
 
-/// "F0@2", "B0@2", "I0@2", "W0@2", "SEND F0@2>3", "RECV B1@3>2", "REDUCE@2", "STEP@2"
+/// Returns an action as text: "F0@2", "B0@2", "I0@2", "W0@2", "SEND F0@2>3", "RECV B1@3>2", "REDUCE@2", "STEP@2".
 std::string text_of(const Action& action);
 
-/// Warm-up with as many forwards as are in flight, then k backwards and k forwards in turn, then the rest (graphpipe.md
-/// 4.1); with k = 1 this is 1F1B. Stages that share devices are merged in the order of a greedy run (`greedy`).
+/// Returns the kFkB schedule; with k = 1 it is 1F1B.
+///
+/// A stage runs as many forward passes as are in flight, then k backward and k forward passes in turn, then the rest.
+/// Stages that share devices are merged in the order of a greedy run (see greedy).
 Schedule kfkb(const PipelinePlan& plan, const Problem& problem);
-/// All forwards, then all backwards. In flight is the whole batch, whatever the plan says.
+/// Returns the schedule with all forward passes before all backward passes (GPipe). The whole batch is in flight.
 Schedule gpipe(const PipelinePlan& plan);
+/// Returns the plan with the whole batch in flight in every stage.
 PipelinePlan with_whole_batch_in_flight(PipelinePlan plan);
 
-/// Which of the things that could begin comes first.
+/// Which action a greedy schedule runs first.
 struct GreedyRule {
-  bool split = false;           ///< the two parts of backward passes apart: weight gradients fill what would be idle
-  bool forwards_first = false;  ///< else backwards are
-  double in_flight = 1;         ///< times the plan's samples, up to the batch
+  bool split = false;           ///< True: backward passes have two parts, and weight gradients fill idle time.
+  bool forwards_first = false;  ///< True: forward passes precede backward passes.
+  double in_flight = 1;         ///< Samples in flight relative to the plan's, up to the batch.
 };
-/// The order in which places would do it if each, when free, began the first thing that it can: a list schedule on the
-/// simulator's times. Forward passes wait while all in-flight samples are held (a sample is held until its weight
-/// gradient is done), so it cannot deadlock where micro-batches are equal. Errors: kFailedPrecondition where it does.
+/// Returns the list schedule in which each free rank starts the first action that can start.
+///
+/// Times are those of the simulator. Forward passes wait while all in-flight samples are held, until their weight
+/// gradients are computed. So it cannot deadlock if micro-batches are equal. Errors: kFailedPrecondition for a
+/// deadlock.
 Result<Schedule> greedy(const PipelinePlan& plan, const Problem& problem, const GreedyRule& rule);
 
-/// Split backward passes on a stage graph (zero bubble, graphpipe.md 6.3): the fastest by simulation of several greedy
-/// orders with the plan's samples in flight, or up to twice as many where memory allows, and of kFkB; so never slower
-/// than kFkB. `plan` gets the in-flight samples of what was chosen.
+/// Returns the fastest schedule with split backward passes on the stage graph (zero bubble).
+///
+/// It simulates kFkB and several greedy orders, with the plan's samples in flight or up to twice as many if memory
+/// allows. So it is never slower than kFkB. `plan` gets the samples in flight of the result.
 Schedule split_backward(PipelinePlan& plan, const Problem& problem);
 
-/// The stages of a plan, each cut into `chunks` parts of about equal work, and dealt out such that a place holds every
-/// p-th part (interleaved 1F1B; Narayanan et al. 2021). Errors: kInvalidArgument where a stage has too few operators or
-/// the plan is not a chain.
-Result<PipelinePlan> interleaved(const PipelinePlan& plan, const Problem& problem, std::int64_t chunks);
-
-/// The same with SEND and RECV: a value is sent once to each stage that reads it, right after the pass that made it,
-/// and received right before the first pass that needs it.
+/// Returns the schedule with transfers (kSend and kReceive).
+///
+/// A value is sent once to each stage that reads it, right after its pass. It is received right before the first pass
+/// that needs it.
 Schedule lowered(const Schedule& schedule, const PipelinePlan& plan, const Model& model);
 
-/// Proves that a lowered or plain schedule ends, whatever takes how long: a topological sort of the orders of all
-/// places together with what passes wait for, and every transfer matched in order. Errors: kFailedPrecondition naming
-/// the first action that waits for ever, or a transfer without a partner.
+/// Proves that a schedule ends for all durations of its actions.
+///
+/// It sorts the actions of all ranks topologically, with the dependencies of passes and transfers. Errors:
+/// kFailedPrecondition with the first action that never starts, or a transfer without a partner.
 Result<void> prove(const Schedule& schedule, const PipelinePlan& plan);
 
 }  // namespace lanista::pipeline

@@ -11,15 +11,16 @@ namespace lanista::pipeline {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
-constexpr std::size_t kMaxRegions = 64;  // beyond that the rest is one region: looking for the smallest is quadratic
+/// After this many regions the rest is one region, since the search for the smallest is quadratic.
+constexpr std::size_t kMaxRegions = 64;
 
-/// A binary tree while it grows; kNone for a part stands for nothing at all (a mere dependency).
+/// A node of a binary tree that grows. A part of kNone is a dependency without operators.
 struct Growing {
   Tree::Shape shape = Tree::Shape::kLeaf;
   std::uint32_t op = 0, first = kNone, second = kNone;
 };
 
-/// The two-terminal multigraph with parts of the tree on its edges.
+/// A multigraph with two terminals. Its edges are parts of the tree.
 class Reducer {
  public:
   explicit Reducer(const Model& model) { build(model); }
@@ -58,7 +59,7 @@ class Reducer {
     const std::uint32_t source = 2 * count, sink = source + 1;
     joined_.resize(2 * count + 2);
     std::iota(joined_.begin(), joined_.end(), 0);
-    // Operators with the same readers, which read nothing else: one vertex between them.
+    // Operators with the same readers, which read nothing else, share a vertex.
     std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> makers;
     for (std::uint32_t v = 0; v < count; ++v) makers[neighbours.next[v]].push_back(v);
     for (const auto& [readers, group] : makers) {
@@ -89,7 +90,7 @@ class Reducer {
     return static_cast<std::uint32_t>(parts_.size() - 1);
   }
 
-  /// A new edge, or its part beside that of the edge that is there.
+  /// Adds an edge, or combines its part in parallel with that of an existing edge.
   void connect(std::uint32_t from, std::uint32_t to, std::uint32_t part) {
     const auto [at, fresh] = between_.emplace(std::pair{from, to}, static_cast<std::uint32_t>(edges_.size()));
     if (!fresh) {
@@ -138,7 +139,7 @@ class Reducer {
     return found;
   }
 
-  /// The nearest vertex through which all paths go, for every vertex; `forth`: on their way to the sink.
+  /// Returns, for every vertex, the nearest vertex on all its paths: to the sink with `forth`, else to the source.
   std::vector<std::uint32_t> dominators(const std::vector<std::uint32_t>& order, bool forth) const {
     std::vector<std::uint32_t> parent(joined_.size(), kNone), depth(joined_.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -191,7 +192,7 @@ class Reducer {
     return best;
   }
 
-  /// Replaces a region by a series of strata: edges that begin at the same depth stand beside each other.
+  /// Replaces a region by a series of strata. Edges that begin at the same depth are parallel.
   void stratify(const Region& region) {
     std::map<std::uint32_t, std::size_t> depth, waits;
     std::set<std::uint32_t> inside(region.edges.begin(), region.edges.end());
@@ -210,16 +211,16 @@ class Reducer {
       }
     }
     std::uint32_t series = kNone;
-    for (const auto& [at, beside] : strata) {
+    for (const auto& [at, parallel] : strata) {
       std::uint32_t stratum = kNone;
-      for (const std::uint32_t part : beside) stratum = joined_part(Tree::Shape::kParallel, stratum, part);
+      for (const std::uint32_t part : parallel) stratum = joined_part(Tree::Shape::kParallel, stratum, part);
       series = joined_part(Tree::Shape::kSeries, series, stratum);
     }
     for (const std::uint32_t e : region.edges) disconnect(e);
     connect(region.from, region.to, series);
   }
 
-  /// The binary tree with nested series (or parallels) drawn together, parts before their node.
+  /// Returns the tree with nested series (or parallels) merged. Parts precede their node.
   Tree flattened(std::uint32_t root) const {
     Tree tree;
     tree.added = added_;

@@ -7,34 +7,42 @@
 
 namespace lanista::pipeline {
 
-/// A series-parallel decomposition: leaves are operators; parts of a series run one after the other, parts of a
-/// parallel node depend on each other in nothing. Series and parallel nodes alternate and have two parts at least.
+/// A series-parallel decomposition of a model.
+///
+/// The parts of a series run one after another. The parts of a parallel node are independent. Both kinds alternate, and
+/// have at least two parts.
 struct Tree {
-  enum class Shape { kLeaf, kSeries, kParallel };
-  struct Node {
-    Shape shape = Shape::kLeaf;
-    std::uint32_t op = 0;              ///< of a leaf
-    std::vector<std::uint32_t> parts;  ///< of others, by number; every part's number is smaller than the node's
+  /// The kind of a node.
+  enum class Shape {
+    kLeaf,     ///< One operator.
+    kSeries,   ///< Parts that run one after another.
+    kParallel  ///< Independent parts.
   };
-  std::vector<Node> nodes;
-  std::uint32_t root = 0;
-  /// Critical path of the tree over that of the model, by the work of a whole batch: 1 where the model is
-  /// series-parallel, more where dependencies had to be added.
-  double loss = 1;
-  std::size_t added = 0;  ///< regions that were no series-parallel graph
+  /// A part of the model.
+  struct Node {
+    Shape shape = Shape::kLeaf;        ///< Its kind.
+    std::uint32_t op = 0;              ///< Operator of a leaf.
+    std::vector<std::uint32_t> parts;  ///< Numbers of its parts, which are smaller than its own number.
+  };
+  std::vector<Node> nodes;  ///< All parts.
+  std::uint32_t root = 0;   ///< Number of the whole model.
+  double loss = 1;          ///< Critical path of the tree over that of the model, for a batch; 1 if series-parallel.
+  std::size_t added = 0;    ///< Regions that are not series-parallel.
 };
 
-/// Decomposes the two-terminal graph in which operators are edges (graphpipe.md 3.3), so whatever is cut from it is
-/// convex. Operators that all read the same operators meet in one vertex. A region that cannot be reduced further is
-/// put into strata: its parts by their depth, one stratum after the other, the smallest such region first; that adds
-/// dependencies and takes none away. The model must be checked. About O(n log n) where the model is series-parallel.
+/// Decomposes a model that was checked.
+///
+/// Operators are the edges of a graph with two terminals, so each cut of it is convex. Operators that read the same
+/// operators share a vertex. A region that cannot be reduced is divided by depth into a series of strata, the smallest
+/// such region first. That adds dependencies and removes none. About O(n log n) for a series-parallel model.
 Tree decompose(const Model& model);
 
-/// Work of a batch on the longest path, of the model and of a tree over it.
+/// Returns the seconds of a batch on the longest path of a model.
 double critical_path(const Model& model);
+/// Returns the seconds of a batch on the longest path of a tree.
 double critical_path(const Tree& tree, const Model& model);
 
-/// Operators below a node, in an order that respects dependencies.
+/// Returns the operators below a node, in dependency order.
 std::vector<std::uint32_t> operators_below(const Tree& tree, std::uint32_t node);
 
 }  // namespace lanista::pipeline

@@ -166,7 +166,7 @@ double StepState::seconds(const Action& action) const {
 
 namespace {
 
-/// Most samples of each stage between forward pass and weight gradient; its place alone decides that.
+/// Returns the most samples of each stage between forward pass and weight gradient. They follow from its rank's order.
 std::vector<std::int64_t> live_samples(const Schedule& schedule, const PipelinePlan& plan) {
   std::vector<std::int64_t> now(plan.stages.size(), 0), most(plan.stages.size(), 0);
   for (const RankSchedule& rank : schedule.ranks) {
@@ -214,8 +214,7 @@ Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& 
   for (std::size_t p = 0; p < schedule.ranks.size(); ++p) {
     if (at[p] < schedule.ranks[p].actions.size()) {
       return Error{Code::kFailedPrecondition,
-                   "place " + std::to_string(p) + " waits for ever at " + text_of(schedule.ranks[p].actions[at[p]]),
-                   ""};
+                   "rank " + std::to_string(p) + " never starts " + text_of(schedule.ranks[p].actions[at[p]]), ""};
     }
     simulation.seconds = std::max(simulation.seconds, clock[p]);
     simulation.spans.insert(simulation.spans.end(), of_place[p].begin(), of_place[p].end());
@@ -251,7 +250,7 @@ double kfkb_seconds(const PipelinePlan& plan, const Timing& timing) {
       At& my = at[s];
       if (my.backward == count) continue;
       while (my.backward < count) {
-        // Behind the warm-up, backward b is followed by forwards once a turn of k is complete.
+        // After the warm-up, forward passes follow backward b when a turn of k is complete.
         const std::uint32_t allowed = std::min(count, warm + my.backward / k * k);
         const bool forward = my.forward < allowed;
         const Action action{forward ? ActionKind::kForward : ActionKind::kBackward, s,

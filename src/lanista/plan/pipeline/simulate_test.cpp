@@ -18,7 +18,8 @@ struct Case {
   std::vector<double> forward;
 };
 
-/// A random DAG of 2 to 7 stages. `kind`: 0 equal micro-batches, 1 growing along edges, 2 any.
+/// Returns a random DAG of 2 to 7 stages. `kind` is 0 for equal micro-batches, 1 for growing ones along edges, 2 for
+/// any.
 Case a_case(Rng rng, int kind) {
   Case one;
   const auto count = static_cast<std::size_t>(rng.between(2, 7));
@@ -53,8 +54,8 @@ double run_events(const Case& one, const PipelinePlan& plan) {
   return event_simulation_seconds(one.next, one.sizes, one.forward, one.turns, in_flight, plan.batch);
 }
 
-TEST(InFlight, IsSufficientInADiscreteEventRun) {
-  // Stages of the same time a sample: what is asked is whether the pipeline is full, not whether some stage is slow.
+TEST(InFlight, SufficesInADiscreteEventRun) {
+  // All stages have the same time a sample, so only idle time matters.
   for (std::uint64_t i = 0; i < 60; ++i) {
     for (const int kind : {0, 1, 2}) {
       Case one = a_case(Rng(41).split(i), kind);
@@ -86,7 +87,7 @@ TEST(Simulate, MatchesTheFormulaForABalancedChain) {
 
   const auto simulation = simulate(kfkb(plan, chain), plan, chain);
 
-  EXPECT_DOUBLE_EQ(simulation->seconds, (8 + 4 - 1) * 6.0);  // (m + D - 1)(f + g)
+  EXPECT_DOUBLE_EQ(simulation->seconds, (8 + 4 - 1) * 6.0);  // (m + D - 1)(f + g).
   EXPECT_EQ(simulation->live_samples, (std::vector<std::int64_t>{8, 6, 4, 2}));
 }
 
@@ -95,15 +96,15 @@ TEST(Simulate, IsFasterForARepeatedPass) {
   one.model.operators[0].warm_cache_factor = 0.5;
   PipelinePlan plan = one_each(one, {2});
 
-  // Forwards of 2 seconds and backwards of 4 in turn, and there is no more of the model: nothing is near. In a row the
-  // first of four is whole; of the others what is 2 of all 6 seconds away, or 4.
+  // Forward passes of 2 s and backward passes of 4 s alternate, and are all of the model, so the cache is cold. In a
+  // row, the first of four passes is cold. The others are 2 or 4 of all 6 seconds away.
   EXPECT_DOUBLE_EQ(simulate(kfkb(plan, one), plan, one)->seconds, 4 * 6.0);
   plan = with_whole_batch_in_flight(plan);
   EXPECT_DOUBLE_EQ(simulate(gpipe(plan), plan, one)->seconds,
                    6 + 3 * (2 * (0.5 + 0.5 * 2 / 6) + 4 * (0.5 + 0.5 * 4 / 6)));
 }
 
-// One of two equal operators at a place of its own: half of the model is done between a pass and its like.
+// Each of two equal operators has its own rank, so half of the model runs between two equal passes.
 TEST(Simulate, ScalesWithCacheWarmth) {
   Problem two = a_problem(2, {{0, 1}}, 8, 2);
   for (Operator& op : two.model.operators) op.warm_cache_factor = 0.5;
@@ -113,7 +114,7 @@ TEST(Simulate, ScalesWithCacheWarmth) {
   const double forward = simulation->spans[0].end - simulation->spans[0].begin;
   double last_forward = 0, last_backward = 0;
   for (const Span& span : simulation->spans) {
-    if (span.rank != 1) continue;  // forwards and backwards in turn
+    if (span.rank != 1) continue;  // Forward and backward passes alternate.
     if (span.action.kind == ActionKind::kForward) last_forward = span.end - span.begin;
     if (span.action.kind == ActionKind::kBackward) last_backward = span.end - span.begin;
   }
@@ -139,7 +140,7 @@ TEST(Simulate, IsNeverBelowItsBoundsForAnyCacheWarmth) {
   }
 }
 
-TEST(Simulate, CountsTransfersOneAfterTheOther) {
+TEST(Simulate, RunsTransfersOneAfterAnother) {
   Problem chain = a_problem(2, {{0, 1}}, 2, 2);
   for (Operator& op : chain.model.operators) op.output_bytes = 10;
   chain.devices = equal_devices(2, 1e18, {1, 2});
@@ -147,12 +148,13 @@ TEST(Simulate, CountsTransfersOneAfterTheOther) {
 
   const auto simulation = simulate(kfkb(plan, chain), plan, chain);
 
-  // F0 0..1, sent until 7; F1 1..2, sent until 13. Behind: F0 7..8, B0 8..10, back at 16; F1 13..14, B1 14..16, at 22.
+  // Stage 0: F0 0..1, sent until 7; F1 1..2, sent until 13. Stage 1: F0 7..8, B0 8..10, sent until 16; F1 13..14,
+  // B1 14..16, sent until 22.
   EXPECT_DOUBLE_EQ(simulation->seconds, 24);
   EXPECT_EQ(simulation->sent_bytes, std::vector<double>{40});
 }
 
-TEST(Schedules, AreProvedAndEndForRandomPlans) {
+TEST(Schedules, EndForRandomPlansAsProved) {
   for (std::uint64_t i = 0; i < 40; ++i) {
     const Case one = a_case(Rng(43).split(i), 0);
     PipelinePlan wide = one.plan;
@@ -175,7 +177,7 @@ TEST(Schedules, AreProvedAndEndForRandomPlans) {
   }
 }
 
-TEST(Schedules, SplitBackwardFillsTheRampsOfAChain) {
+TEST(Schedules, SplitBackwardFillsIdleTimeOfAChain) {
   const Problem chain = a_problem(4, {{0, 1}, {1, 2}, {2, 3}}, 16, 4);
   PipelinePlan plan = one_each(chain, {2});
   const double before = simulate(kfkb(plan, chain), plan, chain)->seconds;
@@ -186,30 +188,31 @@ TEST(Schedules, SplitBackwardFillsTheRampsOfAChain) {
 }
 
 TEST(Schedules, SplitBackwardHoldsNothingForAColocatedStage) {
-  // Two branches of two stages; their join has no weights and is a guest of the last one.
+  // Two branches of two stages. Their join has no weights and is co-located with the last stage.
   Problem problem = a_problem(5, {{0, 1}, {1, 4}, {2, 3}, {3, 4}}, 16, 4);
   problem.model.operators[4] = an_operator(0.001);
   problem.model.operators[4].weight_grad.assign(7, 0);
   problem.model.hash = hash_of(problem.model);
   PipelinePlan plan = one_each(problem, {2});
   plan.stages[4].devices = plan.stages[3].devices;
-  plan.stages[3].in_flight = plan.stages[1].in_flight = 6;  // room to spare
+  plan.stages[3].in_flight = plan.stages[1].in_flight = 6;  // More than needed.
 
   const auto simulation = simulate(split_backward(plan, problem), plan, problem);
 
   ASSERT_TRUE(simulation.ok());
-  EXPECT_LT(simulation->seconds, 48 + 2.1);  // all the work, and the first forward pass that the second stages wait for
+  EXPECT_LT(simulation->seconds, 48 + 2.1);  // All work, and the first forward pass, for which the second stages wait.
 }
 
 TEST(Proof, FindsTheActionThatNeverStarts) {
   const Problem chain = a_problem(2, {{0, 1}}, 4, 2);
   const PipelinePlan plan = one_each(chain, {1});
   Schedule schedule = kfkb(plan, chain);
-  std::swap(schedule.ranks[0].actions[1], schedule.ranks[0].actions[2]);  // F1 and B0 in stage 0: still sound
+  // F1 and B0 of stage 0: the schedule still ends.
+  std::swap(schedule.ranks[0].actions[1], schedule.ranks[0].actions[2]);
   EXPECT_TRUE(prove(schedule, plan).ok());
 
   schedule = kfkb(plan, chain);
-  std::swap(schedule.ranks[1].actions[0], schedule.ranks[1].actions[3]);  // B1 before F0
+  std::swap(schedule.ranks[1].actions[0], schedule.ranks[1].actions[3]);  // B1 before F0.
   EXPECT_FALSE(prove(schedule, plan).ok());
   EXPECT_FALSE(simulate(schedule, plan, chain).ok() && prove(schedule, plan).ok());
 
@@ -219,7 +222,7 @@ TEST(Proof, FindsTheActionThatNeverStarts) {
   EXPECT_FALSE(prove(schedule, plan).ok());
 }
 
-TEST(Gantt, ShowsWhatRanWhere) {
+TEST(Gantt, ShowsTheActionsOfEachRank) {
   const Problem chain = a_problem(2, {{0, 1}}, 1, 2);
   const PipelinePlan plan = one_each(chain, {1});
   const Schedule schedule = kfkb(plan, chain);

@@ -6,39 +6,45 @@
 
 namespace lanista::pipeline {
 
-/// Seconds of a ring's sum of `bytes` on so many devices.
+/// Returns the seconds of a ring all-reduce of `bytes` over this many devices.
 double reduce_seconds(double bytes, std::int64_t devices, const Link& link);
 
-/// What is near at a place: how much it has worked since each of its passes, in seconds of passes that find nothing
-/// near.
+/// What is in the cache of a rank: how much the rank has worked since each of its passes.
 struct CacheWarmth {
+  /// The last run of a pass.
   struct Last {
-    std::uint32_t stage;
-    ActionKind kind;
-    double seconds_worked;
+    std::uint32_t stage;    ///< Stage of the pass.
+    ActionKind kind;        ///< Kind of the pass.
+    double seconds_worked;  ///< Work of the rank until then.
   };
-  double seconds_worked = 0;
-  std::vector<Last> last;
+  double seconds_worked = 0;  ///< Work of the rank, in seconds of passes with a cold cache.
+  std::vector<Last> last;     ///< Last run of each pass.
 };
 
-/// What has arrived where in a step under way: the state that simulation and greedy schedules share.
+/// The transfers of a simulated step. Simulation and greedy schedules share it.
 struct StepState {
-  static constexpr double kNever = 1e300;
+  static constexpr double kNever = 1e300;  ///< Stands for a time that is not known yet.
+  /// Begins a step. Plan and times must live as long as the state.
   StepState(const PipelinePlan& the_plan, const Timing& the_timing);
 
-  /// When all that a pass waits for has arrived; kNever where something is not sent yet.
+  /// Returns the second at which all inputs of a pass have arrived; kNever if one has not been sent.
   double ready(const Action& action) const;
-  /// The pass ends and its transfers begin, behind those before.
+  /// Ends a pass and begins its transfers, after earlier ones.
   void finish(const Action& action, double end);
+  /// Returns the seconds of a pass with a cold cache.
   double seconds(const Action& action) const;
-  /// At a place: the less the place has worked since the same pass over another micro-batch, the more of what it reads
-  /// is still near. Between none (StageTimes::again) and all passes of the model (1) the share is linear.
+  /// Returns the seconds of a pass on a rank, and updates the cache state.
+  ///
+  /// The factor of the time is StageTimes::warm_cache_factor if the rank has not worked since the same pass over
+  /// another micro-batch. It grows linearly with the work in between, and is 1 after cold_after_seconds.
   double seconds(const Action& action, CacheWarmth& warmth) const;
 
   const PipelinePlan& plan;
   const Timing& timing;
-  std::vector<std::vector<double>> forward_arrival, backward_arrival;  ///< [edge][sender's micro-batch]: arrival
-  std::vector<double> forward_free_at, backward_free_at;               ///< [edge]
+  std::vector<std::vector<double>> forward_arrival;   ///< [edge][sender's micro-batch]: second of the value's arrival.
+  std::vector<std::vector<double>> backward_arrival;  ///< [edge][sender's micro-batch]: of the gradient's arrival.
+  std::vector<double> forward_free_at;                ///< [edge]: second at which the forward channel is free.
+  std::vector<double> backward_free_at;               ///< [edge]: second at which the backward channel is free.
 };
 
 }  // namespace lanista::pipeline

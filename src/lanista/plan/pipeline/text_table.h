@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-// What this room prints is made of.
+// Formatting of the texts of this module.
 namespace lanista::pipeline {
 
+/// Returns a number with this many decimals.
 std::string fixed(double value, int digits);
 
-/// "0-3,7", of ascending numbers.
+/// Returns ascending numbers as ranges: "0-3,7".
 template <class Number>
 std::string ranges(const std::vector<Number>& numbers) {
   std::string text;
@@ -23,7 +24,7 @@ std::string ranges(const std::vector<Number>& numbers) {
   return text;
 }
 
-/// Columns as wide as what stands in them; a line a row.
+/// Returns a table with aligned columns and one line for each row.
 std::string text_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace lanista::pipeline

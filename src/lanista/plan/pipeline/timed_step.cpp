@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kTicks = 1e7;                         // a second
-constexpr std::int64_t kMaxTicks = 1'000'000'000'000;  // a day or so
+constexpr double kTicks = 1e7;                         // In a second.
+constexpr std::int64_t kMaxTicks = 1'000'000'000'000;  // About a day.
 constexpr std::size_t kMaxNameLength = 200;
 constexpr std::array kKinds{ActionKind::kForward, ActionKind::kBackward, ActionKind::kInputGrad,
                             ActionKind::kWeightGrad};
@@ -40,7 +40,7 @@ std::int64_t number(const json& in, const std::string& what, std::int64_t least,
 
 const json& list(const json& in, const std::string& what, std::size_t least, std::size_t most) {
   if (in.is_array() && in.size() >= least && in.size() <= most) return in;
-  throw Malformed{what + " is no list of " + std::to_string(least) +
+  throw Malformed{what + " must be a list of " + std::to_string(least) +
                   (least == most ? "" : " to " + std::to_string(most)) + " entries"};
 }
 
@@ -49,15 +49,15 @@ TimedStep::Stage read_stage(const json& in, std::size_t number_of, std::size_t s
   list(in, name, 5, 5);
   TimedStep::Stage stage;
   if (!in[0].is_string() || in[0].get_ref<const std::string&>().size() > kMaxNameLength) {
-    throw Malformed{name + ": its operators are no text of " + std::to_string(kMaxNameLength) + " bytes or less"};
+    throw Malformed{name + ": its operators must be a text of " + std::to_string(kMaxNameLength) + " bytes at most"};
   }
   stage.operators = in[0].get<std::string>();
   stage.count = number(in[1], name + ": the count of operators", 1, std::numeric_limits<std::int32_t>::max());
   stage.micro_batch = number(in[2], name + ": its micro-batch", 1, batch);
-  stage.in_flight = number(in[3], name + ": what is in flight", 1, batch);
+  stage.in_flight = number(in[3], name + ": samples in flight", 1, batch);
   auto after = static_cast<std::int64_t>(number_of);
-  for (const json& next : list(in[4], name + ": what comes next", 0, stages)) {
-    after = number(next, name + ": a stage that comes next", after + 1, static_cast<std::int64_t>(stages) - 1);
+  for (const json& next : list(in[4], name + ": successors", 0, stages)) {
+    after = number(next, name + ": a successor", after + 1, static_cast<std::int64_t>(stages) - 1);
     stage.successors.push_back(static_cast<std::uint32_t>(after));
   }
   return stage;
@@ -81,7 +81,7 @@ TimedStep::Pass read_pass(const json& in, const TimedStep& step) {
 
 TimedStep read(const json& in) {
   if (!in.is_object() || !in.contains("batch") || !in.contains("stages") || !in.contains("places")) {
-    throw Malformed{"no object with 'batch', 'stages' and 'places'"};
+    throw Malformed{"an object with 'batch', 'stages' and 'places' is needed"};
   }
   TimedStep step;
   step.batch = number(in["batch"], "'batch'", 1, std::numeric_limits<std::int32_t>::max());
@@ -112,7 +112,7 @@ SimulationResult simulation_of(const TimedStep& step, double TimedStep::Pass::*b
   return simulation;
 }
 
-/// What passes of a stage take together, forth and back.
+/// The seconds of all forward and of all backward passes of a stage.
 struct StageSeconds {
   double forward = 0, backward = 0;
   double all() const { return forward + backward; }
@@ -197,7 +197,7 @@ std::string stages_text(const TimedStep& step) {
   return counted(step.stages.size(), "stage") + " at " + counted(step.ranks.size(), "place") +
          "; the passes of a step of " + std::to_string(step.batch) + " samples took " +
          fixed(1e3 * measured.seconds, 3) + " ms" +
-         (ratio > 0 ? ", " + fixed(ratio, 2) + " times what was simulated" : "") + "\n" + text_table(rows);
+         (ratio > 0 ? ", " + fixed(ratio, 2) + " times the simulated time" : "") + "\n" + text_table(rows);
 }
 
 std::string charts_text(const TimedStep& step) {

@@ -12,50 +12,60 @@
 
 namespace lanista::pipeline {
 
-/// A step of a plan as it was simulated and as it was, pass by pass: what a log keeps of it and people are shown.
+/// A step of a plan with the simulated and the measured time of each pass, for logs and people.
 struct TimedStep {
+  /// A stage of the plan.
   struct Stage {
-    std::string operators;                  ///< for people: "%1 linear .. %5 relu"
-    std::int64_t count = 1;                 ///< of operators
-    std::int64_t micro_batch = 1;           ///< samples
-    std::int64_t in_flight = 1;             ///< samples, at most
-    std::vector<std::uint32_t> successors;  ///< of higher numbers, ascending
+    std::string operators;                  ///< Its operators, for people: "%1 linear .. %5 relu".
+    std::int64_t count = 1;                 ///< Number of its operators.
+    std::int64_t micro_batch = 1;           ///< Samples of a micro-batch.
+    std::int64_t in_flight = 1;             ///< Most samples in flight.
+    std::vector<std::uint32_t> successors;  ///< Stages that wait for it, in ascending order.
     bool operator==(const Stage&) const = default;
   };
-  /// One pass; seconds from the beginning of the first one.
+  /// One pass. Times are seconds from the start of the first one.
   struct Pass {
-    ActionKind kind = ActionKind::kForward;  ///< of computations alone
-    std::uint32_t stage = 0, micro = 0;
-    double simulated_begin = 0, simulated_end = 0;
-    double begin = 0, end = 0;
+    ActionKind kind = ActionKind::kForward;  ///< Kind of the computation.
+    std::uint32_t stage = 0;                 ///< Its stage.
+    std::uint32_t micro = 0;                 ///< Its micro-batch.
+    double simulated_begin = 0;              ///< Simulated start.
+    double simulated_end = 0;                ///< Simulated end.
+    double begin = 0;                        ///< Measured start.
+    double end = 0;                          ///< Measured end.
     bool operator==(const Pass&) const = default;
   };
-  std::int64_t batch = 1;
-  std::vector<Stage> stages;
-  std::vector<std::vector<Pass>> ranks;
+  std::int64_t batch = 1;                ///< Samples of the step.
+  std::vector<Stage> stages;             ///< The stages.
+  std::vector<std::vector<Pass>> ranks;  ///< The passes of each rank.
   bool operator==(const TimedStep&) const = default;
 
-  SimulationResult simulated() const;  ///< its spans, seconds and busy seconds
+  /// Returns the simulated times: spans, seconds and busy seconds.
+  SimulationResult simulated() const;
+  /// Returns the measured times: spans, seconds and busy seconds.
   SimulationResult measured() const;
-  /// Measured over simulated: of the whole step, and of all passes of a stage. 0 where nothing was simulated.
+  /// Returns measured over simulated seconds of the step; 0 if nothing was simulated.
   double ratio() const;
+  /// Returns measured over simulated seconds of all passes of a stage; 0 if nothing was simulated.
   double ratio_of(std::uint32_t stage) const;
 };
 
-/// What a record may hold.
+/// The largest step that a log record may have.
 inline constexpr std::size_t kMaxTimedStages = 512, kMaxTimedRanks = 64, kMaxTimedPasses = 4096;
-/// Whether the step is one that `read_timed_step` takes.
+/// Returns true if read_timed_step accepts the step.
 bool fits_record(const TimedStep& step);
 
+/// Returns a step as JSON, with times in tenths of a microsecond.
+///
 /// {"batch", "stages": [[operators, count, micro_batch, in_flight, [successors]], ...], "places": [[[kind, stage,
-/// micro, simulated begin, its end, begin, end], ...], ...]}; times are whole tenths of a microsecond.
+/// micro, simulated begin, simulated end, begin, end], ...], ...]}. "places" are the ranks.
 nlohmann::json timed_step_json(const TimedStep& step);
-/// Errors: kDataLoss naming what is wrong and what is allowed; more than a record may hold.
+/// Reads the JSON of timed_step_json. Errors: kDataLoss with the member and what is allowed, also for steps that exceed
+/// a record.
 Result<TimedStep> read_timed_step(const nlohmann::json& json);
 
-/// The stage graph as a table, a line a stage, with what its passes took, simulated and measured.
+/// Returns the stages as a table, with the simulated and measured times of their passes.
 std::string stages_text(const TimedStep& step);
-/// Gantt charts of a step, as it was simulated above as it was.
+/// Returns the Gantt charts of the simulated and of the measured step.
 std::string charts_text(const TimedStep& step);
 
 }  // namespace lanista::pipeline

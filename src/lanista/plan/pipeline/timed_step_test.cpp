@@ -13,8 +13,8 @@ using nlohmann::json;
 
 constexpr double kMs = 1e-3;
 
-/// Two stages at two places, one micro-batch; what was measured took twice as long, but for the second stage's pass
-/// back.
+/// Returns two stages on two ranks with one micro-batch. Measured times are twice the simulated ones, except for the
+/// backward pass of the second stage.
 TimedStep sample() {
   TimedStep step{
       .batch = 8, .stages = {{"%1 linear .. %2 relu", 2, 8, 8, {1}}, {"%3 linear", 1, 8, 8, {}}}, .ranks = {}};
@@ -45,27 +45,30 @@ TEST(TimedStep, ReportsItsRatioToTheSimulation) {
 }
 
 TEST(TimedStep, IsPlottedNextToItsSimulation) {
-  EXPECT_EQ(
-      stages_text(sample()),
-      "2 stages at 2 places; the passes of a step of 8 samples took 7.000 ms, 1.75 times what was simulated\n"
-      "  stage  next  place  micro-batch  in flight  forward ms  measured  backward ms  measured  ratio  operators\n"
-      "  0      1     0      8            8          1.000       2.000     1.000        2.000     2.00   2: %1 "
-      "linear .. %2 relu\n"
-      "  1            1      8            8          1.000       2.000     1.000        1.000     1.50   1: %3 "
-      "linear\n");
+  const std::string head =
+      "2 stages at 2 places; the passes of a step of 8 samples took 7.000 ms, 1.75 times the simulated time\n";
+  const std::string columns =
+      "  stage  next  place  micro-batch  in flight  forward ms  measured  backward ms  measured  ratio  operators\n";
+  const std::string first =
+      "  0      1     0      8            8          1.000       2.000     1.000        2.000     2.00   "
+      "2: %1 linear .. %2 relu\n";
+  const std::string second =
+      "  1            1      8            8          1.000       2.000     1.000        1.000     1.50   "
+      "1: %3 linear\n";
+  EXPECT_EQ(stages_text(sample()), head + columns + first + second);
   const std::string charts = charts_text(sample());
   const auto line = [&](const std::string& begin, const std::string& cells) {
     EXPECT_NE(charts.find("  " + begin + " |" + cells), std::string::npos) << charts;
   };
   EXPECT_EQ(charts.find("  simulated, 4.000 ms\n"), 0U) << charts;
   EXPECT_NE(charts.find("  measured, 7.000 ms\n"), std::string::npos) << charts;
-  // A quarter of 96 cells a millisecond of the one, a seventh of the other.
+  // A millisecond is a quarter of the 96 cells in the first chart, and a seventh in the second.
   line("0     ", std::string(24, 'F') + std::string(48, '.') + std::string(12, 'I') + std::string(12, 'W'));
   line("1     ", std::string(24, '.') + std::string(24, 'F') + std::string(24, 'B') + std::string(24, '.'));
   line("0     ", std::string(27, 'F') + std::string(42, '.') + "I");
 }
 
-// Whatever stands in a log or comes from a worker: refused with what is allowed, or a step like others.
+// Any text of a log or of a worker is a valid step or is refused with what is allowed.
 TEST(TimedStep, RefusesMalformedInput) {
   const json good = timed_step_json(sample());
   const auto refused = [&](const std::string& at, const json& value, const std::string& words) {
@@ -80,18 +83,18 @@ TEST(TimedStep, RefusesMalformedInput) {
   refused("/batch", "8", "'batch' is \"8\"");
   refused("/batch", std::numeric_limits<std::uint64_t>::max(), "'batch'");
   refused("/batch", 8.5, "'batch'");
-  refused("/stages", json::array(), "'stages' is no list of 1 to 512 entries");
-  refused("/stages/0", {1, 2}, "stage 0 is no list of 5 entries");
-  refused("/stages/0/0", 7, "stage 0: its operators are no text");
+  refused("/stages", json::array(), "'stages' must be a list of 1 to 512 entries");
+  refused("/stages/0", {1, 2}, "stage 0 must be a list of 5 entries");
+  refused("/stages/0/0", 7, "stage 0: its operators must be a text");
   refused("/stages/0/0", std::string(201, 'a'), "200 bytes");
   refused("/stages/0/1", -1, "count of operators");
   refused("/stages/0/2", 9, "its micro-batch is 9; allowed are numbers from 1 to 8");
-  refused("/stages/0/4", {0}, "a stage that comes next is 0; allowed are numbers from 1 to 1");
-  refused("/stages/1/4", {0}, "comes next");
-  refused("/stages/0/4", {1, 1}, "comes next");
+  refused("/stages/0/4", {0}, "a successor is 0; allowed are numbers from 1 to 1");
+  refused("/stages/1/4", {0}, "a successor");
+  refused("/stages/0/4", {1, 1}, "a successor");
   refused("/places", 7, "'places'");
   refused("/places", json::array(), "'places'");
-  refused("/places/0/0", {0, 0, 0, 1}, "a pass is no list of 7 entries");
+  refused("/places/0/0", {0, 0, 0, 1}, "a pass must be a list of 7 entries");
   refused("/places/0/0/0", 4, "a pass's kind is 4");
   refused("/places/0/0/1", 2, "a pass's stage is 2");
   refused("/places/0/0/2", 2, "a pass's micro-batch is 2");

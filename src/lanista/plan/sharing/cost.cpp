@@ -4,7 +4,7 @@
 
 namespace lanista::fuse {
 
-double RooflineCost::op_us(std::span<const OperatorWork* const> lanes, OpForm form) const {
+double RooflineCost::op_us(std::span<const OperatorWork* const> lanes) const {
   double launches = 0;
   double host_us = 0;
   double flops = 0;
@@ -13,7 +13,7 @@ double RooflineCost::op_us(std::span<const OperatorWork* const> lanes, OpForm fo
     launches = std::max(launches, work->launches);
     host_us += work->host_us;
     flops += work->flops;
-    bytes += work->other_bytes + (form == OpForm::kFanOut && work != lanes.front() ? 0 : work->in_bytes);
+    bytes += work->other_bytes + work->in_bytes;
   }
   return host_us + launches * rates_.launch_us + std::max(flops / rates_.flops_per_us, bytes / rates_.bytes_per_us);
 }

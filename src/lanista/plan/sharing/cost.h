@@ -10,54 +10,49 @@
 
 namespace lanista::fuse {
 
-/// What one node has to do in one step of its trial. Numbers are of the whole batch, forward and backward together.
+/// The work of one node in one step of its trial: forward and backward pass over the whole batch.
 struct OperatorWork {
-  std::shared_ptr<const graph::Node> operation;  ///< operator and attributes; its inputs say nothing here
-  std::vector<graph::ValueType> inputs;          ///< of the data inputs
-  std::int64_t batch = 1;
-  bool input_grad = false;   ///< the backward pass goes through to its inputs
-  bool weight_grad = false;  ///< it is trained
-  double launches = 0;       ///< kernels; 0 for what only names a value
-  double flops = 0;
-  double in_bytes = 0;     ///< of its inputs, once for every pass that reads them
-  double other_bytes = 0;  ///< of outputs and weights
-  double host_us = 0;      ///< of a data step: what it takes as stated
+  std::shared_ptr<const graph::Node> operation;  ///< Operator and attributes; its `inputs` are not used.
+  std::vector<graph::ValueType> inputs;          ///< Types of the data inputs.
+  std::int64_t batch = 1;                        ///< Samples of a batch.
+  bool input_grad = false;                       ///< True: the backward pass computes gradients of its inputs.
+  bool weight_grad = false;                      ///< True: its weights are trained.
+  double launches = 0;                           ///< Kernel launches; 0 for a node that only names a value.
+  double flops = 0;                              ///< FLOPs of the step.
+  double in_bytes = 0;                           ///< Bytes of its inputs, counted once for every pass that reads them.
+  double other_bytes = 0;                        ///< Bytes of outputs and weights.
+  double host_us = 0;                            ///< Microseconds of a data step, as its DataStep gives them.
 };
 
-/// How an operator of a plan computes its lanes.
-enum class OpForm {
-  kAlone,    ///< one lane
-  kBatched,  ///< the same operator with weights of its own for every lane
-  kFanOut,   ///< all lanes read one tensor: one dense operator with the outputs side by side
-};
-
-/// Predicts time. Planners read no clock and no file, so what was measured comes in through this. A pure function.
+/// Predicts times. Implementations are pure functions: they read no clock and no file.
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// Microseconds of one operator that computes all `lanes` (at least one) in one step.
-  virtual double op_us(std::span<const OperatorWork* const> lanes, OpForm form) const = 0;
-  /// Microseconds to bring this many bytes side by side in memory, where lanes come from different places.
+  /// Returns the microseconds of one operator that computes all `lanes` in one step. `lanes` is not empty.
+  virtual double op_us(std::span<const OperatorWork* const> lanes) const = 0;
+  /// Returns the microseconds to copy inputs of lanes to contiguous memory. `bytes` is the sum over the lanes.
   virtual double copy_us(double bytes) const = 0;
-  /// Microseconds to put bytes into the cache of materialised values, and to take them out.
+  /// Returns the microseconds to write `bytes` to the cache of prefix values.
   virtual double store_us(double bytes) const = 0;
+  /// Returns the microseconds to read `bytes` from the cache of prefix values.
   virtual double load_us(double bytes) const = 0;
 };
 
-/// A rule of thumb for when nothing was measured: a kernel costs its launch and then the greater of arithmetic and
-/// traffic. The defaults are of one core of a server with the values in its caches.
+/// Rates of a machine that was not measured. The defaults are of one server core with the values in its caches.
 struct Roofline {
-  double launch_us = 0.15;  ///< of a kernel, however many lanes it has
-  double flops_per_us = 1e5;
-  double bytes_per_us = 1e5;
-  double store_bytes_per_us = 5e3;
-  double load_bytes_per_us = 1e4;
+  double launch_us = 0.15;          ///< Microseconds of a kernel launch, for any number of lanes.
+  double flops_per_us = 1e5;        ///< FLOPs in a microsecond.
+  double bytes_per_us = 1e5;        ///< Bytes of values that are read or written in a microsecond.
+  double store_bytes_per_us = 5e3;  ///< Bytes written to the cache in a microsecond.
+  double load_bytes_per_us = 1e4;   ///< Bytes read from the cache in a microsecond.
 };
 
+/// The roofline model: a kernel needs its launch, and then the greater of its arithmetic and its memory traffic.
 class RooflineCost final : public CostModel {
  public:
+  /// Uses these rates, which must be positive.
   explicit RooflineCost(Roofline rates = {}) : rates_(rates) {}
-  double op_us(std::span<const OperatorWork* const> lanes, OpForm form) const override;
+  double op_us(std::span<const OperatorWork* const> lanes) const override;
   double copy_us(double bytes) const override { return bytes / rates_.bytes_per_us; }
   double store_us(double bytes) const override { return bytes / rates_.store_bytes_per_us; }
   double load_us(double bytes) const override { return bytes / rates_.load_bytes_per_us; }

@@ -12,53 +12,55 @@
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/shape.h"
 
-// What the planner is told of a trial.
+// The input of the planner: the trials with their models, data and settings.
 namespace lanista::fuse {
 
-/// One link of the input pipeline, run by room `data`: a reader, a decoder, a transform, an augmentation.
+/// One step of the input pipeline (module io/data): a reader, a decoder, a transform or an augmentation.
 struct DataStep {
-  std::string text;                   ///< what it does, with its settings: "flip(p=0.5)"; equal texts do the same
-  bool random = false;                ///< drawn by (data seed, local epoch, sample): the same for all on one stream
-  double us_per_sample = 0;           ///< measured or guessed
-  std::int64_t bytes_per_sample = 0;  ///< of what comes out
+  std::string text;                   ///< Name and settings, as "flip(p=0.5)"; equal texts do the same.
+  bool random = false;                ///< True: sampled by data seed, local epoch and row, equal for all on one stream.
+  double us_per_sample = 0;           ///< Measured or estimated microseconds of a sample.
+  std::int64_t bytes_per_sample = 0;  ///< Bytes of its output for a sample.
 };
 
-/// Which samples come, in which order, and what is done to them.
+/// The samples of a trial, their order, and the steps of its input pipeline.
 struct DataKey {
-  Digest dataset;
-  std::string split = "train";
-  std::uint64_t order_seed = 0;
-  std::int64_t num_samples = 0;
-  std::vector<DataStep> steps;
+  Digest dataset;                ///< Digest of the data set.
+  std::string split = "train";   ///< Name of the part.
+  std::uint64_t order_seed = 0;  ///< Data seed.
+  std::int64_t num_samples = 0;  ///< Samples of an epoch.
+  std::vector<DataStep> steps;   ///< Input pipeline, in order.
 };
 
-/// Bytes of one element of this kind.
+/// Returns the bytes of one element of this type.
 inline std::int64_t element_bytes(graph::DType dtype, Precision precision) {
   if (dtype == graph::DType::kByte) return 1;
   return dtype == graph::DType::kReal ? size_of(precision) : 4;
 }
 
-/// What shapes a trial's steps beside its model. Learning rates, decays, seeds and the like are a lane's own numbers
-/// and of no interest here.
+/// The settings of a trial that decide the shape of its steps, in addition to its model.
+///
+/// Learning rates, weight decays and seeds are numbers of a lane and do not matter here.
 struct StepRecipe {
-  step::StepOptions step;
-  std::int64_t batch_size = 32;
-  DataKey data;
-  std::int64_t local_step = 0;  ///< steps done: trials at the same one see the same batch
-  std::int64_t epochs = 1;      ///< still to go, each a pass over the samples
-  Precision precision = Precision::kFloat32;
-  bool keeps_best_epoch = false;  ///< a copy of the trained part's weights, beside its state
+  step::StepOptions step;                     ///< Loss and optimiser.
+  std::int64_t batch_size = 32;               ///< Samples of a batch.
+  DataKey data;                               ///< Samples and input pipeline.
+  std::int64_t local_step = 0;                ///< Finished steps; trials with equal numbers read the same batch.
+  std::int64_t epochs = 1;                    ///< Remaining epochs, each a pass over the samples.
+  Precision precision = Precision::kFloat32;  ///< Type of all real values.
+  /// True: a copy of the trained weights is kept, in addition to the state.
+  bool keeps_best_epoch = false;
 };
 
-/// A trial that is to run.
+/// A trial that is to be planned.
 struct FusionMember {
-  TrialId trial;
-  graph::Graph model;
-  /// Nodes that are not trained and run in inference form, each with the hash of its weights and buffers (of no
-  /// account where it has none).
+  TrialId trial;       ///< Its number.
+  graph::Graph model;  ///< Its model.
+  /// Nodes that are not trained and run in inference form, each with the hash of its weights and buffers. The hash is
+  /// ignored for a node without weights.
   std::map<graph::NodeId, Digest> frozen;
-  StepRecipe recipe;
-  std::string alone;  ///< why it may share no step ("its group failed"); empty: it may
+  StepRecipe recipe;  ///< Data and settings.
+  std::string alone;  ///< Reason why it may share no step, as "its group failed"; empty if it may.
 };
 
 }  // namespace lanista::fuse

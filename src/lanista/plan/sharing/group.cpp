@@ -8,47 +8,46 @@
 namespace lanista::fuse {
 namespace {
 
-// Bytes that must be moved so that the lanes' inputs number `slot` stand side by side: none where all lanes read one
-// value, or lie one behind the other in the output of one operator.
-double gathered_bytes(const LogicalGraph& graph, const PlannedOp& op, std::size_t slot, const ClassSlots& lane_refs) {
+/// Returns the bytes that must be copied to make input `slot` of all lanes contiguous. It is zero where all lanes read
+/// one value, or read consecutive lanes of one operator.
+double gathered_bytes(const LogicalGraph& graph, const PlannedOp& op, std::size_t slot, const LaneRefs& lane_refs) {
   const OutputRef first = graph.nodes[op.nodes.front()].inputs[slot];
   bool one_value = true;
-  bool in_line = true;
+  bool contiguous = true;
   double bytes = 0;
   for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) {
     const OutputRef& wire = graph.nodes[op.nodes[lane]].inputs[slot];
     one_value = one_value && wire == first;
-    const LaneRef& seat = lane_refs.at(wire.node);
+    const LaneRef& source = lane_refs.at(wire.node);
     const LaneRef& base = lane_refs.at(first.node);
-    in_line = in_line && wire.slot == first.slot && seat.op == base.op && seat.lane == base.lane + lane;
+    contiguous = contiguous && wire.slot == first.slot && source.op == base.op && source.lane == base.lane + lane;
     bytes += static_cast<double>(graph.nodes[wire.node].output_bytes[wire.slot]);
   }
-  return one_value || in_line ? 0 : bytes;
+  return one_value || contiguous ? 0 : bytes;
 }
 
-void assign_lane_refs(const PlannedOp& op, std::size_t number, ClassSlots& lane_refs) {
+void assign_lane_refs(const PlannedOp& op, std::size_t number, LaneRefs& lane_refs) {
   for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) lane_refs[op.nodes[lane]] = {number, lane};
 }
 
 }  // namespace
 
-double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const ClassSlots& lane_refs) {
+double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const LaneRefs& lane_refs) {
   std::vector<const OperatorWork*> lanes;
   lanes.reserve(op.nodes.size());
   for (const std::size_t v : op.nodes) lanes.push_back(&graph.nodes[v].work);
-  double us = cost.op_us(lanes, op.form);
-  if (op.form != OpForm::kBatched) return us;
+  double us = cost.op_us(lanes);
   const OperatorWork& work = *lanes.front();
   for (std::size_t slot = 0; slot < graph.nodes[op.nodes.front()].inputs.size(); ++slot) {
     const double bytes = gathered_bytes(graph, op, slot, lane_refs);
-    if (bytes > 0) us += cost.copy_us(bytes * (work.input_grad ? 2 : 1));  // and the gradients back
+    if (bytes > 0) us += cost.copy_us(bytes * (work.input_grad ? 2 : 1));  // The gradients are copied back.
   }
   return us;
 }
 
 double step_us(const LogicalGraph& graph, const CostModel& cost, std::span<const PlannedOp> ops) {
   double us = 0;
-  ClassSlots lane_refs;
+  LaneRefs lane_refs;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     us += op_us(graph, cost, ops[i], lane_refs);
     assign_lane_refs(ops[i], i, lane_refs);
@@ -66,28 +65,25 @@ std::vector<std::size_t> owners_in(const LogicalNode& node, std::span<const std:
   return owners;
 }
 
-FusedGroup assemble(const LogicalGraph& graph, const PassContext& context, std::vector<PlannedProgram> programs) {
+FusedGroup assemble(const LogicalGraph& graph, const CostModel& cost, const MemoryModel& memory,
+                    PlannedProgram program) {
   FusedGroup group;
-  group.programs = std::move(programs);
   std::set<std::size_t> prefix;
-  for (const std::size_t member : group.members()) {
+  for (const std::size_t member : program.members) {
     for (const std::size_t v : graph.nodes_of_member[member]) {
       if (graph.nodes[v].prefix) prefix.insert(v);
     }
   }
-  for (const std::size_t v : prefix) group.ops.push_back({OpForm::kAlone, {v}});
-  for (const PlannedProgram& program : group.programs) {
-    const std::size_t begin = group.ops.size();
-    for (const std::size_t member : program.members) {
-      const std::vector<std::size_t> part = graph.trained_part(member);
-      group.ops.resize(begin + part.size());
-      for (std::size_t i = 0; i < part.size(); ++i) group.ops[begin + i].nodes.push_back(part[i]);
-    }
-    const OpForm form = program.members.size() > 1 ? OpForm::kBatched : OpForm::kAlone;
-    for (std::size_t i = begin; i < group.ops.size(); ++i) group.ops[i].form = form;
+  for (const std::size_t v : prefix) group.ops.push_back({{v}});
+  const std::size_t begin = group.ops.size();
+  for (const std::size_t member : program.members) {
+    const std::vector<std::size_t> part = graph.trained_part(member);
+    group.ops.resize(begin + part.size());
+    for (std::size_t i = 0; i < part.size(); ++i) group.ops[begin + i].nodes.push_back(part[i]);
   }
-  group.us = step_us(graph, context.cost, group.ops);
-  group.bytes = context.memory.bytes(graph, group.programs);
+  group.us = step_us(graph, cost, group.ops);
+  group.bytes = memory.bytes(graph, program);
+  group.program = std::move(program);
   return group;
 }
 
@@ -97,23 +93,17 @@ std::string us_text(double us) {
   return text;
 }
 
-GroupForm FusedGroup::form() const {
-  if (programs.size() > 1) return GroupForm::kPacked;
-  return programs.front().members.size() > 1 ? GroupForm::kFused : GroupForm::kSingle;
-}
+GroupForm FusedGroup::form() const { return program.members.size() > 1 ? GroupForm::kFused : GroupForm::kSingle; }
 
 std::vector<std::size_t> FusedGroup::members() const {
-  std::vector<std::size_t> all;
-  for (const PlannedProgram& program : programs) all.insert(all.end(), program.members.begin(), program.members.end());
+  std::vector<std::size_t> all = program.members;
   std::sort(all.begin(), all.end());
   return all;
 }
 
-double FusedGroup::steady_us() const { return cache && cache->pays ? us - cache->saved_us : us; }
-
 double FusionPlan::us() const {
   double sum = 0;
-  for (const FusedGroup& group : groups) sum += group.steady_us();
+  for (const FusedGroup& group : groups) sum += group.us;
   return sum;
 }
 

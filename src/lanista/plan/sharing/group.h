@@ -5,42 +5,39 @@
 #include <string>
 #include <vector>
 
-#include "lanista/plan/sharing/pass.h"
+#include "lanista/plan/sharing/memory.h"
+#include "lanista/plan/sharing/plan.h"
 
-// What passes do with groups.
+// Operators, time and memory of one group.
 namespace lanista::fuse {
 
-/// A group of these programs with one operator for each logical node of the prefix and one for each node of a
-/// program, over all its lanes; predicted time and memory filled in.
-FusedGroup assemble(const LogicalGraph& graph, const PassContext& context, std::vector<PlannedProgram> programs);
+/// Returns the group of one program, with its operators and its predicted time and memory.
+///
+/// The operators are those of the shared prefix, one lane each, and then one for each trained node, with one lane for
+/// each member. `memory` must know every member (MemoryModel::add_member).
+FusedGroup assemble(const LogicalGraph& graph, const CostModel& cost, const MemoryModel& memory,
+                    PlannedProgram program);
 
-/// Owners of a logical node among the group's members.
+/// Returns the members that own the node, restricted to `members_ascending`, in ascending order.
 std::vector<std::size_t> owners_in(const LogicalNode& node, std::span<const std::size_t> members_ascending);
 
-/// Where a logical node is computed: number of the operator, and of the lane in it.
+/// The operator, and the lane of that operator, which computes a logical node.
 struct LaneRef {
-  std::size_t op = 0;
-  std::size_t lane = 0;
+  std::size_t op = 0;    ///< Number of the operator in its group.
+  std::size_t lane = 0;  ///< Number of the lane in the operator.
 };
-using ClassSlots = std::map<std::size_t, LaneRef>;
+/// Maps the number of a logical node to the lane that computes it.
+using LaneRefs = std::map<std::size_t, LaneRef>;
 
-/// Predicted microseconds of one operator, with the copies that bring its lanes' inputs side by side; `lane_refs` must
-/// hold what it reads.
-double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const ClassSlots& lane_refs);
+/// Predicts the microseconds of one operator, with the copies that make the inputs of its lanes contiguous.
+///
+/// `lane_refs` must contain every node that the operator reads.
+double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const LaneRefs& lane_refs);
 
-/// Of all operators, in their order.
+/// Predicts the microseconds of all operators, which run in the given order.
 double step_us(const LogicalGraph& graph, const CostModel& cost, std::span<const PlannedOp> ops);
 
-/// "12.5 us"
+/// Formats microseconds with one decimal: "12.5 us".
 std::string us_text(double us);
-
-/// Calls `change(group)` for the groups and, before, for what they were joined from.
-template <class Change>
-void for_each_group(std::vector<FusedGroup>& groups, const Change& change) {
-  for (FusedGroup& group : groups) {
-    for_each_group(group.parts, change);
-    change(group);
-  }
-}
 
 }  // namespace lanista::fuse

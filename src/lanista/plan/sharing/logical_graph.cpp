@@ -34,33 +34,34 @@ Result<void> check(const FusionMember& member) {
   const auto below = [&](const char* name, std::int64_t value, std::int64_t least) -> Result<void> {
     if (value >= least) return {};
     return recipe_error(
-        member, std::string(name) + " is " + std::to_string(value) + ", but must be at least " + std::to_string(least));
+        member, std::string(name) + " is " + std::to_string(value) + "; it must be at least " + std::to_string(least));
   };
   LANISTA_TRY(below("batch size", recipe.batch_size, 1));
   LANISTA_TRY(below("local step", recipe.local_step, 0));
-  LANISTA_TRY(below("epochs to go", recipe.epochs, 0));
+  LANISTA_TRY(below("number of remaining epochs", recipe.epochs, 0));
   LANISTA_TRY(below("number of samples", recipe.data.num_samples, 0));
   if (recipe.batch_size > kMaxBatch) {
-    return recipe_error(member, "batch size is " + std::to_string(recipe.batch_size) + ", but must be at most " +
+    return recipe_error(member, "batch size is " + std::to_string(recipe.batch_size) + "; it must be at most " +
                                     std::to_string(kMaxBatch));
   }
   for (const DataStep& step : recipe.data.steps) {
     if (!std::isfinite(step.us_per_sample) || step.us_per_sample < 0) {
-      return recipe_error(member, "data step '" + step.text + "' takes no finite time of at least zero");
+      return recipe_error(member, "data step '" + step.text + "' has a time of " + std::to_string(step.us_per_sample) +
+                                      " us a sample; it must be finite and at least 0");
     }
     if (step.bytes_per_sample < 0 || step.bytes_per_sample > kMaxSampleBytes) {
-      return recipe_error(member, "data step '" + step.text + "' gives " + std::to_string(step.bytes_per_sample) +
-                                      " bytes a sample, but 0 to 2^40 are allowed");
+      return recipe_error(member, "data step '" + step.text + "' returns " + std::to_string(step.bytes_per_sample) +
+                                      " bytes a sample; 0 to 2^40 are allowed");
     }
   }
   for (const auto& [id, digest] : member.frozen) {
     if (!member.model.contains(id))
-      return recipe_error(member, "frozen node %" + std::to_string(id.value) + " is not there");
+      return recipe_error(member, "frozen node %" + std::to_string(id.value) + " does not exist in the model");
   }
   return {};
 }
 
-/// Adds one member's pipeline and model to the union.
+/// Adds the input pipeline and the model of one member to the graph.
 class Joiner {
  public:
   Joiner(LogicalGraph& graph, const graph::OpTable& ops, std::size_t number)
@@ -93,14 +94,13 @@ class Joiner {
     return std::make_shared<const graph::Node>(std::move(node));
   }
 
-  // Where all begins: which samples come in this step. Lock step, data order and precision are decided here, since
-  // every key below contains this one.
+  // The key of this node decides samples, order, local step and precision of all nodes below: their keys contain it.
   void add_samples() {
     const DataKey& data = recipe_.data;
     HashInput key;
     LogicalNode node;
-    node.sample_value = key.text("samples").digest(data.dataset).text(data.split).number(precision()).finish();
-    node.value = key.digest(node.sample_value)
+    const Digest samples = key.text("samples").digest(data.dataset).text(data.split).number(precision()).finish();
+    node.value = key.digest(samples)
                      .number(data.order_seed)
                      .number(static_cast<std::uint64_t>(recipe_.batch_size))
                      .number(static_cast<std::uint64_t>(recipe_.local_step))
@@ -117,20 +117,14 @@ class Joiner {
     HashInput key;
     LogicalNode node;
     node.inputs = {last()};
-    const auto keyed = [&](const Digest& above) {
-      return key.text("data").text(step.text).number(step.random ? 1 : 0).digest(above).finish();
-    };
-    node.value = keyed(at(last()).value);
-    node.sample_value = keyed(at(last()).sample_value);
+    node.value = key.text("data").text(step.text).number(step.random ? 1 : 0).digest(at(last()).value).finish();
     node.work.operation = data_node(step.text);
     node.work.host_us = step.us_per_sample * static_cast<double>(recipe_.batch_size);
     node.output_bytes = {step.bytes_per_sample * recipe_.batch_size};
-    node.deterministic = !step.random && at(last()).deterministic;
     finish_data(std::move(node));
   }
 
   void finish_data(LogicalNode node) {
-    if (node.inputs.empty()) node.deterministic = true;
     node.data = true;
     node.prefix = true;
     node.alike = node.value;
@@ -149,28 +143,26 @@ class Joiner {
     const bool own_state = !params.empty() || def.random;
     node.frozen = own_state && member_.frozen.contains(id);
     if (source.inputs.empty()) {
-      node.inputs = {{graph_.nodes_of_member[number_][recipe_.data.steps.size()], 0}};  // what the pipeline ends with
+      const std::size_t pipeline_output = graph_.nodes_of_member[number_][recipe_.data.steps.size()];
+      node.inputs = {{pipeline_output, 0}};
     } else {
       for (const graph::Port& port : source.inputs) node.inputs.push_back({node_of_port_.at(port.node), port.slot});
     }
     const bool own = own_state && !node.frozen;
-    bool deterministic = !own;
     node.prefix = !own;
     for (const OutputRef& wire : node.inputs) {
       node.prefix = node.prefix && at(wire).prefix;
-      deterministic = deterministic && at(wire).deterministic;
       node.work.input_grad = node.work.input_grad || !at(wire).prefix;
     }
-    node.deterministic = deterministic && node.prefix;
     node.work.weight_grad = !node.frozen && !params.empty();
-    // A sum of two has the same bits either way round; of more it has not.
+    // A sum of two terms has the same bits in both orders. A sum of three has not.
     if (node.prefix && def.commutative && node.inputs.size() == 2) {
       const auto order = [&](const OutputRef& wire) { return std::tuple(at(wire).value, wire.slot); };
       if (order(node.inputs[1]) < order(node.inputs[0])) std::swap(node.inputs[0], node.inputs[1]);
     }
     measure(node, args, params, types.outputs(id));
-    name_values(node, def, own, id);
-    name_kinds(node, args, params);
+    name_value(node, def, own, id);
+    name_kind(node, args);
     node_of_port_[id] = push(std::move(node), id);
   }
 
@@ -193,55 +185,33 @@ class Joiner {
     OperatorWork& work = node.work;
     work.batch = batch;
     const std::string& op = work.operation->op;
-    if (op == "input" || op == "output") return;  // names a value, does nothing
+    if (op == "input" || op == "output") return;  // The operator only names a value.
     work.launches = 1.0 + (work.input_grad ? 1 : 0) + (work.weight_grad ? 1 : 0);
     work.flops = work.launches * (args.def.cost ? args.def.cost(args).flops : 0) * static_cast<double>(batch);
     work.in_bytes = in * (1.0 + (work.weight_grad ? 1 : 0));
     work.other_bytes = work.launches * (out + static_cast<double>(node.weight_bytes)) + (work.input_grad ? in : 0);
   }
 
-  // Merkle keys. What belongs to the trial (weights that are trained, masks) is named by trial and node.
-  void name_values(LogicalNode& node, const OpDef& def, bool own, NodeId id) const {
+  // The key is a Merkle hash. Trained weights and random masks are named by trial and node.
+  void name_value(LogicalNode& node, const OpDef& def, bool own, NodeId id) const {
     HashInput key;
-    const auto keyed = [&](Digest LogicalNode::*above) {
-      graph::hash_operation(*node.work.operation, &def, key);
-      key.number(own ? 1 : 0).number(node.frozen ? 1 : 0);
-      if (own) key.number(member_.trial.value).number(id.value);
-      if (node.frozen) key.digest(member_.frozen.at(id));
-      for (const OutputRef& wire : node.inputs) key.digest(at(wire).*above).number(wire.slot);
-      return key.finish();
-    };
-    node.value = keyed(&LogicalNode::value);
-    node.sample_value = keyed(&LogicalNode::sample_value);
+    graph::hash_operation(*node.work.operation, &def, key);
+    key.number(own ? 1 : 0).number(node.frozen ? 1 : 0);
+    if (own) key.number(member_.trial.value).number(id.value);
+    if (node.frozen) key.digest(member_.frozen.at(id));
+    for (const OutputRef& wire : node.inputs) key.digest(at(wire).value).number(wire.slot);
+    node.value = key.finish();
   }
 
-  void name_kinds(LogicalNode& node, const OpArgs& args, const std::vector<graph::ParamSpec>& params) const {
+  void name_kind(LogicalNode& node, const OpArgs& args) const {
     HashInput key;
-    const auto keyed = [&](const graph::Node& operation) {
-      graph::hash_operation(operation, &args.def, key);
-      for (const ValueType& type : args.inputs) {
-        key.number(static_cast<std::uint64_t>(type.dtype)).number(type.shape.rank());
-        for (const std::int64_t dim : type.shape.dims) key.number(static_cast<std::uint64_t>(dim));
-      }
-      key.number(static_cast<std::uint64_t>(recipe_.batch_size)).number(precision()).number(node.frozen ? 1 : 0);
-      return key.number(node.work.input_grad ? 1 : 0).number(node.work.weight_grad ? 1 : 0).finish();
-    };
-    node.alike = keyed(graph::without_lane_attributes(*node.work.operation, ops_));
-    if (!is_dense(args, params)) return;
-    graph::Node without_out = *node.work.operation;
-    without_out.attrs.erase("out");
-    node.dense = keyed(without_out);
-  }
-
-  // Weights of several such operators on one tensor stand below each other and make one operator.
-  static bool is_dense(const OpArgs& args, const std::vector<graph::ParamSpec>& params) {
-    const graph::AttrValue* out = args.attrs.find("out");
-    const graph::AttrValue* groups = args.attrs.find("groups");
-    if (out == nullptr || !std::holds_alternative<std::int64_t>(*out) || args.inputs.size() != 1) return false;
-    if (groups != nullptr && *groups != graph::AttrValue(std::int64_t{1})) return false;
-    return !params.empty() && std::all_of(params.begin(), params.end(), [&](const graph::ParamSpec& spec) {
-      return !spec.shape.dims.empty() && spec.shape.dims.front() == std::get<std::int64_t>(*out);
-    });
+    graph::hash_operation(graph::without_lane_attributes(*node.work.operation, ops_), &args.def, key);
+    for (const ValueType& type : args.inputs) {
+      key.number(static_cast<std::uint64_t>(type.dtype)).number(type.shape.rank());
+      for (const std::int64_t dim : type.shape.dims) key.number(static_cast<std::uint64_t>(dim));
+    }
+    key.number(static_cast<std::uint64_t>(recipe_.batch_size)).number(precision()).number(node.frozen ? 1 : 0);
+    node.alike = key.number(node.work.input_grad ? 1 : 0).number(node.work.weight_grad ? 1 : 0).finish();
   }
 
   std::uint64_t precision() const { return static_cast<std::uint64_t>(recipe_.precision); }
@@ -268,14 +238,15 @@ Result<LogicalGraph> unite(std::vector<FusionMember> members, const graph::OpTab
   if (members.empty() || members.size() > kMaxMembers) {
     return Error{
         Code::kInvalidArgument,
-        "a plan is of 1 to " + std::to_string(kMaxMembers) + " trials, not of " + std::to_string(members.size()), ""};
+        "a plan of " + std::to_string(members.size()) + " trials; 1 to " + std::to_string(kMaxMembers) + " are allowed",
+        ""};
   }
   LogicalGraph graph;
   graph.members = std::move(members);
   std::set<TrialId> seen;
   for (std::size_t m = 0; m < graph.members.size(); ++m) {
     const FusionMember& member = graph.members[m];
-    if (!seen.insert(member.trial).second) return recipe_error(member, "comes twice in one plan");
+    if (!seen.insert(member.trial).second) return recipe_error(member, "it is listed twice in one plan");
     LANISTA_TRY(check(member));
     if (auto joined = Joiner(graph, ops, m).run(); !joined) {
       Error error = joined.error();
@@ -287,7 +258,7 @@ Result<LogicalGraph> unite(std::vector<FusionMember> members, const graph::OpTab
 }
 
 std::size_t merge_equal(LogicalGraph& graph) {
-  // Equal nodes of one member stay apart: the first of one member meets the first of another.
+  // Equal nodes of one member are not merged: the n-th of one member is merged with the n-th of another.
   using NodeKey = std::tuple<Digest, std::vector<OutputRef>, std::size_t>;
   std::map<NodeKey, std::size_t> first;
   std::vector<std::size_t> now(graph.nodes.size());

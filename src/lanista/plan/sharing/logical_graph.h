@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,65 +16,66 @@ namespace lanista::fuse {
 
 /// One output of a logical node.
 struct OutputRef {
-  std::size_t node = 0;
-  std::uint32_t slot = 0;
+  std::size_t node = 0;    ///< Number in LogicalGraph::nodes.
+  std::uint32_t slot = 0;  ///< Number of the output.
   auto operator<=>(const OutputRef&) const = default;
 };
 
-/// Whose node it is: a member (its number in LogicalGraph::members), and the node of its model; no node for the
-/// links of its input pipeline.
+/// A trial that needs the value of a logical node.
 struct Owner {
-  std::size_t member = 0;
-  std::optional<graph::NodeId> node;
+  std::size_t member = 0;             ///< Number in LogicalGraph::members.
+  std::optional<graph::NodeId> node;  ///< Node of the member's model; empty for a step of its input pipeline.
   auto operator<=>(const Owner&) const = default;
 };
 
 /// A computation of one or several members.
 struct LogicalNode {
-  OperatorWork work;                       ///< operator, attributes, input types, cost; the first owner's
-  std::vector<OutputRef> inputs;           ///< data inputs
-  std::vector<std::int64_t> output_bytes;  ///< of the whole batch, a number for each output
-  std::vector<Owner> owners;               ///< in order of member, each once; several: computed once for all of them
-  std::int64_t weight_bytes = 0;           ///< parameters and buffers
+  OperatorWork work;                       ///< Operator, attributes, input types and cost of the first owner.
+  std::vector<OutputRef> inputs;           ///< Data inputs.
+  std::vector<std::int64_t> output_bytes;  ///< Bytes of each output, for the whole batch.
+  std::vector<Owner> owners;               ///< In order of members; a node with several is computed once for all.
+  std::int64_t weight_bytes = 0;           ///< Bytes of parameters and buffers.
 
-  /// Merkle key of the value: operation, weights, random stream, precision and, through its inputs, samples and order.
-  /// Trained weights and masks belong to a trial, so nothing at or below them is equal in two trials.
+  /// Key of the value: operation, weights, random stream, precision and, by its inputs, the samples and their order.
+  ///
+  /// Trained weights and random masks belong to one trial, so two trials never have equal values at or below them.
   Digest value;
-  /// The same without order and batch: equal where a sample gives the same value. Tells cached values apart.
-  Digest sample_value;
-  /// Equal where one operator with lanes can serve: operation, input types, batch, precision, training or inference.
+  /// Key of the operator: operation, input types, batch, precision, and training or inference form.
+  ///
+  /// Nodes with equal keys can be lanes of one operator.
   Digest alike;
-  /// For dense operators (weights are rows, one for each output feature): as `alike`, whatever the number of outputs.
-  std::optional<Digest> dense;
 
-  bool data = false;    ///< run by room `data`
-  bool frozen = false;  ///< inference form
-  /// No trained weights and no trial's randomness in it or above it: the value does not depend on the trial.
+  bool data = false;    ///< True: a step of an input pipeline.
+  bool frozen = false;  ///< True: it runs in inference form with given weights.
+  /// True: neither the node nor any node above it has trained weights or random masks. Its value is the same in every
+  /// trial.
   bool prefix = false;
-  bool deterministic = false;  ///< prefix, and no augmentation in it or above it: worth caching by sample
 };
 
-/// The disjoint union of the members' input pipelines and models. What is merged has several owners.
+/// All models and input pipelines of a batch of trials in one graph. A merged node has several owners.
 struct LogicalGraph {
-  std::vector<FusionMember> members;
-  std::vector<LogicalNode> nodes;                         ///< in dependency order
-  std::vector<std::vector<std::size_t>> nodes_of_member;  ///< each member's nodes, in its own dependency order
-  std::vector<Digest> stream;  ///< of each member: equal where the same batches come in the same order
+  std::vector<FusionMember> members;                      ///< The trials.
+  std::vector<LogicalNode> nodes;                         ///< In dependency order.
+  std::vector<std::vector<std::size_t>> nodes_of_member;  ///< Nodes of each member, in its dependency order.
+  std::vector<Digest> stream;  ///< Key of each member's batches; equal for the same batches in the same order.
 
-  /// What a member does outside the prefix: what it trains, in its dependency order.
+  /// Returns the nodes of a member outside the prefix, which it trains, in its dependency order.
   std::vector<std::size_t> trained_part(std::size_t member) const;
 };
 
-/// Puts members side by side; nothing is merged yet. Every model is verified and its shapes are inferred.
-/// Errors: verify's, with the trial in `where`; kInvalidArgument for no members or more than 4096, a trial that comes
-/// twice, a frozen node that is not there, numbers of a recipe out of range.
+/// Returns the graph of all members, with nothing merged. Every model is verified and its shapes are inferred.
+///
+/// Errors: those of graph::verify, with the trial in `where`. kInvalidArgument for no members or more than 4096, and
+/// for a trial that is listed twice. The same for a frozen node that does not exist, and for numbers out of range.
 Result<LogicalGraph> unite(std::vector<FusionMember> members, const graph::OpTable& ops);
 
-/// Merges nodes that compute the same value: equal keys, so all five rules of sharing hold (no trained weights; all
-/// above is shared; randomness of the stream only; lock step; one precision). Returns how many nodes were saved.
+/// Merges the prefix nodes of different members that have the same `value`. Returns the number of nodes saved.
+///
+/// Equal keys guarantee equal values: there are no trained weights, all inputs are shared, random numbers come from
+/// the data stream only, and the members are at the same local step in the same precision.
 std::size_t merge_equal(LogicalGraph& graph);
 
-/// "read", or "%3 linear(out=64)"
+/// Returns the text of a node for people: "read" for a data step, else "%3 linear(out=64)".
 std::string node_text(const LogicalNode& node);
 
 }  // namespace lanista::fuse

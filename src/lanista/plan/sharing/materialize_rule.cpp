@@ -9,16 +9,18 @@
 namespace lanista::fuse {
 namespace {
 
-constexpr std::int64_t kBatch = 64;  // that prefixes are computed in
+constexpr std::int64_t kBatch = 64;  ///< Batch in which prefixes are computed, in samples.
 
-}  // namespace
-
-std::string materialize_refusal(bool faster, double saved_us, double store_us, double bytes, double room) {
-  if (!faster) return "reading is no faster than computing";
-  if (saved_us <= store_us) return "too few epochs to win back what storing takes";
-  if (bytes > room) return "no room in the cache";
+/// Returns why the values of `cache` are not cached, or an empty text if they are. `saved_us` is what all epochs except
+/// the first save, in microseconds, and `cache_bytes` the memory for them.
+std::string refusal(const Materialized& cache, double saved_us, double bytes, double cache_bytes) {
+  if (cache.compute_us_per_epoch <= cache.read_us_per_epoch) return "reading is not faster than computing";
+  if (saved_us <= cache.store_us) return "too few epochs: they save less time than storing needs";
+  if (bytes > cache_bytes) return "the values do not fit into the cache";
   return "";
 }
+
+}  // namespace
 
 Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers,
                                         const graph::OpTable& ops, const CostModel& cost) {
@@ -36,7 +38,7 @@ Result<Materialized> materialization_of(const graph::Graph& prefix, const Prefix
   for (const LogicalNode& node : graph.nodes) {
     if (node.data) continue;
     const OperatorWork* work = &node.work;
-    step_us += cost.op_us({&work, 1}, OpForm::kAlone);
+    step_us += cost.op_us({&work, 1});
   }
   const double steps = static_cast<double>(readers.samples) / static_cast<double>(kBatch);
   Materialized out;
@@ -49,8 +51,8 @@ Result<Materialized> materialization_of(const graph::Graph& prefix, const Prefix
   out.store_us = cost.store_us(bytes);
   const double each = out.compute_us_per_epoch - out.read_us_per_epoch;
   out.saved_us = steps > 0 ? each / steps : 0;
-  out.why_not = materialize_refusal(each > 0, static_cast<double>(readers.epochs - 1) * each, out.store_us, bytes,
-                                    static_cast<double>(readers.room));
+  out.why_not =
+      refusal(out, static_cast<double>(readers.epochs - 1) * each, bytes, static_cast<double>(readers.cache_bytes));
   out.pays = out.why_not.empty();
   return out;
 }

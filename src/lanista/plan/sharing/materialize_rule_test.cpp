@@ -13,11 +13,11 @@ const graph::Graph& prefix() {
   return graph;
 }
 
-/// Times that are easy to count with: 1 us an operator, a byte a microsecond.
+/// Simple costs: `op` us for a convolution, 1 us for a byte that is read, and 3 us for a byte that is stored.
 class PlainCost final : public CostModel {
  public:
   explicit PlainCost(double op) : op_(op) {}
-  double op_us(std::span<const OperatorWork* const> lanes, OpForm) const override {
+  double op_us(std::span<const OperatorWork* const> lanes) const override {
     return lanes.front()->operation->op == "conv2d" ? op_ : 0;
   }
   double copy_us(double) const override { return 0; }
@@ -28,23 +28,25 @@ class PlainCost final : public CostModel {
   double op_;
 };
 
-constexpr std::int64_t kSamples = 128;  // two batches
+constexpr std::int64_t kSamples = 128;  // Two batches.
 constexpr std::int64_t kBytes = kSamples * 5 * 6 * 6 * 4;
 
-Materialized asked(double op, std::int64_t epochs, std::int64_t room) {
-  return *materialization_of(prefix(), {.samples = kSamples, .epochs = epochs, .room = room}, graph::builtin_ops(),
-                             PlainCost(op));
+/// Returns the decision for a convolution of `op` us.
+Materialized decision(double op, std::int64_t epochs, std::int64_t cache_bytes) {
+  return *materialization_of(prefix(), {.samples = kSamples, .epochs = epochs, .cache_bytes = cache_bytes},
+                             graph::builtin_ops(), PlainCost(op));
 }
 
-TEST(Keep, PaysWhereLaterEpochsSaveMoreThanStoringTakes) {
-  // An epoch computes 2 op and reads kBytes, storing takes 3 kBytes: with op = kBytes each later epoch saves kBytes.
+TEST(Materialization, PaysIfLaterEpochsSaveMoreThanStoringNeeds) {
+  // An epoch computes for 2 op us, reads for kBytes us, and stores for 3 kBytes us. If op is kBytes, each later epoch
+  // saves kBytes us.
   const double op = static_cast<double>(kBytes);
-  EXPECT_EQ(asked(op, 4, kBytes).why_not, "too few epochs to win back what storing takes");
-  EXPECT_TRUE(asked(op, 5, kBytes).pays);
-  EXPECT_EQ(asked(op, 5, kBytes - 1).why_not, "no room in the cache");
-  EXPECT_EQ(asked(op / 2, 500, kBytes).why_not, "reading is no faster than computing");
-  EXPECT_EQ(asked(op, 5, kBytes).bytes_per_sample, 5 * 6 * 6 * 4);
-  EXPECT_EQ(asked(op, 5, kBytes).compute_us_per_epoch, 2 * op);
+  EXPECT_EQ(decision(op, 4, kBytes).why_not, "too few epochs: they save less time than storing needs");
+  EXPECT_TRUE(decision(op, 5, kBytes).pays);
+  EXPECT_EQ(decision(op, 5, kBytes - 1).why_not, "the values do not fit into the cache");
+  EXPECT_EQ(decision(op / 2, 500, kBytes).why_not, "reading is not faster than computing");
+  EXPECT_EQ(decision(op, 5, kBytes).bytes_per_sample, 5 * 6 * 6 * 4);
+  EXPECT_EQ(decision(op, 5, kBytes).compute_us_per_epoch, 2 * op);
 }
 
 }  // namespace

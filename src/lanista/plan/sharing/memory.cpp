@@ -15,7 +15,7 @@ namespace {
 using graph::NodeId;
 using graph::Port;
 
-// Beyond a terabyte all values are equally hopeless, and sums of them stay far from overflow.
+// No value above 2^40 bytes fits into memory. The limit keeps sums of many values below 2^63.
 constexpr std::int64_t kMaxValueBytes = std::int64_t{1} << 40;
 
 std::int64_t clipped(std::int64_t bytes) { return std::min(bytes, kMaxValueBytes); }
@@ -32,11 +32,11 @@ std::int64_t times(std::int64_t a, std::size_t b) {
 }
 
 std::int64_t value_bytes(const graph::ValueType& type, const StepRecipe& recipe) {
-  // A parameter has no batch; a value has at most 2^31 elements a sample and 2^20 samples.
+  // The product does not overflow: a value has at most 2^31 elements a sample and 2^20 samples.
   return clipped(type.shape.elements(recipe.batch_size) * element_bytes(type.dtype, recipe.precision));
 }
 
-// Model nodes that the member trains or goes back through.
+/// Returns the nodes of the model that the member trains or computes gradients through.
 std::set<NodeId> trained_nodes(const LogicalGraph& graph, std::size_t member) {
   std::set<NodeId> nodes;
   for (const std::size_t v : graph.trained_part(member)) {
@@ -49,8 +49,7 @@ std::set<NodeId> trained_nodes(const LogicalGraph& graph, std::size_t member) {
 
 }  // namespace
 
-MemoryModel::MemoryModel(const graph::OpTable& ops, const Limits& limits)
-    : ops_(step::training_ops(ops)), shared_activations_(limits.shared_activations) {}
+MemoryModel::MemoryModel(const graph::OpTable& ops) : ops_(step::training_ops(ops)) {}
 
 Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t member) {
   const Digest key = step_key(graph, member);
@@ -58,11 +57,11 @@ Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t memb
     by_member_[member] = known->second;
     return {};
   }
-  const FusionMember& who = graph.members[member];
-  auto derived = step::derive_training_step(who.model, who.recipe.step, ops_);
+  const FusionMember& planned = graph.members[member];
+  auto derived = step::derive_training_step(planned.model, planned.recipe.step, ops_);
   if (!derived) {
     Error error = std::move(derived).error();
-    error.where = "trial " + std::to_string(who.trial.value);
+    error.where = "trial " + std::to_string(planned.trial.value);
     return error;
   }
   const step::TrainingStep& step = *derived;
@@ -74,19 +73,19 @@ Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t memb
 
   StepBytes bytes;
   std::vector<Port> keep{step.prediction};
-  const std::size_t slots = step::find_optimizer(who.recipe.step.optimizer)->slots.size();
+  const std::size_t slots = step::find_optimizer(planned.recipe.step.optimizer)->slots.size();
   for (const step::StateTensor& tensor : step.state) {
     if (outside(tensor.node)) continue;
     const auto gradient = step.gradient.find(tensor.node);
-    const bool updated = gradient != step.gradient.end() && !who.frozen.contains(step.origin.at(tensor.node));
-    bytes.state = plus(bytes.state,
-                       times(value_bytes(step.types.at({tensor.node, 0}), who.recipe), 1 + (updated ? 1 + slots : 0)));
-    bytes.weights = plus(bytes.weights, value_bytes(step.types.at({tensor.node, 0}), who.recipe));
+    const bool updated = gradient != step.gradient.end() && !planned.frozen.contains(step.origin.at(tensor.node));
+    bytes.state = plus(bytes.state, times(value_bytes(step.types.at({tensor.node, 0}), planned.recipe),
+                                          1 + (updated ? 1 + slots : 0)));
+    bytes.weights = plus(bytes.weights, value_bytes(step.types.at({tensor.node, 0}), planned.recipe));
     if (updated) keep.push_back(gradient->second);
   }
   std::vector<NodeId> order = step.compute;
   std::erase_if(order, outside);
-  const auto size = [&](Port port) { return value_bytes(step.types.at(port), who.recipe); };
+  const auto size = [&](Port port) { return value_bytes(step.types.at(port), planned.recipe); };
   const auto outputs = [&](NodeId id) {
     std::vector<Port> ports;
     for (std::uint32_t slot = 0; slot < step.types.outputs(id).size(); ++slot) ports.push_back({id, slot});
@@ -98,36 +97,31 @@ Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t memb
   return {};
 }
 
-std::int64_t MemoryModel::bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const {
-  std::int64_t sum = prefix_bytes(graph, programs);
-  for (const PlannedProgram& program : programs) {
-    const StepBytes& step = by_member_.at(program.members.front());
-    sum = plus(sum, times(step.state, program.members.size()));
-    for (const std::size_t member : program.members) {
-      if (graph.members[member].recipe.keeps_best_epoch) sum = plus(sum, step.weights);
-    }
-    sum = plus(sum, times(step.activations, shared_activations_ ? 1 : program.members.size()));
+std::int64_t MemoryModel::bytes(const LogicalGraph& graph, const PlannedProgram& program) const {
+  const StepBytes& step = by_member_.at(program.members.front());
+  std::int64_t sum = plus(prefix_bytes(graph, program), times(step.state, program.members.size()));
+  for (const std::size_t member : program.members) {
+    if (graph.members[member].recipe.keeps_best_epoch) sum = plus(sum, step.weights);
   }
-  return sum;
+  return plus(sum, step.activations);
 }
 
-// The prefix of all members as one graph: each node once, weights beside; what the programs read lives to the end.
-std::int64_t MemoryModel::prefix_bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const {
+/// Returns the bytes of the shared prefix with its weights. Each node counts once. Values that the trained part reads
+/// live until the end of the step.
+std::int64_t MemoryModel::prefix_bytes(const LogicalGraph& graph, const PlannedProgram& program) const {
   std::set<std::size_t> nodes;
   std::set<Port> keep;
   const auto port = [](const OutputRef& wire) {
     return Port{NodeId{static_cast<std::uint32_t>(wire.node)}, wire.slot};
   };
-  for (const PlannedProgram& program : programs) {
-    for (const std::size_t member : program.members) {
-      for (const std::size_t v : graph.nodes_of_member[member]) {
-        if (graph.nodes[v].prefix) {
-          nodes.insert(v);
-          continue;
-        }
-        for (const OutputRef& wire : graph.nodes[v].inputs) {
-          if (graph.nodes[wire.node].prefix) keep.insert(port(wire));
-        }
+  for (const std::size_t member : program.members) {
+    for (const std::size_t v : graph.nodes_of_member[member]) {
+      if (graph.nodes[v].prefix) {
+        nodes.insert(v);
+        continue;
+      }
+      for (const OutputRef& wire : graph.nodes[v].inputs) {
+        if (graph.nodes[wire.node].prefix) keep.insert(port(wire));
       }
     }
   }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
@@ -11,29 +10,33 @@
 
 namespace lanista::fuse {
 
-/// Predicts the peak of a group's memory by liveness (step::plan_memory). Keeps what it has worked out, so every
-/// structure of a step is derived once; the answers do not depend on the order of the questions.
+/// Predicts the peak memory of a group by the liveness of its values (step::plan_memory).
+///
+/// It keeps its results, so that each structure of a training step is derived once. The results do not depend on the
+/// order of the calls.
 class MemoryModel {
  public:
-  MemoryModel(const graph::OpTable& ops, const Limits& limits);
+  /// `ops` must contain the operators of all members.
+  explicit MemoryModel(const graph::OpTable& ops);
 
-  /// Derives the member's training step. Errors: derive_training_step's, with the trial in `where`.
+  /// Derives the training step of a member. Errors: those of derive_training_step, with the trial in `where`.
   Result<void> add_member(const LogicalGraph& graph, std::size_t member);
 
-  /// Bytes of programs that run together, each with its lanes; every member must have been learnt. Too large for 64
-  /// bits: the largest number.
-  std::int64_t bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const;
+  /// Returns the peak bytes of a lane program. Every member must have been added.
+  ///
+  /// Each lane has its own state. All lanes use one set of activations, since they run one after another. A sum that
+  /// does not fit into 64 bits gives the largest number.
+  std::int64_t bytes(const LogicalGraph& graph, const PlannedProgram& program) const;
 
  private:
   struct StepBytes {
-    std::int64_t state = 0;        ///< of a lane: parameters, gradients, slots, buffers
-    std::int64_t weights = 0;      ///< of those, parameters and buffers
-    std::int64_t activations = 0;  ///< peak of what lives between forward and commit
+    std::int64_t state = 0;        ///< Bytes of a lane: parameters, gradients, optimiser state and buffers.
+    std::int64_t weights = 0;      ///< Parameters and buffers among them, in bytes.
+    std::int64_t activations = 0;  ///< Peak bytes of the values between forward pass and commit section.
   };
-  std::int64_t prefix_bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const;
+  std::int64_t prefix_bytes(const LogicalGraph& graph, const PlannedProgram& program) const;
 
-  graph::OpTable ops_;  ///< with the step's operators
-  bool shared_activations_;
+  graph::OpTable ops_;  ///< With the operators of training steps.
   std::map<Digest, StepBytes> by_structure_;
   std::map<std::size_t, StepBytes> by_member_;
 };

@@ -2,9 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,113 +9,81 @@
 #include "lanista/base/result.h"
 #include "lanista/plan/sharing/logical_graph.h"
 
-// What runs together, and in which form: a value that can be printed, compared and handed to an executor.
+// The groups of a batch of trials with their shared work and predicted costs, as a value that can be printed.
 namespace lanista::fuse {
 
-/// One operator of a group's step. Its lanes are logical nodes; a logical node with several owners in the group
-/// computes once for all of them.
+/// One operator of a group's step. Each lane is a logical node.
+///
+/// A logical node with several owners in the group is one lane, which computes once for all of them.
 struct PlannedOp {
-  OpForm form = OpForm::kAlone;
-  std::vector<std::size_t> nodes;
+  std::vector<std::size_t> nodes;  ///< Numbers in LogicalGraph::nodes, one for each lane.
 };
 
-/// One lane program: its members train the same structure, each in a lane of its own. Lane i's j-th trained node is
-/// LogicalGraph::trained_part(members[i])[j].
+/// One lane program: its members train the same structure, each in its own lane.
+///
+/// The j-th trained node of lane i is `LogicalGraph::trained_part(members[i])[j]`.
 struct PlannedProgram {
-  std::vector<std::size_t> members;
-  bool same_ids = true;  ///< all lanes know the nodes by the same ids; otherwise names and masks need translation
+  std::vector<std::size_t> members;  ///< Numbers in LogicalGraph::members, one for each lane.
+  bool same_ids = true;  ///< True: all models have the same node ids; false: names and masks need a translation.
 };
 
-/// Values of a deterministic prefix, kept for every sample from the first epoch on.
+/// The costs of caching the output of a frozen prefix for every sample, and the decision.
+///
+/// The first epoch computes and stores the values. Later epochs read them.
 struct Materialized {
-  std::vector<OutputRef> values;
-  Digest key;  ///< equal where another group keeps the same values: it is stored once
-  std::int64_t bytes_per_sample = 0;
-  std::int64_t num_samples = 0;
-  std::int64_t epochs = 0;          ///< of all groups with this key together
-  double compute_us_per_epoch = 0;  ///< without a cache
-  double read_us_per_epoch = 0;     ///< with one
-  double store_us = 0;              ///< once
-  double saved_us = 0;              ///< of one step, from the second epoch on
-  bool pays = false;                ///< (epochs - 1) (compute - read) > store, and there is room
-  std::string why_not;
+  std::int64_t bytes_per_sample = 0;  ///< Size of the cached value, in bytes.
+  std::int64_t num_samples = 0;       ///< Samples of an epoch.
+  std::int64_t epochs = 0;            ///< Epochs of all readers together.
+  double compute_us_per_epoch = 0;    ///< Microseconds to compute the values of one epoch.
+  double read_us_per_epoch = 0;       ///< Microseconds to read the values of one epoch from the cache.
+  double store_us = 0;                ///< Microseconds to store all values once.
+  double saved_us = 0;                ///< Microseconds that a step saves from the second epoch on.
+  bool pays = false;                  ///< True: later epochs save more than storing needs, and the cache has space.
+  std::string why_not;                ///< Reason against caching; empty if `pays`.
 };
 
+/// How many lanes a group has.
 enum class GroupForm {
-  kSingle,  ///< one trial alone
-  kFused,   ///< one lane program with several lanes
-  kPacked,  ///< several lane programs behind one input pipeline
+  kSingle,  ///< One trial alone.
+  kFused,   ///< One lane program with several lanes.
 };
 
-/// Trials that advance together, one step at a time.
+/// Trials that advance together, one step at a time, in one lane program.
 struct FusedGroup {
-  std::vector<PlannedProgram> programs;
-  std::vector<PlannedOp> ops;     ///< in the order of execution
-  std::vector<FusedGroup> parts;  ///< what was joined, as it would run apart; empty for a single trial
-  std::optional<Materialized> cache;
-  std::int64_t bytes = 0;  ///< predicted peak: weights, gradients, slots and activations
-  double us = 0;           ///< predicted, of one step of all members that computes everything
+  PlannedProgram program;         ///< The trials and their lanes.
+  std::vector<PlannedOp> ops;     ///< Operators in the order of execution.
+  std::vector<FusedGroup> parts;  ///< The same trials as groups of one; empty for a single trial.
+  std::int64_t bytes = 0;         ///< Predicted peak in bytes: weights, gradients, optimiser state and activations.
+  double us = 0;                  ///< Predicted microseconds of one step of all members.
 
+  /// Returns kFused if the group has more than one trial.
   GroupForm form() const;
+  /// Returns the members in ascending order.
   std::vector<std::size_t> members() const;
-  /// Predicted, of one step that reads from the cache what is kept there.
-  double steady_us() const;
 };
 
-/// What a pass found and did not do, or undid.
-struct Declined {
-  std::string pass;
-  std::vector<std::size_t> members;
-  std::string reason;
-};
-
-struct PassReport {
-  std::string name;
-  std::size_t changes = 0;  ///< nodes saved, trials joined, operators merged, joins undone, caches
-  double microseconds = 0;  ///< by the caller's clock; zero without one
-};
-
+/// The groups of a batch of trials, and the logical graph that they execute.
 struct FusionPlan {
-  LogicalGraph graph;
-  std::vector<FusedGroup> groups;
-  std::vector<Declined> declined;
-  std::vector<PassReport> reports;
-  double alone_us = 0;  ///< predicted, of one step of every trial when each runs for itself
+  LogicalGraph graph;              ///< Nodes of all members, with equal prefixes merged.
+  std::vector<FusedGroup> groups;  ///< In the order of the programs; every member is in exactly one group.
+  std::size_t nodes_saved = 0;     ///< Nodes that were merged with an equal node of another trial.
+  double alone_us = 0;             ///< Predicted microseconds of one step of every trial, each trained alone.
 
-  /// Predicted, of one step of every trial, with what is kept read from the cache.
+  /// Returns the predicted microseconds of one step of every group.
   double us() const;
 };
 
-struct Limits {
-  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();        ///< of one group
-  std::int64_t cache_bytes = std::numeric_limits<std::int64_t>::max();  ///< of all materialised values
-  std::size_t max_lanes = 64;                                           ///< of one program
-  std::size_t max_programs = 16;                                        ///< of one group
-  bool shared_activations = true;  ///< lanes run one after the other on one set of activations (a CPU)
-  bool structural_lanes = true;    ///< lanes may have other node ids; false: relatives with the same ids only
-  double min_gain = 0.05;          ///< a join saves at least this part of the time, or it is undone
-};
-
-struct PlanOptions {
-  Limits limits;
-  std::vector<std::string> off{};   ///< names of passes that are left out
-  std::function<double()> clock{};  ///< microseconds, to time passes; the plan does not depend on it
-};
-
-/// Decides who runs with whom by predicted cost, for devices on which launches cost; executors on a CPU run plans of
-/// room schedule (plan_of), as a lane costs there what it costs alone. Runs the standard passes (pass.h) and verifies
-/// the plan after each. The same arguments give the same plan. Errors: unite's; those of a training step that cannot be
-/// derived; kNotFound for a pass that is not there; kInternal from verify, with pass and nodes.
-Result<FusionPlan> make_plan(std::vector<FusionMember> members, const graph::OpTable& ops, const CostModel& cost,
-                             const PlanOptions& options = {});
-
-/// The plan in which these members are lanes of one program each, and everybody has a place: who runs with whom is
-/// decided (schedule::make_plan), what it shares and is predicted to take is worked out here. Every group has one
-/// program. Errors: as of make_plan; kInvalidArgument if `programs` are no partition of the members.
+/// Computes what given groups share, and what they need in time and memory.
+///
+/// The caller has decided which trials train together (schedule::make_plan): each entry of `programs` lists the
+/// members of one lane program. Equal prefixes of the models are merged. The plan is verified (verify.h). The same
+/// arguments give the same plan.
+/// Errors: those of `unite`; those of a training step that cannot be derived, with the trial in `where`;
+/// kInvalidArgument if `programs` is not a partition of the members; kInternal if lanes of a program differ.
 Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
-                           const graph::OpTable& ops, const CostModel& cost, const Limits& limits = {});
+                           const graph::OpTable& ops, const CostModel& cost);
 
-/// The plan for people: who was fused, packed and merged, what is shared and kept, and why not.
+/// Returns a text that lists each group with its cost, what it shares, and why trials are not in one group.
 std::string explain(const FusionPlan& plan);
 
 }  // namespace lanista::fuse

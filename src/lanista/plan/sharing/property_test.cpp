@@ -10,15 +10,15 @@
 #include "lanista/plan/sharing/plan.h"
 #include "support/plan/sharing/test_models.h"
 
-// Random populations: whatever the planner does, every trial computes what it computes alone.
+// In plans of random trials, every trial computes the same values as alone.
 namespace lanista::fuse {
 namespace {
 
 using testing::ops;
 
-using Values = std::map<Owner, Digest>;  // of every model node of every trial
+using Values = std::map<Owner, Digest>;  ///< the value of every model node of every trial
 
-/// What a node computes, as a hash of an expression: operation, whose weights and masks, inputs.
+/// Returns the value of a node as a hash: operation, inputs, and the owner of its weights and masks.
 Digest expression(const graph::Node& operation, const FusionMember& owner, graph::NodeId id,
                   std::vector<Digest> inputs) {
   Hasher hash;
@@ -38,17 +38,20 @@ Digest expression(const graph::Node& operation, const FusionMember& owner, graph
   return hash.finish();
 }
 
+/// Returns the value of the samples of a step.
 Digest samples(const StepRecipe& recipe) {
   Hasher hash;
   hash.digest(recipe.data.dataset).text(recipe.data.split).number(static_cast<std::int64_t>(recipe.data.order_seed));
   return hash.number(recipe.batch_size).number(recipe.local_step).finish();
 }
 
+/// Returns the value of a data step.
 Digest data_step(const std::string& text, const Digest& above) {
   Hasher hash;
   return hash.text(text).digest(above).finish();
 }
 
+/// Adds the values of a trial that runs alone.
 void evaluate_alone(const FusionMember& member, std::size_t number, Values& values) {
   Digest batch = samples(member.recipe);
   for (const DataStep& step : member.recipe.data.steps) batch = data_step(step.text, batch);
@@ -61,14 +64,14 @@ void evaluate_alone(const FusionMember& member, std::size_t number, Values& valu
   }
 }
 
-// By the plan alone: operators in order, the operation of an operator's first lane, the weights of each lane.
+/// Adds the values that a group computes: the operation of each operator's first lane on the weights of each lane.
 void evaluate(const LogicalGraph& graph, const FusedGroup& group, Values& values) {
   std::map<std::size_t, Digest> done;
   const std::vector<std::size_t> members = group.members();
   for (const PlannedOp& op : group.ops) {
     for (const std::size_t v : op.nodes) {
       const LogicalNode& node = graph.nodes[v];
-      const LogicalNode& first = op.form == OpForm::kFanOut ? node : graph.nodes[op.nodes.front()];
+      const LogicalNode& first = graph.nodes[op.nodes.front()];
       const Owner& owner = node.owners.front();
       std::vector<Digest> inputs;
       for (const OutputRef& wire : node.inputs) inputs.push_back(done.at(wire.node));
@@ -94,85 +97,29 @@ void expect_same_values(const std::vector<FusionMember>& members, const FusionPl
   EXPECT_TRUE(alone == together) << explain(plan);
 }
 
-const std::vector<std::vector<std::string>> kSwitches{
-    {},
-    {"prefix"},
-    {"fuse"},
-    {"weigh"},
-    {"pack"},
-    {"fan_out"},
-    {"batch"},
-    {"gather"},
-    {"materialize"},
-    {"fuse", "weigh"},
-    {"prefix", "fuse", "weigh", "pack", "fan_out", "batch", "gather", "materialize"}};
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-TEST(Planner, KeepsWhatEveryTrialComputes) {
+TEST(Planner, KeepsTheValuesOfEveryTrial) {
   std::size_t fused = 0;
-  std::size_t packed = 0;
-  std::size_t merged = 0;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  std::size_t saved = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Rng rng(seed);
     const std::vector<FusionMember> members = testing::population(rng, ops());
-    for (const auto& off : kSwitches) {
-      PlanOptions options;
-      options.off = off;
-      const auto plan = make_plan(members, ops(), RooflineCost(), options);
-      ASSERT_TRUE(plan) << "seed " << seed << ": " << plan.error().text();
-      expect_same_values(members, *plan);
-      for (const FusedGroup& group : plan->groups) {
-        fused += group.form() == GroupForm::kFused ? 1 : 0;
-        packed += group.form() == GroupForm::kPacked ? 1 : 0;
-      }
-      for (const PassReport& report : plan->reports) merged += report.name == "batch" ? report.changes : 0;
-    }
+    const auto plan = plan_of(members, testing::programs_by_step(members), ops(), RooflineCost());
+    ASSERT_TRUE(plan) << "seed " << seed << ": " << plan.error().text();
+    expect_same_values(members, *plan);
+    saved += plan->nodes_saved;
+    for (const FusedGroup& group : plan->groups) fused += group.form() == GroupForm::kFused ? 1 : 0;
   }
-  EXPECT_GT(fused, 15U);  // the test is about something
-  EXPECT_GT(packed, 60U);
-  EXPECT_GT(merged, 60U);
-}
-
-TEST(Planner, IsNeverPredictedToLose) {
-  for (std::uint64_t seed = 100; seed < 112; ++seed) {
-    Rng rng(seed);
-    const std::vector<FusionMember> members = testing::population(rng, ops());
-    for (const double penalty : {0.2, 1.0, 1.5, 4.0}) {
-      for (const auto& off : kSwitches) {
-        if (contains(off, "weigh")) continue;  // then everything that can be joined is
-        PlanOptions options;
-        options.off = off;
-        const auto plan = make_plan(members, ops(), testing::PenaltyCost(penalty), options);
-        ASSERT_TRUE(plan) << plan.error().text();
-        EXPECT_LE(plan->us(), plan->alone_us * (1 + 1e-9)) << "seed " << seed << " penalty " << penalty;
-      }
-    }
-  }
-}
-
-TEST(Planner, StaysWithinMemory) {
-  for (std::uint64_t seed = 200; seed < 230; ++seed) {
-    Rng rng(seed);
-    PlanOptions options;
-    options.limits.bytes = rng.between(1, 400) * 1000;
-    options.limits.shared_activations = rng.bernoulli(0.5);
-    const auto plan = make_plan(testing::population(rng, ops()), ops(), RooflineCost(), options);
-    ASSERT_TRUE(plan) << plan.error().text();
-    for (const FusedGroup& group : plan->groups) {
-      EXPECT_TRUE(group.form() == GroupForm::kSingle || group.bytes <= options.limits.bytes);
-    }
-  }
+  EXPECT_GT(fused, 5U);  // Otherwise the test checks too few lanes.
+  EXPECT_GT(saved, 100U);
 }
 
 TEST(Planner, GivesTheSamePlanAgain) {
   for (std::uint64_t seed = 300; seed < 310; ++seed) {
     Rng rng(seed);
     const std::vector<FusionMember> members = testing::population(rng, ops());
-    const auto one = make_plan(members, ops(), RooflineCost());
-    const auto other = make_plan(members, ops(), RooflineCost());
+    const auto programs = testing::programs_by_step(members);
+    const auto one = plan_of(members, programs, ops(), RooflineCost());
+    const auto other = plan_of(members, programs, ops(), RooflineCost());
     ASSERT_TRUE(one && other);
     EXPECT_EQ(explain(*one), explain(*other));
   }

@@ -12,12 +12,15 @@ namespace {
 
 using graph::HashInput;
 
-// Numbers that stand for nodes, the same in two members wherever all before agrees: trained nodes by their position,
-// values of the prefix by the order in which they are first read.
+/// Gives numbers to nodes, which are equal in two members as long as all nodes before them agree.
+///
+/// A trained node has its position as its number. Values of the prefix are numbered in the order in which they are
+/// first read.
 class Numbering {
  public:
+  /// Gives the next number to a trained node.
   void place(std::size_t node) { trained_.emplace(node, trained_.size()); }
-  /// "t<position>.<slot>" or "s<number>": where an input comes from.
+  /// Returns the source of an input: "t<position>.<slot>" for a trained node, else "s<number>".
   std::string source(const OutputRef& wire) {
     if (const auto found = trained_.find(wire.node); found != trained_.end()) {
       return "t" + std::to_string(found->second) + "." + std::to_string(wire.slot);
@@ -30,10 +33,12 @@ class Numbering {
   std::map<OutputRef, std::size_t> sources_;
 };
 
+/// Returns "WHAT A against B", or an empty text if they are equal.
 std::string against(const std::string& what, const std::string& a, const std::string& b) {
   return a == b ? std::string() : what + " " + a + " against " + b;
 }
 
+/// Returns the first setting in which the steps differ, or an empty text.
 std::string recipe_difference(const StepRecipe& a, const StepRecipe& b) {
   for (std::string text :
        {against("batch size", std::to_string(a.batch_size), std::to_string(b.batch_size)),
@@ -44,7 +49,7 @@ std::string recipe_difference(const StepRecipe& a, const StepRecipe& b) {
   return "";
 }
 
-// Why the trained nodes at one position are not alike.
+/// Returns why the trained nodes at one position cannot be lanes of one operator.
 std::string node_difference(const LogicalNode& a, const LogicalNode& b) {
   std::string both = node_text(a) + " against " + node_text(b);
   if (a.frozen != b.frozen) return both + ": one is frozen";
@@ -129,24 +134,6 @@ Difference stream_difference(const LogicalGraph& graph, std::size_t a, std::size
     if (text(l, i) != text(r, i)) return {i + 1, against("data step", text(l, i), text(r, i))};
   }
   return {0, "other data steps"};
-}
-
-Difference prefix_difference(const LogicalGraph& graph, std::size_t a, std::size_t b) {
-  const auto& left = graph.nodes_of_member[a];
-  const auto& right = graph.nodes_of_member[b];
-  for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
-    const LogicalNode& l = graph.nodes[left[i]];
-    const LogicalNode& r = graph.nodes[right[i]];
-    if (l.value == r.value) continue;
-    if (l.data || r.data) return {i, stream_difference(graph, a, b).text};
-    const std::string both = node_text(l) + " against " + node_text(r);
-    if (l.frozen != r.frozen) return {i, both + ": one is frozen"};
-    if (l.alike != r.alike) return {i, both};
-    if (l.work.weight_grad) return {i, node_text(l) + " is trained"};
-    if (!l.prefix && !l.work.input_grad) return {i, node_text(l) + " draws its own masks in every trial"};
-    return {i, both + (l.frozen ? ": frozen with other weights" : ": they read other nodes")};
-  }
-  return {};
 }
 
 }  // namespace lanista::fuse

@@ -8,7 +8,7 @@
 namespace lanista::fuse {
 namespace {
 
-constexpr double kBytesPerUs = 1e3;  // of one GB/s
+constexpr double kBytesPerUs = 1e3;  ///< bytes in a microsecond at 1 GB/s
 
 }  // namespace
 
@@ -34,7 +34,7 @@ TableCost::TableCost(graph::CostTable table, graph::CostKey machine, const Machi
     : table_(std::move(table)), machine_(std::move(machine)), prices_(prices) {
   LANISTA_CHECK(prices.calls.gflops > 0 && prices.calls.gb_per_second > 0 && prices.calls.call_us >= 0 &&
                     prices.memory_gb_per_second > 0,
-                "a machine without speed");
+                "the rates of a machine must be positive");
 }
 
 double TableCost::lane_us(const OperatorWork& work, std::size_t lanes) const {
@@ -52,17 +52,13 @@ double TableCost::lane_us(const OperatorWork& work, std::size_t lanes) const {
   return graph::predicted_us(all, work.flops, work.in_bytes + work.other_bytes);
 }
 
-double TableCost::op_us(std::span<const OperatorWork* const> lanes, OpForm form) const {
+double TableCost::op_us(std::span<const OperatorWork* const> lanes) const {
   double us = 0;
-  for (const OperatorWork* work : lanes) {
-    const bool reads_again = form == OpForm::kFanOut && work != lanes.front();
-    const double saved = reads_again ? work->in_bytes / (prices_.calls.gb_per_second * kBytesPerUs) : 0;
-    us += work->host_us + std::max(0.0, lane_us(*work, lanes.size()) - saved);
-  }
+  for (const OperatorWork* work : lanes) us += work->host_us + std::max(0.0, lane_us(*work, lanes.size()));
   return us;
 }
 
-// Bytes are read and written.
+// Each byte is read once and written once.
 double TableCost::copy_us(double bytes) const { return 2 * bytes / (prices_.calls.gb_per_second * kBytesPerUs); }
 double TableCost::store_us(double bytes) const { return bytes / (prices_.memory_gb_per_second * kBytesPerUs); }
 double TableCost::load_us(double bytes) const { return bytes / (prices_.memory_gb_per_second * kBytesPerUs); }

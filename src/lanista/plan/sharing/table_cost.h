@@ -7,25 +7,30 @@
 
 namespace lanista::fuse {
 
-/// What identifies the work of a node in a table: operator, attributes, input types, batch, and which gradients it
-/// computes. "linear(out=64) of [N, 64] batch 32 with weight_grad"
+/// Returns the key of a node's work in a cost table: operator, attributes, input types, batch, and its gradients.
+///
+/// Example: "linear(out=64) of [N, 64] batch 32 with weight_grad".
 std::string work_text(const OperatorWork& work);
 
-/// A machine as a planner is told of it.
+/// Measured rates of a machine.
 struct MachinePrices {
-  graph::CostPrices calls;           ///< of calls on values that stay where the program keeps them
-  double memory_gb_per_second = 10;  ///< of what lies further off: values kept for whole epochs
+  graph::CostPrices calls;           ///< Rates of kernel calls on values in the memory of a program.
+  double memory_gb_per_second = 10;  ///< Bandwidth of main memory in GB/s, for values that are cached for epochs.
 };
 
-/// What was measured counts; where nothing was, arithmetic and traffic at the machine's rates. For executors that give
-/// every lane its turn, as those on a CPU do: a lane costs what it costs alone, and joins save only what is shared.
+/// Predicts times from measured rows, and from the rates of the machine where no row fits.
+///
+/// It is a model of the CPU backend, which computes lanes one after another. A lane costs as much as a trial alone,
+/// and a group saves only the work that its lanes share.
 class TableCost final : public CostModel {
  public:
-  /// Rows are looked up by work_text under `machine`'s cpu, threads and version, for the lanes at hand, else for one
-  /// lane. Prices must be greater than zero, that of a call at least zero.
+  /// `machine` gives the CPU, thread count and version of the rows to use.
+  ///
+  /// A row is found by work_text for the present number of lanes, else for one lane. All rates must be positive; the
+  /// time of a call may be zero.
   TableCost(graph::CostTable table, graph::CostKey machine, const MachinePrices& prices);
 
-  double op_us(std::span<const OperatorWork* const> lanes, OpForm form) const override;
+  double op_us(std::span<const OperatorWork* const> lanes) const override;
   double copy_us(double bytes) const override;
   double store_us(double bytes) const override;
   double load_us(double bytes) const override;

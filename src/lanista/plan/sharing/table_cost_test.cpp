@@ -13,7 +13,7 @@ namespace {
 using testing::member;
 using testing::mlp;
 
-/// A thousand operations, or bytes, take a microsecond; a call takes two.
+/// A microsecond for 1000 FLOPs or 1000 bytes, and two for a call.
 const MachinePrices kPrices{.calls = {.gflops = 1, .gb_per_second = 1, .call_us = 2}, .memory_gb_per_second = 0.5};
 const graph::CostKey kMachine{.work = "", .lanes = 1, .cpu = "cpu", .threads = 1, .version = "1"};
 
@@ -40,15 +40,16 @@ graph::CostTable table(std::int64_t lanes, double us) {
   return rows;
 }
 
-double us_of(const TableCost& cost, std::size_t lanes, OpForm form = OpForm::kBatched) {
+/// Returns the microseconds of linear() with this many lanes.
+double us_of(const TableCost& cost, std::size_t lanes) {
   const OperatorWork work = linear();
   std::vector<OperatorWork> works(lanes, work);
   std::vector<const OperatorWork*> all;
   for (const OperatorWork& each : works) all.push_back(&each);
-  return cost.op_us(all, form);
+  return cost.op_us(all);
 }
 
-TEST(TableCost, NamesAllThatDecidesTheTime) {
+TEST(TableCost, NamesEverythingThatDecidesTheTime) {
   OperatorWork work = linear();
   EXPECT_EQ(work_text(work), "linear(out=4) of [N, 8] batch 32 with weight_grad");
   work.input_grad = true;
@@ -59,11 +60,10 @@ TEST(TableCost, NamesAllThatDecidesTheTime) {
 TEST(TableCost, UsesTheMachineRatesWithoutMeasurements) {
   const TableCost cost({}, kMachine, kPrices);
   EXPECT_DOUBLE_EQ(us_of(cost, 1), 2 * 2 + 3 + 1.5);
-  EXPECT_DOUBLE_EQ(us_of(cost, 3), 3 * (2 * 2 + 3 + 1.5)) << "lanes take turns";
-  EXPECT_DOUBLE_EQ(us_of(cost, 3, OpForm::kFanOut), 3 * (2 * 2 + 3 + 1.5) - 2 * 1) << "one tensor is read once";
+  EXPECT_DOUBLE_EQ(us_of(cost, 3), 3 * (2 * 2 + 3 + 1.5)) << "lanes run one after another";
 }
 
-TEST(TableCost, PrefersWhatWasMeasuredWithAsManyLanes) {
+TEST(TableCost, PrefersRowsWithTheSameNumberOfLanes) {
   EXPECT_DOUBLE_EQ(us_of(TableCost(table(1, 5), kMachine, kPrices), 3), 15);
   graph::CostTable rows = table(1, 5);
   rows.merge(table(3, 4));
@@ -85,22 +85,18 @@ TEST(TableCost, PricesDataStepsAndTheCache) {
   read.operation = std::make_shared<const graph::Node>(node);
   read.host_us = 7;
   const OperatorWork* lane = &read;
-  EXPECT_DOUBLE_EQ(cost.op_us({&lane, 1}, OpForm::kAlone), 7);
+  EXPECT_DOUBLE_EQ(cost.op_us({&lane, 1}), 7);
   EXPECT_DOUBLE_EQ(cost.copy_us(1000), 2);
   EXPECT_DOUBLE_EQ(cost.store_us(1000), 2);
   EXPECT_DOUBLE_EQ(cost.load_us(1000), 2);
 }
 
-TEST(TableCost, LetsAPlanSaveExactlyWhatIsShared) {
-  const PlanOptions options{.limits = {.min_gain = 0}, .off = {"fan_out", "batch", "materialize"}};
-  const auto plan = make_plan({member(1, mlp()), member(2, mlp()), member(3, mlp(24))}, graph::builtin_ops(),
-                              TableCost({}, kMachine, kPrices), options);
+TEST(TableCost, LetsAGroupSaveOnlySharedWork) {
+  const FusionPlan plan = testing::planned({member(1, mlp()), member(2, mlp()), member(3, mlp())},
+                                           testing::one_program(3), TableCost({}, kMachine, kPrices));
 
-  ASSERT_TRUE(plan) << plan.error().text();
-  ASSERT_EQ(plan->groups.size(), 1U);
-  EXPECT_EQ(plan->groups[0].form(), GroupForm::kPacked);
-  // Reading and normalising take ten microseconds a sample, and happen once instead of three times.
-  EXPECT_NEAR(plan->alone_us - plan->us(), 2 * 10 * 32, 1e-6);
+  // Reading and normalising need 10 us a sample, and run once instead of three times.
+  EXPECT_NEAR(plan.alone_us - plan.us(), 2 * 10 * 32, 1e-6);
 }
 
 }  // namespace

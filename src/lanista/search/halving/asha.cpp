@@ -24,7 +24,8 @@ constexpr const char* kRay = "ray";
 constexpr const char* kSyneTune = "syne_tune";
 constexpr const char* kOptuna = "optuna";
 
-/// Asynchronous successive halving (Li et al., MLSys'20), stopping variant: who is not good enough at a rung ends.
+/// Asynchronous successive halving (Li et al., MLSys'20), stopping variant: a trial that is not promoted at a rung
+/// ends.
 class StoppingAsha final : public Halving {
  public:
   StoppingAsha(Brackets brackets, std::int64_t eta, RungRule rule, std::int64_t bootstrap, std::vector<study::Goal> on,
@@ -63,16 +64,18 @@ class StoppingAsha final : public Halving {
 
   Brackets brackets_;
   std::int64_t eta_;
-  std::int64_t bootstrap_;  ///< so many of the first at a rung are only looked at
+  std::int64_t bootstrap_;  ///< number of first trials at a rung that are stopped
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
-  std::vector<std::vector<Rung>> rungs_;  ///< by bracket, then as the brackets' rungs
-  std::set<TrialId> stopped_;             ///< and not ended yet
+  std::vector<std::vector<Rung>> rungs_;  ///< by bracket, then by index of the rung
+  std::set<TrialId> stopped_;             ///< trials to stop that have not ended yet
 };
 
 /// Asynchronous successive halving (Li et al., MLSys'20, algorithm 2), promotion variant: every trial pauses at its
-/// rungs, and whenever there is room the best floor(n / eta) of the n seen at a rung go on, the highest rung first.
-/// Nobody goes on because he came early; nobody is given up for having come early.
+/// rungs.
+///
+/// Whenever a slot is free, the best floor(n / eta) of the n results at a rung are promoted, the highest rung first.
+/// The order of arrival does not matter.
 class PromotionAsha final : public Halving {
  public:
   PromotionAsha(Brackets brackets, std::int64_t eta, std::int64_t epochs, std::vector<study::Goal> on,
@@ -82,7 +85,7 @@ class PromotionAsha final : public Halving {
         epochs_(epochs),
         on_(std::move(on)),
         constraints_(std::move(constraints)) {
-    for (std::size_t b = 0; b < brackets_.count(); ++b) ladders_.emplace_back(brackets_.rungs().size());
+    for (std::size_t b = 0; b < brackets_.count(); ++b) rankings_.emplace_back(brackets_.rungs().size());
   }
 
   void observe(const study::Event& event) override {
@@ -92,8 +95,8 @@ class PromotionAsha final : public Halving {
       const Brackets::TrialProgress running = brackets_.of(m.trial);
       const auto rung = brackets_.rung_at(running.bracket, m.epoch);
       if (!rung) return;
-      ladders_[running.bracket][*rung].add(m.trial, study::losses(on_, m),
-                                           study::violation(constraints_, m, running.sample));
+      rankings_[running.bracket][*rung].add(m.trial, study::losses(on_, m),
+                                            study::violation(constraints_, m, running.sample));
     } else if (const auto* paused = std::get_if<study::Paused>(&event)) {
       waiting_[paused->trial] = paused->epoch;
     } else if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
@@ -117,9 +120,9 @@ class PromotionAsha final : public Halving {
     Promotions out;
     if (waiting_.empty()) return out;
     for (std::size_t rung = brackets_.rungs().size(); rung-- > 0;) {
-      for (std::size_t bracket = 0; bracket < ladders_.size(); ++bracket) {
-        const RungRanking& ladder = ladders_[bracket][rung];
-        for (const TrialId trial : ladder.best(ladder.num_results() / eta_)) {
+      for (std::size_t bracket = 0; bracket < rankings_.size(); ++bracket) {
+        const RungRanking& ranking = rankings_[bracket][rung];
+        for (const TrialId trial : ranking.best(ranking.num_results() / eta_)) {
           if (std::ssize(out.members) >= count) return out;
           const auto at = waiting_.find(trial);
           if (at == waiting_.end() || at->second != brackets_.rungs()[rung]) continue;
@@ -140,8 +143,8 @@ class PromotionAsha final : public Halving {
   std::int64_t eta_, epochs_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
-  std::vector<std::vector<RungRanking>> ladders_;  ///< by bracket, then as the brackets' rungs
-  std::map<TrialId, std::int64_t> waiting_;        ///< paused trials: at which epoch
+  std::vector<std::vector<RungRanking>> rankings_;  ///< by bracket, then by index of the rung
+  std::map<TrialId, std::int64_t> waiting_;         ///< paused trials with their epoch
 };
 
 Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const Options& options) {
@@ -164,7 +167,7 @@ Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const O
                  "rungs is " + options.at("rungs").dump() + "; every rung must be larger than the one before", "rungs"};
   }
   if (judged.goals.empty()) return Error{Code::kInvalidArgument, "asha needs a goal to compare trials by", "on"};
-  // At its last epoch a trial ends anyway.
+  // At its last epoch a trial ends in any case.
   std::erase_if(rungs, [epochs](std::int64_t rung) { return rung >= epochs; });
   const auto brackets = options.at("brackets").get<std::int64_t>();
   if (brackets > std::ssize(rungs) + 1) {
@@ -175,7 +178,7 @@ Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const O
                  "brackets"};
   }
   const auto on = comparison_goals(judged.goals, options.at("on").get<std::string>());
-  Brackets places(std::move(rungs), eta, brackets);
+  Brackets assigned(std::move(rungs), eta, brackets);
   std::unique_ptr<Halving> rule;
   const std::string mode = options.value("mode", kCount);
   const auto bootstrap = options.value("bootstrap", std::int64_t{0});
@@ -192,12 +195,12 @@ Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const O
                  "mode"};
   }
   if (promotes) {
-    rule = std::make_unique<PromotionAsha>(std::move(places), eta, epochs, on, judged.constraints);
+    rule = std::make_unique<PromotionAsha>(std::move(assigned), eta, epochs, on, judged.constraints);
   } else {
     const RungRule by = mode == kRay ? RungRule::kRay : mode == kSyneTune ? RungRule::kSyneTune : RungRule::kCount;
-    rule = std::make_unique<StoppingAsha>(std::move(places), eta, by, bootstrap, on, judged.constraints);
+    rule = std::make_unique<StoppingAsha>(std::move(assigned), eta, by, bootstrap, on, judged.constraints);
   }
-  // What a rung's epochs give is what a trial that ends there stands for.
+  // The result at a rung is the selected one up to its epoch.
   return with_selected_epochs(std::move(rule), judged.keep);
 }
 
@@ -216,8 +219,8 @@ std::vector<std::int64_t> geometric_rungs(std::int64_t min, std::int64_t eta, st
 
 std::vector<std::int64_t> bracket_shares(std::int64_t rungs, std::int64_t eta, std::int64_t brackets) {
   std::vector<std::int64_t> shares;
-  std::int64_t power = 1;                       // eta to the number of rungs that a bracket has before the last
-  constexpr std::int64_t kLargest = 1'000'000;  // beyond, shares are as good as infinite
+  std::int64_t power = 1;                       // eta to the power of the number of rungs before the bracket's last one
+  constexpr std::int64_t kLargest = 1'000'000;  // larger shares count as equal
   for (std::int64_t s = 0; s < rungs; ++s, power = std::min(power * eta, kLargest)) {
     if (s >= rungs - brackets) shares.insert(shares.begin(), (rungs * power + s) / (s + 1));
   }
@@ -236,7 +239,7 @@ StoppingPlugin asha_plugin() {
                   "better; ray: no worse than the quantile of the others; syne_tune: at most n/eta are better",
                   {kCount, kRay, kSyneTune, kOptuna});
   OptionSpec bootstrap = count_option("bootstrap", 0, 0, "number of first trials at a rung that are stopped (Optuna)");
-  // So that studies that do not use them have the bytes that they always had.
+  // Studies that do not set these options keep their stored bytes.
   for (OptionSpec* spec : {&type, &mode, &bootstrap}) spec->omits_default = true;
   return {"asha",
           "asynchronous successive halving: at each rung the best 1/eta of the trials so far continue",

@@ -1,4 +1,4 @@
-// The rules by which libraries let a trial go on at a rung, and the promotions of Li et al., against their definitions.
+// Promotion rules of libraries, and the promotions of Li et al., compared with their definitions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,24 +19,24 @@ Result<std::unique_ptr<Halving>> asha(const nlohmann::json& options, std::int64_
   return plugin.make({std::move(goals), epochs, {}}, resolved);
 }
 
-/// Whether a trial with this value goes on from epoch 1.
+/// Returns true if a trial with this value is promoted from epoch 1.
 bool is_promoted(Halving& rule, std::uint32_t trial, double value) {
   rule.observe(study::Measured{{TrialId{trial}, 1, 1, {{"m", value}}}});
   return rule.verdict(TrialId{trial}).verdict == study::Verdict::kContinue;
 }
 
 TEST(AshaRules, DifferWhereLibrariesDiffer) {
-  // 2 and 4 were seen at the rung, more is better, eta is 2, and here is 3.
+  // The rung has results 2 and 4, larger is better, eta is 2, and the new result is 3.
   const std::map<std::string, bool> wanted{{"count", false}, {"ray", true}, {"syne_tune", true}, {"optuna", false}};
   for (const auto& [mode, third] : wanted) {
     auto rule = *asha({{"rungs", {1}}, {"eta", 2}, {"mode", mode}});
-    EXPECT_TRUE(is_promoted(*rule, 1, 2)) << mode << ": with nobody there all go on";
+    EXPECT_TRUE(is_promoted(*rule, 1, 2)) << mode << ": the first result is promoted";
     EXPECT_TRUE(is_promoted(*rule, 2, 4)) << mode;
     EXPECT_EQ(is_promoted(*rule, 3, 3), third) << mode;
   }
 }
 
-/// numpy.percentile of values where less is better, with its linear interpolation, at the best 1/eta of them.
+/// Returns numpy.percentile of the values at 1/eta, with linear interpolation. Smaller values are better.
 double best_quantile(std::vector<double> values, double eta) {
   std::sort(values.begin(), values.end());
   const double at = static_cast<double>(values.size() - 1) / eta;
@@ -102,12 +102,12 @@ TEST(AshaRules, RejectGoalsTheyCannotCompare) {
             "bootstrap: bootstrap is 2; that is for type: stopping, promotion has one rule");
 }
 
-/// Algorithm 2 of Li et al., by looking through everything at every question.
+/// Algorithm 2 of Li et al.; each query searches all results.
 struct ReferenceImplementation {
   std::int64_t eta = 3;
   std::vector<std::int64_t> rungs;
-  std::map<std::int64_t, std::vector<std::pair<double, std::uint32_t>>> seen;  ///< by epoch: loss, trial
-  std::map<std::uint32_t, std::int64_t> paused;                                ///< at which epoch
+  std::map<std::int64_t, std::vector<std::pair<double, std::uint32_t>>> seen;  ///< (loss, trial) by epoch
+  std::map<std::uint32_t, std::int64_t> paused;                                ///< paused trials with their epoch
 
   std::vector<std::uint32_t> promotable() const {
     std::vector<std::uint32_t> out;
@@ -179,8 +179,8 @@ TEST(AshaPromotion, MatchesPublishedAlgorithm) {
   }
 }
 
-// A bound on the whole number of promotions that is sometimes quoted, floor(n / eta), is not the algorithm's: the best
-// change as others come.
+// The number of promotions may exceed floor(n / eta), a bound that is sometimes quoted: the best trials change as
+// others arrive.
 TEST(AshaPromotion, PromotesWithinBoundsOfArrivalOrder) {
   auto rule = *asha({{"rungs", {1}}, {"eta", 2}, {"type", "promotion"}});
   int promoted = 0;

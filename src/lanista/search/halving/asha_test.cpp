@@ -31,7 +31,7 @@ Verdict report(Halving& rule, std::uint32_t trial, std::int64_t epoch, double va
   return rule.verdict(TrialId{trial}).verdict;
 }
 
-/// The epoch through which a trial may train ahead.
+/// Returns the last epoch that a trial may train before its next verdict.
 std::int64_t through(const Halving& rule, std::uint32_t trial, std::int64_t budget = 9) {
   return std::min(rule.verdict(TrialId{trial}).through, budget);
 }
@@ -78,8 +78,8 @@ TEST(Asha, MatchesCountingOnRandomHistories) {
       std::int64_t rank = 1;
       for (const double other : seen) rank += other < value ? 1 : 0;
       seen.push_back(value);
-      const auto room = std::max<std::int64_t>(1, static_cast<std::int64_t>(seen.size()) / eta);
-      EXPECT_EQ(report(*rule, trial, 1, value), rank <= room ? Verdict::kContinue : Verdict::kStop);
+      const auto places = std::max<std::int64_t>(1, static_cast<std::int64_t>(seen.size()) / eta);
+      EXPECT_EQ(report(*rule, trial, 1, value), rank <= places ? Verdict::kContinue : Verdict::kStop);
     }
   }
 }
@@ -142,7 +142,7 @@ TEST(Asha, PromotesEqualResultsInAnyOrder) {
   EXPECT_EQ(report(*rule, 3, 1, 3), Verdict::kStop);
   EXPECT_EQ(report(*rule, 4, 1, 4), Verdict::kContinue);
   EXPECT_EQ(report(*rule, 5, 1, 5), Verdict::kContinue);
-  EXPECT_EQ(report(*rule, 6, 1, 4), Verdict::kContinue);  // one is better, room for three
+  EXPECT_EQ(report(*rule, 6, 1, 4), Verdict::kContinue);  // one result is better, three are promoted
 }
 
 TEST(BracketShares, MatchHyperband) {
@@ -190,7 +190,7 @@ TEST(Asha, KeepsTheTrainingsOfAProposalInOneBracket) {
 
 TEST(Asha, ComparesOnlyTrialsOfOneBracket) {
   auto rule = make_rule({{"rungs", {1, 3}}, {"eta", 3}, {"brackets", 3}});
-  // Shares are 9, 5, 3: trials 1, 2, 4 … stand at all rungs, the first of the second bracket is trial 2.
+  // Shares are 9, 5, 3: trials 1, 2, 4 … have all rungs, and trial 2 is the first of the second bracket.
   std::map<std::int64_t, std::vector<std::uint32_t>> by_first;
   for (std::uint32_t id = 1; id <= 17; ++id) {
     rule->observe(proposed(id));
@@ -204,7 +204,7 @@ TEST(Asha, ComparesOnlyTrialsOfOneBracket) {
   EXPECT_EQ(report(*rule, by_first[1][1], 1, 8), Verdict::kStop);
   EXPECT_EQ(report(*rule, by_first[3][0], 1, 1), Verdict::kContinue);  // no rung of its bracket
   EXPECT_EQ(report(*rule, by_first[3][1], 1, 0), Verdict::kContinue);
-  EXPECT_EQ(report(*rule, by_first[3][0], 3, 1), Verdict::kContinue);  // the first there
+  EXPECT_EQ(report(*rule, by_first[3][0], 3, 1), Verdict::kContinue);  // the first result at its rung
   EXPECT_EQ(report(*rule, by_first[3][1], 3, 0), Verdict::kStop);
   EXPECT_EQ(report(*rule, by_first[9][0], 3, -5), Verdict::kContinue);
   EXPECT_EQ(through(*rule, by_first[9][0]), 9);
@@ -221,7 +221,7 @@ TEST(Asha, RanksFeasibleTrialsFirst) {
     return rule->verdict(TrialId{id}).verdict;
   };
   EXPECT_EQ(feed_measurement(1, 9, 0.9), Verdict::kContinue);  // alone
-  EXPECT_EQ(feed_measurement(2, 1, 0.1), Verdict::kContinue);  // keeps to them
+  EXPECT_EQ(feed_measurement(2, 1, 0.1), Verdict::kContinue);  // satisfies the constraints
   EXPECT_EQ(feed_measurement(3, 99, 0.6), Verdict::kStop);
   EXPECT_EQ(feed_measurement(4, 0, 0.1), Verdict::kContinue);  // second of four
   EXPECT_EQ(feed_measurement(5, 99, 0.6), Verdict::kStop);
@@ -256,7 +256,7 @@ TEST(Asha, KeepsTheFrontOfTwoGoals) {
   }
 }
 
-/// The places of a front, by definition: the lowest first loss, then whatever lies furthest from all taken.
+/// Returns an epsilon-net by definition: the lowest first loss, then each time the point furthest from those selected.
 std::vector<std::vector<double>> net(std::vector<std::vector<double>> front, std::int64_t places) {
   std::sort(front.begin(), front.end());
   std::vector<double> lo = front[0], hi = front[0];
@@ -300,20 +300,21 @@ TEST(Asha, MatchesFrontsAndEpsilonNetsOnRandomHistories) {
       points.push_back({-x, y});
       rule->observe(study::Measured{{TrialId{id}, 1, 1, {{"good", x}, {"cost", y}}}});
       const auto fronts = study::non_dominated_ranks(points);
-      const auto room = std::max<std::int64_t>(1, std::ssize(points) / eta);
+      const auto places = std::max<std::int64_t>(1, std::ssize(points) / eta);
       std::int64_t before = 0;
       std::vector<std::vector<double>> own;
       for (std::size_t i = 0; i < points.size(); ++i) {
         before += fronts[i] < fronts.back() ? 1 : 0;
         if (fronts[i] == fronts.back()) own.push_back(points[i]);
       }
-      bool goes_on = fronts.back() == 0 || before + std::ssize(own) <= room;
-      if (!goes_on && before < room) {
-        const auto taken = net(own, room - before);
-        goes_on = std::find(taken.begin(), taken.end(), points.back()) != taken.end();
+      bool is_promoted = fronts.back() == 0 || before + std::ssize(own) <= places;
+      if (!is_promoted && before < places) {
+        const auto taken = net(own, places - before);
+        is_promoted = std::find(taken.begin(), taken.end(), points.back()) != taken.end();
         ++cut;
       }
-      EXPECT_EQ(rule->verdict(TrialId{id}).verdict, goes_on ? Verdict::kContinue : Verdict::kStop) << seed << " " << id;
+      const Verdict expected = is_promoted ? Verdict::kContinue : Verdict::kStop;
+      EXPECT_EQ(rule->verdict(TrialId{id}).verdict, expected) << seed << " " << id;
     }
   }
   EXPECT_GT(cut, 20);

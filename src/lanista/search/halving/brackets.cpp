@@ -12,8 +12,8 @@ Brackets::Brackets(std::vector<std::int64_t> rungs, std::int64_t eta, std::int64
   begun_.resize(shares_.size(), 0);
 }
 
-/// Trials go to the bracket that is furthest behind its share (D'Hondt): after as many trials as there are shares
-/// every bracket has exactly its own. The trainings of one proposal stay together.
+/// Trials go to the bracket that is furthest behind its share (D'Hondt): after as many trials as the sum of the shares,
+/// every bracket has exactly its share. The trainings of one proposal are in one bracket.
 void Brackets::observe(const study::Event& event) {
   if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
     TrialProgress& trial = running_[proposed->trial] = {0, 0, proposed->proposal.sample};

@@ -1,4 +1,4 @@
-// Extrapolation: a trial whose curve is hardly going to reach the best result ends.
+// Curve extrapolation: ends a trial if its curve is unlikely to reach the best result.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,9 +16,9 @@
 namespace lanista::strategy {
 namespace {
 
-/// A trial ends at an epoch from `least` on if the chance that its curve ends below the best result of the trials that
-/// have trained to their end is less than `chance` (Domhan et al., IJCAI'15, section 4.2). There must be `startup` such
-/// trials. One whose curve holds what is no number is left alone.
+/// A trial ends at an epoch from `least` on if its curve is unlikely to end below the best result of the complete
+/// trials (Domhan et al., IJCAI'15, section 4.2). Unlikely is a probability below `chance`. At least `startup` trials
+/// must be complete. A trial with a loss that is not finite is not ended by this rule.
 class CurveExtrapolation final : public Halving {
  public:
   CurveExtrapolation(study::Goal goal, std::int64_t least, double chance, std::int64_t startup)
@@ -46,7 +46,7 @@ class CurveExtrapolation final : public Halving {
  private:
   struct Trial {
     std::int64_t epochs = 0;
-    std::vector<double> losses;  ///< epoch by epoch
+    std::vector<double> losses;  ///< one for each epoch
     bool hopeless = false;
   };
 
@@ -61,13 +61,13 @@ class CurveExtrapolation final : public Halving {
     trial.hopeless = probability_below(trial.losses, trial.epochs, best_) < chance_;
   }
 
-  std::vector<study::Goal> goals_;  ///< one
+  std::vector<study::Goal> goals_;  ///< exactly one
   std::int64_t first_epoch_;
   double chance_;
   std::int64_t startup_;
   std::map<TrialId, Trial> open_;
   std::int64_t complete_ = 0;
-  double best_ = std::numeric_limits<double>::infinity();  ///< of complete trials
+  double best_ = std::numeric_limits<double>::infinity();  ///< best last loss of complete trials
 };
 
 Result<std::unique_ptr<Halving>> make_curve(const HalvingContext& judged, const Options& options) {
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Halving>> make_curve(const HalvingContext& judged, const 
   std::unique_ptr<Halving> rule = std::make_unique<CurveExtrapolation>(
       goals.front(), options.at("min").get<std::int64_t>(), options.at("chance").get<double>(),
       options.at("startup").get<std::int64_t>());
-  // What a trial would stand for at its end is what the best one stands for.
+  // Selected results are compared with selected results.
   return with_selected_epochs(std::move(rule), judged.keep);
 }
 

@@ -15,7 +15,7 @@ std::unique_ptr<Halving> curve_rule(const nlohmann::json& options) {
   return *std::move(rule);
 }
 
-/// Trains a trial whose accuracy rises to `end`; the epoch at which it is stopped, or 27.
+/// Trains a trial with an accuracy that rises to `end`. Returns the epoch at which it is stopped, or 27.
 std::int64_t train(Halving& rule, std::uint32_t id, double end, double rate) {
   study::Proposal proposal;
   proposal.budget = 27;
@@ -39,8 +39,8 @@ TEST(CurveRule, StopsOnlyTrialsThatCannotReachBest) {
   EXPECT_EQ(train(*rule, 2, 0.9, 1), 27);
   EXPECT_EQ(train(*rule, 3, 0.6, 1), 4);
   EXPECT_EQ(train(*rule, 4, 0.95, 1), 27) << "it begins worse than trial 2 ended";
-  EXPECT_EQ(train(*rule, 5, 1.0, 0.8), 27) << "slowly, but it gets there";
-  EXPECT_EQ(train(*rule, 6, 0.9, 1), 4) << "the best is better now";
+  EXPECT_EQ(train(*rule, 5, 1.0, 0.8), 27) << "it rises slowly, but reaches the best";
+  EXPECT_EQ(train(*rule, 6, 0.9, 1), 4) << "the best result is higher now";
 }
 
 TEST(CurveRule, ContinuesBeforeItsFirstEpoch) {

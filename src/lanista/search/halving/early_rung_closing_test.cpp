@@ -1,4 +1,4 @@
-// Rungs that are decided before all of their trials are there, by brute force over what the others may still measure.
+// Early rung closing, compared with brute force over the results that pending trials may still have.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using testing::must;
 
 constexpr const char* kGoal = "val_accuracy";
 
-/// A rung's trials by their accuracy, then in their order.
+/// Returns the best trials of a rung by accuracy, then by number.
 std::set<std::uint32_t> best_of(const std::map<std::uint32_t, double>& results, std::size_t places) {
   std::vector<std::pair<double, std::uint32_t>> order;
   for (const auto& [trial, accuracy] : results) order.emplace_back(-accuracy, trial);
@@ -53,7 +53,7 @@ class EarlyRungClosing : public ::testing::Test {
   std::map<std::uint32_t, double> arrived;
 };
 
-// Whoever is said to be out is out whatever happens, and whoever could yet go on is not said to be.
+// A trial is closed out exactly if no result of the others could promote it.
 TEST_F(EarlyRungClosing, ClosesExactlyForTrialsThatCannotAdvance) {
   Rng rng(8);
   std::int64_t decided = 0, open = 0;
@@ -68,15 +68,15 @@ TEST_F(EarlyRungClosing, ClosesExactlyForTrialsThatCannotAdvance) {
       std::advance(next, rng.below(static_cast<std::uint32_t>(training.size())));
       arrive(*next, rng.below(2) == 0 ? 1.0 : 0.5);
       for (const std::uint32_t id : training) {
-        bool may_go_on = false;
+        bool may_be_promoted = false;
         for (std::uint32_t others = 0; others < 1U << training.size(); ++others) {
           std::map<std::uint32_t, double> then = arrived;
           std::uint32_t k = 0;
           for (const std::uint32_t each : training) then[each] = (others >> k++ & 1U) != 0 ? 1.0 : 0.25;
-          may_go_on = may_go_on || best_of(then, places).contains(id);
+          may_be_promoted = may_be_promoted || best_of(then, places).contains(id);
         }
         const auto by = rule->verdict(TrialId{id}).closed_early_by;
-        ASSERT_EQ(by.has_value(), !may_go_on) << "round " << round << ", trial " << id;
+        ASSERT_EQ(by.has_value(), !may_be_promoted) << "round " << round << ", trial " << id;
         (by ? decided : open) += 1;
         EXPECT_TRUE(!by || best_of(arrived, places).contains(by->value));
       }
@@ -87,7 +87,7 @@ TEST_F(EarlyRungClosing, ClosesExactlyForTrialsThatCannotAdvance) {
 }
 
 TEST_F(EarlyRungClosing, NeverClosesForUnboundedMetric) {
-  Context context = testing::halved_context(1, 2);  // "acc", of which nobody knows
+  Context context = testing::halved_context(1, 2);  // "acc", a metric without a bound
   rule = must(testing::rule_of(successive_halving_plugin(), context, {{"trials", 4}, {"eta", 2}, {"rungs", {1}}}));
   for (std::uint32_t id = 1; id <= 4; ++id) {
     std::vector<study::Proposal> fresh(1);
@@ -102,7 +102,8 @@ TEST_F(EarlyRungClosing, NeverClosesForUnboundedMetric) {
   EXPECT_FALSE(rule->verdict(TrialId{3}).closed_early_by.has_value());
 }
 
-// Nobody goes on from the last rung: it is decided by the first that ended there and nobody is better than.
+// No trial is promoted from the last rung. It is closed by the first trial that ends there with the best possible
+// result.
 TEST_F(EarlyRungClosing, ClosesLastRungForRemainingTrials) {
   begin(4, 2);
   for (const std::uint32_t id : {1U, 2U, 3U, 4U}) arrive(id, id < 3 ? 0.9 : 0.5);

@@ -1,4 +1,4 @@
-// Results are compared at equal fidelity only: the rule of history.h, and that every strategy keeps to it.
+// Results are compared at equal fidelity only (search/sampler/history.h), in every strategy.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -36,18 +36,19 @@ TEST(RanksAtEqualFidelity, MatchPlainOrderAtOneEpoch) {
 }
 
 TEST(RanksAtEqualFidelity, RankLongerTrialBeforeShorterOne) {
-  // Losses that rise with the epochs: the last number alone says nothing.
+  // Losses rise with the epochs, so last losses are not comparable.
   const std::vector<Observation> trials{trial(1, {1, 3, 9}, {0.1, 0.5, 0.9}), trial(2, {1}, {0.2}),
                                         trial(3, {1, 3}, {0.15, 0.6}), trial(4, {1}, {0.3}), Observation{}};
   EXPECT_EQ(ranks_at_equal_fidelity(trials), (std::vector<std::int64_t>{0, 2, 1, 3, 4}));
 }
 
 TEST(RanksAtEqualFidelity, RankTrialBeforeUndeservedLongerOnes) {
-  // Trial 1 was the first at the rung and went on for that, and did badly; trial 3 was stopped though better there.
+  // Trial 1 was promoted because it arrived first, and got worse. Trial 3 was stopped, although it was better at that
+  // rung.
   const std::vector<Observation> trials{trial(1, {1, 9}, {0.8, 0.7}), trial(2, {1, 9}, {0.2, 0.1}),
                                         trial(3, {1}, {0.3}), trial(4, {1}, {0.9})};
   EXPECT_EQ(ranks_at_equal_fidelity(trials), (std::vector<std::int64_t>{2, 0, 1, 3}));
-  // At nine epochs trial 1 is better than trial 2, which was better than trial 3: that stands.
+  // At nine epochs trial 1 is better than trial 2, which was better than trial 3.
   const std::vector<Observation> late{trial(1, {1, 9}, {0.8, 0.05}), trial(2, {1, 9}, {0.2, 0.1}),
                                       trial(3, {1}, {0.3})};
   EXPECT_EQ(ranks_at_equal_fidelity(late), (std::vector<std::int64_t>{0, 1, 2}));
@@ -61,7 +62,7 @@ TEST(RanksAtEqualFidelity, TreatMissingEpochAsGood) {
 TEST(RanksAtEqualFidelity, CountConstraintsAtTheSameEpochToo) {
   std::vector<Observation> trials{trial(1, {1, 9}, {0.5, 0.5}), trial(2, {1}, {0.6}), trial(3, {1}, {0.1}),
                                   trial(4, {9}, {0.1})};
-  trials[2].violation = 0.5;  // worse than trial 2, which keeps to the constraints
+  trials[2].violation = 0.5;  // worse than trial 2, which satisfies the constraints
   trials[3].violation = 0.1;
   EXPECT_EQ(ranks_at_equal_fidelity(trials), (std::vector<std::int64_t>{0, 2, 3, 1}));
   EXPECT_EQ(ranks_at_equal_fidelity(trials, rank_by_goals_in_order), (std::vector<std::int64_t>{0, 2, 3, 1}));
@@ -74,8 +75,8 @@ TEST(RankByGoalsInOrder, BreaksTiesByNextGoalAndRanksNanLast) {
   EXPECT_EQ(rank_by_goals_in_order(epoch_losses_of_trials), (std::vector<std::int64_t>{2, 0, 1, 4, 3, 0}));
 }
 
-/// What `ranks_at_equal_fidelity` promises, by definition and in another way: trial by trial from the furthest on, each
-/// newcomer walks up from the end while it was better at its own last epoch.
+/// Returns the order of `ranks_at_equal_fidelity` by insertion. Trials are added from the longest on. Each moves up
+/// from the end past trials that were worse at its own last epoch.
 std::vector<std::size_t> inserted(const std::vector<Observation>& trials, std::int64_t epochs) {
   std::vector<std::size_t> order;
   for (std::int64_t epoch = epochs; epoch >= 1; --epoch) {
@@ -167,12 +168,13 @@ TEST(History, KeepsAllEpochsUntilTrialFails) {
     EXPECT_TRUE(lost->losses.empty());
     EXPECT_FALSE(losses_at(*lost, 2));
   }
-  EXPECT_FALSE(run(++id, study::OutcomeKind::kDuplicate));  // its result stands elsewhere
+  EXPECT_FALSE(run(++id, study::OutcomeKind::kDuplicate));  // its result belongs to another trial
 }
 
-/// A study of one goal in which losses rise with the epochs, as a training loss with growing regularisation would:
-/// trial `good` trains to the end, all others are stopped at epoch 1 with a lower number than its last one, though at
-/// epoch 1 it had the lowest.
+/// A study of one goal in which losses rise with the epochs, like a training loss with growing regularisation.
+///
+/// Trial `good` has the lowest loss at epoch 1 and trains to the end. All others are stopped at epoch 1 with a loss
+/// that is lower than its last one.
 void play_rising(Strategy& strategy, std::uint32_t trials, std::uint32_t good) {
   for (std::uint32_t id = 1; id <= trials; ++id) {
     const study::Proposal proposal = must(strategy.suggest({1})).proposals().at(0);
@@ -205,7 +207,7 @@ TEST(EqualFidelity, SelectsParentsOfEveryStrategy) {
       strategy->observe(study::Proposed{TrialId{id}, proposal});
     }
     if (plugin.name == "nsga2") {
-      EXPECT_GT(from_best, 3);  // a binary tournament takes it when it enters
+      EXPECT_GT(from_best, 3);  // a binary tournament selects it whenever it takes part
     } else {
       EXPECT_EQ(from_others, 0) << plugin.name;
       EXPECT_GT(from_best, 20) << plugin.name;

@@ -9,7 +9,7 @@ namespace {
 
 using Table = std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>;
 
-/// Every rung of every bracket: how many trials, through which epoch.
+/// Returns (trials, epochs) of every rung of every bracket.
 Table table_of(const std::vector<Bracket>& brackets, std::int64_t eta) {
   Table out;
   for (const Bracket& bracket : brackets) {
@@ -41,7 +41,7 @@ Totals totals(const Table& table) {
   return out;
 }
 
-// R = 81, eta = 3: the tables of Li et al., and what was made of them.
+// R = 81, eta = 3: the tables of Li et al., and those of libraries.
 TEST(Hyperband, MatchesPublishedTables) {
   const Table ceil = table_of(hyperband_brackets(1, 3, 81, BracketSize::kCeil), 3);
   EXPECT_EQ(ceil, (Table{{{81, 1}, {27, 3}, {9, 9}, {3, 27}, {1, 81}},
@@ -101,7 +101,7 @@ TEST(Hyperband, HasAscendingNonEmptyRungs) {
     const auto size = static_cast<BracketSize>(rng.below(3));
     const auto brackets = hyperband_brackets(min, eta, max, size);
     const std::int64_t most = std::ssize(brackets) - 1;
-    // Floor of the logarithm, by trying every power.
+    // Floor of the logarithm, by trying all powers.
     std::int64_t power = 1;
     for (std::int64_t s = 0; s < most; ++s) power *= eta;
     ASSERT_LE(min * power, max);
@@ -130,12 +130,12 @@ TEST(Hyperband, HasAscendingNonEmptyRungs) {
       }
       ASSERT_EQ(bracket.trials, n);
       ASSERT_GE(trials_at_rung(bracket.trials, eta, bracket.rungs.size() - 1), 1);
-      ASSERT_GE(bracket.trials, power) << "one reaches the end without being let";
+      ASSERT_GE(bracket.trials, power) << "at least one trial reaches the end";
     }
   }
 }
 
-TEST(TrialsAt, RoundDownShareOfFirstRung) {
+TEST(TrialsAtRung, RoundDownShareOfFirstRung) {
   for (std::int64_t n = 1; n <= 200; ++n) {
     std::int64_t power = 1;
     for (std::size_t rung = 0; rung < 7; ++rung, power *= 3) {

@@ -1,4 +1,4 @@
-// Median stopping: a trial that is worse than half of those before it ends.
+// Median stopping: ends a trial that is worse than the median of complete trials.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -15,12 +15,12 @@ namespace {
 constexpr const char* kVizier = "vizier";
 constexpr const char* kOptuna = "optuna";
 
-/// What trials had at an epoch, sorted. Not-a-number is infinite: worse than any number, as good as itself.
+/// Sorted values of trials at one epoch. NaN is stored as infinity.
 using Values = std::vector<double>;
 
 double worst_if_nan(double loss) { return loss == loss ? loss : std::numeric_limits<double>::infinity(); }
 
-/// Of an even number of values the mean of the middle ones.
+/// Returns the median; for an even number of values, the mean of the middle two.
 double median(const Values& sorted) {
   const std::size_t middle = sorted.size() / 2;
   if (sorted.size() % 2 == 1) return sorted[middle];
@@ -28,9 +28,10 @@ double median(const Values& sorted) {
   return low == high ? low : low / 2 + high / 2;
 }
 
-/// A trial ends at an epoch from `first` on if its best loss so far is worse than the median over the trials that have
-/// trained to their end, of their running averages up to that epoch (Golovin et al., KDD'17, section 3.2.2), or, as
-/// Optuna has it, of their losses at that epoch. There must be `startup` such trials.
+/// A trial ends at an epoch from `first` on if its best loss so far is worse than a median over complete trials.
+///
+/// The median is of their running averages up to that epoch (Golovin et al., KDD'17, section 3.2.2), or of their losses
+/// at that epoch (Optuna). At least `startup` trials must be complete.
 class MedianStopping final : public Halving {
  public:
   MedianStopping(study::Goal goal, bool averages, std::int64_t first, std::int64_t startup)
@@ -51,7 +52,7 @@ class MedianStopping final : public Halving {
 
  private:
   struct Curve {
-    std::map<std::int64_t, double> values;  ///< by epoch: the loss, or the average of those so far
+    std::map<std::int64_t, double> values;  ///< by epoch: the loss, or the running average
     double sum = 0;
     double best = std::numeric_limits<double>::infinity();
   };
@@ -78,12 +79,12 @@ class MedianStopping final : public Halving {
     }
   }
 
-  std::vector<study::Goal> goals_;  ///< one
+  std::vector<study::Goal> goals_;  ///< exactly one
   bool averages_;
   std::int64_t first_, startup_;
   std::map<TrialId, Curve> running_;
   std::map<std::int64_t, Values> completed_;  ///< by epoch
-  std::set<TrialId> stopped_;                 ///< and not ended yet
+  std::set<TrialId> stopped_;                 ///< trials to stop that have not ended yet
 };
 
 Result<std::unique_ptr<Halving>> make_median(const HalvingContext& judged, const Options& options) {

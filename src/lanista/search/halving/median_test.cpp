@@ -37,11 +37,11 @@ class Median : public ::testing::Test {
   std::unique_ptr<Halving> rule;
 };
 
-TEST_F(Median, IsOfTheRunningAveragesOfCompletedTrials) {
+TEST_F(Median, UsesRunningAveragesOfCompleteTrials) {
   begin({{"startup", 2}});
   whole(1, {8, 2});  // averages 8, 5
   whole(2, {6, 6});  // averages 6, 6; medians 7 and 5.5
-  EXPECT_EQ(report(3, 1, 7.0), Verdict::kContinue) << "worse is worse, not equal";
+  EXPECT_EQ(report(3, 1, 7.0), Verdict::kContinue) << "equal to the median is not worse";
   EXPECT_EQ(report(3, 2, 9.0), Verdict::kStop) << "its best is 7, the median 5.5";
   EXPECT_EQ(report(4, 1, 7.5), Verdict::kStop);
   EXPECT_EQ(report(5, 1, 5.0), Verdict::kContinue);
@@ -68,7 +68,7 @@ TEST_F(Median, ContinuesBeforeItsEpochAndEnoughTrials) {
   whole(7, {1, 1, 1});
   EXPECT_EQ(report(8, 1, 5.0), Verdict::kContinue) << "before its epoch";
   EXPECT_EQ(report(8, 2, 5.0), Verdict::kStop);
-  EXPECT_EQ(report(9, 4, 5.0), Verdict::kContinue) << "nobody got there";
+  EXPECT_EQ(report(9, 4, 5.0), Verdict::kContinue) << "no complete trial has this epoch";
 }
 
 TEST_F(Median, HandlesMaximizedMetricAndRanksNanLast) {
@@ -92,7 +92,7 @@ TEST_F(Median, ComparesByFirstGoalOrNamedMetric) {
   EXPECT_FALSE(make(nlohmann::json::object(), {}).ok());
 }
 
-// Against sums and medians that are taken anew from the whole history at every question.
+// Compared with sums and medians computed from the whole history for each query.
 TEST_F(Median, MatchesDefinitionOnRandomHistories) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Rng rng(seed);

@@ -1,4 +1,4 @@
-// Patience: a trial that no longer gets better ends.
+// Patience: ends a trial that no longer improves.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,10 +13,12 @@
 namespace lanista::strategy {
 namespace {
 
-/// A trial ends at the first epoch from `least` on that is `epochs` epochs behind its last improvement (early stopping
-/// as Keras and PyTorch Lightning have it). An improvement is a loss below the one of the last improvement by more than
-/// `min_delta`; the first number is one. It reads what trials measured, whatever epoch they stand for: the trial looks
-/// at itself alone, and a best so far never gets worse.
+/// A trial ends at the first epoch from `least` on that is `epochs` epochs after its last improvement (early stopping
+/// of Keras and PyTorch Lightning).
+///
+/// An improvement is a loss that is smaller than that of the last improvement by more than `min_delta`; the first
+/// number is one. The rule reads measured losses, not selected ones: it compares a trial only with itself, and the best
+/// loss so far never gets worse.
 class Patience final : public Halving {
  public:
   Patience(study::Goal goal, std::int64_t epochs, double min_delta, std::int64_t least)
@@ -38,8 +40,8 @@ class Patience final : public Halving {
  private:
   struct Trial {
     double best = std::numeric_limits<double>::quiet_NaN();  ///< loss of the last improvement
-    std::int64_t improved = 0;                               ///< its epoch
-    std::int64_t epoch = 0;                                  ///< measured last
+    std::int64_t improved = 0;                               ///< epoch of the last improvement
+    std::int64_t epoch = 0;                                  ///< last measured epoch
   };
 
   void judge(const study::Measurement& m) {
@@ -52,7 +54,7 @@ class Patience final : public Halving {
     trial.improved = m.epoch;
   }
 
-  std::vector<study::Goal> goals_;  ///< one
+  std::vector<study::Goal> goals_;  ///< exactly one
   std::int64_t epochs_;
   double min_delta_;
   std::int64_t first_epoch_;

@@ -22,7 +22,7 @@ Result<std::unique_ptr<Halving>> make_rule(const nlohmann::json& options, std::v
   return plugin.make({std::move(goals), 99, {}}, resolved);
 }
 
-/// The epoch at which a trial with these values ends, counted as Keras does; none: it does not.
+/// Returns the epoch at which a trial with these values ends, counted as in Keras; nullopt: it does not.
 std::optional<std::int64_t> counted(const std::vector<double>& values, bool maximize, std::int64_t patience,
                                     double min_delta, std::int64_t least) {
   double best = maximize ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
@@ -66,7 +66,7 @@ TEST(Patience, MatchesCountingAndNeverEndsEarly) {
       const TrialVerdict before = (*rule)->verdict(trial);
       ASSERT_EQ(before.verdict, Verdict::kContinue);
       ASSERT_GT(before.through, epoch);
-      ASSERT_LE(before.through, wanted.value_or(before.through)) << "no promise beyond the end";
+      ASSERT_LE(before.through, wanted.value_or(before.through)) << "it does not run ahead beyond its end";
       ++epoch;
       (*rule)->observe(study::Measured{{other, epoch, epoch, {{"val_loss", 1.0}}}});
       (*rule)->observe(study::Measured{{trial, epoch, epoch, {{"val_loss", value}}}});

@@ -18,7 +18,7 @@ class PerFold final : public Halving {
 
   void observe(const study::Event& event) override {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-      fold_of_[proposed->trial] = place(proposed->proposal);
+      fold_of_[proposed->trial] = fold_index(proposed->proposal);
     }
     halving_of(std::visit([](const auto& e) { return trial_of(e); }, event)).observe(event);
   }
@@ -29,13 +29,13 @@ class PerFold final : public Halving {
     for (std::size_t fold = 0; fold < halvings_.size(); ++fold) {
       std::vector<study::Proposal> own;
       for (const study::Proposal& proposal : fresh) {
-        if (place(proposal) == fold) own.push_back(proposal);
+        if (fold_index(proposal) == fold) own.push_back(proposal);
       }
       if (own.empty()) continue;
       halvings_[fold]->assign_budgets(own);
       std::size_t next = 0;
       std::erase_if(fresh, [&](study::Proposal& proposal) {
-        if (place(proposal) != fold) return false;
+        if (fold_index(proposal) != fold) return false;
         if (next == own.size()) return true;
         proposal = std::move(own[next++]);
         return false;
@@ -51,7 +51,8 @@ class PerFold final : public Halving {
         count -= std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
         out.members.push_back(std::move(member));
       }
-      out.room += std::min(part.room, std::numeric_limits<std::int64_t>::max() - out.room);
+      out.max_new_trials +=
+          std::min(part.max_new_trials, std::numeric_limits<std::int64_t>::max() - out.max_new_trials);
     }
     return out;
   }
@@ -63,7 +64,7 @@ class PerFold final : public Halving {
     return event.trial;
   }
 
-  std::size_t place(const study::Proposal& proposal) const {
+  std::size_t fold_index(const study::Proposal& proposal) const {
     return std::min(static_cast<std::size_t>(proposal.fold.value_or(0)), halvings_.size() - 1);
   }
   Halving& halving_of(TrialId trial) const {

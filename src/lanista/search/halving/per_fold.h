@@ -7,8 +7,9 @@
 
 namespace lanista::strategy {
 
-/// Judges each training among those that validate on the same fold: numbers of different rows tell nothing about
-/// models. `one_a_fold`: a halving for every Proposal::fold, made alike. Trainings without a fold go to the first.
+/// Returns a halving that compares each training only with trainings on the same fold, because results on different
+/// rows are not comparable. `one_a_fold` has an equal halving for each Proposal::fold. Trainings without a fold use the
+/// first one.
 std::unique_ptr<Halving> halving_per_fold(std::vector<std::unique_ptr<Halving>> one_a_fold);
 
 }  // namespace lanista::strategy

@@ -7,7 +7,7 @@
 namespace lanista::strategy {
 namespace {
 
-/// Stops whatever is below the best that it has heard of; begins with two epochs, and resumes what it has heard pause.
+/// Stops trials below the best result so far, begins trials with two epochs, and resumes paused ones.
 class BelowTheBest final : public Halving {
  public:
   void observe(const study::Event& event) override {

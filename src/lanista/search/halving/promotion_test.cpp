@@ -1,4 +1,4 @@
-// asha's promotion variant, composed with every sampler.
+// The promotion variant of asha with every sampler.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -27,7 +27,7 @@ Context long_context(std::uint64_t seed, std::int64_t epochs = 9) {
   return context;
 }
 
-/// The strategy of a sampler and a promotion, as options of gp that take no time ask for.
+/// Returns the strategy of a sampler and a promotion. With gp, the options reduce its time.
 std::unique_ptr<Strategy> composed(const StrategyPlugin& plugin, const Context& context,
                                    const nlohmann::json& halving = {{"eta", 3}}) {
   nlohmann::json options = Options::object();
@@ -37,7 +37,7 @@ std::unique_ptr<Strategy> composed(const StrategyPlugin& plugin, const Context& 
                  promotion(context, halving));
 }
 
-/// An engine without logs: what runs measures in an order that is drawn, and rests at its budget.
+/// An engine without a log: trials measure in a random order and pause at their budget.
 struct SimulatedStudy {
   struct Trial {
     std::int64_t epoch = 0, budget = 0, full = 0;
@@ -114,8 +114,8 @@ struct SimulatedStudy {
         ASSERT_GT(resume.budget, trial.epoch);
         ASSERT_LE(resume.budget, trial.full);
         ++promoted[trial.epoch];
-        // Of all seen at a rung more than a third may go on in the end, for the best third changes as others come; but
-        // whoever goes on was in it (Li et al., algorithm 2).
+        // In the end more than a third of a rung may be promoted, because the best third changes as others arrive. But
+        // each promoted trial was in it (Li et al., algorithm 2).
         const std::vector<double>& there = seen[trial.epoch];
         const auto better = std::count_if(there.begin(), there.end(), [&](double q) { return q > trial.quality; });
         ASSERT_LT(better, std::ssize(there) / 3) << "epoch " << trial.epoch;
@@ -151,8 +151,8 @@ TEST_P(EverySamplerPromoted, PromotesBestThirdAndReplays) {
     const auto asked = composed(plugin(), context), resumed = composed(plugin(), context);
     for (const study::Event& event : play.events) {
       if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-        Capacity room;
-        const auto group = asked->suggest(room);
+        Capacity capacity;
+        const auto group = asked->suggest(capacity);
         ASSERT_TRUE(group.ok());
         ASSERT_EQ(group->proposals().size(), 1U);
         EXPECT_EQ(study::proposal_json(group->proposals()[0]), study::proposal_json(proposed->proposal));
@@ -186,11 +186,11 @@ TEST(AshaPromotion, TrainsBestTrialToTheEnd) {
     for (const auto& [id, trial] : play.trials) {
       if (!best.value || trial.quality > play.trials[best].quality) best = id;
     }
-    EXPECT_TRUE(play.trials[best].ended) << "one worker, curves that do not cross: successive halving's winner";
+    EXPECT_TRUE(play.trials[best].ended) << "the winner of successive halving, as curves do not cross";
   }
 }
 
-/// Trials 1 … n at the first rung, with these values of what is to be maximised.
+/// Returns a halving with trials 1 … n at the first rung, with these values of a maximised goal.
 std::unique_ptr<Halving> at_first_rung(const std::vector<double>& values, const Context& context) {
   auto rule = promotion(context, {{"rungs", {1, 3}}, {"eta", 2}});
   for (std::uint32_t id = 1; id <= values.size(); ++id) {

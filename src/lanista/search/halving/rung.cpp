@@ -8,30 +8,30 @@
 namespace lanista::strategy {
 
 bool Rung::is_promoted(std::vector<double> losses, double violation, std::int64_t eta) {
-  const std::int64_t share = ++count_ / eta, room = std::max<std::int64_t>(1, share);
+  const std::int64_t share = ++count_ / eta, num_best = std::max<std::int64_t>(1, share);
   if (std::any_of(losses.begin(), losses.end(), [](double loss) { return std::isnan(loss); })) return count_ == 1;
   if (losses.size() == 1) {
     const Key key{violation, losses[0]};
     if (rule_ == RungRule::kRay) return above_quantile(key, eta);
-    return is_among_best(key, rule_ == RungRule::kSyneTune ? share + 1 : room);
+    return is_among_best(key, rule_ == RungRule::kSyneTune ? share + 1 : num_best);
   }
   const Result result{std::move(losses), violation};
   const std::size_t front = enter(result);
   if (front == 0) return true;
   std::int64_t before = 0;
   for (std::size_t i = 0; i < front; ++i) before += std::ssize(fronts_[i]);
-  if (before + std::ssize(fronts_[front]) <= room) return true;
-  return before < room && is_in_epsilon_net(result, front, room - before);
+  if (before + std::ssize(fronts_[front]) <= num_best) return true;
+  return before < num_best && is_in_epsilon_net(result, front, num_best - before);
 }
 
-bool Rung::is_among_best(const Key& key, std::int64_t room) {
+bool Rung::is_among_best(const Key& key, std::int64_t num_best) {
   best_.insert(key);
-  make_best(room);
+  make_best(num_best);
   return key <= *best_.rbegin();
 }
 
-/// Linear interpolation between the two results next to (m - 1) / eta, counted from the best of the m others (numpy's
-/// percentile). What breaks the constraints more than the better one of the two is not between them.
+/// Interpolates linearly between the two results next to rank (m - 1) / eta of the m other results, counted from the
+/// best (numpy's percentile). There is no interpolation between results with different violations.
 bool Rung::above_quantile(const Key& key, std::int64_t eta) {
   const std::int64_t others = std::ssize(best_) + std::ssize(rest_);
   bool is_promoted = true;
@@ -48,11 +48,11 @@ bool Rung::above_quantile(const Key& key, std::int64_t eta) {
   return is_promoted;
 }
 
-/// So many of all are the best.
-void Rung::make_best(std::int64_t room) {
-  while (std::ssize(best_) > room) rest_.insert(best_.extract(std::prev(best_.end())));
-  while (std::ssize(best_) < room && !rest_.empty()) best_.insert(rest_.extract(rest_.begin()));
-  // What left the best by an insertion may stand before others of the rest, never the other way round.
+/// Moves results so that best_ has the `num_best` best ones.
+void Rung::make_best(std::int64_t num_best) {
+  while (std::ssize(best_) > num_best) rest_.insert(best_.extract(std::prev(best_.end())));
+  while (std::ssize(best_) < num_best && !rest_.empty()) best_.insert(rest_.extract(rest_.begin()));
+  // After an insertion, results of rest_ may be better than some of best_. Exchange them until the order is right.
   while (!rest_.empty() && *rest_.begin() < *best_.rbegin()) {
     auto up = rest_.extract(rest_.begin());
     rest_.insert(best_.extract(std::prev(best_.end())));
@@ -70,8 +70,8 @@ bool Rung::is_better(const Result& a, const Result& b) {
   return better;
 }
 
-/// The new result's front. It enters the first of which nobody is better; those that it is better than there enter the
-/// next one, as a group, and so on (Li et al., 2017, efficient non-domination level update).
+/// Adds a result and returns its front: the first one in which no result is better. Results of that front that are
+/// worse move to the next front as a group, and so on (Li et al., 2017, efficient non-domination level update).
 std::size_t Rung::enter(Result result) {
   std::size_t front = 0;
   const auto beaten_in = [&](const std::vector<Result>& there) {
@@ -93,7 +93,7 @@ std::size_t Rung::enter(Result result) {
   return front;
 }
 
-/// Whether the result, or its equal, is among the `places` that are taken first of the front.
+/// Returns true if the result, or an equal one, is among the `places` points that are selected from its front.
 bool Rung::is_in_epsilon_net(const Result& result, std::size_t front, std::int64_t places) const {
   std::vector<std::vector<double>> points;
   for (const Result& each : fronts_[front]) points.push_back(each.losses);

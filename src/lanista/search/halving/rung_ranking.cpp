@@ -41,18 +41,18 @@ std::vector<TrialId> RungRanking::best(std::int64_t places) const {
   return out;
 }
 
-void RungRanking::take_front(const std::vector<const Result*>& front, std::size_t room, std::vector<TrialId>& out) {
-  const std::size_t places = std::min(room, front.size());
+void RungRanking::take_front(const std::vector<const Result*>& front, std::size_t places, std::vector<TrialId>& out) {
+  places = std::min(places, front.size());
   std::vector<std::vector<double>> points;
   for (const Result* result : front) points.push_back(result->losses);
   std::set<std::size_t> taken;
-  if (!points.empty() && std::is_sorted(points.begin(), points.end())) {  // else of several violations
+  if (!points.empty() && std::is_sorted(points.begin(), points.end())) {  // otherwise their violations differ
     for (const std::size_t i : epsilon_net(points, static_cast<std::int64_t>(places))) {
       if (taken.insert(i).second) out.push_back(front[i]->trial);
     }
   }
   for (std::size_t i = 0; i < front.size() && taken.size() < places; ++i) {
-    if (taken.insert(i).second) out.push_back(front[i]->trial);  // equals of those taken
+    if (taken.insert(i).second) out.push_back(front[i]->trial);  // equal to selected points
   }
 }
 

@@ -8,16 +8,20 @@
 
 namespace lanista::strategy {
 
-/// The results of one rung in the order in which trials go on from it: what keeps to the constraints first, then the
-/// smaller violation, then the goal, then whoever was proposed first. Several goals are compared by fronts, and a front
-/// that does not fit is thinned by an epsilon-net (Schmucker et al., 2021, multi-objective ASHA).
+/// The results of one rung in the order of promotion.
+///
+/// Results that satisfy the constraints come first, then those with a smaller violation. Then the goal decides, and
+/// then the lower trial number. Several goals are compared by fronts. A front that does not fit is thinned by an
+/// epsilon-net (Schmucker et al., 2021, multi-objective ASHA).
 class RungRanking {
  public:
-  /// `losses`: one a goal, always of the same goals, smaller is better. A result with what is no number is seen, and
-  /// never among the best: nobody wants to see more of it. O(log n).
+  /// Adds a result. `losses` has one loss for each goal; smaller is better. A result with NaN counts as a result, but
+  /// is never among the best. O(log n).
   void add(TrialId trial, std::vector<double> losses, double violation);
+  /// Returns the number of results, those with NaN included.
   std::int64_t num_results() const { return count_; }
-  /// The best so many, if there are as many with numbers. O(places) for one goal, O(n^2) for several.
+  /// Returns the best `places` trials, or all that have no NaN if these are fewer. O(places) for one goal, O(n^2) for
+  /// several.
   std::vector<TrialId> best(std::int64_t places) const;
 
  private:
@@ -28,7 +32,7 @@ class RungRanking {
     auto operator<=>(const Result&) const = default;
   };
 
-  static void take_front(const std::vector<const Result*>& front, std::size_t room, std::vector<TrialId>& out);
+  static void take_front(const std::vector<const Result*>& front, std::size_t places, std::vector<TrialId>& out);
 
   std::int64_t count_ = 0;
   std::set<Result> results_;

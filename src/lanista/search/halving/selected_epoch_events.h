@@ -10,13 +10,14 @@
 
 namespace lanista::strategy {
 
-/// Makes of a study's events those of what its trials stand for: the metrics that a trial measured at an epoch are
-/// those of the epoch that it would stand for, had it ended there. So results of one epoch are results at equal
-/// fidelity. A fold over the events; the same events where the last epoch counts.
+/// Translates the events of a study to selected epochs: a measurement gets the metrics of the epoch that is selected by
+/// then. So results of one epoch are results at equal fidelity. If the rule selects the last epoch, events are
+/// unchanged.
 class SelectedEpochEvents {
  public:
+  /// A translator without trials.
   explicit SelectedEpochEvents(study::SelectionRule rule) : rule_(std::move(rule)) {}
-  /// `event`, or what it becomes, until the next call.
+  /// Returns `event` or its translation. The result is valid until the next call.
   const study::Event& translate(const study::Event& event);
 
  private:
@@ -29,8 +30,9 @@ class SelectedEpochEvents {
   study::Event changed_;
 };
 
-/// The same sampler, halving, told what trials stand for in place of what they measured.
+/// Returns a sampler that passes translated events to `inner`; `inner` itself if the rule selects the last epoch.
 std::unique_ptr<Sampler> with_selected_epochs(std::unique_ptr<Sampler> inner, const study::SelectionRule& rule);
+/// Returns a halving that passes translated events to `inner`; `inner` itself if the rule selects the last epoch.
 std::unique_ptr<Halving> with_selected_epochs(std::unique_ptr<Halving> inner, const study::SelectionRule& rule);
 
 }  // namespace lanista::strategy

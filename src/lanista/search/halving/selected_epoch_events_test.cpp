@@ -1,4 +1,4 @@
-// What samplers and halvings are told of trials that stand for their best epoch.
+// Events that samplers and halvings receive if the best epoch of a trial is selected.
 #include "lanista/search/halving/selected_epoch_events.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 study::SelectionRule by_loss() { return {{{false, "val_loss"}}, {}}; }
 
-/// Writes down what it is told.
+/// Records the events that it receives.
 class RecordingSampler final : public Sampler {
  public:
   explicit RecordingSampler(std::vector<study::Event>& observed_events) : observed_events_(observed_events) {}
@@ -73,7 +73,7 @@ TEST(SelectedEpochEvents, PassHyperParametersToRule) {
     return std::get<study::Measured>(observed_events.back()).measurement.metrics.at("val_loss");
   };
   EXPECT_EQ(feed_measurement(1, 3, 0.1), 0.1);
-  EXPECT_EQ(feed_measurement(2, 2, 0.5), 0.5) << "the first that keeps to the constraint";
+  EXPECT_EQ(feed_measurement(2, 2, 0.5), 0.5) << "the first epoch that satisfies the constraint";
   EXPECT_EQ(feed_measurement(3, 4, 0.2), 0.5);
 }
 

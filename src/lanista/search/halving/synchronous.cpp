@@ -1,4 +1,5 @@
-// Synchronous successive halving and Hyperband: every rung waits for all of its trials, and the best of them go on.
+// Synchronous successive halving and Hyperband: a rung waits for all of its trials, and then the best of them are
+// promoted.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -21,14 +22,15 @@ constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
 constexpr const char* kTogether = "together";
 constexpr const char* kInTurn = "in_turn";
 
-/// Brackets of successive halving (Jamieson and Talwalkar, AISTATS'16), one behind the other, over and over, as
-/// Hyperband has them (Li et al., JMLR'18). Trials pause at the rungs. When all of a rung are there or have ended, the
-/// best floor(n / eta^i) of the n that began go on (fewer where failures left fewer), and the others end. A trial that
-/// fails, is cancelled or has no number is behind all others and keeps its place: nobody is drawn for it, nobody waits
-/// for it.
+/// Brackets of successive halving (Jamieson and Talwalkar, AISTATS'16), one after the other in a cycle (Hyperband: Li
+/// et al., JMLR'18).
 ///
-/// A bracket that gets no more trials (nothing left to try, or the study's trials are spent) goes on as one that was
-/// meant for as many as began.
+/// Trials pause at the rungs. When all trials of a rung have arrived or ended, the best floor(n / eta^i) of the n that
+/// began are promoted, and the others end. After failures there may be fewer. A trial that fails, is cancelled or has
+/// NaN ranks behind all others and keeps its place: no other trial replaces it, and the rung does not wait for it.
+///
+/// A bracket may get fewer trials than planned, because there is nothing left to try or the budget is spent. It then
+/// continues as if it had been planned for the trials that began.
 class SynchronousHalving final : public Halving {
  public:
   struct Plan {
@@ -48,7 +50,7 @@ class SynchronousHalving final : public Halving {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) join(*proposed);
     if (const auto* measured = std::get_if<study::Measured>(&event)) measure(measured->measurement);
     if (const auto* paused = std::get_if<study::Paused>(&event)) rest(*paused);
-    if (const auto* resumed = std::get_if<study::Resumed>(&event)) go_on(resumed->trial);
+    if (const auto* resumed = std::get_if<study::Resumed>(&event)) resume(resumed->trial);
     if (const auto* ended = std::get_if<study::Ended>(&event)) leave(*ended);
   }
 
@@ -67,7 +69,7 @@ class SynchronousHalving final : public Halving {
   }
 
   void assign_budgets(std::vector<study::Proposal>& fresh) const override {
-    fresh.resize(static_cast<std::size_t>(std::min(std::ssize(fresh), room())));
+    fresh.resize(static_cast<std::size_t>(std::min(std::ssize(fresh), free_places())));
     std::int64_t number = filling_.value_or(next_);
     std::int64_t places = places_left(number);
     for (study::Proposal& proposal : fresh) {
@@ -79,7 +81,7 @@ class SynchronousHalving final : public Halving {
   }
 
   Promotions advance(std::int64_t, bool has_new_trials) const override {
-    Promotions out{{}, room()};
+    Promotions out{{}, free_places()};
     std::vector<TrialId> ended{out_.begin(), out_.end()};
     for (const auto& [number, run] : open_) {
       const bool closes_early = !has_new_trials && number == filling_ && run.training.empty();
@@ -103,37 +105,40 @@ class SynchronousHalving final : public Halving {
     std::vector<double> losses;
     double violation = 0;
   };
-  /// A bracket under way. Every trial of it is in one of the three.
+  /// A bracket that is under way. Each of its trials is in one of the three sets.
   struct BracketRun {
     std::int64_t begun = 0;
-    std::size_t rung = 0;               ///< to which its trials train
-    std::set<TrialId> training;         ///< to that rung
-    std::map<TrialId, Result> arrived;  ///< and paused there
-    std::vector<TrialId> chosen;        ///< to train to that rung, and still paused at the one before; the best first
-    /// Of those that arrived and nobody can be better than, the last that goes on, once they fill the next rung: later
-    /// trials do not. Of the last rung the first that ended so.
+    std::size_t rung = 0;               ///< rung to which its trials train
+    std::set<TrialId> training;         ///< trials that train to that rung
+    std::map<TrialId, Result> arrived;  ///< trials that are paused there, with their results
+    /// Trials promoted to that rung that are still paused at the one before; the best first.
+    std::vector<TrialId> chosen;
+    /// Set when the rung is closed early. Below the last rung: the last trial that is promoted, of those with the best
+    /// possible result; later trials are not promoted. At the last rung: the first trial that ended with the best
+    /// possible result.
     std::optional<TrialId> decided = {};
   };
   struct BracketMember {
-    std::int64_t number = 0;  ///< of its bracket
-    space::Sample sample;     ///< constraints may speak of it
-    Result result;            ///< measured last
+    std::int64_t number = 0;  ///< number of its bracket
+    space::Sample sample;     ///< hyper-parameters, for constraints on them
+    Result result;            ///< last measurement
   };
 
   const Bracket& bracket(std::int64_t number) const {
     return plan_.cycle[static_cast<std::size_t>(number % std::ssize(plan_.cycle))];
   }
-  /// In a bracket that fills or has not begun.
+  /// Returns the number of trials that a filling or future bracket still needs.
   std::int64_t places_left(std::int64_t number) const {
     const auto run = open_.find(number);
     return bracket(number).trials - (run == open_.end() ? 0 : run->second.begun);
   }
 
-  std::int64_t room() const {
+  /// Returns the number of new trials that may begin.
+  std::int64_t free_places() const {
     std::int64_t places = filling_ ? places_left(*filling_) : 0;
     if (!plan_.together) return open_.empty() && next_ < plan_.brackets ? bracket(next_).trials : places;
     if (plan_.brackets == kEndless) return kEndless;
-    const std::int64_t behind = next_ + std::ssize(plan_.cycle);  // as far ahead as anybody asks
+    const std::int64_t behind = next_ + std::ssize(plan_.cycle);  // one cycle ahead is enough
     for (std::int64_t b = next_; b < std::min(plan_.brackets, behind); ++b) places += bracket(b).trials;
     return places;
   }
@@ -162,16 +167,16 @@ class SynchronousHalving final : public Halving {
       run->second.arrived[paused.trial] = member->second.result;
       record_early_closing(run->first, run->second);
     } else {
-      out_.insert(paused.trial);  // by somebody else's will, where nobody can be compared with it
+      out_.insert(paused.trial);  // paused elsewhere than at its rung, so no trial is comparable
     }
     close_if_all_arrived(run->first);
   }
 
-  void go_on(TrialId trial) {
+  void resume(TrialId trial) {
     const auto member = members_.find(trial);
     const auto run = member == members_.end() ? open_.end() : open_.find(member->second.number);
     if (run != open_.end()) {
-      if (run->second.arrived.contains(trial)) close(run->first, run->second);  // nobody else was to come
+      if (run->second.arrived.contains(trial)) close(run->first, run->second);  // no other trial will arrive
       std::erase(run->second.chosen, trial);
       run->second.training.insert(trial);
     }
@@ -191,7 +196,7 @@ class SynchronousHalving final : public Halving {
       run->second.decided = std::min(ended.trial, run->second.decided.value_or(ended.trial));
     }
     std::erase(run->second.chosen, ended.trial);
-    // A duplicate's result stands elsewhere, so it takes nobody's place.
+    // A duplicate has its result elsewhere, so another trial gets its place.
     if (trained && ended.outcome.kind == study::OutcomeKind::kDuplicate && run->second.rung == 0) {
       if (!filling_) filling_ = run->first;
       if (filling_ == run->first) --run->second.begun;
@@ -204,7 +209,7 @@ class SynchronousHalving final : public Halving {
     return result.violation <= 0 && result.losses.front() <= *best_loss_;
   }
 
-  /// Equal results go on in the order of trials. A bracket that still fills may come to all of its trials.
+  /// Sets `decided`. Equal results are promoted in the order of trials. A bracket that is still filling counts as full.
   void record_early_closing(std::int64_t number, BracketRun& run) const {
     run.decided.reset();
     if (!best_loss_ || run.rung + 1 >= bracket(number).rungs.size()) return;
@@ -236,20 +241,20 @@ class SynchronousHalving final : public Halving {
 
   std::vector<TrialId> best_of(const BracketRun& run) const {
     if (run.begun == 0) return {};
-    RungRanking ladder;
-    for (const auto& [trial, result] : run.arrived) ladder.add(trial, result.losses, result.violation);
-    return ladder.best(trials_at_rung(run.begun, plan_.eta, run.rung + 1));
+    RungRanking ranking;
+    for (const auto& [trial, result] : run.arrived) ranking.add(trial, result.losses, result.violation);
+    return ranking.best(trials_at_rung(run.begun, plan_.eta, run.rung + 1));
   }
 
   Plan plan_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
-  std::optional<double> best_loss_;           ///< of one metric, if it has a bound
-  std::map<std::int64_t, BracketRun> open_;   ///< by number, from the beginning of the study on
-  std::optional<std::int64_t> filling_;       ///< the bracket that new trials join
-  std::int64_t next_ = 0;                     ///< number of the bracket that begins next
-  std::map<TrialId, BracketMember> members_;  ///< trials that have not ended
-  std::set<TrialId> out_;                     ///< of those: paused for good
+  std::optional<double> best_loss_;           ///< Best possible loss, with one goal that has a bound.
+  std::map<std::int64_t, BracketRun> open_;   ///< By number, from the beginning of the study.
+  std::optional<std::int64_t> filling_;       ///< The bracket that new trials join.
+  std::int64_t next_ = 0;                     ///< Number of the bracket that begins next.
+  std::map<TrialId, BracketMember> members_;  ///< Trials that have not ended.
+  std::set<TrialId> out_;                     ///< Members that are paused and will not be promoted.
 };
 
 Error refused(const std::string& what, const std::string& where) { return {Code::kInvalidArgument, what, where}; }
@@ -263,13 +268,13 @@ Result<std::unique_ptr<Halving>> make_rule(const HalvingContext& judged, const O
   if (cycles > 0) plan.brackets = cycles * std::ssize(plan.cycle);
   std::unique_ptr<Halving> rule = std::make_unique<SynchronousHalving>(
       std::move(plan), comparison_goals(judged.goals, options.at("on").get<std::string>()), judged.constraints);
-  // What a rung's epochs give is what a trial that ends there stands for.
+  // The result at a rung is the selected one up to its epoch.
   return with_selected_epochs(std::move(rule), judged.keep);
 }
 
 std::string epochs_text(std::int64_t epochs) { return "the trial's " + std::to_string(epochs) + " epochs"; }
 
-/// There is a rung below the end of a trial's schedule.
+/// Checks that a rung lies below the end of a trial's schedule.
 Result<void> check_first_rung(std::int64_t min, std::int64_t eta, std::int64_t epochs) {
   if (min <= epochs / eta) return {};
   const std::string there = "min is " + std::to_string(min) + "; with eta " + std::to_string(eta);
@@ -315,7 +320,7 @@ Result<std::vector<std::int64_t>> given_or_geometric(const HalvingContext& judge
 Result<std::unique_ptr<Halving>> make_successive_halving(const HalvingContext& judged, const Options& options) {
   LANISTA_ASSIGN(std::vector<std::int64_t> rungs, given_or_geometric(judged, options));
   const auto eta = options.at("eta").get<std::int64_t>();
-  std::int64_t least = 1;  // so that one of them reaches the last rung
+  std::int64_t least = 1;  // least number of trials with which one reaches the last rung
   constexpr std::int64_t kMost = 1'000'000'000;
   for (std::size_t i = 1; i < rungs.size() && least <= kMost; ++i) least *= eta;
   if (least > kMost) {
@@ -334,7 +339,7 @@ Result<std::unique_ptr<Halving>> make_successive_halving(const HalvingContext& j
   return make_rule(judged, options, {{trials > 0 ? trials : least, std::move(rungs)}}, "successive_halving");
 }
 
-/// What both rules have.
+/// Returns `own` and the options that both rules have.
 std::vector<OptionSpec> with_common_options(std::vector<OptionSpec> own) {
   own.push_back(count_option("eta", 3, 2, "one of eta trials continues at a rung"));
   own.push_back(text_option("brackets", kTogether,

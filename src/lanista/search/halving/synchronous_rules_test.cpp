@@ -1,4 +1,4 @@
-// Synchronous successive halving without a sampler: what happens to its trials from outside, and what it refuses.
+// Synchronous successive halving without a sampler: failures, cancellations, and rejected options.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,9 +75,9 @@ TEST(SuccessiveHalving, ReplacesDuplicateInBracket) {
   HalvingHarness of({{"rungs", {1}}, {"eta", 2}, {"trials", 2}, {"brackets", "in_turn"}}, halved_context(1, 9));
   of.begin(1);
   of.begin(2);
-  EXPECT_EQ(of.rule->advance(9, true).room, 0);
+  EXPECT_EQ(of.rule->advance(9, true).max_new_trials, 0);
   of.end(2, OutcomeKind::kDuplicate);
-  EXPECT_EQ(of.rule->advance(9, true).room, 1);
+  EXPECT_EQ(of.rule->advance(9, true).max_new_trials, 1);
   of.begin(3);
   of.arrive(1, 1);
   EXPECT_EQ(of.resumed(), Ids{});
@@ -94,8 +94,8 @@ TEST(SuccessiveHalving, ClosesRungEarlyOnceNoTrialIsPending) {
   EXPECT_EQ(of.resumed(true), Ids{});
   EXPECT_EQ(of.resumed(false), (Ids{4, 3}));
   of.rule->observe(study::Resumed{TrialId{4}, 1, 9});
-  EXPECT_EQ(of.resumed(true), Ids{3}) << "what was begun is carried through";
-  of.begin(5);  // a study that was given more trials: another bracket
+  EXPECT_EQ(of.resumed(true), Ids{3}) << "a bracket that has begun continues";
+  of.begin(5);  // the study got more trials: another bracket
   of.arrive(5, 99);
   EXPECT_EQ(of.resumed(true), Ids{3});
 }
@@ -128,7 +128,7 @@ TEST(SuccessiveHalving, PromotesByFrontsWithSeveralGoals) {
     const Ids went = of.resumed();
     ASSERT_EQ(went.size(), n / 2);
     EXPECT_EQ(std::set<std::uint32_t>(went.begin(), went.end()).size(), went.size());
-    // By definition: the front of those whom nobody left is better than, again and again.
+    // By definition: repeatedly the front of the remaining trials.
     std::map<std::uint32_t, int> front;
     for (int number = 0; front.size() < n; ++number) {
       Ids now;

@@ -1,4 +1,4 @@
-// successive_halving and hyperband, composed with samplers and played against their definition.
+// successive_halving and hyperband with samplers, compared with their definition.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,15 +33,16 @@ std::unique_ptr<Strategy> composed(const StoppingPlugin& halving, const Context&
   return compose(sampler_of(sampler, context), must(rule_of(halving, context, options)));
 }
 
-/// What a trial does, whenever it does it.
+/// Course of a trial, at any speed.
 struct TrialScript {
   double quality = 0;
-  std::int64_t fails_at = std::numeric_limits<std::int64_t>::max();  ///< in place of measuring this epoch
+  /// Epoch in which the trial fails before its measurement.
+  std::int64_t fails_at = std::numeric_limits<std::int64_t>::max();
 };
 using TrialScripts = std::function<TrialScript(std::uint32_t)>;
 
-/// An engine without logs: members of groups wait for slots, what runs measures in an order that is drawn, and rests at
-/// its budget.
+/// An engine without a log: members of groups wait for slots, and trials measure in a random order and pause at their
+/// budget.
 struct SimulatedStudy {
   struct Trial {
     std::int64_t epoch = 0, budget = 0, full = 0;
@@ -149,7 +150,7 @@ struct SimulatedStudy {
   std::deque<Member> waiting_;
 };
 
-// The definition, from scratch: what every trial of a study comes to. It shares nothing with the rule.
+// The definition: the expected outcome of every trial of a study. It shares no code with the rule.
 
 struct ExpectedOutcome {
   std::int64_t epochs = 0;
@@ -177,7 +178,7 @@ void halve(std::map<std::uint32_t, ExpectedOutcome>& fates, std::uint32_t first,
       if (rung == rungs.back()) fates[id].kind = OutcomeKind::kSucceeded;
       if (!std::isnan(trial_scripts(id).quality)) there.push_back(id);
     }
-    // Again and again the best of those left; of equals the first.
+    // Repeatedly the best remaining trial; of equal ones the first.
     in.clear();
     while (!there.empty() && std::ssize(in) < std::max<std::int64_t>(1, share)) {
       std::size_t best = 0;
@@ -218,7 +219,7 @@ std::map<std::uint32_t, ExpectedOutcome> expected_outcomes_of(const SimulatedStu
   return out;
 }
 
-/// Few distinct qualities, so that many are equal; some are no numbers, some trials fail.
+/// Returns scripts with few distinct qualities, so many are equal. Some are NaN, and some trials fail.
 TrialScripts random_trial_scripts(std::uint64_t seed, double p_fail, std::int64_t epochs) {
   return [=](std::uint32_t id) {
     Rng rng = Rng(seed).split(id);
@@ -334,7 +335,7 @@ TEST(Hyperband, PromotesRungAsGroupAndStopsTheRest) {
   EXPECT_EQ(stopped, (std::vector<std::uint32_t>{1, 3, 4}));
 }
 
-/// A space of so many points, all different in quality.
+/// Returns a context with a space of `count` points, all of different quality.
 Context points(std::int64_t count, std::int64_t epochs) {
   Context context = halved_context(1, epochs);
   std::vector<space::Value> values;
@@ -413,7 +414,7 @@ TEST_P(EverySamplerHalved, ReplaysItsBrackets) {
 std::vector<std::string> samplers_with_mutations() {
   std::vector<std::string> out;
   for (const StrategyPlugin& plugin : builtin_strategies()) {
-    if (plugin.name != "grid") out.push_back(plugin.name);  // a space without mutations: above
+    if (plugin.name != "grid") out.push_back(plugin.name);  // it has a space without mutations, tested above
   }
   return out;
 }
@@ -449,7 +450,7 @@ TEST(Hyperband, HalvesTrainingsPerFold) {
       const auto* proposed = std::get_if<study::Proposed>(&event);
       if (proposed != nullptr) ++reached[proposed->proposal.fold.value_or(-1)][proposed->proposal.budget];
     }
-    if (cycles == 1 && none_fails) {  // what is done again takes a place
+    if (cycles == 1 && none_fails) {  // a repeated training has a place
       for (const std::int64_t fold : {0, 1, 2}) {
         EXPECT_EQ(reached[fold], (std::map<std::int64_t, int>{{1, 9}, {3, 5}, {9, 3}})) << seed << " " << fold;
       }

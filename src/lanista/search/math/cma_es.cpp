@@ -36,7 +36,7 @@ CmaConstants::CmaConstants(std::int64_t dimension, std::int64_t population) {
   mu = lambda / 2;
   LANISTA_CHECK(mu >= 1, "CMA-ES needs a population of at least 2");
 
-  double sum[2] = {0, 0}, squares[2] = {0, 0};  // of parents, of the others
+  double sum[2] = {0, 0}, squares[2] = {0, 0};  // Of the parents, of the others.
   for (std::int64_t i = 0; i < lambda; ++i) {
     const double w = portable_log((static_cast<double>(lambda) + 1) / 2) - portable_log(static_cast<double>(i + 1));
     weights.push_back(w);
@@ -55,8 +55,8 @@ CmaConstants::CmaConstants(std::int64_t dimension, std::int64_t population) {
 
   double positive = 0, negative = 0;
   for (const double w : weights) (w > 0 ? positive : negative) += std::abs(w);
-  // The negative weights are bounded so that the covariance stays positive definite. With two or three samples c_mu
-  // vanishes, and what is multiplied by it does not matter.
+  // The negative weights are bounded so that the covariance stays positive definite. With two or three samples c_mu is
+  // zero, and the bound does not matter.
   double bound = std::min(1 + 2 * mu_eff_negative / (mu_eff + 2), (c_mu > 0 ? 1 + c_1 / c_mu : 1));
   if (c_mu > 0) bound = std::min(bound, (1 - c_1 - c_mu) / (n * c_mu));
   for (double& w : weights) w *= w > 0 ? 1 / positive : bound / negative;
@@ -88,14 +88,15 @@ void CmaEs::set_population(std::int64_t population) {
   constants_ = CmaConstants(static_cast<std::int64_t>(mean_.size()), population);
 }
 
-void CmaEs::tell(const std::vector<RankedPoint>& ranked) {
+void CmaEs::update(const std::vector<RankedPoint>& ranked) {
   const CmaConstants& c = constants_;
-  LANISTA_CHECK(static_cast<std::int64_t>(ranked.size()) == c.lambda, "a generation has another size");
+  LANISTA_CHECK(static_cast<std::int64_t>(ranked.size()) == c.lambda,
+                "the generation does not have the size of the population");
   ++generation_;
   const auto n = static_cast<double>(mean_.size());
   const auto axes = square(axes_, mean_.size());
   auto mean = vec(mean_), p_sigma = vec(p_sigma_), p_c = vec(p_c_);
-  // C^(-1/2) v
+  // Returns C^(-1/2) v.
   const auto whiten = [&](const VectorXd& v) -> VectorXd {
     return axes * (axes.transpose() * v).cwiseQuotient(vec(std::as_const(lengths_)));
   };
@@ -106,21 +107,21 @@ void CmaEs::tell(const std::vector<RankedPoint>& ranked) {
 
   const double slack = 2 * n / (n + 2);
   std::vector<VectorXd> y;
-  bool any_foreign = false;
+  bool any_injected = false;
   for (const RankedPoint& member : ranked) {
     y.emplace_back((vec(member.x) - mean) / sigma_);
     if (member.is_injected) y.back() = shortened(y.back(), 1, std::sqrt(n) + slack);
-    any_foreign = any_foreign || member.is_injected;
+    any_injected = any_injected || member.is_injected;
   }
   VectorXd step = VectorXd::Zero(mean.size());
   for (std::size_t i = 0; i < static_cast<std::size_t>(c.mu); ++i) step += c.weights[i] * y[i];
   mean += sigma_ * step;
-  if (any_foreign) step = shortened(step, std::sqrt(c.mu_eff), std::sqrt(2 * n) + slack);
+  if (any_injected) step = shortened(step, std::sqrt(c.mu_eff), std::sqrt(2 * n) + slack);
 
   p_sigma = (1 - c.c_sigma) * p_sigma + std::sqrt(c.c_sigma * (2 - c.c_sigma) * c.mu_eff) * whiten(step);
   const double norm = p_sigma.norm();
   double growth = c.c_sigma / c.d_sigma * (norm / c.chi - 1);
-  if (any_foreign) growth = std::min(growth, 1.0);
+  if (any_injected) growth = std::min(growth, 1.0);
   sigma_ = std::min(sigma_ * portable_exp(growth), 1e32);
 
   const double decay = portable_pow(1 - c.c_sigma, 2 * (static_cast<double>(generation_) + 1));
@@ -139,7 +140,7 @@ void CmaEs::tell(const std::vector<RankedPoint>& ranked) {
   decompose();
 }
 
-void CmaEs::tell_without_order() { sigma_ *= portable_exp(0.2 + constants_.c_sigma / constants_.d_sigma); }
+void CmaEs::update_from_ties() { sigma_ *= portable_exp(0.2 + constants_.c_sigma / constants_.d_sigma); }
 
 void CmaEs::decompose() {
   const std::size_t n = mean_.size();
@@ -147,7 +148,7 @@ void CmaEs::decompose() {
   const MatrixXd symmetric = 0.5 * (covariance + covariance.transpose());
   const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(symmetric);
   VectorXd lengths = solver.eigenvalues();
-  // What rounding makes zero or negative stays usable, and spent by its condition.
+  // Rounding may make eigenvalues zero or negative. The lower bound keeps them usable, and has_converged() is true.
   const double least = 1e-16 * lengths.maxCoeff();
   for (double& x : lengths) x = std::max(x, least);
   lengths = lengths.cwiseSqrt();

@@ -7,47 +7,64 @@
 
 namespace lanista::strategy {
 
-/// The numbers of CMA-ES for a dimension (Hansen's tutorial, arXiv 1604.00772, as the cmaes library has them: negative
-/// weights active).
+/// The constants of CMA-ES for a dimension and a population.
+///
+/// Source: Hansen's tutorial (arXiv 1604.00772), as in the cmaes library. Negative weights are active.
 struct CmaConstants {
-  /// `population` 0: 4 + floor(3 ln dimension). Needs dimension >= 1.
+  /// Computes all constants. Needs dimension >= 1. A `population` of 0 means 4 + floor(3 ln dimension).
   explicit CmaConstants(std::int64_t dimension, std::int64_t population = 0);
 
-  std::int64_t lambda = 0, mu = 0;  ///< population; how many of it are parents
-  std::vector<double> weights;      ///< of the ranks; the first mu sum to one, the others are negative
-  double mu_eff = 0, c_1 = 0, c_mu = 0, c_sigma = 0, d_sigma = 0, c_c = 0, chi = 0;
+  std::int64_t lambda = 0;      ///< Population.
+  std::int64_t mu = 0;          ///< Number of parents.
+  std::vector<double> weights;  ///< One weight per rank. The first mu sum to one; the others are negative.
+  double mu_eff = 0;            ///< Effective number of parents.
+  double c_1 = 0;               ///< Learning rate of the rank-one update.
+  double c_mu = 0;              ///< Learning rate of the rank-mu update.
+  double c_sigma = 0;           ///< Learning rate of the step-size path.
+  double d_sigma = 0;           ///< Damping of the step size.
+  double c_c = 0;               ///< Learning rate of the covariance path.
+  double chi = 0;               ///< Expected length of a standard normal vector.
 };
 
-/// CMA-ES, the algorithm alone: a normal distribution that learns where the better half of its samples lies. Minimises.
-/// Uses only the order of the losses.
+/// The CMA-ES algorithm, which minimises a function of `mean().size()` real numbers.
+///
+/// It adapts a normal distribution to the better half of its samples. It uses only the order of the losses.
 class CmaEs {
  public:
+  /// Starts at `mean` with the step size `sigma` in every direction. A `population` of 0 means the default of
+  /// CmaConstants.
   CmaEs(std::vector<double> mean, double sigma, std::int64_t population = 0);
 
+  /// Number of points of a generation.
   std::int64_t population() const { return constants_.lambda; }
-  /// From the next generation on; what was learned stays.
+  /// Sets the population from the next generation on. Mean, step size and covariance stay.
   void set_population(std::int64_t population);
+  /// Returns one sample of the current distribution, in the coordinates of `mean()`. It is not bounded.
   std::vector<double> sample_point(Rng& rng) const;
 
-  /// A point of a generation. Foreign: not drawn from the distribution as it is now, but from one before (a late
-  /// result) or elsewhere.
+  /// One evaluated point of a generation.
   struct RankedPoint {
-    std::vector<double> x;
-    bool is_injected = false;
+    std::vector<double> x;     ///< Coordinates of the point.
+    bool is_injected = false;  ///< Whether it is not a sample of the current distribution, such as a late result.
   };
-  /// A generation: `population()` members from best to worst. Foreign ones are injected as in Hansen, "Injecting
-  /// External Solutions Into CMA-ES" (arXiv 1110.4181): a step longer than draws are is shortened to sqrt(n) + 2n / (n
-  /// + 2), and where there is one, the mean's part in the step size is bounded in the same way and the step size grows
-  /// by e at most. So they teach what they can, and none of them can tear the distribution away.
-  void tell(const std::vector<RankedPoint>& ranked);
-  /// In place of `tell` for a generation of equals, which shows no direction: longer steps, by exp(0.2 + c_sigma /
-  /// d_sigma) as in Hansen's tutorial.
-  void tell_without_order();
-  /// Whether nothing more can be learned: condition above 1e14, or steps too small to matter next to the mean.
+  /// Adapts the distribution to a generation of `population()` points, ordered from best to worst.
+  ///
+  /// Injected points are used as in Hansen, "Injecting External Solutions Into CMA-ES" (arXiv 1110.4181). Their steps
+  /// are shortened to sqrt(n) + 2n / (n + 2). If there is one, the mean's part in the step size is bounded in the same
+  /// way, and the step size grows by at most a factor of e. So one injected point cannot distort the distribution.
+  void update(const std::vector<RankedPoint>& ranked);
+  /// Replaces `update` for a generation of equal losses, which shows no direction. The step size grows by
+  /// exp(0.2 + c_sigma / d_sigma), as in Hansen's tutorial.
+  void update_from_ties();
+  /// True if more samples cannot improve the mean. Then the condition of the covariance is above 1e14, or the longest
+  /// axis is below 1e-12, or the step size is not finite.
   bool has_converged() const;
-  double longest_axis_deviation() const;  ///< deviation along the longest axis
+  /// Standard deviation along the longest axis of the distribution.
+  double longest_axis_deviation() const;
 
+  /// Mean of the distribution, one number per coordinate.
   const std::vector<double>& mean() const { return mean_; }
+  /// Step size, which scales the covariance.
   double sigma() const { return sigma_; }
 
  private:
@@ -55,8 +72,9 @@ class CmaEs {
 
   CmaConstants constants_;
   std::vector<double> mean_, p_sigma_, p_c_;
-  std::vector<double> covariance_;  ///< n x n, as are the axes: one eigenvector a column
-  std::vector<double> axes_, lengths_;
+  std::vector<double> covariance_;  ///< Matrix of n x n numbers.
+  std::vector<double> axes_;        ///< Matrix of n x n numbers, one eigenvector per column.
+  std::vector<double> lengths_;     ///< Square roots of the eigenvalues.
   double sigma_;
   std::int64_t generation_ = 0;
 };

@@ -25,7 +25,7 @@ void generation(CmaEs& search, Rng& rng, const F& f) {
   std::sort(seen.begin(), seen.end());
   std::vector<CmaEs::RankedPoint> ranked;
   for (auto& [loss, x] : seen) ranked.push_back({std::move(x)});
-  search.tell(ranked);
+  search.update(ranked);
 }
 
 TEST(CmaConstants, MatchReferenceLibraryInTenDimensions) {
@@ -88,19 +88,19 @@ TEST(CmaEs, ConvergesInOneDimension) {
   EXPECT_NEAR(search.mean()[0], 0, 1e-6);
 }
 
-/// A generation of draws in an order of their own, of which the best is replaced.
+/// Returns `start` after one generation: `best`, then samples in the order of their sampling.
 CmaEs after_a_generation(const CmaEs& start, CmaEs::RankedPoint best) {
   CmaEs search = start;
   Rng rng(4);
   std::vector<CmaEs::RankedPoint> ranked{std::move(best)};
   while (static_cast<std::int64_t>(ranked.size()) < search.population()) ranked.push_back({search.sample_point(rng)});
-  search.tell(ranked);
+  search.update(ranked);
   return search;
 }
 
 TEST(CmaEs, ShortensInjectedPointsToSampleDistance) {
   const CmaEs start(Point(4, 0), 1);
-  const double longest = std::sqrt(4) + 2 * 4 / 6.0;  // Hansen 2011, section 3
+  const double longest = std::sqrt(4) + 2 * 4 / 6.0;  // Hansen 2011, section 3.
 
   const CmaEs far = after_a_generation(start, {{1000, 0, 0, 0}, true});
   const CmaEs shortened = after_a_generation(start, {{longest, 0, 0, 0}, false});
@@ -114,10 +114,10 @@ TEST(CmaEs, ShortensInjectedPointsToSampleDistance) {
 
 TEST(CmaEs, AcceptsNearbyInjectedPointsUnchanged) {
   const CmaEs start(Point(4, 0), 1);
-  const CmaEs is_injected = after_a_generation(start, {{0.5, 0.5, 0, 0}, true});
+  const CmaEs injected = after_a_generation(start, {{0.5, 0.5, 0, 0}, true});
   const CmaEs own = after_a_generation(start, {{0.5, 0.5, 0, 0}, false});
-  EXPECT_EQ(is_injected.mean(), own.mean());
-  EXPECT_EQ(is_injected.sigma(), own.sigma());
+  EXPECT_EQ(injected.mean(), own.mean());
+  EXPECT_EQ(injected.sigma(), own.sigma());
 }
 
 TEST(CmaEs, KeepsStateWhenPopulationSizeChanges) {
@@ -139,7 +139,7 @@ TEST(CmaEs, KeepsStateWhenPopulationSizeChanges) {
 TEST(CmaEs, HasConvergedAndIsFiniteOnEqualPoints) {
   CmaEs search({1, 2, 3}, 1);
   for (int i = 0; i < 3000 && !search.has_converged(); ++i) {
-    search.tell(std::vector<CmaEs::RankedPoint>(static_cast<std::size_t>(search.population()), {search.mean()}));
+    search.update(std::vector<CmaEs::RankedPoint>(static_cast<std::size_t>(search.population()), {search.mean()}));
     for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x));
   }
   EXPECT_TRUE(search.has_converged());
@@ -153,15 +153,14 @@ TEST(CmaEs, StaysFiniteWhenOneAxisVanishes) {
       const double side = k % 2 == 0 ? search.sigma() : -search.sigma();
       ranked.push_back({{search.mean()[0] + side, search.mean()[1]}});
     }
-    search.tell(ranked);
+    search.update(ranked);
     for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x)) << i;
     ASSERT_TRUE(std::isfinite(search.sigma())) << i;
   }
   EXPECT_TRUE(search.has_converged());
 }
 
-// Members on one line, each generation three of the longest steps away: beside that line lengths drown in rounding, and
-// what rounding makes negative is no length.
+// All points are on one line. Rounding makes the eigenvalues of the other axes zero or negative.
 TEST(CmaEs, StaysFiniteWhenAllAxesButOneVanish) {
   CmaEs search({1, 2, 3}, 1);
   for (int i = 0; i < 300; ++i) {
@@ -172,7 +171,7 @@ TEST(CmaEs, StaysFiniteWhenAllAxesButOneVanish) {
       for (std::size_t axis = 0; axis < 3; ++axis) x[axis] += side * (static_cast<double>(axis) + 1);
       ranked.push_back({std::move(x)});
     }
-    search.tell(ranked);
+    search.update(ranked);
     for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x)) << i;
     ASSERT_TRUE(std::isfinite(search.sigma())) << i;
     ASSERT_TRUE(std::isfinite(search.longest_axis_deviation())) << i;
@@ -183,7 +182,7 @@ TEST(CmaEs, StaysFiniteWhenAllAxesButOneVanish) {
 TEST(CmaEs, IncreasesStepSizeOnEqualLosses) {
   CmaEs search({1, 2, 3}, 1);
   const double before = search.longest_axis_deviation();
-  search.tell_without_order();
+  search.update_from_ties();
   EXPECT_GT(search.longest_axis_deviation(), 1.2 * before);
   EXPECT_EQ(search.mean(), Point({1, 2, 3}));
 }

@@ -12,8 +12,8 @@ std::vector<double> offspring(const std::vector<double>& target,
     const bool mutant = cross.bernoulli(step.crossover) || k == always;
     double x = target[k];
     if (mutant) x = (*parents[0])[k] + step.scale * ((*parents[1])[k] - (*parents[2])[k]);
-    const double anew = repair.uniform();  // drawn for every coordinate, so that none depends on the others
-    out.push_back(x >= 0 && x <= 1 ? x : anew);
+    const double replacement = repair.uniform();  // Sampled always, so that no coordinate depends on the others.
+    out.push_back(x >= 0 && x <= 1 ? x : replacement);
   }
   return out;
 }

@@ -11,7 +11,7 @@
 namespace lanista::strategy {
 namespace {
 
-/// A curve that falls from 1 at the first epoch to 0 at the last: so the offset beside it is the value at the end.
+/// The shape of a learning curve: a power or an exponential of the epoch.
 struct Shape {
   bool is_power = true;
   double rate = 1;
@@ -19,6 +19,7 @@ struct Shape {
   double raw(double t) const { return is_power ? portable_pow(t, -rate) : portable_exp(-rate * t); }
 };
 
+/// Returns the grid of shapes for a schedule of so many epochs.
 std::vector<Shape> shapes(double epochs) {
   std::vector<Shape> out;
   for (const double power : {0.125, 0.25, 0.5, 1.0, 2.0, 4.0}) out.push_back({true, power});
@@ -26,15 +27,18 @@ std::vector<Shape> shapes(double epochs) {
   return out;
 }
 
+/// The predicted loss at the last epoch by one shape: a Student's t distribution and its evidence.
 struct Predicted {
-  double log_evidence = 0;  ///< up to what all shapes have in common
+  double log_evidence = 0;  ///< Logarithm, up to a constant that all shapes share.
   double mean = 0, scale = 1, degrees = 3;
 };
 
-constexpr double kPriorWeight = 1e-3;  ///< of offset and fall, in samples
-constexpr double kPriorNoise = 1e-3;   ///< in ranges of the losses; keeps an exact fit from being believed without end
+constexpr double kPriorWeight = 1e-3;  ///< Weight of the prior of offset and fall, in samples.
+/// Prior standard deviation of the noise, in ranges of the losses. It keeps the variance of an exact fit positive.
+constexpr double kPriorNoise = 1e-3;
 
-/// Losses lie between 0 and 1.
+/// Returns the prediction by one shape. Losses are scaled to [0, 1]. The shape is scaled to 1 at the first epoch and 0
+/// at the last, so that the offset is the loss at the end.
 Predicted predict(std::span<const double> losses, double epochs, const Shape& shape) {
   const double top = shape.raw(1), bottom = shape.raw(epochs);
   const double c0 = losses.back(), a0 = losses.front() - losses.back();
@@ -69,10 +73,11 @@ double student_cdf(double t, double degrees) {
 }
 
 double probability_below(std::span<const double> losses, std::int64_t epochs, double target) {
-  LANISTA_CHECK(losses.size() >= 3 && std::ssize(losses) < epochs, "a curve is known from three losses on, in part");
+  LANISTA_CHECK(losses.size() >= 3 && std::ssize(losses) < epochs,
+                "a curve needs three losses or more, and fewer than its epochs");
   const auto [low, high] = std::minmax_element(losses.begin(), losses.end());
   const double lowest = *low, range = *high - *low;
-  if (range == 0) return lowest < target ? 1 : 0;  // it does not move
+  if (range == 0) return lowest < target ? 1 : 0;  // The curve is constant.
   std::vector<double> unit;
   for (const double loss : losses) unit.push_back((loss - lowest) / range);
   const double goal = (target - lowest) / range, end = static_cast<double>(epochs);

@@ -11,8 +11,8 @@
 namespace lanista::strategy {
 namespace {
 
-TEST(StudentCdf, IsThatOfTheTables) {
-  // 95 %, 97.5 % and 99 % points.
+TEST(StudentCdf, MatchesPublishedTables) {
+  // Degrees of freedom, then the 95 %, 97.5 % and 99 % points.
   const std::vector<std::vector<double>> rows{
       {4, 2.132, 2.776, 3.747}, {5, 2.015, 2.571, 3.365}, {10, 1.812, 2.228, 2.764}, {30, 1.697, 2.042, 2.457}};
   for (const auto& row : rows) {
@@ -63,7 +63,7 @@ TEST(ProbabilityBelow, ExtrapolatesConstantCurveAsConstant) {
   EXPECT_EQ(probability_below(flat, 9, 0.25), 0);
 }
 
-// Noisy curves between the shapes of the grid: what is given a chance of at most five percent happens in as many cases.
+// Noisy curves between the shapes of the grid: events of probability 5 % or less happen in at most 5 % of the cases.
 TEST(ProbabilityBelow, IsCalibratedOnSampledCurves) {
   Rng rng(7);
   int given_up = 0, wrong = 0, kept = 0, right = 0;

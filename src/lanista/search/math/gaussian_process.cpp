@@ -21,6 +21,7 @@ constexpr double kSqrt5 = 2.2360679774997896964;
 constexpr double kLogSqrt2Pi = 0.91893853320467274178;
 constexpr double kMinNoise = 1e-6;
 
+/// Returns the squared difference of coordinate k; of an unordered one 0 or 1.
 double difference2(const std::vector<double>& a, const std::vector<double>& b, std::size_t k, bool unordered) {
   if (unordered) return a[k] == b[k] ? 0 : 1;
   return (a[k] - b[k]) * (a[k] - b[k]);
@@ -47,7 +48,7 @@ MatrixXd kernel_matrix(const Points& points, const Kernel& kernel) {
   return matrix;
 }
 
-/// See GaussianProcess; only the lower half is read.
+/// Returns the Cholesky factor, with jitter as GaussianProcess describes. Only the lower half is read.
 Eigen::LLT<MatrixXd> factorised(MatrixXd matrix) {
   Eigen::LLT<MatrixXd> factor(matrix);
   const double scale = matrix.diagonal().cwiseAbs().mean();
@@ -76,8 +77,8 @@ double matern52(double distance) {
 double log_improvement(double z) {
   const double log_density = -z * z / 2 - kLogSqrt2Pi;
   if (z > -2) return portable_log(z * portable_normal_cdf(z) + portable_exp(log_density));
-  // With t = -z, Mills' ratio (1 - Phi(t)) / phi(t) is 1 / (t + r), r = 1 / (t + 2 / (t + 3 / (t + ...))); so what is
-  // wanted is phi(t) r / (t + r), without a difference of near numbers.
+  // With t = -z, Mills' ratio (1 - Phi(t)) / phi(t) is 1 / (t + r) with r = 1 / (t + 2 / (t + 3 / (t + ...))). So the
+  // result is log(phi(t) r / (t + r)), without a difference of nearly equal numbers.
   double r = 0;
   for (int i = 100; i >= 1; --i) r = i / (-z + r);
   return log_density + portable_log(r / (-z + r));
@@ -85,7 +86,7 @@ double log_improvement(double z) {
 
 double log_normal_cdf(double z) {
   if (z > -2) return portable_log(portable_normal_cdf(z));
-  double r = 0;  // as above; Phi(-t) is phi(t) / (t + r)
+  double r = 0;  // As above: Phi(-t) is phi(t) / (t + r).
   for (int i = 100; i >= 1; --i) r = i / (-z + r);
   return -z * z / 2 - kLogSqrt2Pi - portable_log(-z + r);
 }
@@ -111,7 +112,7 @@ double log_posterior(const Points& points, const std::vector<double>& values, co
     const auto& b = points.x[static_cast<std::size_t>(j)];
     for (Index i = j; i < n; ++i) {
       const auto& a = points.x[static_cast<std::size_t>(i)];
-      // The likelihood's derivative by this entry of the matrix and its mirror image.
+      // The derivative of the likelihood by this entry of the matrix and its mirror image.
       const double outer = (i == j ? 0.5 : 1) * (alpha[i] * alpha[j] - inverse[i]);
       const double t = kSqrt5 * distance(points, kernel, a, b);
       const double decay = kernel.variance * portable_exp(-t);

@@ -52,7 +52,7 @@ TEST(LogNormalCdf, MatchesLogTailInBothForms) {
   EXPECT_NEAR(log_normal_cdf(-1e6), -5e11, 1e3);
 }
 
-/// Values of a smooth function of the first of two numbers and a choice.
+/// A smooth function of the first of two numbers and of a choice.
 void toy(Points& points, std::vector<double>& values, std::size_t n) {
   points.unordered = {false, false, true};
   Rng rng(4);
@@ -129,7 +129,7 @@ TEST(GaussianProcess, AcceptsPointsWithSingularMatrix) {
       points.x.push_back({0.3 + spread * rng.uniform(), 0.6 + spread * rng.uniform()});
       values.push_back(i % 2 == 0 ? 1.5 : 2.5);
     }
-    // Without noise, or with less than rounding leaves of such a variance, it is not positive definite.
+    // Without noise, or with noise below the rounding error of the variance, the matrix is not positive definite.
     for (const Kernel& kernel : {Kernel{{1, 1}, 1, 0}, Kernel{{1e8, 1e-8}, 1e6, 1e-16}}) {
       const GaussianProcess process(points, {values}, kernel);
       const auto here = process.predict({0.3, 0.6});
@@ -138,7 +138,7 @@ TEST(GaussianProcess, AcceptsPointsWithSingularMatrix) {
       EXPECT_LT(here.variance, 0.01 * kernel.variance);
       const std::vector<std::vector<double>> twice{{0.3, 0.6}, {0.3, 0.6}};
       const auto joint_samples = process.joint_samples(twice, {{1, 1}});
-      for (const double draw : joint_samples[0]) EXPECT_TRUE(std::isfinite(draw));
+      for (const double sample : joint_samples[0]) EXPECT_TRUE(std::isfinite(sample));
     }
   }
 }

@@ -14,22 +14,25 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Point = std::vector<double>;
 
+/// Returns the points with variances, which are divided by scale^2.
 Points with_uncertainty(const Points& points, std::vector<double> variances, double scale) {
   for (double& v : variances) v /= scale * scale;
   return {points.x, points.unordered, std::move(variances)};
 }
+/// Returns the points with the variances of one constraint.
 Points with_uncertainty(const EvaluatedPoints& known, std::size_t constraint, double scale) {
   return with_uncertainty(known.points,
                           known.excess_uncertainty.empty() ? Point() : known.excess_uncertainty[constraint], scale);
 }
 
+/// Returns the points followed by the pending ones, which have no uncertainty.
 Points joined(Points points, const std::vector<Point>& pending) {
   points.x.insert(points.x.end(), pending.begin(), pending.end());
   if (!points.uncertainty.empty()) points.uncertainty.resize(points.x.size(), 0);
   return points;
 }
 
-/// The same for every proposal.
+/// Returns quasi-random standard normal vectors, the same ones for every proposal.
 std::vector<Point> normals(std::size_t dimension, std::int64_t count) {
   std::vector<Point> out;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -39,7 +42,7 @@ std::vector<Point> normals(std::size_t dimension, std::int64_t count) {
   return out;
 }
 
-/// The lowest of the standardised losses that are feasible.
+/// Returns the lowest standardised loss of a feasible point, or infinity.
 double incumbent(const EvaluatedPoints& known, const std::vector<double>& values) {
   double best = kInfinity;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -60,8 +63,8 @@ Standardised standardised(const std::vector<double>& raw) {
   for (const double y : raw) {
     if (std::isfinite(y)) lowest = std::min(lowest, y), highest = std::max(highest, y);
   }
-  if (lowest > highest) lowest = highest = 1;  // nothing was measured; for an excess this is too much
-  // First of all into [-1, 1], where neither squares nor differences leave the range of numbers.
+  if (lowest > highest) lowest = highest = 1;  // Nothing was measured. As an excess, 1 is a violation.
+  // Values are scaled to [-1, 1] first, where squares and differences do not overflow.
   const double largest = std::max(std::abs(lowest), std::abs(highest));
   const double unit = largest > 0 ? largest : 1;
   Standardised out;
@@ -99,18 +102,20 @@ Improvement::Improvement(const EvaluatedPoints& known, const Kernels& kernels, c
   const Points points = with_uncertainty(known.points, known.uncertainty, losses.scale);
   const double best = incumbent(known, losses.values);
 
-  std::vector<bool> hopeful(pending.size(), true);  // expected to keep to the constraints
+  std::vector<bool> is_expected_feasible(pending.size(), true);
   for (std::size_t k = 0; k < known.excesses.size(); ++k) {
     const Standardised excess = standardised(known.excesses[k]);
     const Points at = with_uncertainty(known, k, excess.scale);
     GaussianProcess process(at, {excess.values}, kernels.excesses[k]);
-    std::vector<double> believed = excess.values;
+    std::vector<double> with_expected = excess.values;
     for (std::size_t i = 0; i < pending.size(); ++i) {
       const double mean = process.predict(pending[i]).means[0];
-      hopeful[i] = hopeful[i] && mean <= excess.zero;
-      believed.push_back(best < kInfinity ? mean : std::max(mean, excess.zero));
+      is_expected_feasible[i] = is_expected_feasible[i] && mean <= excess.zero;
+      with_expected.push_back(best < kInfinity ? mean : std::max(mean, excess.zero));
     }
-    if (!pending.empty()) process = GaussianProcess(joined(at, pending), {std::move(believed)}, kernels.excesses[k]);
+    if (!pending.empty()) {
+      process = GaussianProcess(joined(at, pending), {std::move(with_expected)}, kernels.excesses[k]);
+    }
     constraint_models_.push_back({std::move(process), excess.zero});
   }
 
@@ -125,7 +130,7 @@ Improvement::Improvement(const EvaluatedPoints& known, const Kernels& kernels, c
     columns.back().insert(columns.back().end(), fantasy.begin(), fantasy.end());
     incumbents_.push_back(best);
     for (std::size_t i = 0; i < pending.size(); ++i) {
-      if (hopeful[i]) incumbents_.back() = std::min(incumbents_.back(), fantasy[i]);
+      if (is_expected_feasible[i]) incumbents_.back() = std::min(incumbents_.back(), fantasy[i]);
     }
   }
   process_.emplace(joined(points, pending), columns, kernels.loss);
@@ -133,9 +138,9 @@ Improvement::Improvement(const EvaluatedPoints& known, const Kernels& kernels, c
 
 double Improvement::log_feasible(const Point& x) const {
   double sum = 0;
-  for (const ConstraintModel& limit : constraint_models_) {
-    const GaussianProcess::Prediction seen = limit.process.predict(x);
-    sum += log_normal_cdf((limit.most - seen.means[0]) / std::sqrt(seen.variance));
+  for (const ConstraintModel& model : constraint_models_) {
+    const GaussianProcess::Prediction seen = model.process.predict(x);
+    sum += log_normal_cdf((model.bound - seen.means[0]) / std::sqrt(seen.variance));
   }
   return sum;
 }
@@ -149,7 +154,7 @@ double Improvement::score(const Point& x) const {
   for (std::size_t i = 0; i < seen.means.size(); ++i) {
     logs.push_back(log_improvement((incumbents_[i] - seen.means[i]) / sigma));
   }
-  // log of the mean of the expected improvements
+  // The logarithm of the mean of the expected improvements.
   const double highest = *std::max_element(logs.begin(), logs.end());
   double sum = 0;
   for (const double log : logs) sum += portable_exp(log - highest);

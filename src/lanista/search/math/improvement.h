@@ -8,62 +8,71 @@
 
 namespace lanista::strategy {
 
-/// What is known of some points of a space, all of it of one fidelity.
+/// Points of a space with their losses and their violations of constraints, all of one fidelity.
 struct EvaluatedPoints {
-  Points points;               ///< without uncertainty
-  std::vector<double> losses;  ///< of each point; NaN: it failed
-  /// For each constraint, of each point: how much there is too much, at most 0 where it keeps to it. NaN: failed.
+  Points points;               ///< The points, without uncertainty.
+  std::vector<double> losses;  ///< One loss per point; NaN if the trial failed.
+  /// For each constraint one value per point: how far the value is above the bound. At most 0 means that the constraint
+  /// is met, and NaN that the trial failed.
   std::vector<std::vector<double>> excesses;
-  std::vector<bool> measured;  ///< or else estimated, and no incumbent
-  /// Variances of the losses and of the excesses that are estimated, 0 where they are measured; empty: all are.
+  std::vector<bool> measured;  ///< One flag per point: whether it was measured. An estimated point is no incumbent.
+  /// Variance of the loss of each point, 0 where it was measured. Empty if all were measured.
   std::vector<double> uncertainty;
+  /// For each constraint the variance of the excess of each point. Empty if all were measured.
   std::vector<std::vector<double>> excess_uncertainty;
 
-  bool feasible(std::size_t point) const;  ///< measured, did not fail and keeps to all constraints
+  /// True if the point was measured, did not fail and meets all constraints.
+  bool feasible(std::size_t point) const;
 };
 
-/// Values of any scale with mean 0 and deviation 1. A NaN is the highest of the others, infinities are the highest and
-/// lowest finite ones; equal values become 0.
+/// Values that were scaled to mean 0 and standard deviation 1, with the scale.
 struct Standardised {
-  std::vector<double> values;
-  double zero = 0;   ///< what 0 became
-  double scale = 1;  ///< deviation of the original values
+  std::vector<double> values;  ///< The scaled values.
+  double zero = 0;             ///< The scaled value of 0.
+  double scale = 1;            ///< Standard deviation of the original values.
 };
+/// Returns the values scaled to mean 0 and standard deviation 1.
+///
+/// A NaN counts as the highest finite value. Infinities count as the highest and the lowest one. Equal values become 0.
 Standardised standardised(const std::vector<double>& raw);
 
-/// Constrained expected improvement (Gardner et al., ICML'14; Gelbart et al., UAI'14): how much better than the
-/// incumbent a point is expected to be, times the probability that it keeps to the constraints, each of which has a
-/// Gaussian process of its own. The incumbent is the best loss that was measured at a point that keeps to them. While
-/// there is none, what counts is the probability alone. A point that failed counts as the worst that was measured, in
-/// loss and in excess.
+/// Constrained expected improvement, an acquisition function (Gardner et al., ICML'14; Gelbart et al., UAI'14).
 ///
-/// Points whose trials are under way are conditioned on: the improvement is averaged over fantasies of what they will
-/// give (Snoek et al., NeurIPS'12), and their excess is taken to be what is expected (Ginsbourger et al., 2010). While
-/// nothing is feasible it is at least 0, so that the next trial looks elsewhere.
+/// It is the expected improvement over the incumbent times the probability that the point meets all constraints. The
+/// incumbent is the best loss that was measured at a feasible point. Without an incumbent it is the probability alone.
+/// Each constraint has its own Gaussian process. A failed point counts as the worst measured one, in loss and excess.
+///
+/// Pending trials are taken into account. The improvement is averaged over fantasies of their losses (Snoek et al.,
+/// NeurIPS'12). Their excesses are set to the expected ones (Ginsbourger et al., 2010). While no point is feasible,
+/// that excess is at least 0, so that the next trial is proposed elsewhere.
 class Improvement {
  public:
+  /// The fitted kernels of the loss and of each constraint.
   struct Kernels {
     Kernel loss;
-    std::vector<Kernel> excesses;
+    std::vector<Kernel> excesses;  ///< One kernel per constraint.
   };
+  /// Returns the kernels with the highest posterior for these points. O(n^3) for each step of the fit.
   static Kernels fit(const EvaluatedPoints& known);
 
-  /// Needs at least one known point. `fantasies` at least 1.
+  /// Builds the models. Needs at least one known point. `pending` has the points of running trials, and `fantasies` is
+  /// the number of sampled outcomes, at least 1.
   Improvement(const EvaluatedPoints& known, const Kernels& kernels, const std::vector<std::vector<double>>& pending,
               std::int64_t fantasies);
 
-  double score(const std::vector<double>& x) const;  ///< the logarithm of it; finite
+  /// Returns the logarithm of the constrained expected improvement at `x`. It is finite, and larger is better.
+  double score(const std::vector<double>& x) const;
 
  private:
   struct ConstraintModel {
     GaussianProcess process;
-    double most = 0;  ///< the bound, as standardised
+    double bound = 0;  ///< Standardised bound of the constraint.
   };
   double log_feasible(const std::vector<double>& x) const;
 
   std::vector<ConstraintModel> constraint_models_;
-  std::optional<GaussianProcess> process_;
-  std::vector<double> incumbents_;  ///< of each fantasy; empty: nothing is feasible, and there is no process
+  std::optional<GaussianProcess> process_;  ///< Model of the loss. None while no point is feasible.
+  std::vector<double> incumbents_;          ///< One loss per fantasy. Empty while no point is feasible.
 };
 
 }  // namespace lanista::strategy

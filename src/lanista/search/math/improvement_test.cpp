@@ -24,7 +24,7 @@ EvaluatedPoints known(std::vector<Point> x, std::vector<double> losses,
   return out;
 }
 
-/// What a process says of a point that knows the values `a` at 0 and `b` at 1: mean and variance, by hand.
+/// Returns mean and variance at `x`, by hand, of a process with the values `a` at 0 and `b` at 1.
 std::pair<double, double> of_two_points(double a, double b, const Kernel& kernel, double x) {
   const auto k = [&](double distance) {
     const double t = std::sqrt(5 * kernel.weights[0]) * std::abs(distance);
@@ -36,7 +36,7 @@ std::pair<double, double> of_two_points(double a, double b, const Kernel& kernel
   return {mean, kernel.variance - (p * (own * p - other * q) + q * (own * q - other * p)) / det};
 }
 
-/// The integral of f(y) under a normal density.
+/// Returns the integral of f(y) under a normal density.
 double expected(const std::function<double(double)>& f, double mean, double variance) {
   double sum = 0;
   const double step = 1e-3;
@@ -53,14 +53,14 @@ TEST(Improvement, MatchesIntegralTimesFeasibility) {
     const double x = rng.uniform(-0.5, 1.5);
     const Kernel loss{{rng.uniform(0.2, 3)}, rng.uniform(0.5, 2), 0.1};
     const Kernel excess{{rng.uniform(0.2, 3)}, rng.uniform(0.5, 2), 0.2};
-    // Standardised, losses are 1 and -1; the excesses -3 and 1 are -1 and 1, and what was 0 is 0.5.
+    // Standardised, the losses are 1 and -1. The excesses -3 and 1 become -1 and 1, and 0 becomes 0.5.
     const EvaluatedPoints two = known({{0}, {1}}, {30, 10}, {{-3, 1}});
 
     const double score = Improvement(two, {loss, {excess}}, {}, 1).score({x});
 
     const auto [mean, variance] = of_two_points(1, -1, loss, x);
     const auto [mean_excess, variance_excess] = of_two_points(-1, 1, excess, x);
-    const double gain = expected([](double y) { return std::max(0.0, 1 - y); }, mean, variance);  // only 30 is feasible
+    const double gain = expected([](double y) { return std::max(0.0, 1 - y); }, mean, variance);  // 30 is feasible.
     const double kept = expected([](double y) { return y <= 0.5 ? 1.0 : 0.0; }, mean_excess, variance_excess);
     EXPECT_NEAR(score, std::log(gain * kept), 2e-3);
   }
@@ -97,19 +97,19 @@ TEST(Improvement, DecreasesNearPendingTrial) {
     const EvaluatedPoints three = known(x, {1, 0, 1}, {excess});
     const Point place{excess[0] < 0 ? 0.5 : -0.1};
     const Improvement alone(three, {kernel, {kernel}}, {}, 16);
-    const Improvement beside(three, {kernel, {kernel}}, {place}, 16);
-    EXPECT_LT(beside.score(place), alone.score(place) - 0.1);
-    EXPECT_NEAR(beside.score({3}), alone.score({3}), 0.5);
+    const Improvement with_pending(three, {kernel, {kernel}}, {place}, 16);
+    EXPECT_LT(with_pending.score(place), alone.score(place) - 0.1);
+    EXPECT_NEAR(with_pending.score({3}), alone.score({3}), 0.5);
   }
 }
 
 TEST(Improvement, AssumesPendingInfeasibleBeforeAnyFeasible) {
   const Kernel kernel{{20}, 1, 0.001};
   EvaluatedPoints three = known({{0}, {0.35}, {1}}, {1, 0, 1}, {{1, -2, 1}});
-  three.measured[1] = false;  // an estimate says that it would
+  three.measured[1] = false;  // It is estimated to be feasible.
   const Improvement alone(three, {kernel, {kernel}}, {}, 16);
-  const Improvement beside(three, {kernel, {kernel}}, {{0.4}}, 16);
-  EXPECT_LT(beside.score({0.4}), alone.score({0.4}) - 0.2);
+  const Improvement with_pending(three, {kernel, {kernel}}, {{0.4}}, 16);
+  EXPECT_LT(with_pending.score({0.4}), alone.score({0.4}) - 0.2);
 }
 
 TEST(Improvement, StaysFiniteAndOrderedForExtremeInputs) {
@@ -141,7 +141,7 @@ TEST(Improvement, StaysFiniteAndOrderedForExtremeInputs) {
   }
   std::vector<std::vector<double>> scores;
   for (const EvaluatedPoints& one : cases) {
-    EvaluatedPoints few = one;  // a fit of 500 points takes seconds
+    EvaluatedPoints few = one;  // A fit of 500 points needs seconds.
     if (one.losses.size() > 60)
       few = known({one.points.x.begin(), one.points.x.begin() + 60}, repeated(one.losses, 60));
     Improvement::Kernels kernels = Improvement::fit(few);
@@ -168,14 +168,14 @@ TEST(Standardised, HasMeanZeroAndUnitDeviation) {
   EXPECT_EQ(out.values[3], out.values[2]);
   EXPECT_EQ(out.values[4], out.values[2]);
   EXPECT_EQ(out.values[5], out.values[0]);
-  EXPECT_NEAR(out.values[0] - out.zero, 1 / out.scale, 1e-12);  // 1 lies so far above 0
+  EXPECT_NEAR(out.values[0] - out.zero, 1 / out.scale, 1e-12);  // The distance of 1 from 0.
 }
 
 TEST(Standardised, AcceptsEqualValuesAndEmptyInput) {
   EXPECT_EQ(standardised({7, 7}).values, (std::vector<double>{0, 0}));
   EXPECT_LT(standardised({7, 7}).zero, 0);
   EXPECT_GT(standardised({-7, -7}).zero, 0);
-  EXPECT_LT(standardised({NAN, HUGE_VAL}).zero, 0);  // an excess that nobody could measure is one
+  EXPECT_LT(standardised({NAN, HUGE_VAL}).zero, 0);  // An excess without a measurement is a violation.
 }
 
 }  // namespace

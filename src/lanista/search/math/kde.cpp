@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kSqrtTwoPi = 2.50662827463100050242;
 
-/// What stands for the standard deviation of one axis.
+/// Returns the standard deviation of a number's axis, or its counterpart for a choice (kde.h).
 double spread_of(const std::vector<std::vector<double>>& rows, std::size_t axis, std::size_t levels) {
   const auto n = static_cast<double>(rows.size());
   if (levels > 0) {
@@ -33,7 +33,7 @@ double spread_of(const std::vector<std::vector<double>>& rows, std::size_t axis,
 
 ProductKde::ProductKde(std::vector<std::size_t> levels, std::vector<std::vector<double>> rows)
     : levels_(std::move(levels)), rows_(std::move(rows)) {
-  LANISTA_CHECK(!rows_.empty(), "a density needs a row");
+  LANISTA_CHECK(!rows_.empty(), "a density needs at least one row");
   const double shrink =
       portable_pow(static_cast<double>(rows_.size()), -1.0 / (4.0 + static_cast<double>(levels_.size())));
   for (std::size_t axis = 0; axis < levels_.size(); ++axis) {

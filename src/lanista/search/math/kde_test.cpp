@@ -13,7 +13,7 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-// The oracle: the definition with the C library's functions, kernel by kernel. No code of the product.
+// The oracle: the definition with functions of the C library, kernel by kernel, without code of the product.
 double normal_pdf(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
@@ -27,7 +27,7 @@ std::vector<double> oracle_bandwidths(const std::vector<std::size_t>& levels, co
       for (const auto& row : rows) sum += row[k], squares += row[k] * row[k];
       s = std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
     } else {
-      // Half the probability that two rows, drawn with replacement, differ.
+      // Half the probability that two rows, sampled with replacement, differ.
       double differ = 0;
       for (const auto& a : rows) {
         for (const auto& b : rows) differ += a[k] != b[k] ? 1 : 0;
@@ -83,20 +83,20 @@ TEST(ProductKde, HasTheDensityOfItsDefinition) {
     for (std::size_t k = 0; k < levels.size(); ++k) EXPECT_NEAR(kde.bandwidths()[k], h[k], 1e-9);
     for (const auto& at : random_rows(levels, 5, rng)) {
       const double expected = std::log(oracle_density(levels, rows, at));
-      if (expected < -600) continue;  // what the plain formula cannot hold
+      if (expected < -600) continue;  // The plain formula underflows.
       EXPECT_NEAR(kde.log_density(at), expected, 1e-6 * std::max(1.0, std::abs(expected)));
     }
   }
 }
 
 TEST(ProductKde, MatchesBandwidthsComputedByHand) {
-  // Deviation 1/2 of two rows: 1.06 / 2 * 2^(-1/5). Of a choice of two, one row each: the same.
+  // Two rows with deviation 1/2 give 1.06 / 2 * 2^(-1/5). A choice of two levels, one row each, gives the same.
   const ProductKde number({0}, {{0.0}, {1.0}}), choice({2}, {{0}, {1}});
   EXPECT_NEAR(number.bandwidths()[0], 0.4613917, 1e-7);
   EXPECT_NEAR(choice.bandwidths()[0], 0.4613917, 1e-7);
-  // Names of levels are no numbers: which of three levels the rows have does not matter.
+  // Levels have no order: it does not matter which two of three levels the rows have.
   EXPECT_EQ(ProductKde({3}, {{0}, {1}, {1}}).bandwidths(), ProductKde({3}, {{0}, {2}, {2}}).bandwidths());
-  // Equal rows: the least bandwidth, and levels that no row shows are there all the same.
+  // Equal rows give the least bandwidth. Levels without a row count as well.
   const ProductKde equal({0, 4}, {{0.3, 2}, {0.3, 2}});
   EXPECT_EQ(equal.bandwidths(), (std::vector<double>{1e-3, 1e-3}));
   EXPECT_NEAR(equal.log_density({0.3, 1}) - equal.log_density({0.3, 2}), std::log(1e-3 / 3 / (1 - 1e-3)), 1e-9);
@@ -142,7 +142,7 @@ TEST(ProductKde, SamplesNearRowsByItsKernels) {
     ++levels[at[1]];
     low += at[0] < 0.25 ? 1.0 / kNumSamples : 0;
   }
-  // A level that no row has comes only by chance; a row's own by that chance, too.
+  // A level without a row is sampled by the uniform part alone. The row's own level has both parts.
   EXPECT_NEAR(levels[2] / 2e4, h / 3, 0.01);
   EXPECT_NEAR(levels[0] / 2e4, 0.75 * (1 - h) + h / 3, 0.015);
   double expected = 0;

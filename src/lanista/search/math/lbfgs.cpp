@@ -10,7 +10,7 @@ namespace {
 using Vector = std::vector<double>;
 constexpr std::size_t kPairs = 10;
 constexpr int kHalvings = 40;
-constexpr double kSufficient = 1e-4;  ///< of the decrease that the slope promises (Armijo)
+constexpr double kSufficient = 1e-4;  ///< Share of the decrease that the slope predicts (Armijo).
 
 double dot(const Vector& a, const Vector& b) {
   double sum = 0;
@@ -18,18 +18,20 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
+/// Returns x + step * along.
 Vector moved(const Vector& x, double step, const Vector& along) {
   Vector out = x;
   for (std::size_t i = 0; i < x.size(); ++i) out[i] += step * along[i];
   return out;
 }
 
-/// A step and the change of the gradient over it.
+/// A step s and the change y of the gradient over it.
 struct Pair {
   Vector s, y;
 };
 
-/// Minus the gradient times the inverse Hessian that the pairs tell of (two-loop recursion).
+/// Returns the search direction: minus the gradient times the inverse Hessian that the pairs approximate (two-loop
+/// recursion).
 Vector direction(const std::deque<Pair>& pairs, const Vector& gradient) {
   Vector q = gradient;
   std::vector<double> alphas(pairs.size());
@@ -57,7 +59,7 @@ Vector minimize_lbfgs(const Differentiable& f, Vector x, std::int64_t iterations
   for (std::int64_t i = 0; i < iterations && std::isfinite(value); ++i) {
     const Vector along = direction(pairs, gradient);
     const double slope = dot(along, gradient);
-    if (!(slope < -1e-10 * (1 + std::abs(value)))) break;  // flat
+    if (!(slope < -1e-10 * (1 + std::abs(value)))) break;  // The function is flat.
     Vector next, next_gradient(x.size());
     double next_value = 0, step = 1;
     int tries = 0;

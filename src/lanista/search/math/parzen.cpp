@@ -14,8 +14,8 @@ namespace {
 constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
 constexpr std::size_t kFullWeight = 25;
 
-/// Widths of kernels at `means`: the larger distance to a neighbour, where the interval's ends are neighbours only of a
-/// lone observation; never below a part of the range that shrinks with their number ("magic clip").
+/// Returns the widths of the kernels at `means`: the larger distance to a neighbour. The ends of the interval are
+/// neighbours only of a single observation. A width is at least 1 / min(100, n + 2), which Optuna calls magic clip.
 std::vector<double> deviations(const std::vector<double>& means) {
   const std::size_t n = means.size();
   std::vector<std::size_t> order(n);
@@ -32,6 +32,7 @@ std::vector<double> deviations(const std::vector<double>& means) {
   return out;
 }
 
+/// Returns the index at which the cumulative probability exceeds u.
 std::size_t pick(const std::vector<double>& probs, double u) {
   for (std::size_t i = 0; i + 1 < probs.size(); ++i) {
     if (u < probs[i]) return i;
@@ -152,8 +153,7 @@ double Parzen::choice_density(const std::vector<AxisValue>& at) const {
 }
 
 double Parzen::log_density(const std::vector<AxisValue>& at) const {
-  // Products need no exponential a kernel. The least that they may be is far above what a double can hold, unless
-  // there are hundreds of choices.
+  // A plain product needs no exponential per kernel. It underflows only with hundreds of choices.
   if (only_choices_) {
     return portable_log(std::max(choice_density(at), std::numeric_limits<double>::min()));
   }
@@ -164,7 +164,7 @@ double Parzen::log_density(const std::vector<AxisValue>& at) const {
     for (std::size_t i = 0; i < axes_.size(); ++i) term += log_kernel(axes_[i], k, at[i]);
     terms.push_back(term);
   }
-  // The prior kernel is nowhere zero, so the largest term is finite.
+  // The prior kernel is zero nowhere, so the largest term is finite.
   const double most = *std::max_element(terms.begin(), terms.end());
   double sum = 0;
   for (const double term : terms) sum += portable_exp(term - most);

@@ -8,49 +8,56 @@
 
 namespace lanista::strategy {
 
-/// Where a value lies on its axis: a number's place in the unit interval and the part that stands for it (lo == hi: a
-/// point of a continuous domain), or a choice's index in `at`.
+/// A value of a domain as a coordinate.
 struct AxisValue {
-  double at = 0;
-  space::UnitInterval cell = {};
+  double at = 0;                  ///< Position of a number in the unit interval, or index of a choice.
+  space::UnitInterval cell = {};  ///< Part of the unit interval that gives the number; lo == hi if it is one point.
 };
+/// Returns the coordinate of `value`, which must be in `domain`.
 AxisValue axis_value_of(const space::Domain& domain, const space::Value& value);
 
-/// A density over the values of some domains together: a mixture of products, one kernel around each observation and a
-/// prior kernel over everything. Truncated normals in the unit interval for numbers, smoothed indicators for choices.
+/// A Parzen estimator: a density over the values of several domains together.
+///
+/// It is a mixture of products of kernels. One component is centred at each observation, and a prior component covers
+/// the whole space. Numbers have truncated normals in the unit interval. Choices have smoothed indicators.
 /// Source: Bergstra et al., NeurIPS'11 and ICML'13; constants as in Optuna 5 (multivariate).
 class Parzen {
  public:
-  /// `rows`: observations from the oldest to the newest, a place for each domain.
+  /// Builds the estimator. `rows` has the observations from the oldest to the newest, one coordinate per domain.
   Parzen(std::vector<space::Domain> domains, const std::vector<std::vector<AxisValue>>& rows);
 
+  /// Returns one sample of the density, one value per domain.
   std::vector<space::Value> sample(const Rng& rng) const;
+  /// Returns the logarithm of the density at a point with one coordinate per domain. It is finite.
+  /// O(observations x domains).
   double log_density(const std::vector<AxisValue>& at) const;
 
  private:
   struct Kernel {
     double mean = 0, deviation = 1;
-    double log_mass = 0;  ///< of the normal between 0 and 1
+    double log_mass = 0;  ///< Logarithm of the normal's mass between 0 and 1.
   };
   struct Axis {
     space::Domain domain;
-    std::vector<Kernel> kernels;      ///< numbers; the prior comes last
-    std::vector<std::size_t> values;  ///< choices: what each kernel but the prior stands on
-    double hit = 0, miss = 0;         ///< choices: a kernel's probability of its own value, of each other one
-    double prior = 0;                 ///< choices: the prior kernel's, of each
+    std::vector<Kernel> kernels;      ///< Of a number: one per observation, then the prior.
+    std::vector<std::size_t> values;  ///< Of a choice: the value of each observation.
+    double hit = 0;                   ///< Of a choice: probability of the observation's own value.
+    double miss = 0;                  ///< Of a choice: probability of each other value.
+    double prior = 0;                 ///< Of a choice: probability of each value by the prior.
     double log_hit = 0, log_miss = 0, log_prior = 0;
   };
   static Axis make_axis(space::Domain domain, const std::vector<std::vector<AxisValue>>& rows, std::size_t column);
   double choice_density(const std::vector<AxisValue>& at) const;
   static double log_kernel(const Axis& axis, std::size_t k, const AxisValue& at);
 
-  std::vector<double> weights_;      ///< sum 1; the prior's comes last
-  std::vector<double> log_weights_;  ///< empty where all axes are choices
+  std::vector<double> weights_;      ///< Weights of the components, which sum to 1. The prior's is the last.
+  std::vector<double> log_weights_;  ///< Their logarithms. Empty if all axes are choices.
   bool only_choices_ = true;
   std::vector<Axis> axes_;
 };
 
-/// Weights of n observations from the oldest to the newest: 1 each up to 25, else 1/n … 1 for all but the newest 25.
+/// Returns the weights of n observations from the oldest to the newest. The newest 25 have weight 1. The weights of the
+/// others rise linearly from 1 / n to 1.
 std::vector<double> observation_weights(std::size_t n);
 
 }  // namespace lanista::strategy

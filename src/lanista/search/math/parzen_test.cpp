@@ -22,7 +22,7 @@ std::vector<AxisValue> row(const std::vector<Domain>& domains, const std::vector
   return out;
 }
 
-// The wanted numbers of these tests were computed with Optuna 5.0's own estimator.
+// The expected numbers of these tests were computed with the estimator of Optuna 5.0.
 void expect_log_densities(const std::vector<Domain>& domains, const std::vector<std::vector<Value>>& seen,
                           const std::vector<std::vector<Value>>& at, const std::vector<double>& want) {
   std::vector<std::vector<AxisValue>> rows;

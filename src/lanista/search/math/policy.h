@@ -9,14 +9,20 @@
 
 namespace lanista::strategy {
 
-/// A factorised categorical policy: a softmax over the answers of each decision, independent of the others. A decision
-/// is known by its name and its number of answers; at first all answers are equally probable.
+/// A factorised categorical policy: one independent softmax over the answers of each decision.
+///
+/// A decision is identified by its name and its number of answers. At first all its answers have equal probability.
 class Policy {
  public:
+  /// Returns the probabilities of the `count` answers of a decision, which sum to 1.
   std::vector<double> probabilities(const std::string& decision, std::int64_t count) const;
+  /// Returns a sampled answer of a decision, in [0, count).
   std::int64_t sample(const std::string& decision, std::int64_t count, const Rng& rng) const;
 
-  /// One step of REINFORCE (Williams, 1992): adds rate · (advantage · grad log p(answer) + entropy · grad H).
+  /// Does one step of REINFORCE (Williams, 1992) for the answer that was given.
+  ///
+  /// Adds rate · (advantage · grad log p(answer) + entropy · grad H) to the logits, where H is the entropy of the
+  /// decision.
   void reinforce(const std::string& decision, std::int64_t count, std::int64_t answer, double advantage, double rate,
                  double entropy);
 

@@ -4,17 +4,17 @@
 
 namespace lanista::strategy {
 
-/// Mass of the standard normal between lo <= hi; of the two equal forms the one that does not cancel.
+/// Returns the mass of the standard normal between lo and hi. Needs lo <= hi. In either tail it keeps its precision.
 double normal_mass(double lo, double hi);
 
-/// A normal, cut off outside of the unit interval.
+/// A normal distribution that is truncated to the unit interval.
 struct TruncatedNormal {
-  double mean = 0.5;     ///< in [0, 1]
-  double deviation = 1;  ///< > 0, before it is cut
+  double mean = 0.5;     ///< Mean before truncation, in [0, 1].
+  double deviation = 1;  ///< Standard deviation before truncation, positive.
 
-  /// Of the uncut normal between 0 and 1: what its density is divided by.
+  /// Mass of the normal between 0 and 1 before truncation, by which the density is divided.
   double mass() const { return normal_mass(-mean / deviation, (1 - mean) / deviation); }
-  /// The value below which a part `u` of it lies, u in [0, 1).
+  /// Returns the value below which a share `u` of the distribution lies. Needs u in [0, 1).
   double quantile(double u) const;
 };
 

@@ -18,7 +18,7 @@
 namespace lanista::strategy {
 namespace {
 
-constexpr double kMinLogDensity = -73.68272297580947;  ///< log(1e-32): what is less likely is as unlikely
+constexpr double kMinLogDensity = -73.68272297580947;  ///< Lower bound of a log density, log(1e-32).
 
 struct BohbSettings {
   double random_fraction = 1.0 / 3;
@@ -28,15 +28,16 @@ struct BohbSettings {
   MutationCount mutations;
 };
 
-/// The model of BOHB (Falkner et al., ICML'18): of candidates near good trials it takes the one that is most like them
-/// and least like the others, by two kernel densities over all decisions together. A third of all proposals is drawn at
-/// random instead.
+/// The model of BOHB (Falkner et al., ICML'18). It proposes the candidate near a good trial with the highest ratio of
+/// two kernel densities: that of good trials over that of bad trials, over all decisions together. A third of all
+/// proposals is random.
 ///
-/// A model for each budget, and the one of the largest budget that has enough results is asked. A budget is an epoch
-/// at which some trial came to rest, so that the halving beside it need not be known; whoever went on counts there,
-/// too, with what it had measured by then. Enough are d + 1 good and d + 1 bad results, where d is the number of
-/// decisions. A failed trial is bad at every budget up to the one that it was trained for, and a result without a
-/// number is bad; neither is ever good.
+/// The model of the largest budget with enough results is used. A budget is an epoch at which some trial paused or
+/// ended, so the sampler does not depend on the halving. Trials that continued count there too, with their losses at
+/// that epoch. Enough are d + 1 good and d + 1 bad results, where d is the number of decisions.
+///
+/// A failed trial counts as bad at every budget up to its own. A result of NaN or infinity counts as bad. Neither is
+/// ever good.
 class Bohb final : public ReplayableSampler {
  public:
   Bohb(const Context& context, const BohbSettings& settings)
@@ -69,27 +70,28 @@ class Bohb final : public ReplayableSampler {
       target_[resumed->trial] = resumed->budget;
     }
     auto seen = history_.observe(event);
-    if (seen && seen->outcome != study::OutcomeKind::kCancelled) take(*std::move(seen));
+    if (seen && seen->outcome != study::OutcomeKind::kCancelled) add_result(*std::move(seen));
     if (const auto* ended = std::get_if<study::Ended>(&event)) target_.erase(ended->trial);
   }
 
  private:
-  using Row = std::vector<std::optional<double>>;  ///< a place for each decision that the trial has
-  struct Rested {
-    Observation trial;  ///< its proposal is not kept
+  using Row = std::vector<std::optional<double>>;  ///< One coordinate per decision; none if the trial does not have it.
+  /// A trial that paused or ended.
+  struct TrialRow {
+    Observation trial;  ///< Its measurements, without the proposal.
     Row row;
-    std::int64_t target = 0;  ///< of a failed one: the budget that it was trained for
+    std::int64_t target = 0;  ///< Budget to which it trained. It counts for a failed trial.
   };
   struct Model {
     ProductKde good, bad;
   };
 
-  void take(Observation trial) {
+  void add_result(Observation trial) {
     if (!trial.losses.empty()) budgets_.insert(trial.epoch);
-    Rested rested{{}, row_of(trial.proposal), target_[trial.trial]};
+    TrialRow row{{}, row_of(trial.proposal), target_[trial.trial]};
     trial.proposal = {};
-    rested.trial = std::move(trial);
-    rested_[rested.trial.trial] = std::move(rested);
+    row.trial = std::move(trial);
+    rows_[row.trial.trial] = std::move(row);
     model_.reset();
   }
 
@@ -98,11 +100,11 @@ class Bohb final : public ReplayableSampler {
     Row row;
     for (const auto& group : decisions_.groups()) {
       const auto& answer = answers[group[0]];
-      row.push_back(answer ? std::optional(place(decisions_.domain(group[0]), *answer)) : std::nullopt);
+      row.push_back(answer ? std::optional(coordinate(decisions_.domain(group[0]), *answer)) : std::nullopt);
     }
     return row;
   }
-  static double place(const space::Domain& domain, const space::Value& value) {
+  static double coordinate(const space::Domain& domain, const space::Value& value) {
     if (const auto* choice = std::get_if<space::Categorical>(&domain)) {
       return static_cast<double>(std::ranges::find(choice->values, value) - choice->values.begin());
     }
@@ -111,7 +113,7 @@ class Bohb final : public ReplayableSampler {
 
   std::size_t min_rows() const { return levels_.size() + 1; }
 
-  /// Null: no budget has enough results.
+  /// Returns the model of the largest budget with enough results, or null.
   const Model* model() const {
     if (!model_) {
       model_.emplace();
@@ -122,33 +124,34 @@ class Bohb final : public ReplayableSampler {
     return *model_ ? &**model_ : nullptr;
   }
 
-  /// Results of a budget, the best first: those with a usable number, then the others; and how many have one.
-  std::pair<std::vector<const Rested*>, std::size_t> ordered(std::int64_t budget) const {
-    std::vector<const Rested*> usable, lost;
+  /// Returns the results of a budget, the best first, and how many have a usable loss. Those without one come last.
+  std::pair<std::vector<const TrialRow*>, std::size_t> ordered(std::int64_t budget) const {
+    std::vector<const TrialRow*> usable, lost;
     std::vector<EpochLosses> readings;
-    for (const auto& [id, rested] : rested_) {
-      auto epoch_losses = losses_at(rested.trial, budget);
+    for (const auto& [id, row] : rows_) {
+      auto epoch_losses = losses_at(row.trial, budget);
       if (!epoch_losses) {
-        const bool failed = rested.trial.losses.empty();
-        if (failed && budget <= std::max(rested.target, rested.trial.epoch)) lost.push_back(&rested);
+        const bool failed = row.trial.losses.empty();
+        if (failed && budget <= std::max(row.target, row.trial.epoch)) lost.push_back(&row);
         continue;
       }
-      const bool has_number = std::ranges::none_of(epoch_losses->losses, [](double loss) {
+      const bool is_usable = std::ranges::none_of(epoch_losses->losses, [](double loss) {
         return std::isnan(loss) || loss == std::numeric_limits<double>::infinity();
       });
-      (has_number ? usable : lost).push_back(&rested);
-      if (has_number) readings.push_back(*std::move(epoch_losses));
+      (is_usable ? usable : lost).push_back(&row);
+      if (is_usable) readings.push_back(*std::move(epoch_losses));
     }
     const std::vector<std::int64_t> rank = rank_by_fronts(readings);
     std::vector<std::size_t> order(usable.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return rank[a] < rank[b]; });
-    std::vector<const Rested*> out;
+    std::vector<const TrialRow*> out;
     for (const std::size_t i : order) out.push_back(usable[i]);
     out.insert(out.end(), lost.begin(), lost.end());
     return {std::move(out), usable.size()};
   }
 
+  /// Returns the model of a budget, or nullopt if it has too few results.
   std::optional<Model> model_of(std::int64_t budget) const {
     const auto [all, usable] = ordered(budget);
     const std::size_t n = all.size(), percent = static_cast<std::size_t>(settings_.top_percent);
@@ -160,23 +163,24 @@ class Bohb final : public ReplayableSampler {
     return Model{density({begin, middle}, rng), density({middle, middle + static_cast<std::ptrdiff_t>(bad)}, rng)};
   }
 
-  /// What a trial does not have is what another row has, chosen at random, else drawn from the whole axis.
-  ProductKde density(const std::vector<const Rested*>& rested, const Rng& rng) const {
+  /// Returns the density of trials. A decision that a trial does not have is imputed.
+  ProductKde density(const std::vector<const TrialRow*>& trials, const Rng& rng) const {
     std::vector<std::vector<double>> rows;
-    for (const Rested* each : rested) {
+    for (const TrialRow* each : trials) {
       std::vector<double>& row = rows.emplace_back();
       for (std::size_t k = 0; k < levels_.size(); ++k) {
-        row.push_back(each->row[k] ? *each->row[k] : imputed(rested, k, rng.split(each->trial.trial.value).split(k)));
+        row.push_back(each->row[k] ? *each->row[k] : imputed(trials, k, rng.split(each->trial.trial.value).split(k)));
       }
     }
     return {levels_, std::move(rows)};
   }
-  double imputed(const std::vector<const Rested*>& rested, std::size_t axis, Rng rng) const {
-    std::vector<double> there;
-    for (const Rested* each : rested) {
-      if (each->row[axis]) there.push_back(*each->row[axis]);
+  /// Returns the value of a random row that has the decision, else a sample of the whole axis.
+  double imputed(const std::vector<const TrialRow*>& trials, std::size_t axis, Rng rng) const {
+    std::vector<double> present;
+    for (const TrialRow* each : trials) {
+      if (each->row[axis]) present.push_back(*each->row[axis]);
     }
-    if (!there.empty()) return there[rng.below(there.size())];
+    if (!present.empty()) return present[rng.below(present.size())];
     return levels_[axis] == 0 ? rng.uniform() : static_cast<double>(rng.below(levels_[axis]));
   }
 
@@ -208,11 +212,11 @@ class Bohb final : public ReplayableSampler {
   ProposalSampler proposal_sampler_;
   DecisionList decisions_;
   History history_;
-  std::vector<std::size_t> levels_;  ///< of each decision; 0: a number
-  std::map<TrialId, Rested> rested_;
-  std::map<TrialId, std::int64_t> target_;             ///< budgets of those that have not ended
-  std::set<std::int64_t> budgets_;                     ///< epochs at which somebody came to rest
-  mutable std::optional<std::optional<Model>> model_;  ///< a function of rested_, kept until it changes
+  std::vector<std::size_t> levels_;  ///< Number of levels per decision; 0 for a number.
+  std::map<TrialId, TrialRow> rows_;
+  std::map<TrialId, std::int64_t> target_;             ///< Budgets of trials that have not ended.
+  std::set<std::int64_t> budgets_;                     ///< Epochs at which a trial paused or ended.
+  mutable std::optional<std::optional<Model>> model_;  ///< Function of rows_, kept until they change.
 };
 
 }  // namespace

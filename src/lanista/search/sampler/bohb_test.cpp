@@ -1,4 +1,4 @@
-// BOHB's model: when there is one, of which budget, and what it learns.
+// The model of BOHB: when it exists, for which budget, and what it learns.
 #include <cmath>
 #include <limits>
 
@@ -13,10 +13,10 @@ using testing::must;
 using testing::small_context;
 using testing::text_of;
 
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kQuietNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// d numbers between 0 and 1, without mutations.
+/// Returns a space of d numbers in [0, 1] without mutations.
 Context unit_cube(std::uint64_t seed, int d, std::int64_t epochs = 9) {
   Context context = small_context(seed, false);
   context.params = {};
@@ -82,8 +82,8 @@ TEST(Bohb, BuildsModelAtTwiceDimensionPlusOneResults) {
     }
     EXPECT_TRUE(whole.has_model()) << d;
 
-    // As many at epoch 3 and at the end: neither is enough, although together they are twice as many; who trained to
-    // the end was at epoch 3, too.
+    // So many results at epoch 3 and at the end are too few for each budget. Trials that trained to the end count at
+    // epoch 3 as well.
     Pair parts(unit_cube(4, d));
     for (int n = 0; n < d; ++n) parts.train(parts.next(), 3, 0.1 * n);
     for (int n = 0; n < d + 1; ++n) parts.train(parts.next(), 9, 0.1 * n);
@@ -121,7 +121,7 @@ TEST(Bohb, CountsPromotedTrialsAtEachBudget) {
   const TrialId first = pair.train(pair.next(), 3, 0.1);
   for (int i = 0; i < 2; ++i) pair.train(pair.next(), 3, 0.2 + i);
   EXPECT_FALSE(pair.has_model());
-  // The first one goes on; its reading of epoch 3 stays, so that one more makes four.
+  // The first one continues. Its result of epoch 3 stays, so one more makes four.
   pair.feed_event(study::Resumed{first, 3, 9});
   for (std::int64_t e = 4; e <= 9; ++e) pair.feed_event(study::Measured{{first, e, e, {{"loss", 0.05}}}});
   pair.feed_event(study::Ended{first, {}});
@@ -131,12 +131,12 @@ TEST(Bohb, CountsPromotedTrialsAtEachBudget) {
 }
 
 TEST(Bohb, CountsFailuresAndNanAsBad) {
-  for (const double lost : {kNoNumber, kInfinite}) {
+  for (const double lost : {kQuietNan, kInfinite}) {
     Pair pair(unit_cube(5, 1));
     pair.train(pair.next(), 9, 0.5);
     for (int i = 0; i < 6; ++i) pair.train(pair.next(), 9, lost);
     pair.fail(pair.next());
-    EXPECT_FALSE(pair.has_model()) << "one good result is not two";
+    EXPECT_FALSE(pair.has_model()) << "one good result is too few";
     pair.train(pair.next(), 9, -kInfinite);
     EXPECT_TRUE(pair.has_model()) << "minus infinity is the best there is";
   }
@@ -180,8 +180,7 @@ TEST(Bohb, ProposesConfiguredShareAtRandom) {
 }
 
 TEST(Bohb, ProposesGoodConditionalParameters) {
-  // The mean of the toy's losses over the second half of 60 proposals. Only proposals of the model are to be judged:
-  // the best of many random draws is a matter of luck, and of 60 a good one.
+  // The mean loss of the second half of 60 proposals, without random ones: the best of 60 random samples is good.
   const auto mean_loss = [](double random_fraction) {
     double sum = 0;
     for (std::uint64_t seed = 0; seed < 10; ++seed) {

@@ -29,23 +29,24 @@ StoppingPlugin no_stopping_plugin() {
 
 namespace {
 
-/// States fit trials of one program, and what is kept of an earlier epoch is of another line.
+/// Returns an error if a setting cannot be used with a strategy that forks. A state fits only trials of one program,
+/// and weights of an earlier epoch may belong to another line of states.
 std::optional<Error> fork_conflict(const StrategyPlugin& plugin, const study::StudyConfig& config) {
   const auto refuse = [&](const std::string& key, const std::string& what) {
     return Error{Code::kInvalidArgument, what, key};
   };
   if (config.train.measured.keep != study::kKeepLast) {
     return refuse("train.keep", "is '" + config.train.measured.keep + "'; with strategy " + plugin.name +
-                                    " trials go on from each other's states, so that it must be " +
+                                    " trials continue from each other's states, so it must be " +
                                     std::string(study::kKeepLast) + " or left out");
   }
   if (config.train.tune.name == study::kAdaptive) {
     return refuse("data.batch", "is adaptive(…), and strategy " + plugin.name +
-                                    " gives trials other settings whenever they fork; one of the two");
+                                    " gives trials other settings whenever they fork; leave out one of the two");
   }
   if (!config.train.tune.name.empty()) {
     return refuse("train.tune", "has trials find their own settings, and strategy " + plugin.name +
-                                    " gives them others whenever they fork; one of the two");
+                                    " gives them others whenever they fork; leave out one of the two");
   }
   if (config.strategy.options.value("fixed", "refuse") == "keep") return std::nullopt;
   const std::string otherwise = " (strategy.fixed: keep has members fork among those that agree in it)";
@@ -61,8 +62,8 @@ std::optional<Error> fork_conflict(const StrategyPlugin& plugin, const study::St
   }
   for (const space::Parameter& parameter : config.space.params.parameters()) {
     if (study::can_change_in_training(parameter.name)) continue;
-    return refuse("space.params", "'" + parameter.name + "' cannot change while a trial trains, which strategy " +
-                                      plugin.name + " is about; what can: " + can + otherwise);
+    return refuse("space.params", "'" + parameter.name + "' cannot change while a trial trains, as strategy " +
+                                      plugin.name + " requires; what can: " + can + otherwise);
   }
   return std::nullopt;
 }
@@ -76,9 +77,9 @@ std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const st
   };
   if (config.stop.rule != "none") {
     return refuse("stop.rule", "'" + config.stop.rule + "'",
-                  "says itself how far trials train, so that it must be none or left out");
+                  "decides itself how far trials train, so it must be none or left out");
   }
-  const std::string once = "trains every proposal once, so that it must be ";
+  const std::string once = "trains every proposal once, so it must be ";
   if (config.strategy.repeat > 1) return refuse("strategy.repeat", std::to_string(config.strategy.repeat), once + "1");
   if (config.strategy.retry > 0) return refuse("strategy.retry", std::to_string(config.strategy.retry), once + "0");
   if (config.data.folds) return refuse("data.folds", std::to_string(*config.data.folds), once + "none");
@@ -99,30 +100,30 @@ std::optional<Error> early_closing_conflict(const study::StudyConfig& config) {
     judges_whole_rungs = judges_whole_rungs || (plugin.judges_whole_rungs && plugin.name == config.stop.rule);
   }
   if (!judges_whole_rungs) {
-    return refuse("needs rungs at which trials wait for each other, stop.rule " + waiting + "; it is " +
+    return refuse("needs rungs with trials that wait for each other, stop.rule " + waiting + "; it is " +
                   config.stop.rule);
   }
   if (config.train.measured.keep != study::kKeepBestEpoch) {
     return refuse("needs train.keep " + std::string(study::kKeepBestEpoch) +
-                  ": what a trial stands for must not get worse; it is " + config.train.measured.keep);
+                  ": the result of a trial must not get worse; it is " + config.train.measured.keep);
   }
   if (study::trainings_per_proposal(config) > 1)
-    return refuse("needs one training a proposal, since means decide of several");
+    return refuse("needs one training per proposal, because several are compared by their mean");
   if (config.keep.ensemble > 0) {
-    return refuse("says nothing of who is second, which keep.ensemble is about; one of the two");
+    return refuse("leaves the second place open, which keep.ensemble needs; leave out one of the two");
   }
-  if (config.goals.empty()) return std::nullopt;  // they are known when the data are
+  if (config.goals.empty()) return std::nullopt;  // The goals are known when the data are read.
   const std::string on = config.stop.options.value("on", "");
   if (config.goals.size() > 1 || (!on.empty() && on != config.goals.front().metric)) {
     return refuse("needs one goal, by which rungs are judged as well");
   }
   if (!study::best_possible(config.goals.front().metric)) {
-    return refuse("needs a goal that has a best value, as accuracy has 1; nobody has declared one of " +
+    return refuse("needs a goal with a best value, such as 1 for accuracy; none is declared for " +
                   config.goals.front().metric);
   }
   if (study::tie_breaking_goal(config)) {
     return refuse("needs train.ties " + std::string(study::kTiesToEarlier) +
-                  ": who equals the best in the goal could still be better by the loss; it is " +
+                  ": of two trials with the best goal value one could still have the lower loss; it is " +
                   config.train.measured.ties);
   }
   return std::nullopt;

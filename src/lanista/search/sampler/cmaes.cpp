@@ -12,22 +12,22 @@
 namespace lanista::strategy {
 namespace {
 
-constexpr int kResamplings = 100;          ///< of a point outside the bounds, before it is clipped
-constexpr std::int64_t kMaxDoublings = 9;  ///< of the population, as in IPOP's own experiments
+constexpr int kResamplings = 100;          ///< Samples that may be outside of the bounds before one is clipped.
+constexpr std::int64_t kMaxDoublings = 9;  ///< Doublings of the population, as in the experiments of IPOP.
 
-/// CMA-ES over the numbers of a space, each as its unit interval, by the first goal. Base, mutations and what is chosen
-/// from a list are drawn at random beside it. A coordinate that the sample does not show, because it was rounded or its
-/// parameter is not active, is the one that was drawn.
+/// CMA-ES over the numbers of a space, each in its unit interval, by the first goal. Base models, mutations and
+/// categorical values are random. A coordinate that the sample does not determine, because it was rounded or its
+/// parameter is inactive, is the sampled one.
 ///
-/// Nobody waits for a generation: whoever asks before its end gets more of the same distribution, and it ends with the
-/// `population` next results, wherever they were drawn. Late ones, and trials that were drawn at random because the
-/// distribution had nothing new, are told as foreign. For that to work a generation must be no smaller than the number
-/// of trials under way, or most of what it learns is of the past; so that is what it has unless an option says
-/// otherwise.
+/// No slot waits for a generation. Before its end, further samples come from the same distribution. It ends with the
+/// next `population` results, whatever their distribution. Late results are injected points. So are random proposals,
+/// which are made when the distribution gives nothing new. A generation has at least as many points as trials are
+/// running, unless an option sets its size. Otherwise most of its results would come from earlier distributions.
 ///
-/// Restarted with twice the population (Auger & Hansen, CEC'05) at a random place when the distribution is spent, when
-/// equal results have made its steps longer than the space, and when a whole generation could not be drawn from it,
-/// because what it holds (integers) was tried. What was drawn before a restart is not told after it.
+/// The search restarts at a random point with twice the population (Auger & Hansen, CEC'05). It does so when the
+/// distribution has converged, or when equal results have made its steps longer than the space. It also does so after a
+/// generation without a sample of the distribution, because all its integers were tried. Results of proposals before a
+/// restart are ignored.
 class CmaEsSearch final : public ReplayableSampler {
  public:
   CmaEsSearch(const Context& context, MutationCount count, std::int64_t population, double sigma)
@@ -53,40 +53,40 @@ class CmaEsSearch final : public ReplayableSampler {
   void fold_event(const study::Event& event) override {
     if (!search_) return;
     const auto* proposed = std::get_if<study::Proposed>(&event);
-    if (proposed != nullptr) pending_points_[proposed->trial] = asked(proposed->proposal.sample);
+    if (proposed != nullptr) pending_points_[proposed->trial] = origin_of(proposed->proposal.sample);
     const auto seen = history_.observe(event);
-    if (proposed != nullptr) return reset_generation();
+    if (proposed != nullptr) return enlarge_generation();
     if (const auto* ended = std::get_if<study::Ended>(&event); ended && !seen) pending_points_.erase(ended->trial);
     if (!seen) return;
-    auto asked = pending_points_.extract(seen->trial);
+    auto pending = pending_points_.extract(seen->trial);
     if (seen->outcome == study::OutcomeKind::kCancelled) return;
-    if (!asked) {  // it went on after a pause, and counts where it has not been told yet
+    if (!pending) {  // It resumed after a pause. Its new result counts while its generation is open.
       const auto known = std::find_if(results_.begin(), results_.end(),
                                       [&](const Observation& each) { return each.trial == seen->trial; });
       if (known != results_.end()) *known = *seen;
       return;
     }
-    if (asked.mapped().restart != restarts_) return;
+    if (pending.mapped().restart != restarts_) return;
     results_.push_back(*seen);
-    origins_.push_back(std::move(asked.mapped()));
+    origins_.push_back(std::move(pending.mapped()));
     if (static_cast<std::int64_t>(results_.size()) == search_->population()) end_generation();
   }
 
  private:
-  /// How a trial was drawn.
+  /// The point that gave a proposal.
   struct PendingPoint {
     std::int64_t restart = 0, generation = 0;
-    bool elsewhere = false;  ///< not from the distribution
+    bool is_injected = false;  ///< Whether it is not a sample of the distribution.
     std::vector<double> x;
   };
 
-  /// A generation is no smaller than the number of trials under way.
-  void reset_generation() {
+  /// Enlarges the population to the number of running trials.
+  void enlarge_generation() {
     const auto running = static_cast<std::int64_t>(history_.running().size());
     if (population_ == 0 && running > search_->population()) search_->set_population(running);
   }
 
-  /// Failed trials come last; ties by trial.
+  /// Updates the distribution by the results of this generation. Failed trials come last; ties go by trial id.
   void end_generation() {
     const std::vector<std::int64_t> rank = ranks_at_equal_fidelity(results_, rank_by_goals_in_order);
     std::vector<std::size_t> order(rank.size());
@@ -95,18 +95,18 @@ class CmaEsSearch final : public ReplayableSampler {
       return std::pair(rank[a], results_[a].trial) < std::pair(rank[b], results_[b].trial);
     });
     std::vector<CmaEs::RankedPoint> members;
-    bool any_drawn = false;
+    bool any_sampled = false;
     for (const std::size_t i : order) {
       const PendingPoint& origin = origins_[i];
-      any_drawn = any_drawn || !origin.elsewhere;
-      members.push_back({origin.x, origin.elsewhere || origin.generation != generation_});
+      any_sampled = any_sampled || !origin.is_injected;
+      members.push_back({origin.x, origin.is_injected || origin.generation != generation_});
     }
     const bool flat = *std::max_element(rank.begin(), rank.end()) == 0;
-    flat ? search_->tell_without_order() : search_->tell(members);
+    flat ? search_->update_from_ties() : search_->update(members);
     results_.clear();
     origins_.clear();
     ++generation_;
-    if (search_->has_converged() || !any_drawn || (flat && search_->longest_axis_deviation() > 1)) restart();
+    if (search_->has_converged() || !any_sampled || (flat && search_->longest_axis_deviation() > 1)) restart();
   }
 
   void restart() {
@@ -117,12 +117,12 @@ class CmaEsSearch final : public ReplayableSampler {
     search_.emplace(std::move(mean), sigma_, search_->population() * (restarts_ <= kMaxDoublings ? 2 : 1));
   }
 
-  /// A point of the distribution inside the unit cube.
+  /// Returns a sample of the distribution inside the unit cube.
   std::vector<double> point(const Rng& rng) const {
-    Rng draws = rng.split("point");
+    Rng sampling_rng = rng.split("point");
     std::vector<double> x;
     for (int i = 0; i < kResamplings; ++i) {
-      x = search_->sample_point(draws);
+      x = search_->sample_point(sampling_rng);
       if (std::all_of(x.begin(), x.end(), [](double u) { return u >= 0 && u <= 1; })) return x;
     }
     for (double& u : x) u = std::clamp(u, 0.0, 1.0);
@@ -142,26 +142,26 @@ class CmaEsSearch final : public ReplayableSampler {
     return proposal_sampler_.mutated(base, std::move(sample), rng);
   }
 
-  /// The first of the draws for the next proposal that gives the sample; else where the sample lies.
-  PendingPoint asked(const space::Sample& sample) {
+  /// Returns the first sampled point of the next proposal that gives this sample; else the point of the sample itself.
+  PendingPoint origin_of(const space::Sample& sample) {
     const Rng rng = context().rng.split(proposed_++);
     for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(kMaxAttempts); ++i) {
       std::vector<double> x = point(rng.split(i));
-      if (known(x, sample) == x) return {restarts_, generation_, false, std::move(x)};
+      if (moved_to(x, sample) == x) return {restarts_, generation_, false, std::move(x)};
     }
-    return {restarts_, generation_, true, known(point(rng.split(std::uint64_t{0})), sample)};
+    return {restarts_, generation_, true, moved_to(point(rng.split(std::uint64_t{0})), sample)};
   }
 
-  /// The drawn point, moved where the sample says otherwise.
-  std::vector<double> known(std::vector<double> x, const space::Sample& sample) const {
+  /// Returns the point with the coordinates that the sample determines replaced by those of the sample.
+  std::vector<double> moved_to(std::vector<double> x, const space::Sample& sample) const {
     std::size_t i = 0;
     for (const space::Parameter& parameter : context().params.parameters()) {
       if (std::holds_alternative<space::Categorical>(parameter.domain)) continue;
       double& u = x[i++];
       const auto it = sample.find(parameter.name);
-      const bool shown = it != sample.end() && space::is_active(parameter, sample) &&
-                         space::domain_contains(parameter.domain, it->second);
-      if (shown && space::value_at(parameter.domain, u) != it->second) {
+      const bool is_determined = it != sample.end() && space::is_active(parameter, sample) &&
+                                 space::domain_contains(parameter.domain, it->second);
+      if (is_determined && space::value_at(parameter.domain, u) != it->second) {
         u = space::unit_position(parameter.domain, it->second);
       }
     }
@@ -173,13 +173,13 @@ class CmaEsSearch final : public ReplayableSampler {
   std::int64_t population_;
   double sigma_;
   std::size_t dimension_ = 0;
-  std::optional<CmaEs> search_;  ///< none in a space without numbers
-  std::int64_t generation_ = 0;  ///< over all restarts
+  std::optional<CmaEs> search_;  ///< None in a space without numbers.
+  std::int64_t generation_ = 0;  ///< Number over all restarts.
   std::int64_t restarts_ = 0;
   std::uint64_t proposed_ = 0;
   std::map<TrialId, PendingPoint> pending_points_;
-  std::vector<Observation> results_;   ///< of this generation
-  std::vector<PendingPoint> origins_;  ///< of each result
+  std::vector<Observation> results_;   ///< Results of this generation.
+  std::vector<PendingPoint> origins_;  ///< One per result.
 };
 
 }  // namespace

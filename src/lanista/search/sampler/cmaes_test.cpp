@@ -17,7 +17,7 @@ using testing::small_context;
 using testing::sphere;
 using Point = std::vector<double>;
 
-/// Lowest loss of 100 trials: x and y want 0.3 and 100, n wants 7, and "a" has a number of its own.
+/// Returns the lowest loss of 100 trials. The optimum is x = 0.3, y = 100 and n = 7; "a" has a number of its own.
 double lowest(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
   Context context = small_context(seed, false);
   context.goals = {{false, "loss"}};
@@ -79,18 +79,18 @@ Point point_of(const study::Proposal& proposal) {
   return x;
 }
 
-/// Trials under way, of which any may end next.
+/// Running trials, of which a random one ends next.
 class ParallelTrials {
  public:
   ParallelTrials(std::unique_ptr<Strategy> strategy, std::size_t slots, std::uint64_t seed)
       : strategy_(std::move(strategy)), slots_(slots), rng_(seed) {}
 
-  /// Fills all slots, and ends one trial with the loss, or as failed without one. What was measured.
+  /// Fills all slots and ends one trial with its loss, or as failed if that is NaN. Returns the loss.
   double step(const std::function<double(const Point&)>& f) {
     while (running_.size() < slots_) {
       const study::Proposal proposal = strategy_->suggest({1})->proposals().at(0);
       running_.emplace_back(TrialId{++proposed_}, point_of(proposal));
-      tell(study::Proposed{TrialId{proposed_}, proposal});
+      feed_event(study::Proposed{TrialId{proposed_}, proposal});
     }
     const auto it = running_.begin() + static_cast<std::ptrdiff_t>(rng_.below(running_.size()));
     const auto [trial, x] = *it;
@@ -100,16 +100,16 @@ class ParallelTrials {
     if (std::isnan(loss)) {
       outcome.kind = study::OutcomeKind::kFailed;
     } else {
-      tell(study::Measured{{trial, 4, 4, {{"loss", loss}}}});
+      feed_event(study::Measured{{trial, 4, 4, {{"loss", loss}}}});
     }
-    tell(study::Ended{trial, outcome});
+    feed_event(study::Ended{trial, outcome});
     return loss;
   }
   Strategy& strategy() { return *strategy_; }
   const std::vector<study::Event>& events() const { return events_; }
 
  private:
-  void tell(study::Event event) {
+  void feed_event(study::Event event) {
     strategy_->observe(event);
     events_.push_back(std::move(event));
   }
@@ -121,7 +121,7 @@ class ParallelTrials {
   std::vector<study::Event> events_;
 };
 
-/// How many results it takes to get to 1e-8: the median of five seeds.
+/// Returns how many results are needed to reach 1e-8: the median of five seeds.
 std::int64_t results_needed(double (*f)(const Point&), std::size_t dimension, double middle, std::size_t slots) {
   std::vector<std::int64_t> needed;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
@@ -135,8 +135,9 @@ std::int64_t results_needed(double (*f)(const Point&), std::size_t dimension, do
   return needed[2];
 }
 
-// pycma 4.0.0 from the same start (step 0.5; sphere from 1, Rosenbrock from 0) needs 624, 1350, 1616 and 5190
-// evaluations, the median of 21 runs; with a population of 16, which 16 workers would have, 928, 1712, 2240 and 6032.
+// The limits are medians of 21 runs of pycma 4.0.0 from the same start (step 0.5; sphere from 1, Rosenbrock from 0). It
+// needs 624, 1350, 1616 and 5190 evaluations. With a population of 16, as for 16 workers, it needs 928, 1712, 2240 and
+// 6032.
 TEST(CmaEsSearch, MatchesPublishedEvaluationCounts) {
   EXPECT_LE(results_needed(sphere, 5, 1, 1), 1.5 * 624);
   EXPECT_LE(results_needed(sphere, 10, 1, 1), 1.5 * 1350);
@@ -153,7 +154,7 @@ TEST(CmaEsSearch, NeedsFewMoreResultsWithSixteenInParallel) {
 
 TEST(CmaEsSearch, CountsLateResults) {
   const Context context = numbers(1, 2, space::FloatRange{0, 1, 0, false});
-  // Six trials of one generation of four: what the last two gave must show in what comes after the next two.
+  // Six trials belong to one generation of four. The results of the last two must change the trials after the next two.
   std::vector<std::string> after;
   for (const double late : {0.0, 1.0}) {
     auto run = make(cmaes_plugin(), context, {{"population", 4}});
@@ -188,7 +189,7 @@ TEST(CmaEsSearch, FindsAnOptimumOnTheBoundary) {
 }
 
 TEST(CmaEsSearch, ResamplesOutsidePointsThenClips) {
-  // Of a step as long as the range, a draw keeps to both bounds of two numbers in one case of seven, of forty never.
+  // With a step as long as the range, one sample in seven of two numbers is inside the bounds, and none of forty.
   const auto sampled_at_dimension = [](std::size_t dimension) {
     const Context context = numbers(4, dimension, space::FloatRange{0, 10, 0, false});
     const auto group = make(cmaes_plugin(), context, {{"sigma", 1}})->suggest({40});
@@ -205,7 +206,7 @@ TEST(CmaEsSearch, ResamplesOutsidePointsThenClips) {
   EXPECT_EQ(distinct(two), 80U);
   EXPECT_GT(*std::min_element(two.begin(), two.end()), 0);
   EXPECT_LT(*std::max_element(two.begin(), two.end()), 10);
-  // A third lies beyond each end.
+  // A third of the coordinates is beyond each end.
   const auto low = std::count(forty.begin(), forty.end(), 0.0), high = std::count(forty.begin(), forty.end(), 10.0);
   EXPECT_GT(low, 400);
   EXPECT_GT(high, 400);
@@ -218,7 +219,7 @@ TEST(CmaEsSearch, RanksFailedTrialsLast) {
   const Context context = numbers(5, 4, space::FloatRange{-5, 5, 0, false});
   ParallelTrials arena(make(cmaes_plugin(), context), 8, 5);
   for (int i = 0; i < 800; ++i) {
-    // Half of the space fails, and the optimum lies near that half.
+    // Half of the space fails, and the optimum is near that half.
     const double loss = arena.step([](const Point& x) { return x[0] < 0 ? NAN : sphere(x) + x[0]; });
     if (!std::isnan(loss)) best = std::min(best, loss);
   }
@@ -249,7 +250,7 @@ TEST(CmaEsSearch, RestartsWhenGenerationHasNoOwnSample) {
 }
 
 TEST(CmaEsSearch, EscapesLocalOptimumOfIntegers) {
-  // Two basins: what is near 3 is a trap, the best lies at 40.
+  // Two basins: a local optimum at 3 and the global one at 40.
   const auto f = [](const Point& x) {
     double sum = 0;
     for (const double u : x) sum += std::min((u - 3) * (u - 3) + 1, 4 * (u - 40) * (u - 40));
@@ -262,7 +263,7 @@ TEST(CmaEsSearch, EscapesLocalOptimumOfIntegers) {
     for (int i = 0; i < 1000; ++i) best = std::min(best, arena.step(f));
     found += best == 0 ? 1 : 0;
   }
-  EXPECT_EQ(found, 10);  // a thousand random draws of 3,721 points find it in 2 or 3 of 10
+  EXPECT_EQ(found, 10);  // A thousand random samples of 3,721 points find it in 2 or 3 of 10 runs.
 }
 
 TEST(CmaEsSearch, ContinuesWhenAllTrialsFailOrTie) {
@@ -282,7 +283,7 @@ TEST(CmaEsSearch, ReplaysSixteenParallelTrialsInAnyOrder) {
     auto live = make(cmaes_plugin(), context), replayed = make(cmaes_plugin(), context);
     std::vector<TrialId> running;
     std::uint32_t id = 0;
-    const auto tell = [&](const study::Event& event) {
+    const auto feed_event = [&](const study::Event& event) {
       live->observe(event);
       replayed->observe(event);
     };
@@ -291,13 +292,13 @@ TEST(CmaEsSearch, ReplaysSixteenParallelTrialsInAnyOrder) {
         const auto group = live->suggest({1});
         ASSERT_TRUE(group.ok());
         running.push_back(TrialId{++id});
-        tell(study::Proposed{running.back(), group->proposals().at(0)});
+        feed_event(study::Proposed{running.back(), group->proposals().at(0)});
       }
       const std::size_t at = rng.below(running.size());
       study::Outcome outcome;
       if (rng.bernoulli(0.1)) outcome.kind = study::OutcomeKind::kFailed;
-      tell(study::Measured{{running[at], 4, 4, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
-      tell(study::Ended{running[at], outcome});
+      feed_event(study::Measured{{running[at], 4, 4, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
+      feed_event(study::Ended{running[at], outcome});
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
     }
     EXPECT_EQ(testing::text_of(*live->suggest({4})), testing::text_of(*replayed->suggest({4})));

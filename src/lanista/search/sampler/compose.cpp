@@ -20,9 +20,9 @@ class Composed final : public Strategy {
     members = std::move(next.members);
     std::int64_t taken = 0;
     for (const Member& member : members) taken += std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
-    const std::int64_t room = std::min({capacity.free_slots - taken, capacity.new_trials, next.room});
-    Result<Suggestion> suggestion = room > 0 ? sampler_->sample_proposals(room) : Suggestion::space_exhausted();
-    bool held = next.room <= 0;  // there may be something new, but its turn has not come
+    const std::int64_t num_new = std::min({capacity.free_slots - taken, capacity.new_trials, next.max_new_trials});
+    Result<Suggestion> suggestion = num_new > 0 ? sampler_->sample_proposals(num_new) : Suggestion::space_exhausted();
+    bool held = next.max_new_trials <= 0;  // Whether new trials exist but may not begin yet.
     if (suggestion && suggestion->kind == Suggestion::Kind::kGroup) held = !add(suggestion->proposals(), members);
     if (!members.empty()) return out;
 
@@ -44,13 +44,13 @@ class Composed final : public Strategy {
   TrialVerdict verdict(TrialId trial) const override { return halving_ ? halving_->verdict(trial) : kContinueToBudget; }
 
  private:
-  /// Whether any of them is taken.
+  /// Adds the proposals that may begin. True if there is one.
   bool add(std::vector<study::Proposal> fresh, std::vector<Member>& members) const {
     if (halving_) halving_->assign_budgets(fresh);
     for (study::Proposal& proposal : fresh) members.emplace_back(NewTrial{std::move(proposal)});
     return !fresh.empty();
   }
-  /// What runs may yet give somebody who rests a reason to go on.
+  /// True if a running trial may still cause the promotion of a paused one.
   bool may_resume(const Capacity& capacity) const {
     return halving_ != nullptr && capacity.paused > 0 && capacity.running > 0;
   }

@@ -1,4 +1,4 @@
-// What every strategy promises, run over all that are registered: a new one is tested by being registered.
+// Properties that every strategy has. The tests run over all registered strategies, so a new one is tested too.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,7 +17,7 @@ using testing::text_of;
 
 constexpr std::int64_t kTrials = 40;
 
-/// Strategies over base models, and the same over a blueprint.
+/// Every strategy, over base models and over a blueprint.
 class EveryStrategy : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
  protected:
   std::string name() const { return std::get<0>(GetParam()); }
@@ -53,8 +53,8 @@ TEST_P(EveryStrategy, SuggestsTheSameUntilNextEvent) {
   }
 }
 
-/// New strategies that are told the events of `live` propose what it would: one that is asked at every point, where it
-/// must propose what `live` did, and one that is asked nothing before the end, as after a resume.
+/// Expects that new strategies with the events of `live` make its next proposals. One is asked at every point, where it
+/// must propose what `live` proposed. The other is asked only at the end, as after a resume.
 template <class Make>
 void expect_rebuilt(const Strategy& live, const Make& make_another, const std::vector<study::Event>& events) {
   const auto asked = make_another(), resumed = make_another();
@@ -112,7 +112,7 @@ TEST_P(EveryStrategy, ProposesUniqueTrialsInsideTheSpace) {
     ASSERT_TRUE(graph.ok());
     EXPECT_EQ(graph::canonical_hash(*graph, context.models->ops()), proposal.graph_hash);
     EXPECT_EQ(context.models->base(proposal.base).hash, proposal.base_hash);
-    // Over a blueprint the sample edits, too.
+    // Over a blueprint the sample edits the model as well.
     EXPECT_TRUE(proposal.steps.empty() == proposal.edits.empty() || (over_blueprint() && proposal.steps.empty()));
   }
   EXPECT_GT(keys.size(), 10U);
@@ -138,7 +138,7 @@ TEST_P(EveryStrategy, ContinuesUnknownTrialsAndForwardsVerdicts) {
   EXPECT_GE(strategy->verdict(TrialId{1}).through, 4);
 }
 
-/// A space of 2 x (3 + 2 x 4) samples, one kind of domain each.
+/// Returns a space of 2 x (3 + 2 x 4) samples with one parameter of each kind of domain.
 Context finite_context() {
   Context context = small_context(1, false);
   context.params = {};
@@ -180,14 +180,14 @@ TEST_P(EveryStrategy, ProposesAllFeasiblePointsOfFiniteSpace) {
   EXPECT_EQ(together->proposals().size(), 6U);  // 2 x (1 + 2)
 }
 
-/// Options with which a strategy of 60 trials takes no time and a grid has as many points.
+/// Returns options with which 60 trials are fast, and with which a grid has enough points.
 nlohmann::json quick(const std::string& name) {
   if (name == "grid") return {{"grain", 64}};
   if (name == "gp") return {{"refit", 20}, {"candidates", 64}, {"fantasies", 4}};
   return Options::object();
 }
 
-/// Two numbers, of which one must lie in the given part of its range.
+/// Returns a space of two numbers, of which one must be in the given part of its range.
 Context narrow_context(double part, bool mutators) {
   Context context = small_context(11, mutators);
   context.params = {};
@@ -208,7 +208,7 @@ TEST_P(EveryStrategy, FillsGroupDespiteRejectedSamples) {
   }
 }
 
-/// Plays with `running` trials under way at any time; which of them measures next, and whether it fails, is drawn.
+/// Plays with `running` trials at any time. A random one measures next, and it may fail.
 std::vector<study::Event> play_late(Strategy& strategy, std::uint32_t trials, std::size_t running, double p_fail,
                                     Rng rng) {
   struct Open {

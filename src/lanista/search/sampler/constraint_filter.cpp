@@ -7,6 +7,7 @@
 namespace lanista::strategy {
 namespace {
 
+/// True for an upper bound that is a limit of the model space.
 bool is_limit(const study::Constraint& constraint) {
   return constraint.upper_bound("params") || constraint.upper_bound("flops");
 }
@@ -20,13 +21,13 @@ ConstraintFilter::ConstraintFilter(const Context& context) : models_(context.mod
 }
 
 std::optional<std::string> ConstraintFilter::violated_constraint(const study::Proposal& proposal) const {
-  std::optional<graph::ModelCost> cost;  // worked out when a constraint asks for it
+  std::optional<graph::ModelCost> cost;  // Computed when a constraint needs it.
   const auto cost_of = [&]() -> const graph::ModelCost& {
     if (!cost) {
       const auto model = models_->rebuild(proposal.base, proposal.edits);
-      LANISTA_CHECK(model.ok(), "a proposal whose edits do not apply");
+      LANISTA_CHECK(model.ok(), "the edits of a proposal do not apply");
       const auto counted = graph::model_cost(*model, models_->ops());
-      LANISTA_CHECK(counted.ok(), "a proposal whose model has no cost");
+      LANISTA_CHECK(counted.ok(), "the model of a proposal has no cost");
       cost = *counted;
     }
     return *cost;

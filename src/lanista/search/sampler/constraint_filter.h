@@ -8,14 +8,17 @@
 
 namespace lanista::strategy {
 
-/// The constraints that are known before training: a proposal that breaks one is drawn again and never seen by anybody.
-/// Plain upper bounds of params and flops are left to the limits of the model space, which its mutators see at once.
+/// The constraints of a study that are known before training. A proposal that breaks one is sampled again.
+///
+/// Plain upper bounds of params and flops are not checked here. They are limits of the model space, which its mutators
+/// obey.
 class ConstraintFilter {
  public:
   explicit ConstraintFilter(const Context& context);
 
-  /// The constraint that the proposal breaks; nullopt: it keeps to all. A constraint on a hyper-parameter that the
-  /// proposal does not have is kept.
+  /// Returns the text of the first constraint that the proposal breaks, or nullopt if it meets all of them.
+  ///
+  /// A constraint on a hyper-parameter that the proposal does not have is met.
   std::optional<std::string> violated_constraint(const study::Proposal& proposal) const;
 
  private:

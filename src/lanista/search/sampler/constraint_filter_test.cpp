@@ -27,7 +27,7 @@ double parameters(const Context& context, const study::Proposal& proposal) {
   return static_cast<double>(must(graph::model_cost(model, context.models->ops())).parameters);
 }
 
-/// Of the model that mutations begin with.
+/// The model to which mutations are applied.
 double base_parameters() {
   const Context context = small_context(1, false);
   return parameters(context, must(make(random_plugin(), context)->suggest({1})).proposals().at(0));
@@ -78,7 +78,7 @@ TEST_P(EveryStrategyUnderConstraints, ProposesInfeasibleTrialsWithoutConstraints
     large += parameters(context, proposed->proposal) > base_parameters() ? 1 : 0;
   }
   EXPECT_GT(wild, 0);
-  EXPECT_EQ(large > 0, GetParam() != "grid");  // which mutates nothing
+  EXPECT_EQ(large > 0, GetParam() != "grid");  // The grid mutates nothing.
 }
 
 std::vector<std::string> names() {
@@ -96,11 +96,11 @@ TEST(ConstraintFilter, ReportsAttemptsAndRejectionReason) {
   const auto group = strategy->suggest({1});
   ASSERT_FALSE(group.ok());
   EXPECT_EQ(group.error().code, Code::kResourceExhausted);
-  EXPECT_EQ(group.error().message, "bad luck: 10000 draws gave nothing new (10000 of them: breaks 'lr >= 2')");
+  EXPECT_EQ(group.error().message, "bad luck: 10000 samples gave nothing new (10000 of them: breaks 'lr >= 2')");
 }
 
-/// The share of the later half of 80 trials that keeps to a bound which only a tenth of the space keeps to, while what
-/// the goal likes best breaks it.
+/// Returns the share of the later half of 80 trials that meets a bound. A tenth of the space meets it, and the optimum
+/// of the goal breaks it.
 double kept(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
   Context context = small_context(seed, false);
   context.params = {};
@@ -148,7 +148,7 @@ TEST(MeasuredConstraints, AddViolationToObservation) {
     return history.observe(study::Ended{TrialId{id}, {}})->violation;
   };
   EXPECT_EQ(observed(1, {{"val_loss", 0.5}}), 0);
-  EXPECT_EQ(observed(2, {{"val_loss", 2}}), 0.5);  // of the first alone: this trial has no momentum
+  EXPECT_EQ(observed(2, {{"val_loss", 2}}), 0.5);  // The first constraint alone: this trial has no momentum.
   EXPECT_EQ(observed(3, {{"val_loss", NAN}}), HUGE_VAL);
   EXPECT_EQ(observed(4, {}), HUGE_VAL);
 }

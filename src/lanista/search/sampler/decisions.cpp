@@ -13,7 +13,7 @@ DecisionList::DecisionList(const Context& context, bool joint)
     conditions.push_back(parameter.when);
   }
   group_of_.resize(domains_.size());
-  std::vector<Conditions> shared;  // of each group
+  std::vector<Conditions> shared;  // One per group.
   for (std::size_t i = bases_ > 1 ? 0 : 1; i < domains_.size(); ++i) {
     std::size_t group = groups_.size();
     for (std::size_t g = 0; joint && g < groups_.size(); ++g) group = shared[g] == conditions[i] ? g : group;

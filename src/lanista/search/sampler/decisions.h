@@ -10,21 +10,29 @@
 
 namespace lanista::strategy {
 
-/// What a proposal decides beside its mutations, as a list: the base model, then every declared parameter. Declarations
-/// of one name (lr of sgd, lr of adam) are decisions of their own.
+/// The decisions of a proposal, without mutations, as a list: the base model, then every declared parameter.
+///
+/// Two declarations of one name (lr of sgd, lr of adam) are two decisions.
 class DecisionList {
  public:
-  /// `joint`: decisions with the same condition, which therefore exist together, form one group; else each its own.
+  /// Builds the list. If `joint`, decisions with equal conditions, which exist together, form one group. Otherwise each
+  /// decision is a group of its own.
   DecisionList(const Context& context, bool joint);
 
-  std::size_t size() const { return params_.parameters().size() + (bases_ > 1 ? 1 : 0); }  ///< that are open
+  /// Number of open decisions. A single base model is not one.
+  std::size_t size() const { return params_.parameters().size() + (bases_ > 1 ? 1 : 0); }
+  /// Domain of decision i. Decision 0 is the base model.
   const space::Domain& domain(std::size_t i) const { return domains_[i]; }
-  /// Members in order of declaration; a single base is in no group.
+  /// Indices of the decisions of each group, in order of declaration. A single base model is in no group.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
 
-  using DecisionValues = std::vector<std::optional<space::Value>>;  ///< nullopt: the proposal does not have it
+  using DecisionValues = std::vector<std::optional<space::Value>>;  ///< One per decision; nullopt if it is inactive.
+  /// Returns the value of each decision of a proposal.
   DecisionValues values_of(const study::Proposal& proposal) const;
-  /// Asks for the values of every group of which a member exists, a group once.
+  /// Returns a base model and a sample with the values that `ask` returns.
+  ///
+  /// `ask` is called at most once per group, when the first of its decisions becomes active. It returns one value per
+  /// decision of the group.
   std::pair<std::int64_t, space::Sample> choose_values(
       const std::function<std::vector<space::Value>(std::size_t group)>& ask) const;
 

@@ -20,9 +20,9 @@
 namespace lanista::strategy {
 namespace {
 
-using UnitPoint = std::vector<double>;  ///< a configuration in the unit cube, a coordinate for each decision
+using UnitPoint = std::vector<double>;  ///< A configuration: one coordinate per decision in the unit cube.
 
-/// What DEHB knows: a population for each budget, who belongs where, and who comes next. A fold.
+/// The state of DEHB: a population for each budget and the plan of the brackets. It depends only on the events.
 class DehbState {
  public:
   DehbState(const Context& context, DehbBrackets brackets)
@@ -31,7 +31,7 @@ class DehbState {
   }
 
   void observe(const study::Event& event) {
-    if (const auto* proposed = std::get_if<study::Proposed>(&event)) begin(proposed->trial, proposed->proposal);
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) add_trial(proposed->trial, proposed->proposal);
     if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
       if (DehbPlan::RungEntry* entry = plan_.entry_of(resumed->trial)) entry->trial = resumed->trial;
       paused_.erase(resumed->trial);
@@ -41,18 +41,20 @@ class DehbState {
     if (seen) record_result(*seen);
     if (const auto* ended = std::get_if<study::Ended>(&event)) {
       paused_.erase(ended->trial);
-      if (DehbPlan::RungEntry* entry = plan_.entry_of(ended->trial)) entry->done = true;  // it left without a result
-      places_.erase(ended->trial);
+      // It may have ended without a result.
+      if (DehbPlan::RungEntry* entry = plan_.entry_of(ended->trial)) entry->done = true;
+      points_.erase(ended->trial);
     }
     plan_.advance([this](std::size_t budget, std::int64_t count) { return promotable(budget, count); });
   }
 
-  /// The job that the trial does which is new after `others` new ones.
+  /// Returns the entry of the next new trial after `others` new ones.
   DehbPlan::RungEntry upcoming(std::size_t others) const {
     DehbPlan plan = plan_;
     for (std::size_t i = 0; i < others; ++i) plan.next_new_entry().done = true;
     return plan.next_new_entry();
   }
+  /// Returns the entries of the next `count` new trials.
   std::vector<DehbPlan::RungEntry> upcoming_all(std::size_t count) const {
     DehbPlan plan = plan_;
     std::vector<DehbPlan::RungEntry> out;
@@ -62,10 +64,11 @@ class DehbState {
     }
     return out;
   }
+  /// Returns the epochs of an entry's budget.
   std::int64_t budget(const DehbPlan::RungEntry& entry) const { return plan_.brackets().budgets[entry.budget]; }
 
-  /// Who goes on, and who rests for nothing, since nobody is promoted any more.
-  std::vector<Member> resume(std::int64_t count) const {
+  /// Returns the promoted trials to resume. When no trial can be promoted any more, also the paused trials to end.
+  std::vector<Member> promotions(std::int64_t count) const {
     std::vector<Member> out;
     std::set<TrialId> promoted_before;
     for (const DehbPlan::RungEntry* entry : plan_.promotions()) {
@@ -79,20 +82,20 @@ class DehbState {
     return out;
   }
 
-  /// A child of the job's parents; nullopt: too few have a result yet.
+  /// Returns a child for an entry, or nullopt if too few trials have a result.
   std::optional<UnitPoint> child(const DehbPlan::RungEntry& entry, const DifferentialStep& step, const Rng& rng) const {
     const std::optional<Individual>& target = populations_[entry.budget][entry.target];
     if (!target) return std::nullopt;
     std::vector<const UnitPoint*> pool;
     for (const Individual* each : best(entry.pool_budget)) {
       if (std::ssize(pool) == entry.pool) break;
-      if (each != &*target) pool.push_back(&each->place);
+      if (each != &*target) pool.push_back(&each->point);
     }
-    std::vector<const UnitPoint*> others;  // who fills up a pool that is too small
+    std::vector<const UnitPoint*> others;  // Members of other budgets, which fill up a pool that is too small.
     for (const auto& population : populations_) {
       for (const auto& each : population) {
-        if (each && &*each != &*target && std::ranges::find(pool, &each->place) == pool.end()) {
-          others.push_back(&each->place);
+        if (each && &*each != &*target && std::ranges::find(pool, &each->point) == pool.end()) {
+          others.push_back(&each->point);
         }
       }
     }
@@ -104,30 +107,30 @@ class DehbState {
     }
     if (pool.size() < 3) return std::nullopt;
     const auto three = sampling_rng.sample_without_replacement(static_cast<std::uint32_t>(pool.size()), 3);
-    return offspring(target->place, {pool[three[0]], pool[three[1]], pool[three[2]]}, step, rng);
+    return offspring(target->point, {pool[three[0]], pool[three[1]], pool[three[2]]}, step, rng);
   }
 
   const DecisionList& decisions() const { return decisions_; }
 
  private:
-  /// Smaller is better: without a number, violation, goals in turn.
+  /// Whether the result is NaN or missing, then the violation, then the losses in order of goals. Smaller is better.
   using Fitness = std::tuple<bool, double, std::vector<double>>;
   struct Individual {
-    UnitPoint place;
+    UnitPoint point;
     Fitness fitness;
     TrialId trial;
   };
-  using Population = std::vector<std::optional<Individual>>;  ///< nullopt: nobody has a result there yet
+  using Population = std::vector<std::optional<Individual>>;  ///< nullopt: no result yet.
 
-  void begin(TrialId trial, const study::Proposal& proposal) {
-    places_[trial] = place_of(proposal);
+  void add_trial(TrialId trial, const study::Proposal& proposal) {
+    points_[trial] = point_of(proposal);
     if (trial.value >= study::kFirstEarlierTrialId) return;
     DehbPlan::RungEntry& entry = plan_.next_new_entry();
     entry.trial = trial;
   }
 
-  /// Decisions that the proposal does not have stand in the middle of their axis.
-  UnitPoint place_of(const study::Proposal& proposal) const {
+  /// Returns the point of a proposal. An inactive decision has the coordinate 0.5.
+  UnitPoint point_of(const study::Proposal& proposal) const {
     const DecisionList::DecisionValues answers = decisions_.values_of(proposal);
     UnitPoint out;
     for (const auto& group : decisions_.groups()) {
@@ -143,23 +146,24 @@ class DehbState {
     return lost ? Fitness{true, 0, {}} : Fitness{false, epoch_losses->violation, epoch_losses->losses};
   }
 
-  /// A trial has come to rest.
+  /// Processes the result of a trial that paused or ended.
   void record_result(const Observation& seen) {
-    const auto place = places_.find(seen.trial);
-    if (place == places_.end()) return;
-    if (seen.trial.value >= study::kFirstEarlierTrialId) return add_earlier_trial(seen, place->second);
+    const auto point = points_.find(seen.trial);
+    if (point == points_.end()) return;
+    if (seen.trial.value >= study::kFirstEarlierTrialId) return add_earlier_trial(seen, point->second);
     DehbPlan::RungEntry* entry = plan_.entry_of(seen.trial);
     if (entry == nullptr || !entry->trial) return;
     entry->done = true;
     if (seen.outcome == study::OutcomeKind::kCancelled) return;
-    Individual fresh{place->second, fitness_of(losses_at(seen, budget(*entry))), seen.trial};
+    Individual fresh{point->second, fitness_of(losses_at(seen, budget(*entry))), seen.trial};
     trained_.insert({entry->budget, seen.trial});
     std::optional<Individual>& target = populations_[entry->budget][entry->target];
     if (!target || !(target->fitness < fresh.fitness)) target = std::move(fresh);
   }
 
-  /// A trial of an earlier study takes a free place at every budget that it measured, else that of somebody worse.
-  void add_earlier_trial(const Observation& seen, const UnitPoint& place) {
+  /// Adds a trial of an earlier study to the population of every budget that it measured, in a free place or in place
+  /// of the worst member if that is worse.
+  void add_earlier_trial(const Observation& seen, const UnitPoint& point) {
     for (std::size_t k = 0; k < populations_.size(); ++k) {
       const auto epoch_losses = losses_at(seen, plan_.brackets().budgets[k]);
       if (!epoch_losses) continue;
@@ -167,12 +171,12 @@ class DehbState {
         return a && (!b || a->fitness < b->fitness);
       };
       auto& worst = *std::max_element(populations_[k].begin(), populations_[k].end(), worse);
-      Individual fresh{place, fitness_of(epoch_losses), seen.trial};
+      Individual fresh{point, fitness_of(epoch_losses), seen.trial};
       if (!worst || fresh.fitness < worst->fitness) worst = std::move(fresh);
     }
   }
 
-  /// Individuals of a budget, the best first; ties by trial.
+  /// Returns the individuals of a budget, the best first. Ties go by trial id.
   std::vector<const Individual*> best(std::size_t budget) const {
     std::vector<const Individual*> out;
     for (const auto& each : populations_[budget]) {
@@ -184,7 +188,7 @@ class DehbState {
     return out;
   }
 
-  /// Paused trials of a budget that were not trained at the next one, nor called to it.
+  /// Returns the best paused trials of a budget that were neither trained at the next one nor promoted to it.
   std::vector<TrialId> promotable(std::size_t budget, std::int64_t count) {
     std::vector<TrialId> out;
     for (const Individual* each : best(budget)) {
@@ -198,13 +202,13 @@ class DehbState {
   DecisionList decisions_;
   History history_;
   DehbPlan plan_;
-  std::vector<Population> populations_;  ///< by budget
-  std::map<TrialId, UnitPoint> places_;  ///< of those that have not ended
+  std::vector<Population> populations_;  ///< One population per budget.
+  std::map<TrialId, UnitPoint> points_;  ///< Points of trials that have not ended.
   std::set<TrialId> paused_;
-  std::set<std::pair<std::size_t, TrialId>> trained_;  ///< at a budget, or called to it
+  std::set<std::pair<std::size_t, TrialId>> trained_;  ///< Trials that were trained at a budget or promoted to it.
 };
 
-/// How far: the other half of DehbSearch. The state is told of events by the sampler alone.
+/// The halving of DEHB. Only the sampler passes events to the shared state.
 class DehbHalving final : public Halving {
  public:
   explicit DehbHalving(std::shared_ptr<const DehbState> state) : state_(std::move(state)) {}
@@ -217,16 +221,16 @@ class DehbHalving final : public Halving {
       fresh[i].budget = state_->budget(entries[i]);
     }
   }
-  Promotions advance(std::int64_t count, bool) const override { return {.members = state_->resume(count)}; }
+  Promotions advance(std::int64_t count, bool) const override { return {.members = state_->promotions(count)}; }
 
  private:
   std::shared_ptr<const DehbState> state_;
 };
 
 /// DEHB (Awad, Mallik and Hutter, IJCAI'21): differential evolution with a population for each budget, over Hyperband's
-/// brackets. In the first round of brackets the best of a budget are promoted to the next; afterwards each rung makes
-/// new trials out of the best of the budget below, crossed with its own members in turn, whose place they take if they
-/// are not worse. Mutations of models are drawn at random.
+/// brackets. In the first round of brackets the best trials of a budget are promoted to the next one. After that, each
+/// rung makes new trials from the best of the budget below. Each is crossed with a member of its own budget in turn,
+/// and replaces that member unless it is worse. Mutations of models are random.
 class DehbSearch final : public ReplayableSampler {
  public:
   DehbSearch(const Context& context, const DehbBrackets& brackets, DifferentialStep step, MutationCount mutations)
@@ -250,10 +254,10 @@ class DehbSearch final : public ReplayableSampler {
 
  private:
   Result<study::Proposal> propose(const DehbPlan::RungEntry& entry, const Rng& rng) const {
-    const UnitPoint place = *state_->child(entry, step_, rng);
+    const UnitPoint point = *state_->child(entry, step_, rng);
     const DecisionList& decisions = state_->decisions();
     auto [base, sample] = decisions.choose_values([&](std::size_t group) -> std::vector<space::Value> {
-      return {space::value_at(decisions.domain(decisions.groups()[group][0]), place[group])};
+      return {space::value_at(decisions.domain(decisions.groups()[group][0]), point[group])};
     });
     return proposal_sampler_.mutated(base, std::move(sample), rng);
   }

@@ -8,7 +8,7 @@
 namespace lanista::strategy {
 namespace {
 
-/// Of the only population there is where trials have one budget: without brackets this is plain differential evolution.
+/// Size of the population if trials have one budget. Without brackets, DEHB is plain differential evolution.
 constexpr std::size_t kPlainPopulation = 20;
 
 }  // namespace
@@ -17,18 +17,18 @@ DehbBrackets::DehbBrackets(std::int64_t min, std::int64_t eta_, std::int64_t epo
   LANISTA_CHECK(1 <= min && min <= epochs && eta >= 2, "brackets need 1 <= min <= epochs and eta >= 2");
   for (std::int64_t budget = epochs; budget >= min; budget /= eta) budgets.insert(budgets.begin(), budget);
   const auto levels = static_cast<std::int64_t>(budgets.size());
-  std::int64_t power = 1;  // eta^s; at most `epochs`
+  std::int64_t power = 1;  // eta^s, at most `epochs`.
   for (std::int64_t s = 0; s < levels; ++s) {
     std::vector<std::int64_t> bracket;
     for (std::int64_t n = levels / (s + 1) * power; std::ssize(bracket) <= s; n /= eta) bracket.push_back(n);
     counts.insert(counts.begin(), std::move(bracket));
     if (s + 1 < levels) power *= eta;
   }
-  for (std::size_t place = 0; place < budgets.size(); ++place) {
+  for (std::size_t budget = 0; budget < budgets.size(); ++budget) {
     std::int64_t most = 0;
     for (const auto& bracket : counts) {
-      if (place + bracket.size() >= budgets.size()) {
-        most = std::max(most, bracket[place + bracket.size() - budgets.size()]);
+      if (budget + bracket.size() >= budgets.size()) {
+        most = std::max(most, bracket[budget + bracket.size() - budgets.size()]);
       }
     }
     populations.push_back(budgets.size() == 1 ? kPlainPopulation : static_cast<std::size_t>(most));
@@ -40,16 +40,16 @@ DehbPlan::DehbPlan(DehbBrackets brackets) : brackets_(std::move(brackets)), next
 bool DehbPlan::is_done(const Bracket& bracket) { return std::ranges::all_of(bracket.entries, &RungEntry::done); }
 
 void DehbPlan::begin_rung(Bracket& bracket, const std::vector<TrialId>& promoted_trials) {
-  const std::size_t place = budget_of(bracket);
+  const std::size_t budget = budget_of(bracket);
   const std::int64_t count = counts_of(bracket)[bracket.rung];
   bracket.entries.clear();
   for (std::int64_t i = 0; i < count; ++i) {
     RungEntry entry;
-    entry.budget = place;
-    entry.pool_budget = bracket.rung == 0 ? place : place - 1;
-    entry.pool = bracket.rung == 0 ? static_cast<std::int64_t>(brackets_.populations[place]) : count;
-    entry.target = next_target_[place];
-    next_target_[place] = (entry.target + 1) % brackets_.populations[place];
+    entry.budget = budget;
+    entry.pool_budget = bracket.rung == 0 ? budget : budget - 1;
+    entry.pool = bracket.rung == 0 ? static_cast<std::int64_t>(brackets_.populations[budget]) : count;
+    entry.target = next_target_[budget];
+    next_target_[budget] = (entry.target + 1) % brackets_.populations[budget];
     if (i < std::ssize(promoted_trials)) entry.promoted = promoted_trials[static_cast<std::size_t>(i)];
     bracket.entries.push_back(entry);
   }

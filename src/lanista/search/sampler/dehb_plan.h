@@ -10,52 +10,58 @@
 
 namespace lanista::strategy {
 
-/// Hyperband's brackets as DEHB has them: bracket s begins with floor((s_max + 1) / (s + 1)) eta^s trials at budget
-/// R / eta^s, of which a part of 1 / eta goes to each next budget.
+/// The brackets of Hyperband as DEHB uses them.
+///
+/// Bracket s begins with floor((s_max + 1) / (s + 1)) eta^s trials at the budget R / eta^s. A share of 1 / eta of them
+/// continues at each next budget.
 struct DehbBrackets {
-  std::int64_t eta = 3;
-  std::vector<std::int64_t> budgets;              ///< ascending, the last is R; R / eta^k, rounded down
-  std::vector<std::vector<std::int64_t>> counts;  ///< by bracket, in the order in which they run: trials at each of the
-                                                  ///< last budgets, as many budgets as the bracket has
-  std::vector<std::size_t> populations;           ///< of each budget: the most trials that a bracket has there
+  std::int64_t eta = 3;               ///< Ratio of two budgets.
+  std::vector<std::int64_t> budgets;  ///< Epochs, ascending: R / eta^k, rounded down. The last one is R.
+  /// Number of trials at each budget of a bracket, from its first budget to R. The brackets are in running order.
+  std::vector<std::vector<std::int64_t>> counts;
+  std::vector<std::size_t> populations;  ///< One size per budget: the most trials that a bracket has there.
 
-  /// Needs 1 <= min <= epochs and eta >= 2. Whole numbers throughout.
+  /// Computes the brackets in whole numbers. Needs 1 <= min <= epochs and eta >= 2.
   DehbBrackets(std::int64_t min, std::int64_t eta, std::int64_t epochs);
-  /// Of the n-th bracket ever opened: its place in `counts`.
+  /// Returns the index in `counts` of bracket number `bracket`, counted from 0 over the whole search.
   std::size_t bracket_kind(std::int64_t bracket) const {
     return static_cast<std::size_t>(bracket % static_cast<std::int64_t>(counts.size()));
   }
-  /// The place of a bracket's first budget.
+  /// Returns the index of a bracket's first budget.
   std::size_t first_budget(std::int64_t bracket) const { return budgets.size() - counts[bracket_kind(bracket)].size(); }
-  /// Whether the trials of its later rungs are promoted ones; afterwards they are new.
+  /// True if later rungs of the bracket train promoted trials. After the first round of brackets they train new ones.
   bool promotes(std::int64_t bracket) const { return bracket < static_cast<std::int64_t>(counts.size()); }
 };
 
-/// Which trial comes next, and where it belongs: the brackets of DEHB that are open. Synchronous within a bracket: a
-/// rung begins when all trials of the one before have a result. Where nothing is left to begin, a new bracket opens, so
-/// that nobody ever waits. A value.
+/// The open brackets of DEHB, which decide what trial comes next and to what population it belongs.
+///
+/// A bracket is synchronous: a rung begins when all trials of the one before have a result. If no entry is free, a new
+/// bracket opens, so no worker waits. The plan is a value and can be copied.
 class DehbPlan {
  public:
+  /// One trial of a rung.
   struct RungEntry {
-    std::size_t budget = 0;                ///< its place among the budgets
-    std::size_t target = 0;                ///< the member of that budget's population that it may replace
-    std::size_t pool_budget = 0;           ///< whose members a new point is made from,
-    std::int64_t pool = 0;                 ///< and of how many of the best of them
-    std::optional<TrialId> promoted = {};  ///< who goes on; none: a new trial
-    std::optional<TrialId> trial = {};     ///< who does it; none: nobody yet
-    bool done = false;
+    std::size_t budget = 0;                ///< Index of its budget.
+    std::size_t target = 0;                ///< Index of the population member that it may replace.
+    std::size_t pool_budget = 0;           ///< Index of the budget from which its parents come.
+    std::int64_t pool = 0;                 ///< Number of the best members there that may be parents.
+    std::optional<TrialId> promoted = {};  ///< Trial that is to continue. None: it needs a new trial.
+    std::optional<TrialId> trial = {};     ///< Trial that runs it. None: it has not begun.
+    bool done = false;                     ///< Whether its trial has a result or ended.
   };
 
   explicit DehbPlan(DehbBrackets brackets);
 
-  /// The job that the next new trial does; opens a bracket if there is none.
+  /// Returns the entry of the next new trial. Opens a bracket if no entry is free.
   RungEntry& next_new_entry();
-  /// Paused trials that are to go on, in order.
+  /// Returns the entries with a paused trial that is to continue, in order.
   std::vector<const RungEntry*> promotions() const;
-  /// Of a trial that does it, or that is to go on; null: none.
+  /// Returns the open entry that the trial runs or is promoted to, or null.
   RungEntry* entry_of(TrialId trial);
-  /// Closes rungs whose jobs are done and opens what follows. `promotable` names, for a budget's place, at most `count`
-  /// trials to be promoted from there, the best first.
+  /// Closes finished rungs and begins the next ones.
+  ///
+  /// `promotable(budget, count)` returns at most `count` trials to promote from the budget of that index, the best one
+  /// first.
   template <class Promotable>
   void advance(const Promotable& promotable) {
     for (Bracket& bracket : open_) {
@@ -69,15 +75,16 @@ class DehbPlan {
     }
     std::erase_if(open_, [](const Bracket& bracket) { return is_done(bracket); });
   }
-  /// Whether a trial that rests may yet be promoted: a bracket that promotes is open, or still to come.
+  /// True if a paused trial may still be promoted, because a bracket that promotes is open or will open.
   bool can_promote() const;
+  /// The brackets of this plan.
   const DehbBrackets& brackets() const { return brackets_; }
 
  private:
   struct Bracket {
-    std::int64_t number = 0;  ///< in the order of opening
-    std::size_t rung = 0;
-    std::vector<RungEntry> entries;  ///< of this rung
+    std::int64_t number = 0;         ///< Number in the order of opening, from 0.
+    std::size_t rung = 0;            ///< Current rung.
+    std::vector<RungEntry> entries;  ///< Entries of the current rung.
   };
   static bool is_done(const Bracket& bracket);
   const std::vector<std::int64_t>& counts_of(const Bracket& bracket) const {
@@ -89,7 +96,7 @@ class DehbPlan {
   DehbBrackets brackets_;
   std::deque<Bracket> open_;
   std::int64_t opened_ = 0;
-  std::vector<std::size_t> next_target_;  ///< by budget
+  std::vector<std::size_t> next_target_;  ///< Index of the next target, one per budget.
 };
 
 }  // namespace lanista::strategy

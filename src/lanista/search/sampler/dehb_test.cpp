@@ -1,4 +1,4 @@
-// DEHB: its brackets, its operators, and whole runs against a simulation that shares no code with it.
+// DEHB: its brackets, its operators, and whole runs against an independent simulation.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -33,11 +33,11 @@ TEST(DehbBrackets, MatchesReferenceTables) {
 }
 
 TEST(DehbBrackets, ComputesBudgetsInIntegers) {
-  // Floating logarithms give one budget too few for each of these.
+  // Floating-point logarithms give one budget too few for each of these.
   EXPECT_EQ(DehbBrackets(1, 3, 243).budgets.size(), 6U);
   EXPECT_EQ(DehbBrackets(1, 10, 1000).budgets.size(), 4U);
   EXPECT_EQ(DehbBrackets(1, 10, 100).budgets.size(), 3U);
-  // What is no power is rounded down, the last budget is all there is.
+  // Budgets are rounded down. The last one is the whole schedule.
   EXPECT_EQ(DehbBrackets(1, 3, 100).budgets, (std::vector<std::int64_t>{1, 3, 11, 33, 100}));
   EXPECT_EQ(DehbBrackets(2, 3, 10).budgets, (std::vector<std::int64_t>{3, 10}));
   EXPECT_EQ(DehbBrackets(9, 3, 9).budgets, (std::vector<std::int64_t>{9}));
@@ -45,7 +45,7 @@ TEST(DehbBrackets, ComputesBudgetsInIntegers) {
 
 TEST(DifferentialEvolution, MutatesCrossesAndRepairs) {
   Rng rng(11);
-  std::map<int, int> changed;  // with CR = 1/2: how many coordinates are the mutant's
+  std::map<int, int> changed;  // With CR = 1/2: how often so many coordinates come from the mutant.
   double repaired = 0, low = 0;
   for (std::uint64_t round = 0; round < 4000; ++round) {
     Point target(6), a(6), b(6), c(6);
@@ -72,7 +72,7 @@ TEST(DifferentialEvolution, MutatesCrossesAndRepairs) {
   }
   EXPECT_NEAR(low / repaired, 0.3, 0.03);
   EXPECT_EQ(changed[0], 0);
-  // One for sure, each of the five others by a coin.
+  // One coordinate always, each of the other five with probability 1/2.
   const double binomial[] = {1, 5, 10, 10, 5, 1};
   for (int k = 1; k <= 6; ++k) EXPECT_NEAR(changed[k] / 4000.0, binomial[k - 1] / 32, 0.03) << k;
 }
@@ -99,14 +99,14 @@ Point vector_of(const study::Proposal& proposal) {
   return out;
 }
 
-/// What a configuration gives at a budget: the order changes from budget to budget.
+/// Returns the loss of a configuration at a budget. The order of configurations differs between budgets.
 double loss_at(const Point& x, std::int64_t budget) {
   double sum = 0;
   for (std::size_t k = 0; k < x.size(); ++k) sum += (x[k] - 0.4) * (x[k] - 0.4);
   return sum + 0.3 * std::sin(50 * x[0] * static_cast<double>(budget)) / static_cast<double>(budget);
 }
 
-/// Trials, trained as far as asked: what an engine would tell.
+/// Trains trials to their budgets and passes the events to a strategy, as an engine does.
 struct DehbHarness {
   explicit DehbHarness(Strategy& s) : strategy(s) {}
   struct Trial {
@@ -124,13 +124,13 @@ struct DehbHarness {
     feed_event(study::Proposed{id, proposal});
     return id;
   }
-  void go_on(const ResumeTrial& resume) {
-    Trial& trial = trials.at(resume.trial);
+  void resume(const ResumeTrial& member) {
+    Trial& trial = trials.at(member.trial);
     ASSERT_TRUE(trial.paused);
-    ASSERT_GT(resume.budget, trial.epoch);
-    feed_event(study::Resumed{resume.trial, trial.epoch, resume.budget});
+    ASSERT_GT(member.budget, trial.epoch);
+    feed_event(study::Resumed{member.trial, trial.epoch, member.budget});
     trial.paused = false;
-    trial.budget = resume.budget;
+    trial.budget = member.budget;
   }
   void stop(TrialId id) {
     ASSERT_TRUE(trials.at(id).paused);
@@ -158,7 +158,7 @@ struct DehbHarness {
   }
 };
 
-/// The populations as the paper keeps them, over one worker.
+/// The populations of the paper with one worker.
 struct Simulation {
   struct Individual {
     Point x;
@@ -188,8 +188,8 @@ double distance(const Point& a, const Point& b) {
   return most;
 }
 
-/// Runs `rounds` brackets of R = 9 with one worker and compares every decision. With CR = 0 a child is its target in
-/// all coordinates but one; with F = 0 and CR = 1, nearly, it is one of those that the pool has.
+/// Runs `rounds` brackets of R = 9 with one worker and compares every decision. With CR = 0 a child equals its target
+/// in all coordinates except one. With F = 0 and CR near 1 it equals a member of the pool.
 void expect_as_simulated(double scale, double crossover, int rounds) {
   const Context context = cube_of_five(17, 9);
   auto strategy = testing::make(dehb_plugin(), context, {{"scale", scale}, {"crossover", crossover}});
@@ -207,13 +207,13 @@ void expect_as_simulated(double scale, double crossover, int rounds) {
             promoted_trials.push_back(each);
         }
       }
-      // A rung's targets are dealt when it begins, its children made one by one.
+      // The targets of a rung are assigned when it begins. Its children are made one by one.
       for (std::int64_t i = 0; i < bracket[rung]; ++i) {
         auto& target = sim.populations[place][sim.turn[place]];
         sim.turn[place] = (sim.turn[place] + 1) % sim.populations[place].size();
         auto answer = must(strategy->suggest({1}));
         while (!answer.group.members.empty() && std::holds_alternative<StopTrial>(answer.group.members.front())) {
-          EXPECT_GE(round, 3) << "as long as brackets promote, who rests may go on";
+          EXPECT_GE(round, 3) << "paused trials may continue while brackets promote";
           harness.stop(std::get<StopTrial>(answer.group.members.front()).trial);
           answer.group.members.erase(answer.group.members.begin());
         }
@@ -226,7 +226,7 @@ void expect_as_simulated(double scale, double crossover, int rounds) {
           id = resume.trial;
           EXPECT_EQ(id, promoted_trials[static_cast<std::size_t>(i)].id);
           EXPECT_EQ(resume.budget, sim.budgets[place]);
-          harness.go_on(resume);
+          harness.resume(resume);
         } else {
           ASSERT_TRUE(std::holds_alternative<NewTrial>(member)) << round << " " << rung << " " << i;
           const study::Proposal& proposal = std::get<NewTrial>(member).proposal;
@@ -262,8 +262,8 @@ void expect_as_simulated(double scale, double crossover, int rounds) {
 }
 
 TEST(Dehb, MatchesSimulation) { expect_as_simulated(0.5, 0, 30); }
-TEST(Dehb, BreedsFromBestOfLowerBudget) {
-  // Few rounds, for copies of copies are equal in the end, and what is equal is not tried again.
+TEST(Dehb, MakesChildrenFromBestOfLowerBudget) {
+  // Only a few rounds: copies of copies become equal, and duplicates are not proposed.
   expect_as_simulated(1e-9, 1, 9);
 }
 
@@ -275,7 +275,7 @@ TEST(Dehb, StopsPausedTrialsAfterLastPromotion) {
       if (const auto* fresh = std::get_if<NewTrial>(&member)) harness.finish(harness.begin(fresh->proposal));
       if (const auto* stop = std::get_if<StopTrial>(&member)) harness.stop(stop->trial);
       if (const auto* resume = std::get_if<ResumeTrial>(&member)) {
-        harness.go_on(*resume);
+        harness.resume(*resume);
         harness.finish(resume->trial);
       }
     }
@@ -291,7 +291,7 @@ TEST(Dehb, NeverWaitsAndTrainsEachTrialOnce) {
     DehbHarness harness(*strategy);
     Rng rng(slots);
     std::vector<TrialId> running;
-    std::map<std::int64_t, std::int64_t> begun;  // by budget
+    std::map<std::int64_t, std::int64_t> begun;  // By budget.
     for (int step = 0; step < 900; ++step) {
       while (running.size() < slots) {
         const auto answer = must(strategy->suggest({static_cast<std::int64_t>(slots - running.size())}));
@@ -300,7 +300,7 @@ TEST(Dehb, NeverWaitsAndTrainsEachTrialOnce) {
           if (const auto* stop = std::get_if<StopTrial>(&member)) {
             harness.stop(stop->trial);
           } else if (const auto* resume = std::get_if<ResumeTrial>(&member)) {
-            harness.go_on(*resume);
+            harness.resume(*resume);
             running.push_back(resume->trial);
             ++begun[resume->budget];
           } else {
@@ -331,14 +331,14 @@ TEST(Dehb, BeatsRandomSearchOnHyperbandBudgets) {
         if (const auto* stop = std::get_if<StopTrial>(&member)) harness.stop(stop->trial);
         TrialId id;
         if (const auto* fresh = std::get_if<NewTrial>(&member)) id = harness.begin(fresh->proposal);
-        if (const auto* resume = std::get_if<ResumeTrial>(&member)) harness.go_on(*resume), id = resume->trial;
+        if (const auto* resume = std::get_if<ResumeTrial>(&member)) harness.resume(*resume), id = resume->trial;
         if (id == TrialId{}) continue;
         harness.finish(id);
         if (harness.trials[id].epoch == 9) found = std::min(found, loss_at(harness.trials[id].x, 9));
       }
       Point x(kDimension);
       std::ranges::generate(x, [&] { return rng.uniform(); });
-      random_loss = std::min(random_loss, loss_at(x, 9));  // all of them at the full budget
+      random_loss = std::min(random_loss, loss_at(x, 9));  // All trials have the full budget.
     }
     best += found / 20;
     random_best += random_loss / 20;

@@ -6,9 +6,9 @@
 namespace lanista::strategy {
 namespace {
 
-/// Equal for proposals that differ in nothing but the parameters that they have of `along`, in their seed, and in how
-/// far they train now. A model is what it is, unless one of the parameters is a choice inside it: then it is how it
-/// came about.
+/// Returns the key of a line. It is equal for proposals that differ only in the parameters `along`, in their seed and
+/// in their budget. A model is compared by its graph. If one of the parameters is a choice inside the model, it is
+/// compared by its base and its mutations.
 Digest line_digest(const study::Proposal& proposal, const std::vector<std::string>& along) {
   const bool is_of_model = std::ranges::any_of(along, [](const auto& name) { return space::is_model_choice(name); });
   space::Sample rest = proposal.sample;
@@ -113,7 +113,7 @@ void DominancePruner::observe(const study::Event& event) {
     trials_.emplace(proposed->trial, std::move(trial));
   } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
     const std::int64_t epoch = measured->measurement.epoch;
-    record_survival(measured->measurement.trial, epoch - 1);  // of this one its end will tell
+    record_survival(measured->measurement.trial, epoch - 1);  // Whether it survives this epoch is known later.
     each_point(measured->measurement.trial, [&](std::size_t, Line&, Point& point) { point.measured = epoch; });
     if (const auto known = trials_.find(measured->measurement.trial); known != trials_.end()) {
       known->second.measured = epoch;
@@ -123,7 +123,7 @@ void DominancePruner::observe(const study::Event& event) {
     each_point(paused->trial, [](std::size_t, Line&, Point& point) { point.open = false; });
   } else if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
     if (resumed->fork) {
-      // What it is now is not what it was proposed as.
+      // After a fork the trial differs from its proposal.
       each_point(resumed->trial, [&](std::size_t, Line& line, Point&) { line.points.erase(resumed->trial); });
       if (const auto known = trials_.find(resumed->trial); known != trials_.end()) known->second.forked = true;
     }
@@ -148,10 +148,10 @@ void DominancePruner::end(const study::Ended& ended) {
   each_point(ended.trial, [&](std::size_t e, Line& line, Point& point) {
     point.open = false;
     if (by != events_[e].when) return;
-    // A loss that is no number was measured; memory that is not there ends an epoch before it is.
+    // An epoch with a NaN loss was measured. An epoch that ran out of memory was not.
     point.failed_at = std::max<std::int64_t>(1, by == study::kWhenDiverged ? measured : measured + 1);
     line.failed.insert(ended.trial);
-    for (const auto& [trial, other] : line.points) check(e, point, other, wrong);
+    for (const auto& [trial, other] : line.points) add_contradictions(e, point, other, wrong);
   });
   contradicted_.merge(wrong);
 }
@@ -161,15 +161,16 @@ void DominancePruner::record_survival(TrialId trial, std::int64_t epoch) {
   each_point(trial, [&](std::size_t e, Line& line, Point& point) {
     if (epoch <= point.survived) return;
     point.survived = epoch;
-    for (const TrialId id : line.failed) check(e, line.points.at(id), point, wrong);
+    for (const TrialId id : line.failed) add_contradictions(e, line.points.at(id), point, wrong);
   });
   contradicted_.merge(wrong);
 }
 
-void DominancePruner::check(std::size_t event, const Point& failed, const Point& through, Rules& wrong) const {
+void DominancePruner::add_contradictions(std::size_t event, const Point& failed, const Point& through,
+                                         Rules& wrong) const {
   if (through.survived < failed.failed_at) return;
   if (!is_dominated(event, failed.at, through.at, true)) return;
-  const bool are_equal = failed.at == through.at;  // another training of the same: seeds decide, not places
+  const bool are_equal = failed.at == through.at;  // Two trainings of one proposal: the seed decided.
   for (std::size_t r = 0; r < failed.at.size(); ++r) {
     if (are_equal || through.at[r] > failed.at[r]) wrong.insert({event, r});
   }
@@ -184,12 +185,12 @@ std::vector<std::string> DominancePruner::contradicted_rules() const {
 std::optional<DominancePruner::PruningReason> DominancePruner::of(TrialId trial, std::int64_t budget) const {
   const auto known = trials_.find(trial);
   if (known == trials_.end() || known->second.forked) return std::nullopt;
-  return implied_at(known->second.positions, known->second.measured, budget);
+  return pruning_reason_at(known->second.positions, known->second.measured, budget);
 }
 
-std::optional<DominancePruner::PruningReason> DominancePruner::implied_at(const LinePositions& positions,
-                                                                          std::int64_t measured,
-                                                                          std::int64_t budget) const {
+std::optional<DominancePruner::PruningReason> DominancePruner::pruning_reason_at(const LinePositions& positions,
+                                                                                 std::int64_t measured,
+                                                                                 std::int64_t budget) const {
   std::optional<PruningReason> first;
   for (std::size_t e = 0; e < events_.size(); ++e) {
     const auto& place = positions[e];
@@ -206,10 +207,10 @@ std::optional<DominancePruner::PruningReason> DominancePruner::implied_at(const 
   return first;
 }
 
-/// What members of a line that wait are expected to save, and to be saved.
+/// Estimates for the waiting members of a line.
 struct DominancePruner::FailureProbabilities {
-  std::vector<double> cancelled;  ///< chance that somebody pending fails who lies nearer
-  std::vector<double> saved;      ///< expected cost of those further, if it begins now
+  std::vector<double> cancelled;  ///< Probability that a nearer pending trial fails, one per member.
+  std::vector<double> saved;      ///< Expected cost of the further members that it cancels, one per member.
 };
 
 DominancePruner::FailureProbabilities DominancePruner::failure_probabilities_on(
@@ -234,9 +235,9 @@ DominancePruner::FailureProbabilities DominancePruner::failure_probabilities_on(
     }
   }
   for (Pending& one : pending) {
-    const bool is_well =
+    const bool survives =
         std::ranges::any_of(through, [&](const Point* p) { return is_dominated(event, *one.at, p->at, true); });
-    if (is_well) continue;
+    if (survives) continue;
     std::int64_t nearer = 0, beyond = 0;
     for (const Pending& other : pending) {
       nearer += is_dominated(event, *other.at, *one.at, false) ? 1 : 0;
@@ -266,7 +267,7 @@ std::size_t DominancePruner::next_index(std::span<const QueueEntry> waiting, std
     const QueueEntry& one = waiting[i];
     const auto known = one.of ? trials_.find(*one.of) : trials_.end();
     const std::int64_t measured = known == trials_.end() ? 0 : known->second.measured;
-    if (implied_at(*one.positions, measured, one.budget)) return i;
+    if (pruning_reason_at(*one.positions, measured, one.budget)) return i;
   }
   std::vector<double> cancelled(waiting.size(), 0), value(waiting.size(), 0);
   for (std::size_t e = 0; e < events_.size(); ++e) {
@@ -284,8 +285,8 @@ std::size_t DominancePruner::next_index(std::span<const QueueEntry> waiting, std
   }
   std::size_t best = 0;
   for (std::size_t i = 1; i < waiting.size(); ++i) {
-    const bool less_spared = order == study::kNeededFirst && cancelled[i] != cancelled[best];
-    if (less_spared ? cancelled[i] < cancelled[best] : value[i] > value[best]) best = i;
+    const bool by_probability = order == study::kNeededFirst && cancelled[i] != cancelled[best];
+    if (by_probability ? cancelled[i] < cancelled[best] : value[i] > value[best]) best = i;
   }
   return best;
 }

@@ -17,61 +17,68 @@
 
 namespace lanista::strategy {
 
-/// What the results so far say of other trials by a study's rules (study/implied.h), and whom to begin next so that
-/// they say it soon. A fold over the study's events, like a strategy; nothing else enters.
+/// Prunes trials by the pruning rules of a study (study/pruning_rules.h), and orders the trials of a group.
 ///
-/// Trials that are equal but for the parameters of the rules of one event stand on one *line* (with several such
-/// parameters it is a grid): equal model, other hyper-parameters, schedule, fold and start. Of two on a line one lies
-/// *further* if no parameter lies nearer in its rule's direction and one lies further. Whoever lies further than a
-/// trial that failed by the event in its epoch e, is to train through e at least, and has not measured e, is implied:
-/// it would fail by e. One that has come through e is not, and its coming through *contradicts* the rules by which it
-/// lies further: they say nothing from then on.
+/// Trials form a *line* for an event of the rules if they differ only in the parameters of these rules. So they have
+/// equal models, other hyper-parameters, schedules, folds and starts. With several parameters the line is a grid. One
+/// trial on a line is *further* than another if no parameter is nearer in the direction of its rule and one is further.
 ///
-/// Not thread-safe. Memory grows with the number of trials; a question costs as much as there are failures on the line.
+/// Suppose a trial failed by the event in epoch e. A further trial is *pruned by dominance* if it is to train through
+/// epoch e and has not measured e: it would fail by e. If a further trial survives epoch e, it *contradicts* the rules
+/// between the two, which prune no trial from then on.
+///
+/// It depends only on the events that it observes, like a strategy. Not thread-safe. Memory grows with the number of
+/// trials. A question costs O(failures on the line).
 class DominancePruner {
  public:
   explicit DominancePruner(const std::vector<study::PruningRule>& rules);
 
+  /// Processes the next event of the study.
   void observe(const study::Event& event);
 
-  /// Who says so, and by which rules: "diverged along lr up".
+  /// Why a trial is pruned.
   struct PruningReason {
-    TrialId by;
-    std::string rule;
+    TrialId by;        ///< The trial that failed.
+    std::string rule;  ///< The rules that apply, such as "diverged along lr up".
   };
-  /// Of a trial that has been proposed, is not at rest for good, and is to train through epoch `budget`; of several
-  /// that say so the first. nullopt: nobody does.
+  /// Returns why a trial is pruned that is to train through epoch `budget`, or nullopt if it is not pruned.
+  ///
+  /// The trial must be proposed and must not have ended. Of several reasons the one with the lowest trial id counts.
   std::optional<PruningReason> of(TrialId trial, std::int64_t budget) const;
-  /// Rules that a result contradicted, by rule_text.
+  /// Returns the rules that a result contradicted, as study::rule_text prints them.
   std::vector<std::string> contradicted_rules() const;
 
-  /// Where a trial stands on the line of each event; none: it has no such parameter.
+  /// Position of a trial on the line of one event.
   struct LinePosition {
-    Digest line;
-    std::vector<double> at;  ///< by rule; larger is further
+    Digest line;             ///< Key of the line.
+    std::vector<double> at;  ///< One coordinate per rule. Larger is further.
   };
-  using LinePositions = std::vector<std::optional<LinePosition>>;  ///< by event
+  using LinePositions = std::vector<std::optional<LinePosition>>;  ///< One per event; none without its parameters.
+  /// Returns the positions of a proposal.
   LinePositions positions_of(const study::Proposal& proposal) const;
-  /// Of a trial that has been proposed.
+  /// Returns the positions of a proposed trial. A trial that forked has none.
   LinePositions positions_of(TrialId trial) const;
 
-  /// A member of a group that waits for its turn.
+  /// A member of a group that has not begun.
   struct QueueEntry {
-    const LinePositions* positions = nullptr;
-    double cost = 1;            ///< of training it as far as it is to go, in logical time
-    std::int64_t budget = 0;    ///< through which epoch that is
-    std::optional<TrialId> of;  ///< whose resumption it is
+    const LinePositions* positions = nullptr;  ///< Positions of its proposal; not null.
+    double cost = 1;                           ///< Cost of training it to its budget, in logical time.
+    std::int64_t budget = 0;                   ///< Epoch to which it trains.
+    std::optional<TrialId> of;                 ///< The paused trial that it resumes. None: it is a new trial.
   };
-  /// Which of them begins next, by an order of study/implied.h; of equals the first. In every order but `given` whoever
-  /// is implied goes first: that costs nothing. Trials under way count as pending. Needs one.
+  /// Returns the index of the entry that begins next, by an order of study/pruning_rules.h. Needs one entry or more.
   ///
-  /// How likely a trial fails is a guess of the line alone: of b pending trials nearer and f further than it, (1 + b) /
-  /// (2 + b + f), as if the place from which on trials fail were equally likely between any two of them; nothing if one
-  /// further has come through. `informative` takes the largest expected saving over the own cost (Fluid's class
-  /// discussion, F2): V(t) = sum of cost(t') P(t' cancelled by t) / cost(t). `needed_first` takes the least chance of
-  /// being cancelled itself, and of equals the largest V: what nobody can spare has to be trained anyway, and tells as
-  /// much on its way. One after the other, it so trains what does not fail and the nearest that fail, less than which
-  /// no order can do. O(n^2) of n members on a line.
+  /// Of equal entries the first one is taken. In every order except `given` a pruned entry comes first, because it
+  /// costs nothing. Running trials count as pending.
+  ///
+  /// The probability of failure is estimated from the line alone. With b pending trials nearer and f further, it is
+  /// (1 + b) / (2 + b + f). This assumes that the first failure is equally likely between any two of them. It is 0 if a
+  /// further trial survived.
+  ///
+  /// `informative` takes the largest V(t) = sum of cost(t') P(t cancels t') / cost(t), the expected saving over the
+  /// trial's own cost (class discussion of Fluid, F2). `needed_first` takes the lowest probability of being cancelled,
+  /// then the largest V. One trial after the other, it trains the survivors and the nearest failures, which is the
+  /// minimum. O(n^2) for n entries on a line.
   std::size_t next_index(std::span<const QueueEntry> waiting, std::string_view order) const;
 
  private:
@@ -82,14 +89,15 @@ class DominancePruner {
   /// A trial on a line.
   struct Point {
     std::vector<double> at;
-    std::int64_t measured = 0, survived = 0;  ///< epochs; survived: it went on behind it, or ended well
-    std::int64_t budget = 0;
-    std::int64_t failed_at = 0;  ///< epoch; 0: it did not by this event
-    bool open = true;            ///< it may be training
+    std::int64_t measured = 0;   ///< Last epoch that was measured.
+    std::int64_t survived = 0;   ///< Last epoch after which it continued, or with which it succeeded or was stopped.
+    std::int64_t budget = 0;     ///< Epoch to which it trains.
+    std::int64_t failed_at = 0;  ///< Epoch in which it failed by this event; 0 if it did not.
+    bool open = true;            ///< Whether it may be running.
   };
   struct Line {
     std::map<TrialId, Point> points;
-    std::set<TrialId> failed;  ///< by this event
+    std::set<TrialId> failed;  ///< Trials that failed by this event.
   };
   struct Trial {
     LinePositions positions;
@@ -98,23 +106,24 @@ class DominancePruner {
   };
   struct FailureProbabilities;
 
+  /// True if `at` is further than `than`, or also equal with `or_equal`. Contradicted rules do not count.
   bool is_dominated(std::size_t event, const std::vector<double>& than, const std::vector<double>& at,
                     bool or_equal) const;
   std::string rules_between(std::size_t event, const std::vector<double>& than, const std::vector<double>& at) const;
   void each_point(TrialId trial, const std::function<void(std::size_t, Line&, Point&)>& visit);
   void record_survival(TrialId trial, std::int64_t epoch);
-  using Rules = std::set<std::pair<std::size_t, std::size_t>>;  ///< event, rule
-  /// Adds the rules that are wrong if one of two that lies as far came through what the other failed by.
-  void check(std::size_t event, const Point& failed, const Point& through, Rules& wrong) const;
-  std::optional<PruningReason> implied_at(const LinePositions& positions, std::int64_t measured,
-                                          std::int64_t budget) const;
+  using Rules = std::set<std::pair<std::size_t, std::size_t>>;  ///< Pairs of event and rule.
+  /// Adds the rules that are contradicted, if `through` survived the epoch in which `failed` failed.
+  void add_contradictions(std::size_t event, const Point& failed, const Point& through, Rules& wrong) const;
+  std::optional<PruningReason> pruning_reason_at(const LinePositions& positions, std::int64_t measured,
+                                                 std::int64_t budget) const;
   void end(const study::Ended& ended);
   FailureProbabilities failure_probabilities_on(std::size_t event, const Digest& line,
                                                 std::span<const QueueEntry> waiting,
                                                 std::span<const std::size_t> members) const;
 
   std::vector<Event> events_;
-  std::vector<std::unordered_map<Digest, Line>> lines_;  ///< by event; never walked
+  std::vector<std::unordered_map<Digest, Line>> lines_;  ///< One map per event. Never iterated.
   std::map<TrialId, Trial> trials_;
   Rules contradicted_;
 };

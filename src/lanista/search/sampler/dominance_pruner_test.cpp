@@ -32,7 +32,7 @@ Outcome failure(const std::string& reason) { return {OutcomeKind::kFailed, reaso
 const char* const kNan = "diverged: train_loss is nan";
 const char* const kMemory = "out of memory";
 
-/// A study's events by hand.
+/// Feeds events of a study to a pruner.
 struct StudyEvents {
   DominancePruner by{kRules};
   std::uint32_t last = 0;
@@ -44,8 +44,8 @@ struct StudyEvents {
   void measure(TrialId trial, std::int64_t epoch) { by.observe(study::Measured{{trial, epoch, epoch, {}, {}}}); }
   void end(TrialId trial, const Outcome& outcome) { by.observe(study::Ended{trial, outcome}); }
   std::string of(TrialId trial, std::int64_t budget = 4) const {
-    const auto implied = by.of(trial, budget);
-    return implied ? std::to_string(implied->by.value) + ": " + implied->rule : "";
+    const auto pruned = by.of(trial, budget);
+    return pruned ? std::to_string(pruned->by.value) + ": " + pruned->rule : "";
   }
 };
 
@@ -72,14 +72,14 @@ TEST(DominancePruner, PrunesOnlyTrialsThatWouldReachTheEpoch) {
   const TrialId failed = history.begin(proposal(0.1, 16)), higher = history.begin(proposal(0.2, 16));
   history.measure(failed, 1);
   history.measure(failed, 2);
-  history.end(failed, failure(kNan));  // in epoch 2
+  history.end(failed, failure(kNan));  // In epoch 2.
 
-  EXPECT_EQ(history.of(higher, 1), "") << "it ends before that";
+  EXPECT_EQ(history.of(higher, 1), "") << "its budget ends before";
   EXPECT_EQ(history.of(higher, 2), "1: diverged along lr up");
   history.measure(higher, 1);
   EXPECT_EQ(history.of(higher, 2), "1: diverged along lr up");
   history.measure(higher, 2);
-  EXPECT_EQ(history.of(higher), "") << "what it measured there is known, or will be in a moment";
+  EXPECT_EQ(history.of(higher), "") << "it has measured that epoch";
 }
 
 TEST(DominancePruner, KeepsRulesOfEachEventApart) {
@@ -89,7 +89,7 @@ TEST(DominancePruner, KeepsRulesOfEachEventApart) {
   history.end(failed, failure(kMemory));
 
   EXPECT_EQ(history.of(larger), "1: out_of_memory along batch up");
-  EXPECT_EQ(history.of(higher), "") << "no rule of memory goes along the rate";
+  EXPECT_EQ(history.of(higher), "") << "the memory rule does not compare lr";
 }
 
 TEST(DominancePruner, IgnoresFailureOfAnotherKind) {
@@ -112,7 +112,7 @@ TEST(DominancePruner, WithdrawsContradictedRule) {
 
   EXPECT_EQ(history.by.contradicted_rules(), std::vector<std::string>{"diverged along lr up"});
   EXPECT_EQ(history.of(between), "");
-  EXPECT_EQ(history.of(smaller), "2: diverged along batch down") << "of that rule nothing is known";
+  EXPECT_EQ(history.of(smaller), "2: diverged along batch down") << "that rule is not contradicted";
 }
 
 TEST(DominancePruner, CountsNanLossAsFailure) {
@@ -122,7 +122,7 @@ TEST(DominancePruner, CountsNanLossAsFailure) {
   history.measure(first, 1);
   history.measure(second, 1);
   history.end(first, failure(kNan));
-  history.end(second, failure(kNan));  // it measured the epoch, and that was its end
+  history.end(second, failure(kNan));  // It measured the epoch and ended with it.
 
   EXPECT_TRUE(history.by.contradicted_rules().empty());
   EXPECT_EQ(history.of(third), "1: diverged along lr up");
@@ -155,10 +155,10 @@ TEST(DominancePruner, TreatsModelChoiceLikeParameter) {
   by.observe(study::Ended{TrialId{1}, failure(kMemory)});
 
   EXPECT_TRUE(by.of(TrialId{2}, 1).has_value());
-  EXPECT_FALSE(by.of(TrialId{3}, 1).has_value()) << "another choice of the model";
+  EXPECT_FALSE(by.of(TrialId{3}, 1).has_value()) << "it has another model choice";
 }
 
-/// The definition, from the whole course of events every time it is asked: no lines, no keys, nothing remembered.
+/// The oracle: the definition, applied to all events at every question, without lines, keys or state.
 class BruteForcePruner {
  public:
   struct Trial {
@@ -171,9 +171,9 @@ class BruteForcePruner {
     bool forked = false;
   };
   std::map<std::uint32_t, Trial> trials;
-  std::set<std::string> wrong;  // rules
+  std::set<std::string> wrong;  ///< Contradicted rules.
 
-  /// By which rules b lies further than a; empty: it does not. "=": they stand at one place.
+  /// Returns the rules by which b is further than a, "=" if they have the same position, and else an empty text.
   static std::string rules(const std::string& event, const Trial& a, const Trial& b) {
     if (a.model != b.model || a.horizon != b.horizon || a.schedule != b.schedule) return "";
     if (event == "out_of_memory") {
@@ -186,7 +186,7 @@ class BruteForcePruner {
     if (b.batch < a.batch) out += (out.empty() ? "" : " and ") + std::string("diverged along batch down");
     return out.empty() ? "=" : out;
   }
-  bool stands(const std::string& rules) const {
+  bool applies(const std::string& rules) const {
     return std::ranges::none_of(wrong, [&](const auto& rule) { return rules.find(rule) != std::string::npos; });
   }
 
@@ -199,7 +199,7 @@ class BruteForcePruner {
         for (const std::string rule :
              {"diverged along lr up", "diverged along batch down", "out_of_memory along batch up"}) {
           const bool is_meant = between == "=" ? rule.starts_with(failed.failed_by)
-                                               : stands(between) && between.find(rule) != std::string::npos;
+                                               : applies(between) && between.find(rule) != std::string::npos;
           if (is_meant) found.insert(rule);
         }
       }
@@ -213,7 +213,7 @@ class BruteForcePruner {
       if (failed.failed_by.empty() || failed.forked || trial.forked) continue;
       if (failed.failed_at <= trial.measured || failed.failed_at > budget) continue;
       const std::string between = rules(failed.failed_by, failed, trial);
-      if (between.empty() || between == "=" || !stands(between)) continue;
+      if (between.empty() || between == "=" || !applies(between)) continue;
       return std::to_string(i) + ": " + between;
     }
     return "";
@@ -221,11 +221,11 @@ class BruteForcePruner {
 };
 
 TEST(DominancePruner, MatchesDefinitionOnRandomStudies) {
-  std::int64_t asked = 0, implied = 0, contradicted_rules = 0;
+  std::int64_t asked = 0, pruned = 0, contradicted_rules = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     Rng rng = Rng(seed).split("course");
     const double chance = rng.uniform(0.1, 0.6);
-    const bool is_lawful = rng.bernoulli(0.6);  // else any trial may fail, and rules are wrong
+    const bool is_lawful = rng.bernoulli(0.6);  // If not, any trial may fail, and rules are wrong.
     StudyEvents history;
     BruteForcePruner definition;
     std::set<std::uint32_t> running, paused;
@@ -289,7 +289,7 @@ TEST(DominancePruner, MatchesDefinitionOnRandomStudies) {
           const std::string wanted = definition.of(id, budget);
           ASSERT_EQ(history.of(TrialId{id}, budget), wanted) << "seed " << seed << ", event " << i << ", trial " << id;
           ++asked;
-          implied += wanted.empty() ? 0 : 1;
+          pruned += wanted.empty() ? 0 : 1;
         }
       }
       const auto contradicted_texts = history.by.contradicted_rules();
@@ -298,11 +298,11 @@ TEST(DominancePruner, MatchesDefinitionOnRandomStudies) {
     }
     contradicted_rules += std::ssize(definition.wrong);
   }
-  EXPECT_GT(implied, asked / 100);
+  EXPECT_GT(pruned, asked / 100);
   EXPECT_GT(contradicted_rules, 50);
 }
 
-/// Trains a grid of rates and batch sizes one after the other; fails from some place on. Gives how many were trained.
+/// Trains a grid of rates and batch sizes one after the other, of which some fail. Returns how many were trained.
 std::int64_t trained_of(const std::vector<std::pair<double, std::int64_t>>& grid,
                         const std::function<bool(double, std::int64_t)>& fails, std::string_view order) {
   StudyEvents history;
@@ -319,9 +319,9 @@ std::int64_t trained_of(const std::vector<std::pair<double, std::int64_t>>& grid
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(at));
     const TrialId trial = history.begin(proposal(lr, batch));
     if (history.by.of(trial, 4)) {
-      EXPECT_TRUE(fails(lr, batch)) << "what is implied would have failed";
-      Outcome implied{OutcomeKind::kPrunedByRule, "", {}, "", {}};
-      history.end(trial, implied);
+      EXPECT_TRUE(fails(lr, batch)) << "a pruned trial would have failed";
+      Outcome pruned{OutcomeKind::kPrunedByRule, "", {}, "", {}};
+      history.end(trial, pruned);
       continue;
     }
     ++trained;
@@ -342,7 +342,7 @@ TEST(TrainingOrder, TrainsOnlySurvivorsAndNearestFailures) {
     for (std::size_t i = grid.size(); i > 1; --i) std::swap(grid[i - 1], grid[rng.below(i)]);
     const double slope = rng.uniform(0.005, 0.1);
     const auto fails = [&](double lr, std::int64_t batch) { return lr > slope * static_cast<double>(batch); };
-    // By brute force: those that do not fail, and those that fail and have nobody nearer that fails.
+    // By brute force: survivors, and failures without a nearer failure.
     std::int64_t least = 0;
     for (const auto& [lr, batch] : grid) {
       const bool spared = std::ranges::any_of(grid, [&, lr = lr, batch = batch](const auto& other) {
@@ -360,7 +360,7 @@ TEST(TrainingOrder, TrainsOnlySurvivorsAndNearestFailures) {
     given += trained_of(grid, fails, study::kAsGiven);
     whole += std::ssize(grid);
   }
-  // bench/results/scheduling.jsonl has them, from --gtest_output=json.
+  // bench/results/scheduling.jsonl has these numbers, from --gtest_output=json.
   RecordProperty("none", static_cast<int>(whole));
   RecordProperty("given", static_cast<int>(given));
   RecordProperty("informative", static_cast<int>(informative));
@@ -378,7 +378,8 @@ TEST(TrainingOrder, MatchesInformativeFormula) {
   for (const double lr : rates) positions.push_back(by.positions_of(proposal(lr, 16)));
   for (std::size_t i = 0; i < rates.size(); ++i) line.push_back({&positions[i], costs[i], 4, {}});
 
-  // Of 4 on a line, the i-th fails with chance i / 5: V = 1/5 (1 + 2 + 1) = 0.8, 2/5 (2 + 1) = 1.2, 3/5 1 / 2 = 0.3, 0.
+  // Of 4 on a line, the i-th fails with probability i / 5. So V = 1/5 (1 + 2 + 1) = 0.8, 2/5 (2 + 1) = 1.2,
+  // 3/5 1 / 2 = 0.3, and 0.
   EXPECT_EQ(by.next_index(line, study::kInformativeFirst), 3U);
   EXPECT_EQ(by.next_index(line, study::kNeededFirst), 1U);
   EXPECT_EQ(by.next_index(line, study::kAsGiven), 0U);
@@ -391,7 +392,7 @@ TEST(TrainingOrder, PrefersNeededTrialWithLargestSavings) {
   const auto add = [&](double lr, std::int64_t model) {
     positions.push_back(by.positions_of(proposal(lr, 16, model)));
   };
-  add(0.1, 0);  // alone
+  add(0.1, 0);  // The only trial of its line.
   add(0.1, 1), add(0.2, 1);
   add(0.1, 2), add(0.2, 2), add(0.3, 2);
   for (const auto& each : positions) line.push_back({&each, 1, 4, {}});

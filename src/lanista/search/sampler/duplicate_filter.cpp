@@ -21,7 +21,7 @@ Result<Suggestion> ReplayableSampler::sample_proposals(std::int64_t count) const
     auto proposal = next(index, context_.rng.split(index), duplicates);
     if (!proposal) {
       if (group.empty()) return std::move(proposal).error();
-      break;  // the error comes back when only this one is asked for
+      break;  // The error is returned when this proposal is the first of a group.
     }
     if (!*proposal) break;
     duplicates.fresh_.insert(study::run_key(**proposal));

@@ -12,14 +12,16 @@
 
 namespace lanista::strategy {
 
-/// What may not be proposed: duplicates of everything proposed so far and of the group in the making, and what breaks a
-/// constraint that is known before training. Only asked, never walked.
+/// Proposals that are not allowed: duplicates of earlier ones, and those that break a constraint known before training.
+///
+/// Duplicates of the group under construction count as well. The sets are never iterated.
 class DuplicateFilter {
  public:
+  /// True if a proposal with this study::run_key was made before.
   bool contains(const Digest& key) const { return seen_->contains(key) || fresh_.contains(key); }
-  /// Why the proposal may not be made; nullopt: it may.
+  /// Returns why the proposal is not allowed, or nullopt if it is.
   std::optional<std::string> rejection_reason(const study::Proposal& proposal) const;
-  /// The group in the making, which no event has told of yet: a model of the history counts these as running.
+  /// Proposals of the group under construction, which no event has reported yet. Models count them as running trials.
   const std::vector<study::Proposal>& group() const { return *group_; }
 
  private:
@@ -33,8 +35,9 @@ class DuplicateFilter {
   std::unordered_set<Digest> fresh_;
 };
 
-/// What the built-in samplers share: they know what was proposed and never propose it again. A sampler of its own says
-/// only how the next proposal is found.
+/// Base class of the built-in samplers. It records what was proposed and never proposes it again.
+///
+/// A derived class implements `next`, and `fold_event` if it learns from results.
 class ReplayableSampler : public Sampler {
  public:
   explicit ReplayableSampler(Context context);
@@ -43,15 +46,19 @@ class ReplayableSampler : public Sampler {
   void observe(const study::Event& event) final;
 
  protected:
-  /// The proposal number `index` (0-based, over the whole study), not in `duplicates`; nullopt: nothing left. Draws
-  /// come from `rng`, which belongs to this index. Errors: kResourceExhausted.
+  /// Returns proposal number `index` (from 0, over the whole study), or nullopt if the space is exhausted.
+  ///
+  /// `duplicates` must allow it. All random numbers come from `rng`, which belongs to this index.
+  /// Errors: kResourceExhausted.
   virtual Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
                                                       const DuplicateFilter& duplicates) const = 0;
+  /// Updates the state of the derived class by an event.
   virtual void fold_event(const study::Event& event) { static_cast<void>(event); }
 
   const Context& context() const { return context_; }
   const ConstraintFilter& filter() const { return filter_; }
-  bool seen(const Digest& key) const { return seen_.contains(key); }  ///< proposed before, or in the event being folded
+  /// True if a proposal with this key was made before, or is in the current event.
+  bool seen(const Digest& key) const { return seen_.contains(key); }
 
  private:
   Context context_;

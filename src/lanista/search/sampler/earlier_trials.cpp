@@ -7,6 +7,7 @@
 namespace lanista::strategy {
 namespace {
 
+/// Passes events and proposals on, without parents of the earlier study.
 class EarlierSampler final : public Sampler {
  public:
   explicit EarlierSampler(std::unique_ptr<Sampler> inner) : inner_(std::move(inner)) {}

@@ -7,10 +7,11 @@
 
 namespace lanista::strategy {
 
-/// The same sampler, told of an earlier study's trials as if they were its first ones: proposed, measured, ended, in
-/// their order, with numbers from study::kFirstEarlierTrialId on, as what they stand for by `rule`. Its proposals never
-/// name one of them as a parent, since there is no such trial in its study. A fold over the events like any other: what
-/// was told first is part of the study.
+/// Returns `inner` after it has observed the trials of an earlier study, as if they were its first ones.
+///
+/// The trials are proposed, measured and ended in their order. Their ids begin at study::kFirstEarlierTrialId. If
+/// `rule` selects the best epoch, their measurements become those of the selected epochs. A proposal that has one of
+/// these trials as its parent loses that parent, because the new study has no such trial.
 std::unique_ptr<Sampler> with_earlier_trials(std::unique_ptr<Sampler> inner, const study::Earlier& earlier,
                                              const study::SelectionRule& rule);
 

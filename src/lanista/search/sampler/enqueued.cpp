@@ -13,6 +13,7 @@
 namespace lanista::strategy {
 namespace {
 
+/// Proposes the enqueued configurations first, then what the inner sampler proposes.
 class EnqueuedSampler final : public Sampler {
  public:
   EnqueuedSampler(std::unique_ptr<Sampler> inner, std::vector<study::Proposal> first)
@@ -42,7 +43,8 @@ Error refuse(const std::string& message, const std::string& name = {}) {
   return {Code::kInvalidArgument, message, name.empty() ? "" : "." + name};
 }
 
-/// The sample that has the given values; where there is none, drawn if there is something to draw from.
+/// Returns the sample with the given values. Other parameters are sampled if there is a random stream; without one they
+/// must have a single value.
 Result<space::Sample> sample_of(const space::SearchSpace& params, const nlohmann::json& given,
                                 const std::optional<Rng>& rng) {
   space::Sample out;
@@ -51,12 +53,12 @@ Result<space::Sample> sample_of(const space::SearchSpace& params, const nlohmann
     const auto wanted = given.find(parameter.name);
     if (wanted == given.end()) {
       if (!rng && space::domain_size(parameter.domain) != 1) return refuse("is not given", parameter.name);
-      if (!rng) {  // there is but one value
+      if (!rng) {  // The domain has one value.
         out[parameter.name] = space::domain_value(parameter.domain, 0, 1);
         continue;
       }
       space::RandomChooser choose(rng->split(parameter.name));
-      out[parameter.name] = choose.draw(parameter.name, parameter.domain);
+      out[parameter.name] = choose.sample_value(parameter.name, parameter.domain);
       continue;
     }
     const auto value = space::value_in(parameter.domain, *wanted);
@@ -69,6 +71,7 @@ Result<space::Sample> sample_of(const space::SearchSpace& params, const nlohmann
   return out;
 }
 
+/// Returns an error if a name is no parameter of the space.
 Result<void> check_names(const space::SearchSpace& params, const nlohmann::json& given) {
   std::vector<std::string> names;
   for (const space::Parameter& parameter : params.parameters()) {
@@ -79,20 +82,20 @@ Result<void> check_names(const space::SearchSpace& params, const nlohmann::json&
     std::string known;
     for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
     const std::string near = nearest_name(name, names);
-    return refuse("no parameter of the space is called so; there are " + (known.empty() ? "none" : known) +
+    return refuse("is no parameter of the space; there are " + (known.empty() ? "none" : known) +
                       (near.empty() ? "" : " (did you mean '" + near + "'?)"),
                   name);
   }
   return {};
 }
 
-/// The proposal of a sample with the given values, on this base. Errors: kInvalidArgument; others are no matter of the
-/// values.
+/// Returns the proposal of a sample with the given values, on this base. Errors: kInvalidArgument if the values are the
+/// cause.
 Result<study::Proposal> proposal_of(const Context& context, const ProposalSampler& proposal_sampler,
                                     const nlohmann::json& given, std::int64_t base, const std::optional<Rng>& rng) {
   LANISTA_ASSIGN(space::Sample sample, sample_of(context.params, given, rng));
   for (const auto& [name, value] : given.items()) {
-    if (!sample.contains(name)) return refuse("does not exist beside the configuration's other values", name);
+    if (!sample.contains(name)) return refuse("does not exist with the configuration's other values", name);
   }
   auto model = proposal_sampler.model_of_sample(base, sample);
   if (!model) {
@@ -104,7 +107,7 @@ Result<study::Proposal> proposal_of(const Context& context, const ProposalSample
   return out;
 }
 
-/// The first of some draws that makes a proposal: a parent that is not given may switch off what is.
+/// Returns the first of kMaxAttempts proposals that succeeds. A sampled parameter may make a given one inactive.
 Result<study::Proposal> sampled_proposal(const Context& context, const ProposalSampler& proposal_sampler,
                                          const nlohmann::json& given, const Rng& rng) {
   LANISTA_TRY(check_names(context.params, given));
@@ -124,7 +127,7 @@ Result<study::Proposal> sampled_proposal(const Context& context, const ProposalS
 OptionSpec enqueue_option() {
   OptionSpec out = option(kEnqueue, OptionSpec::Kind::kMapList, nlohmann::json::array(),
                           "configurations that are tried first, as {parameter: value}; the rest is sampled");
-  out.omits_default = true;  // studies without have the bytes that they always had
+  out.omits_default = true;  // Studies without the option keep their bytes.
   return out;
 }
 

@@ -9,23 +9,30 @@
 
 namespace lanista::strategy {
 
+/// Name of the option for enqueued configurations.
 inline constexpr const char* kEnqueue = "enqueue";
-/// The option that every built-in strategy has: configurations that are tried first.
+/// Returns the option `enqueue`, which every built-in strategy has: configurations that are tried first.
 OptionSpec enqueue_option();
 
-/// The proposals of a study's `strategy.enqueue`: one for each object of values by the parameters' names. What an
-/// object does not name is drawn, the base model, too; nothing is mutated, for it is the model that is asked for. The
-/// same context and list give the same proposals. Errors: kInvalidArgument at "[2].lr" (nobody is called so, the
-/// parameter does not exist beside the others or not with this value) or "[2]" (no model comes of it, or one that
-/// breaks a constraint).
+/// Returns the proposals of a study's `strategy.enqueue`, one for each object of `list`.
+///
+/// An object maps names of parameters to values. Other parameters and the base model are sampled. Models are not
+/// mutated. The same context and list give the same proposals.
+/// Errors: kInvalidArgument at "[2].lr" if no parameter has this name, or if it is not active with the other values, or
+/// if it does not have this value.
+///
+/// Errors: kInvalidArgument at "[2]" if the values make no model, or a model that breaks a constraint.
 Result<std::vector<study::Proposal>> enqueued(const Context& context, const nlohmann::json& list);
 
-/// The proposal that has these values and no others, for trials from elsewhere. Errors: kInvalidArgument as of
-/// `enqueued`, at ".lr" or at nothing, and for what it needs and the object does not name.
+/// Returns the proposal that has exactly the values of `given`, for results from outside of the study.
+///
+/// Errors: kInvalidArgument as of `enqueued`, at ".lr" or without a place. Also if an active parameter has more than
+/// one possible value and is not given.
 Result<study::Proposal> exact_proposal(const Context& context, const nlohmann::json& given);
 
-/// `inner` behind these proposals, which it hears of as if they were its own: they are ordinary trials of the study. A
-/// fold: after a resume it goes on where it was.
+/// Returns a sampler that proposes `first` and then what `inner` proposes.
+///
+/// `inner` observes these trials as if they were its own. After a resume the sampler continues where it was.
 std::unique_ptr<Sampler> with_enqueued_first(std::unique_ptr<Sampler> inner, std::vector<study::Proposal> first);
 
 }  // namespace lanista::strategy

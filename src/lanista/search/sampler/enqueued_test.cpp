@@ -21,7 +21,7 @@ TEST(Enqueued, KeepsGivenValuesAndSamplesTheRest) {
   ASSERT_EQ(proposals.size(), 3U);
   EXPECT_EQ(proposals[0].sample.at("lr"), space::Value(0.1));
   EXPECT_TRUE(proposals[0].sample.contains("momentum"));
-  // A whole number is a real where the space has reals, and what it needs beside it is drawn until it exists.
+  // An integer is accepted for a real parameter. Its parent parameter is sampled until the given one is active.
   EXPECT_EQ(proposals[1].sample.at("momentum"), space::Value(0.0));
   EXPECT_EQ(proposals[1].sample.at("optimizer"), space::Value(std::string("sgd")));
   for (const study::Proposal& each : proposals) {
@@ -51,10 +51,10 @@ TEST(Enqueued, ReportsInvalidValueAndItsPlace) {
     return answer ? std::string() : answer.error().where + ": " + answer.error().message;
   };
   EXPECT_EQ(where({{"momentun", 0.5}}),
-            "[1].momentun: no parameter of the space is called so; there are optimizer, lr, momentum (did you mean "
+            "[1].momentun: is no parameter of the space; there are optimizer, lr, momentum (did you mean "
             "'momentum'?)");
   EXPECT_EQ(where({{"optimizer", "adam"}, {"momentum", 0.5}}),
-            "[1].momentum: does not exist beside the configuration's other values");
+            "[1].momentum: does not exist with the configuration's other values");
   EXPECT_EQ(where({{"optimizer", "sgd"}, {"lr", 7}}), "[1].lr: 7 is not in log(0.01, 0.5)");
   EXPECT_EQ(where({{"optimizer", "lion"}}).substr(0, 33), "[1].optimizer: \"lion\" is not in c");
   context.constraints = {must(study::Constraint::parse("momentum <= 0.4"))};
@@ -73,7 +73,7 @@ TEST_P(AfterEnqueued, ContinuesLikeStrategyThatProposedThemItself) {
     };
     auto queued = with_enqueued_first(make(), first);
     auto plain = make(), resumed = with_enqueued_first(make(), first);
-    // More are asked for than are enqueued: those come first, all of them, and no other before they are proposed.
+    // More trials are requested than enqueued. All enqueued ones come first, and no other before they are proposed.
     const auto group = must(queued->sample_proposals(5)).proposals();
     ASSERT_EQ(group.size(), 3U);
     EXPECT_EQ(must(queued->sample_proposals(2)).proposals().size(), 2U);

@@ -23,10 +23,10 @@ struct Settings {
   MutationCount mutations;
 };
 
-/// Keeps the parent's values where they still fit and draws some parameters anew.
-class RedrawChooser final : public space::Chooser {
+/// Keeps the parent's values where they are still valid and samples the target parameters again.
+class ResampleChooser final : public space::Chooser {
  public:
-  RedrawChooser(const space::Sample& parent, std::set<std::string> targets, Rng rng)
+  ResampleChooser(const space::Sample& parent, std::set<std::string> targets, Rng rng)
       : parent_(parent), targets_(std::move(targets)), rng_(rng) {}
 
  protected:
@@ -38,9 +38,9 @@ class RedrawChooser final : public space::Chooser {
     const bool fits = old != parent_.end() && space::domain_contains(domain, old->second);
     if (fits && !targets_.contains(std::string(label))) return old->second;
     space::RandomChooser random(rng_.split(label));
-    space::Value value = random.draw(label, domain);
-    // A draw that changes nothing is no mutation; a domain of one value has no other.
-    for (int i = 0; fits && value == old->second && i < 16; ++i) value = random.draw(label, domain);
+    space::Value value = random.sample_value(label, domain);
+    // A sample equal to the old value is no mutation. A domain of one value has no other.
+    for (int i = 0; fits && value == old->second && i < 16; ++i) value = random.sample_value(label, domain);
     return value;
   }
 
@@ -50,11 +50,13 @@ class RedrawChooser final : public space::Chooser {
   Rng rng_;
 };
 
-/// Regularised evolution (Real et al., AAAI'19): the parent is the best of a random tournament among the last
-/// `population` trials that ended with a result, whatever their fitness; old age is the only way out, and a trial that
-/// failed ages nobody. Fitness is the rank at equal fidelity (history.h), with several goals by fronts. With
-/// `parsimony` ranks that lie close together count as one, and of those the model with the fewest parameters wins
-/// (bucketed lexicographic parsimony; Luke and Panait, GECCO'02): what grows has to be better for it.
+/// Regularised evolution (Real et al., AAAI'19). The parent is the best of a random tournament among the last
+/// `population` trials that ended with a result. The oldest member leaves, whatever its fitness. Failed trials are no
+/// members.
+///
+/// Fitness is the rank at equal fidelity (history.h), with several goals by fronts. With `parsimony`, ranks are put in
+/// buckets, and in a bucket the model with the fewest parameters wins (bucketed lexicographic parsimony; Luke and
+/// Panait, GECCO'02). So a larger model must be better by at least a bucket.
 class Evolution final : public ReplayableSampler {
  public:
   Evolution(const Context& context, const Settings& settings)
@@ -68,9 +70,9 @@ class Evolution final : public ReplayableSampler {
   Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
                                               const DuplicateFilter& duplicates) const override {
     if (index >= static_cast<std::uint64_t>(settings_.population) && can_vary() && !members_.empty()) {
-      const std::vector<std::int64_t> standing = ranks_at_equal_fidelity(members_);
+      const std::vector<std::int64_t> ranks = ranks_at_equal_fidelity(members_);
       return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"),
-                              [&](const Rng& r) { return child(r, standing); });
+                              [&](const Rng& r) { return child(r, ranks); });
     }
     return random_unique(proposal_sampler_, rng, duplicates);
   }
@@ -80,34 +82,34 @@ class Evolution final : public ReplayableSampler {
     if (!ended || ended->losses.empty()) return;
     const bool is_update = ended->is_update;
     const bool is_new = insert_or_replace(members_, *std::move(ended)).second;
-    if (is_new && is_update) members_.pop_back();  // too old when it went on; it does not come back
+    if (is_new && is_update) members_.pop_back();  // It was removed before it resumed.
     if (static_cast<std::int64_t>(members_.size()) > settings_.population) members_.pop_front();
-    if (settings_.parsimony > 0) weigh();
+    if (settings_.parsimony > 0) count_parameters();
   }
 
  private:
   bool can_vary() const { return context().models->mutator_count() > 0 || !context().params.parameters().empty(); }
-  const Observation& select(const Rng& rng, const std::vector<std::int64_t>& standing) const {
+  const Observation& select(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
     const auto n = static_cast<std::uint32_t>(members_.size());
     const auto k = static_cast<std::uint32_t>(std::min<std::int64_t>(settings_.tournament, n));
-    Rng draw = rng;
-    std::vector<std::uint32_t> entered = draw.sample_without_replacement(n, k);
-    const auto place = [&](std::uint32_t i) {
+    Rng sampling_rng = rng;
+    std::vector<std::uint32_t> entered = sampling_rng.sample_without_replacement(n, k);
+    const auto key = [&](std::uint32_t i) {
       const TrialId trial = members_[i].trial;
-      if (settings_.parsimony <= 0) return std::tuple(standing[i], std::int64_t{0}, trial);
-      return std::tuple(standing[i] / bucket(), parameters_.at(trial), trial);
+      if (settings_.parsimony <= 0) return std::tuple(ranks[i], std::int64_t{0}, trial);
+      return std::tuple(ranks[i] / bucket(), parameters_.at(trial), trial);
     };
     return members_[*std::min_element(entered.begin(), entered.end(),
-                                      [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); })];
+                                      [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); })];
   }
 
-  /// Ranks that count as one.
+  /// Returns the number of ranks in a bucket.
   std::int64_t bucket() const {
-    const double ranks_at_equal_fidelity = settings_.parsimony * static_cast<double>(settings_.population);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(ranks_at_equal_fidelity));
+    const double num_ranks = settings_.parsimony * static_cast<double>(settings_.population);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(num_ranks));
   }
-  /// Counts the parameters of members that are new, and forgets those of members that are gone.
-  void weigh() {
+  /// Counts the parameters of new members and removes those of former members.
+  void count_parameters() {
     std::map<TrialId, std::int64_t> old = std::exchange(parameters_, {});
     for (const Observation& member : members_) {
       if (const auto known = old.find(member.trial); known != old.end()) {
@@ -115,22 +117,22 @@ class Evolution final : public ReplayableSampler {
         continue;
       }
       const auto model = context().models->rebuild(member.proposal.base, member.proposal.edits);
-      LANISTA_CHECK(model.ok(), "a member's own edits");
+      LANISTA_CHECK(model.ok(), "the edits of a member do not apply");
       const auto cost = graph::model_cost(*model, context().models->ops());
-      LANISTA_CHECK(cost.ok(), "a member's own model");
+      LANISTA_CHECK(cost.ok(), "the model of a member has no cost");
       parameters_.emplace(member.trial, cost->parameters);
     }
   }
 
-  Result<study::Proposal> child(const Rng& rng, const std::vector<std::int64_t>& standing) const {
-    const Observation& parent = select(rng.split("tournament"), standing);
+  Result<study::Proposal> child(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
+    const Observation& parent = select(rng.split("tournament"), ranks);
     const space::Sample& values = parent.proposal.sample;
     const std::vector<std::string> choices = names_of(values, true), params = names_of(values, false);
     const bool has_mutators = context().models->mutator_count() > 0;
     const bool has_model = has_mutators || !choices.empty();
     const bool vary_model = has_model && (params.empty() || rng.split("model?").bernoulli(settings_.p_model));
     const bool vary_params = !params.empty() && (!vary_model || rng.split("param?").bernoulli(settings_.p_param));
-    // A model varies by a mutation or by another choice; where both can be, one as often as the other.
+    // A model varies by a mutation or by another choice. If both are possible, each has probability 1/2.
     const bool mutate = vary_model && has_mutators && (choices.empty() || rng.split("mutate?").bernoulli(0.5));
 
     std::set<std::string> targets;
@@ -141,8 +143,8 @@ class Evolution final : public ReplayableSampler {
     if (vary_model && !mutate) pick(choices, "which choice");
     space::Sample sample = values;
     if (!targets.empty()) {
-      RedrawChooser choose(values, targets, rng.split("value"));
-      sample = context().params.draw(choose);
+      ResampleChooser choose(values, targets, rng.split("value"));
+      sample = context().params.sample(choose);
     }
     LANISTA_ASSIGN(mutate::Candidate model, proposal_sampler_.resampled_model(parent.proposal, sample));
     if (mutate) {
@@ -164,8 +166,8 @@ class Evolution final : public ReplayableSampler {
   Settings settings_;
   ProposalSampler proposal_sampler_;
   History history_;
-  std::deque<Observation> members_;             ///< in the order in which they ended
-  std::map<TrialId, std::int64_t> parameters_;  ///< of the members' models, with parsimony
+  std::deque<Observation> members_;             ///< Members in the order of their ends.
+  std::map<TrialId, std::int64_t> parameters_;  ///< Parameters of the members' models, with parsimony.
 };
 
 }  // namespace

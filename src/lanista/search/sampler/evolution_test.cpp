@@ -63,14 +63,14 @@ TEST(Evolution, ChangesTheModelByOneMutationOrOneParameterAtMost) {
       changed += old != parent.sample.end() && old->second != value ? 1 : 0;
     }
     const bool other_branch = p.proposal.sample.at("optimizer") != parent.sample.at("optimizer");
-    EXPECT_LE(changed, other_branch ? 2 : 1);  // with the branch its own lr may have to change
+    EXPECT_LE(changed, other_branch ? 2 : 1);  // With the branch, lr may have to change.
   }
   EXPECT_GT(models, 5);
   EXPECT_GT(samples, 5);
 }
 
-/// The parent of the next child after `count` random trials with these accuracies, all of which enter the tournament,
-/// and the number of parameters of each.
+/// Returns the parent of the next child after `count` random trials with these accuracies, and the number of parameters
+/// of each trial. All of them enter the tournament.
 std::pair<TrialId, std::vector<std::int64_t>> next_parent(std::uint64_t seed, const std::vector<double>& accuracies,
                                                           double parsimony) {
   Context context = small_context(seed);
@@ -104,9 +104,9 @@ TEST(Evolution, PrefersSmallerModelWithParsimony) {
     const auto [parent, sizes] = next_parent(seed, level, 0.01);
     EXPECT_EQ(parent, smallest_of(sizes, 6));
     differ += parent != TrialId{1} ? 1 : 0;
-    // Half of six: the ranks 0 to 2 count as one.
+    // Half of six: the ranks 0 to 2 are one bucket.
     EXPECT_EQ(next_parent(seed, falling, 0.5).first, smallest_of(sizes, 3));
-    EXPECT_EQ(next_parent(seed, falling, 0.01).first, TrialId{1}) << "better by a little is better";
+    EXPECT_EQ(next_parent(seed, falling, 0.01).first, TrialId{1}) << "a bucket of one rank changes nothing";
   }
   EXPECT_GT(differ, 5);
 }
@@ -132,7 +132,7 @@ TEST(Evolution, SelectsBestParentAndNeverAFailedOne) {
 }
 
 TEST(Evolution, FindsBetterModelsThanRandomOnASmoothLandscape) {
-  // The wanted learning rate of sgd is 0.1, momentum 0.5: the closer, the better.
+  // The best learning rate of sgd is 0.1, and the best momentum 0.5.
   const auto best = [](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
     Context context = small_context(seed, false);
     context.goals = {{false, "loss"}};

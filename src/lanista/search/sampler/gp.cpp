@@ -27,15 +27,18 @@ struct Settings {
   MutationCount mutations;
 };
 
-constexpr std::size_t kStarts = 4;        ///< that a local search improves: of the candidates, and of the best results
-constexpr std::int64_t kLocalSteps = 60;  ///< of each
+/// Starts of the local search: so many of the candidates and so many of the best results.
+constexpr std::size_t kStarts = 4;
+constexpr std::int64_t kLocalSteps = 60;  ///< Steps from each start.
 
-/// Bayesian optimisation with exact Gaussian processes by the first goal: kernel, priors and start-up of Optuna's
-/// sampler; the next trial is the one with the highest logarithm of the constrained expected improvement
-/// (improvement.h) among a scrambled Sobol set and what a local search makes of its best and of the best results
-/// (Hutter et al., 2011). Results of different epochs meet at one of them (comparable.h). A parameter that is not
-/// active stands at the middle of its range: what it depends on tells the branches apart. Mutations of the base model
-/// are drawn at random.
+/// Bayesian optimisation with exact Gaussian processes by the first goal. Kernel, priors and start-up are those of
+/// Optuna's sampler.
+///
+/// Candidates are a scrambled Sobol set, and points that a local search finds from the best of them and from the best
+/// results (Hutter et al., 2011). The one with the highest constrained expected improvement (improvement.h) is
+/// proposed. The model uses the results of one epoch (modelled_points.h). An inactive parameter has the middle of its
+/// range as coordinate; the parameter on which it depends distinguishes the branches. Mutations of the base model are
+/// random.
 class GaussianProcessSearch final : public ReplayableSampler {
  public:
   GaussianProcessSearch(const Context& context, const Settings& settings)
@@ -43,7 +46,7 @@ class GaussianProcessSearch final : public ReplayableSampler {
         settings_(settings),
         proposal_sampler_(context, settings.mutations),
         history_(context) {
-    unordered_.push_back(true);  // the base model
+    unordered_.push_back(true);  // The base model.
     for (const space::Parameter& parameter : context.params.parameters()) {
       unordered_.push_back(std::holds_alternative<space::Categorical>(parameter.domain));
     }
@@ -60,7 +63,7 @@ class GaussianProcessSearch final : public ReplayableSampler {
         if (!proposal && proposal.error().code != Code::kNotApplicable) return std::move(proposal).error();
         if (proposal && !duplicates.rejection_reason(*proposal)) return std::optional(*std::move(proposal));
       }
-      // All that promises something is known: look elsewhere.
+      // All candidates are rejected: the proposal is random.
     }
     return random_unique(proposal_sampler_, rng, duplicates);
   }
@@ -76,13 +79,13 @@ class GaussianProcessSearch final : public ReplayableSampler {
       }
       return;
     }
-    if (ended && ended->outcome != study::OutcomeKind::kCancelled) take(*ended);
+    if (ended && ended->outcome != study::OutcomeKind::kCancelled) add_result(*ended);
     if (const auto* end = std::get_if<study::Ended>(&event)) excesses_.erase(end->trial);
   }
 
  private:
-  /// Of a trial that came to rest.
-  void take(Observation& trial) {
+  /// Adds the result of a trial that paused or ended.
+  void add_result(Observation& trial) {
     const auto excesses = excesses_.find(trial.trial);
     ModelledTrial seen{coordinates(trial.proposal), std::move(trial), {}};
     seen.trial.proposal = {};
@@ -92,7 +95,7 @@ class GaussianProcessSearch final : public ReplayableSampler {
                                      [&](const ModelledTrial& each) { return each.trial.trial == seen.trial.trial; });
     if (seen.trial.is_update && before != seen_.end()) {
       *before = std::move(seen);
-      fitted_ = 0;  // kernels are a function of what is seen now
+      fitted_ = 0;  // The kernels depend on all results, so they are fitted again.
     } else {
       seen_.push_back(std::move(seen));
     }
@@ -100,7 +103,7 @@ class GaussianProcessSearch final : public ReplayableSampler {
 
   using Point = std::vector<double>;
   struct Candidate {
-    Point u;  ///< in the unit cube
+    Point u;  ///< Coordinates in the unit cube.
     std::int64_t base = 0;
     space::Sample sample;
     double score = 0;
@@ -138,8 +141,8 @@ class GaussianProcessSearch final : public ReplayableSampler {
                                     static_cast<std::size_t>(settings_.observations));
   }
 
-  /// What the results alone say: the same for all proposals until the next result. The kernels are those of the last
-  /// refit, which depends on the number of results and not on who asked when.
+  /// Returns the points of the model, which stay the same until the next result. The kernels are those of the last
+  /// refit. It depends only on the number of results, not on the time of the call.
   const EvaluatedPoints& known() const {
     if (known_) return *known_;
     const auto startup = static_cast<std::size_t>(settings_.startup), refit = static_cast<std::size_t>(settings_.refit);
@@ -160,7 +163,7 @@ class GaussianProcessSearch final : public ReplayableSampler {
     return {known, kernels_, pending, settings_.fantasies};
   }
 
-  /// Candidates, the most promising first; at most kMaxAttempts.
+  /// Returns the candidates, the most promising first: at most kMaxAttempts and those of the local search.
   std::vector<Candidate> ranked(const Rng& rng, const DuplicateFilter& duplicates) const {
     const Improvement improvement = this->improvement(duplicates);
     const auto scored = [&](Point u) {
@@ -186,7 +189,7 @@ class GaussianProcessSearch final : public ReplayableSampler {
     return all;
   }
 
-  /// Where the best results lie in the unit cube; feasible ones go first, failed ones last.
+  /// Returns the points of the best results in the unit cube. Feasible ones come first, failed ones last.
   std::vector<Point> best_points() const {
     const EvaluatedPoints& known = this->known();
     std::vector<std::tuple<bool, bool, double, std::size_t>> order;
@@ -204,7 +207,8 @@ class GaussianProcessSearch final : public ReplayableSampler {
     return out;
   }
 
-  /// Moves one coordinate at a time, by ever smaller steps, and keeps what scores higher.
+  /// Returns the result of a local search: one coordinate at a time moves by ever smaller steps, and a point with a
+  /// higher score is kept.
   template <class Scored>
   Candidate climb(Candidate best, Rng rng, const Scored& scored) const {
     double step = 0.2;
@@ -223,11 +227,11 @@ class GaussianProcessSearch final : public ReplayableSampler {
   History history_;
   std::vector<bool> unordered_;
   std::vector<ModelledTrial> seen_;
-  std::map<TrialId, std::map<std::int64_t, std::vector<double>>> excesses_;  ///< of running trials, by epoch
-  // Functions of seen_, kept because all slots ask for them.
+  std::map<TrialId, std::map<std::int64_t, std::vector<double>>> excesses_;  ///< Excesses of running trials, by epoch.
+  // Functions of seen_. They are kept because several slots use them.
   mutable std::optional<EvaluatedPoints> known_;
   mutable Improvement::Kernels kernels_;
-  mutable std::size_t fitted_ = 0;  ///< results that kernels_ were fitted to
+  mutable std::size_t fitted_ = 0;  ///< Number of results to which kernels_ were fitted.
 };
 
 }  // namespace

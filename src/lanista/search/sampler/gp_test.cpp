@@ -13,7 +13,8 @@ namespace {
 using testing::make;
 using testing::small_context;
 
-/// Lowest loss of 35 trials where the optimizer's branches have losses of their own; lr wants to be 0.1, momentum 0.5.
+/// Returns the lowest loss of 35 trials. The branches of the optimizer differ in loss. The optimum is lr = 0.1 and
+/// momentum = 0.5.
 double lowest(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
   Context context = small_context(seed, false);
   context.goals = {{false, "loss"}};
@@ -48,7 +49,7 @@ TEST(GaussianProcessSearch, BeatsRandomInAConditionalSpace) {
   EXPECT_LT(ratio, -2);
 }
 
-/// Numbers x0, x1, ... in [0, 1].
+/// Returns a space of numbers x0, x1, ... in [0, 1].
 Context cube(std::uint64_t seed, std::size_t dimension, const std::vector<std::string>& constraints = {}) {
   Context context = small_context(seed, false);
   context.goals = {{false, "loss"}};
@@ -67,7 +68,7 @@ std::vector<double> point_of(const study::Proposal& proposal) {
   return x;
 }
 
-/// A strategy that knows four results of sin(12 x).
+/// Returns a strategy with four results of sin(12 x).
 std::unique_ptr<Strategy> after_four(std::uint64_t seed) {
   auto strategy = make(gp_plugin(), cube(seed, 1), {{"startup", 4}, {"candidates", 128}, {"fantasies", 32}});
   for (std::uint32_t id = 1; id <= 4; ++id) {
@@ -105,7 +106,7 @@ TEST(GaussianProcessSearch, ProposesGroupLikeSingleProposals) {
 
 using Metrics = std::map<std::string, double>;
 
-/// Trains one trial after the other; what each of them measured.
+/// Trains one trial after the other. Returns what each of them measured.
 std::vector<Metrics> played(const StrategyPlugin& plugin, const nlohmann::json& options, const Context& context,
                             std::uint32_t trials, const std::function<Metrics(const std::vector<double>&)>& f) {
   auto strategy = make(plugin, context, options);
@@ -173,8 +174,8 @@ RegretComparison compare_regrets(const Regret& regret) {
   return out;
 }
 
-// Who is no better than random search wins 16 of 20 with a probability of 0.006 (sign test); the factors are far below
-// what Snoek et al. (NeurIPS'12, figure 3: Branin within 1e-2 of its minimum after 30 trials) show for the method.
+// A method that equals random search wins 16 of 20 with probability 0.006 (sign test). The factors are far below those
+// of Snoek et al. (NeurIPS'12, figure 3: Branin within 1e-2 of its minimum after 30 trials).
 TEST(GaussianProcessSearch, BeatsRandomSearchOnBranin) {
   const RegretComparison out =
       compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
@@ -213,7 +214,7 @@ TEST(GaussianProcessSearch, BeatsRandomSearchOnBraninInADisk) {
 }
 
 TEST(GaussianProcessSearch, FindsRareFeasibleTrials) {
-  // A disk of 0.7 % of the square: 30 random trials find it in a fifth of the searches.
+  // The disk has 0.7 % of the square. 30 random trials find it in a fifth of the searches.
   int found = 0, found_by_random = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Context context = cube(seed, 2, {"val_loss <= 0.5"});
@@ -241,8 +242,8 @@ TEST(GaussianProcessSearch, ContinuesOnAnyMeasurement) {
 }
 
 TEST(GaussianProcessSearch, KeepsEarlyAndLateEpochsApart) {
-  // At epoch 1 losses are lower by 10 than at the end, so that a stopped trial looks best to who mixes them up. Right
-  // of a half trials are stopped, and the best lies left at 0.2.
+  // At epoch 1 losses are lower by 10 than at the end. Compared across epochs, a stopped trial would be best. Trials
+  // above 0.5 are stopped, and the optimum is at 0.2.
   int right = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     auto strategy = make(gp_plugin(), cube(seed, 1), {{"candidates", 64}, {"startup", 8}});
@@ -258,7 +259,7 @@ TEST(GaussianProcessSearch, KeepsEarlyAndLateEpochsApart) {
       right += id > 16 && x > 0.5 ? 1 : 0;
     }
   }
-  EXPECT_LE(right, 10);  // of 80
+  EXPECT_LE(right, 10);  // Of 80.
 }
 
 }  // namespace

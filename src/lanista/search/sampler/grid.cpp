@@ -6,10 +6,10 @@
 namespace lanista::strategy {
 namespace {
 
-constexpr std::int64_t kMaxEmptyPoints = 100'000;  // points in a row that may give nothing new
+constexpr std::int64_t kMaxEmptyPoints = 100'000;  ///< Points in a row that may give nothing new.
 
-/// All bases times all samples, in a fixed order (ProposalSampler::point). The cursor is the first number that was not
-/// proposed yet.
+/// All bases times all samples, in a fixed order (ProposalSampler::grid_point). The cursor is the number of the first
+/// point that may be new.
 class GridSearch final : public ReplayableSampler {
  public:
   GridSearch(const Context& context, std::int64_t grain)
@@ -38,7 +38,7 @@ class GridSearch final : public ReplayableSampler {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed == nullptr) return;
     const Digest key = study::run_key(proposed->proposal);
-    // A proposal that is not the grid's next one moves nothing.
+    // A proposal that is not the next point of the grid does not move the cursor.
     for (std::uint64_t i = cursor_; i < end_; ++i) {
       const auto own = proposal_sampler_.grid_point(i, grain_);
       if (!own || !*own || filter().violated_constraint(**own)) continue;

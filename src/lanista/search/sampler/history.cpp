@@ -10,7 +10,7 @@
 namespace lanista::strategy {
 namespace {
 
-/// Equal keys get equal numbers, and there is none between neighbours.
+/// Returns dense ranks: equal keys get equal numbers, without gaps.
 template <class Key>
 std::vector<std::int64_t> dense(const std::vector<Key>& keys) {
   std::vector<Key> distinct = keys;
@@ -23,32 +23,34 @@ std::vector<std::int64_t> dense(const std::vector<Key>& keys) {
   return out;
 }
 
+/// Trials with their ranks.
 struct Ranked {
   std::vector<const Observation*> trials;
   std::vector<std::int64_t> rank;
 };
 
-/// Those that got beyond `epoch`, in their order, joined by those that ended there.
+/// Returns the ranking of the trials that trained beyond `epoch` together with those that ended there.
 Ranked joined(const Ranked& further, const std::vector<const Observation*>& ended, std::int64_t epoch,
               const RankOrder& order) {
   std::vector<EpochLosses> epoch_losses_of_trials;
-  std::vector<bool> met;
+  std::vector<bool> was_measured;
   for (const Observation* trial : further.trials) {
     auto epoch_losses = losses_at(*trial, epoch);
-    met.push_back(epoch_losses.has_value());
+    was_measured.push_back(epoch_losses.has_value());
     if (epoch_losses) epoch_losses_of_trials.push_back(*std::move(epoch_losses));
   }
   for (const Observation* trial : ended) epoch_losses_of_trials.push_back({epoch, trial->losses, trial->violation});
   const std::vector<std::int64_t> ranking_keys = order(epoch_losses_of_trials);
 
-  // The best standing here among the trials of a rank and all behind them. Who has no reading here was never worse.
+  // For each rank the best result at this epoch among its trials and all behind them. A trial without a result here
+  // counts as not worse.
   const std::int64_t levels =
       further.rank.empty() ? 0 : *std::max_element(further.rank.begin(), further.rank.end()) + 1;
   std::vector<std::int64_t> best(static_cast<std::size_t>(levels), std::numeric_limits<std::int64_t>::max());
-  auto standing = ranking_keys.begin();
-  for (std::size_t i = 0; i < met.size(); ++i) {
+  auto next_key = ranking_keys.begin();
+  for (std::size_t i = 0; i < was_measured.size(); ++i) {
     std::int64_t& level = best[static_cast<std::size_t>(further.rank[i])];
-    level = std::min(level, met[i] ? *standing++ : -1);
+    level = std::min(level, was_measured[i] ? *next_key++ : -1);
   }
   for (std::size_t level = best.size(); level-- > 1;) best[level - 1] = std::min(best[level - 1], best[level]);
 
@@ -56,8 +58,8 @@ Ranked joined(const Ranked& further, const std::vector<const Observation*>& ende
   std::vector<std::tuple<std::int64_t, bool, std::int64_t>> keys;
   for (const std::int64_t rank : further.rank) keys.emplace_back(rank, true, 0);
   for (const Observation* trial : ended) {
-    const std::int64_t level = std::upper_bound(best.begin(), best.end(), *standing) - best.begin();
-    keys.emplace_back(level, false, *standing++);
+    const std::int64_t level = std::upper_bound(best.begin(), best.end(), *next_key) - best.begin();
+    keys.emplace_back(level, false, *next_key++);
     out.trials.push_back(trial);
   }
   out.rank = dense(keys);
@@ -89,13 +91,13 @@ std::vector<std::int64_t> rank_by_goals_in_order(const std::vector<EpochLosses>&
 
 std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observation*>& trials,
                                                   const RankOrder& order) {
-  std::map<std::int64_t, std::vector<const Observation*>, std::greater<>> ended;  // by epoch, the furthest first
+  std::map<std::int64_t, std::vector<const Observation*>, std::greater<>> ended;  // By epoch, the largest first.
   for (const Observation* trial : trials) {
     if (!trial->losses.empty()) ended[trial->epoch].push_back(trial);
   }
   Ranked all;
   for (const auto& [epoch, there] : ended) all = joined(all, there, epoch, order);
-  std::map<const Observation*, std::int64_t> rank_of;  // only asked, never walked
+  std::map<const Observation*, std::int64_t> rank_of;  // Never iterated.
   std::int64_t worst = 0;
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
     rank_of[all.trials[i]] = all.rank[i];

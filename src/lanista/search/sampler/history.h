@@ -12,52 +12,55 @@
 
 namespace lanista::strategy {
 
-/// What a trial had measured at the end of an epoch.
+/// The losses of a trial at the end of one epoch.
 struct EpochLosses {
-  std::int64_t epoch = 0;
-  std::vector<double> losses;  ///< one a goal, smaller is better
-  double violation = 0;        ///< of the constraints; 0: it keeps to them all
+  std::int64_t epoch = 0;      ///< Epoch, from 1.
+  std::vector<double> losses;  ///< One loss per goal; smaller is better.
+  double violation = 0;        ///< Violation of the constraints; 0 if all are met.
 };
 
-/// A trial and what came of it.
+/// A trial with its losses, its violation of constraints and its outcome.
 struct Observation {
   TrialId trial;
   study::Proposal proposal;
-  std::vector<double>
-      losses;              ///< one a goal, of the last measurement told, smaller is better; empty: failed, the worst
-  std::int64_t epoch = 0;  ///< of the last measurement: how far the trial got, its fidelity
+  /// Losses of the last measurement, one per goal; smaller is better. Empty: it failed or was cancelled, which is
+  /// worst.
+  std::vector<double> losses;
+  std::int64_t epoch = 0;  ///< Epoch of the last measurement, which is the fidelity of the result.
   study::OutcomeKind outcome = study::OutcomeKind::kSucceeded;
-  double violation = 0;  ///< of the constraints by the last measurement; 0: it keeps to them all
-  std::vector<EpochLosses> earlier_epochs = {};  ///< before the last, epochs ascending
-  bool is_update = false;                        ///< it was told before, with fewer epochs
+  double violation = 0;                          ///< Violation of the constraints at that epoch; 0 if all are met.
+  std::vector<EpochLosses> earlier_epochs = {};  ///< Measurements before the last, epochs ascending.
+  bool is_update = false;                        ///< Whether it was observed before with fewer epochs.
 };
 
-// Comparable results. A stopping rule ends some trials at epoch 1 and lets others train to epoch 27; the numbers of
-// different epochs are not of one kind, so no strategy compares them. There is one rule, and two questions to it.
+// Comparable results. A stopping rule ends some trials at epoch 1 and others at epoch 27. Losses of different epochs
+// are not comparable, so no strategy compares them. Two functions of this file compare trials instead.
 //
-// `ranks_at_equal_fidelity` is for all that ask who is better. At one epoch an RankOrder decides. Between epochs
-// successive halving's own order holds (Jamieson and Talwalkar, AISTATS'16; Optuna's TPE ranks its pruned trials so):
-// who got further goes first, because it was preferred where both were measured. The asynchronous form (Li et al.,
-// MLSys'20) also lets trials go on that are not preferred: the first ones at a rung, and those of another bracket,
-// which never stood there. Therefore a trial that ended at epoch e goes before the last of those that got further, as
-// many as it was better than at e in an unbroken row from the end; a row, because those that got further were compared
-// at a higher fidelity, and one look at e must not turn that round. Where nothing is stopped early this is the plain
-// order at the last epoch.
+// `ranks_at_equal_fidelity` ranks trials. At one epoch a RankOrder decides. Between epochs the order of successive
+// halving holds (Jamieson and Talwalkar, AISTATS'16; Optuna's TPE ranks its pruned trials so): the trial that trained
+// longer is ahead, because it was preferred where both were measured. Asynchronous halving (Li et al., MLSys'20) also
+// promotes trials that were not preferred: the first ones at a rung, and those of another bracket. So a trial that
+// ended at epoch e passes longer trials from the end of the ranking, as long as each was worse than it at e. It stops
+// at the first one that was not worse, because longer trials were compared at a higher fidelity. Without early stopping
+// this is the plain order at the last epoch.
 //
-// `modelled_epoch` is for models of the losses themselves, which need numbers of one kind.
+// `modelled_epoch` is for models of the losses themselves, which need losses of one epoch.
 //
-// Trials without losses (failed, cancelled, nothing measured) are behind all others and equal. Averages of repeated
-// trainings are readings like any other, made epoch by epoch.
+// Trials without losses (failed, cancelled, not measured) are last and equal. Averages of repeated trainings count like
+// any other measurement. They are made epoch by epoch.
 
-/// How readings of one epoch stand to each other: one number a reading, the smaller the better, equal for equals.
+/// Ranks losses of one epoch: one number per trial, smaller is better, equal numbers for equal results.
 using RankOrder = std::function<std::vector<std::int64_t>(const std::vector<EpochLosses>&)>;
-/// Fronts by constrained domination (study/pareto.h): feasible first, then smaller violation; NaN last.
+/// Ranks by Pareto fronts under constrained domination (study/pareto.h): feasible ones first, then by smaller
+/// violation. NaN is last.
 std::vector<std::int64_t> rank_by_fronts(const std::vector<EpochLosses>& epoch_losses_of_trials);
-/// Feasible first, then smaller violation, then the first goal, then the next ones where it is equal; NaN last.
+/// Ranks feasible ones first, then by smaller violation, then by the first goal, then by the next goals where it is
+/// equal. NaN is last.
 std::vector<std::int64_t> rank_by_goals_in_order(const std::vector<EpochLosses>& epoch_losses_of_trials);
 
-/// Ranks at equal fidelity, 0 for the best, without gaps; trials of one rank ended at one epoch, those without losses
-/// excepted. O(fidelities) times what `order` costs.
+/// Returns the ranks of trials at equal fidelity, 0 for the best, without gaps.
+///
+/// Trials of one rank ended at one epoch, except those without losses. O(number of end epochs) calls of `order`.
 std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observation*>& trials,
                                                   const RankOrder& order = rank_by_fronts);
 template <class Observations>
@@ -67,28 +70,33 @@ std::vector<std::int64_t> ranks_at_equal_fidelity(const Observations& trials, co
   return ranks_at_equal_fidelity(all, order);
 }
 
-/// What the trial had measured at the end of this epoch, if it did and did not fail.
+/// Returns the losses of a trial at the end of `epoch`, or nullopt if it did not measure it or failed.
 std::optional<EpochLosses> losses_at(const Observation& trial, std::int64_t epoch);
 
-/// The epoch whose readings a model should learn from: the largest of which at least `enough` trials have one (BOHB,
-/// Falkner et al., ICML'18; for d dimensions d + 2 or more); while there is none, the one that most trials have, of
-/// several the largest. 0: nothing was measured. Trials that were stopped before it have no value in that model; those
-/// that got further have the one of this epoch (`losses_at`).
+/// Returns the epoch from which a model of the losses learns, or 0 if nothing was measured.
+///
+/// It is the largest epoch that at least `enough` trials measured (BOHB, Falkner et al., ICML'18; for d dimensions
+/// d + 2 or more). If there is none, it is the epoch that most trials measured, and of several the largest. Trials that
+/// ended before it have no value in the model. Trials that trained further have their losses at this epoch (losses_at).
 std::int64_t modelled_epoch(const std::vector<const Observation*>& trials, std::size_t enough);
 
-/// Joins the events of a trial. The sampler keeps what it needs of the trials that rest: those that ended, and those
-/// that are paused, whose results so far count as those of a trial that was stopped there. A trial that is resumed has
-/// its next result when it rests again: `put` has it take the place of the one before.
+/// Collects the events of each trial into one observation.
+///
+/// The sampler keeps the observations that it needs. A paused trial is observed like one that was stopped there. If it
+/// resumes, it is observed again at its next pause or end, and insert_or_replace puts the new result in place of the
+/// old one.
 class History {
  public:
   explicit History(const Context& context) : goals_(context.goals), constraints_(context.constraints) {}
 
-  /// The trial that came to rest with this event, if one did and its result counts: a duplicate's stands elsewhere. A
-  /// failed or cancelled trial, and one that measured nothing, has no losses.
+  /// Processes an event. Returns the observation of the trial that paused or ended with it, or nullopt.
+  ///
+  /// A duplicate gives no observation, because the trial that it repeats has one. A trial that failed, was cancelled or
+  /// measured nothing has no losses.
   std::optional<Observation> observe(const study::Event& event);
-  /// Trials of which nothing has been told yet.
+  /// Trials that have not paused or ended yet, with their measurements.
   const std::map<TrialId, Observation>& running() const { return running_; }
-  /// Trials that were paused before, and have not ended: what they measured so far.
+  /// Trials that have paused and not ended, with their measurements. They may be running again.
   const std::map<TrialId, Observation>& paused_trials() const { return paused_trials_; }
 
  private:
@@ -97,8 +105,9 @@ class History {
   std::map<TrialId, Observation> running_, paused_trials_;
 };
 
-/// Puts what `History::observe` gave among the observations: in place of what they hold of the same trial, else at
-/// their end. Gives its place, and whether it is new there.
+/// Puts an observation in place of the earlier one of the same trial, or at the end.
+///
+/// Returns its index, and true if it was added at the end.
 template <class Observations>
 std::pair<std::size_t, bool> insert_or_replace(Observations& all, Observation seen) {
   for (std::size_t i = all.size(); i-- > 0;) {

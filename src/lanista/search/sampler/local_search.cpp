@@ -17,8 +17,8 @@ struct Settings {
   MutationCount mutations;
 };
 
-/// Keeps the values of a point where they still fit and moves one parameter to a value near it; what has no value yet
-/// is drawn.
+/// Keeps the values of a point where they are still valid and moves one parameter to a value near it. Parameters
+/// without a value are sampled.
 class NeighbourChooser final : public space::Chooser {
  public:
   NeighbourChooser(const space::Sample& point, std::string target, double radius, Rng rng)
@@ -31,21 +31,21 @@ class NeighbourChooser final : public space::Chooser {
   space::Value pick_value(std::string_view label, const space::Domain& domain) override {
     const auto old = point_.find(std::string(label));
     space::RandomChooser random(rng_.split(label));
-    if (old == point_.end() || !space::domain_contains(domain, old->second)) return random.draw(label, domain);
+    if (old == point_.end() || !space::domain_contains(domain, old->second)) return random.sample_value(label, domain);
     if (label != target_) return old->second;
     Rng rng = rng_.split(label);
     const bool ordered = !std::holds_alternative<space::Categorical>(domain);
     const double from = space::unit_position(domain, old->second);
-    // A step that changes nothing is taken again; a domain of one value has no other.
+    // A step that changes nothing is repeated. A domain of one value has no other.
     for (int i = 0; i < 16; ++i) {
-      space::Value value = ordered ? space::value_at(domain, step(from, rng)) : random.draw(label, domain);
+      space::Value value = ordered ? space::value_at(domain, step(from, rng)) : random.sample_value(label, domain);
       if (value != old->second) return value;
     }
-    return random.draw(label, domain);
+    return random.sample_value(label, domain);
   }
 
  private:
-  /// A normal step, reflected at the ends.
+  /// Returns the position after a normal step, reflected at the ends.
   double step(double from, Rng& rng) const {
     const double to = std::abs(from + radius_ * rng.normal());
     return to <= 1 ? to : std::clamp(2 - to, 0.0, 1.0);
@@ -57,10 +57,10 @@ class NeighbourChooser final : public space::Chooser {
   Rng rng_;
 };
 
-/// Hill climbing with restarts (White et al., UAI'21, the variant that moves at the first improvement): the best of a
-/// few random trials, then neighbours of the best trial so far, until `patience` trials in a row bring nothing. The
-/// best is the first by rank at equal fidelity (history.h); with several goals the first counts, the next ones where it
-/// is equal.
+/// Hill climbing with restarts (White et al., UAI'21, the variant that moves at the first improvement). A climb begins
+/// with a few random trials and continues with neighbours of its best trial. It ends when `patience` trials in a row do
+/// not improve it. The best trial is the first by rank at equal fidelity (history.h). With several goals the first one
+/// counts, and the next ones where it is equal.
 class LocalSearch final : public ReplayableSampler {
  public:
   LocalSearch(const Context& context, const Settings& settings)
@@ -73,9 +73,9 @@ class LocalSearch final : public ReplayableSampler {
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
                                               const DuplicateFilter& duplicates) const override {
-    const auto begun = static_cast<std::int64_t>(index - first_);
-    if (top_ && begun >= settings_.starts) {
-      // A random draw where all neighbours are known also uses up the patience.
+    const auto num_in_climb = static_cast<std::int64_t>(index - first_);
+    if (top_ && num_in_climb >= settings_.starts) {
+      // If all neighbours are known, the proposal is random. It counts towards the patience as well.
       return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("near"),
                               [this](const Rng& r) { return neighbour(r); });
     }
@@ -85,7 +85,7 @@ class LocalSearch final : public ReplayableSampler {
   void fold_event(const study::Event& event) override {
     if (std::holds_alternative<study::Proposed>(event)) ++proposed_;
     auto ended = history_.observe(event);
-    // A trial of an earlier climb says nothing about this one. Trials are numbered in the order of proposal.
+    // Trials of an earlier climb are ignored. Trials are numbered in the order of proposal.
     if (!ended || ended->trial.value <= first_ || ended->outcome == study::OutcomeKind::kCancelled) return;
     const std::optional<std::size_t> before = top_;
     const bool is_update = ended->is_update;
@@ -120,7 +120,7 @@ class LocalSearch final : public ReplayableSampler {
       auto target = from.sample.begin();
       std::advance(target, static_cast<std::ptrdiff_t>(rng.split("which").below(from.sample.size())));
       NeighbourChooser choose(from.sample, target->first, settings_.radius, rng.split("value"));
-      space::Sample sample = context().params.draw(choose);
+      space::Sample sample = context().params.sample(choose);
       LANISTA_ASSIGN(const mutate::Candidate model, proposal_sampler_.resampled_model(from, sample));
       out = proposal_sampler_.proposal(model, std::move(sample));
       out.parent = top.trial;
@@ -132,10 +132,10 @@ class LocalSearch final : public ReplayableSampler {
   ProposalSampler proposal_sampler_;
   History history_;
   std::uint64_t proposed_ = 0;
-  std::uint64_t first_ = 0;         ///< proposals before this climb
-  std::vector<Observation> climb_;  ///< trials of this climb that ended with a result, in the order in which they did
-  std::optional<std::size_t> top_;  ///< the best of them
-  std::int64_t fruitless_ = 0;      ///< trials that ended since it became so
+  std::uint64_t first_ = 0;         ///< Proposals before this climb.
+  std::vector<Observation> climb_;  ///< Trials of this climb that ended with a result, in order.
+  std::optional<std::size_t> top_;  ///< Index of the best of them.
+  std::int64_t fruitless_ = 0;      ///< Trials that ended since it became the best.
 };
 
 }  // namespace

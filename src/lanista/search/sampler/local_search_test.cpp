@@ -13,7 +13,7 @@ using testing::must;
 using testing::small_context;
 using testing::toy_result;
 
-/// Runs one trial that ends with `loss`; returns its proposal.
+/// Runs one trial that ends with `loss`. Returns its proposal.
 study::Proposal run(Strategy& strategy, std::uint32_t id, double loss) {
   const study::Proposal proposal = must(strategy.suggest({1})).proposals().at(0);
   strategy.observe(study::Proposed{TrialId{id}, proposal});
@@ -31,14 +31,14 @@ Context one_goal(std::uint64_t seed) {
 TEST(LocalSearch, ClimbsFromBestAndRestartsWhenStuck) {
   auto strategy = make(local_search_plugin(), one_goal(1), {{"starts", 2}, {"patience", 3}});
   EXPECT_FALSE(run(*strategy, 1, 0.5).parent);
-  EXPECT_FALSE(run(*strategy, 2, 0.6).parent);           // fruitless: 1
-  EXPECT_EQ(run(*strategy, 3, 0.4).parent, TrialId{1});  // better
-  EXPECT_EQ(run(*strategy, 4, 0.4).parent, TrialId{3});  // 1: not worse is not better
-  EXPECT_EQ(run(*strategy, 5, 0.9).parent, TrialId{3});  // 2
-  EXPECT_EQ(run(*strategy, 6, 0.9).parent, TrialId{3});  // 3
+  EXPECT_FALSE(run(*strategy, 2, 0.6).parent);           // 1 without improvement.
+  EXPECT_EQ(run(*strategy, 3, 0.4).parent, TrialId{1});  // Better.
+  EXPECT_EQ(run(*strategy, 4, 0.4).parent, TrialId{3});  // 1: an equal loss is no improvement.
+  EXPECT_EQ(run(*strategy, 5, 0.9).parent, TrialId{3});  // 2.
+  EXPECT_EQ(run(*strategy, 6, 0.9).parent, TrialId{3});  // 3.
   EXPECT_FALSE(run(*strategy, 7, 0.8).parent);
   EXPECT_FALSE(run(*strategy, 8, 0.7).parent);
-  EXPECT_EQ(run(*strategy, 9, 0.9).parent, TrialId{8});  // of the new climb, though trial 3 was better
+  EXPECT_EQ(run(*strategy, 9, 0.9).parent, TrialId{8});  // The parent is of the new climb, although trial 3 was better.
 }
 
 TEST(LocalSearch, IgnoresEarlierClimbsAndFailedTrials) {
@@ -46,7 +46,7 @@ TEST(LocalSearch, IgnoresEarlierClimbsAndFailedTrials) {
   run(*strategy, 1, 0.5);
   const study::Proposal late = must(strategy->suggest({1})).proposals().at(0);
   strategy->observe(study::Proposed{TrialId{2}, late});
-  run(*strategy, 3, 0.6);  // fruitless: a new climb
+  run(*strategy, 3, 0.6);  // Without improvement: a new climb.
   strategy->observe(study::Measured{{TrialId{2}, 4, 4, {{"loss", 0.1}}}});
   strategy->observe(study::Ended{TrialId{2}, {}});
   const study::Proposal start = must(strategy->suggest({1})).proposals().at(0);
@@ -82,9 +82,9 @@ TEST(LocalSearch, ChangesOneMutationOrOneParameter) {
       ++values;
     }
   }
-  EXPECT_GT(models, 3);  // the base has few neighbours
+  EXPECT_GT(models, 3);  // The base has few neighbours.
   EXPECT_GT(values, 10);
-  EXPECT_LT(moved, 0.9 * 0.05 * 4);  // four standard deviations
+  EXPECT_LT(moved, 0.9 * 0.05 * 4);  // Four standard deviations.
 }
 
 TEST(LocalSearch, BeatsRandomSearch) {

@@ -12,13 +12,14 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// Later values as a line of earlier ones.
+/// A linear function from values at an earlier epoch to values at a later one.
 struct Line {
   double slope = 0, offset = 0;
-  double variance = 0;  ///< of what is left
+  double variance = 0;  ///< Variance of the residuals.
 };
 
-/// By least squares; never falling, because at no epoch is worse a reason to hope for better.
+/// Returns the least-squares line through the pairs, or nullopt for fewer than three. The slope is at least 0, because
+/// a worse value never predicts a better one.
 std::optional<Line> line_through(const std::vector<std::pair<double, double>>& pairs) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0, left = 0;
   const auto usable = [](const auto& pair) { return std::isfinite(pair.first) && std::isfinite(pair.second); };
@@ -42,7 +43,7 @@ std::optional<Line> line_through(const std::vector<std::pair<double, double>>& p
   return line;
 }
 
-/// Loss, then excesses, at an epoch.
+/// Returns the loss at an epoch followed by the excesses, or nullopt if the trial did not measure it.
 std::optional<std::vector<double>> values_at(const ModelledTrial& seen, std::int64_t epoch) {
   const auto epoch_losses = losses_at(seen.trial, epoch);
   if (!epoch_losses) return std::nullopt;
@@ -52,13 +53,15 @@ std::optional<std::vector<double>> values_at(const ModelledTrial& seen, std::int
   return out;
 }
 
+/// The values of one trial at the modelled epoch.
 struct Row {
   std::size_t trial = 0;
   bool measured = true;
-  std::vector<double> values;     ///< NaN: failed
-  std::vector<double> variances;  ///< of estimates
+  std::vector<double> values;     ///< NaN if it failed.
+  std::vector<double> variances;  ///< Variances of estimates; 0 if measured.
 };
 
+/// Makes a row of each trial, with estimates for those that ended before the modelled epoch.
 class Table {
  public:
   Table(std::span<const ModelledTrial> seen, std::size_t enough) : seen_(seen) {
@@ -71,6 +74,7 @@ class Table {
   }
   std::size_t width() const { return width_; }
 
+  /// Returns the row of a trial, or nullopt if it can neither be measured nor estimated.
   std::optional<Row> row(std::size_t i) {
     const ModelledTrial& seen = seen_[i];
     Row out{i, true, std::vector<double>(width_, kNaN), std::vector<double>(width_, 0)};
@@ -92,17 +96,18 @@ class Table {
   }
 
  private:
-  const std::vector<std::optional<Line>>& lines(std::int64_t earlier_epochs) {
-    const auto known = lines_.find(earlier_epochs);
+  /// Returns the lines from an earlier epoch to the modelled one, one per value.
+  const std::vector<std::optional<Line>>& lines(std::int64_t earlier_epoch) {
+    const auto known = lines_.find(earlier_epoch);
     if (known != lines_.end()) return known->second;
     std::vector<std::vector<std::pair<double, double>>> pairs(width_);
     for (const ModelledTrial& seen : seen_) {
-      const auto before = values_at(seen, earlier_epochs), after = values_at(seen, epoch_);
+      const auto before = values_at(seen, earlier_epoch), after = values_at(seen, epoch_);
       for (std::size_t k = 0; before && after && k < std::min({before->size(), after->size(), width_}); ++k) {
         pairs[k].emplace_back((*before)[k], (*after)[k]);
       }
     }
-    auto& out = lines_[earlier_epochs];
+    auto& out = lines_[earlier_epoch];
     for (const auto& one : pairs) out.push_back(line_through(one));
     return out;
   }
@@ -124,7 +129,7 @@ EvaluatedPoints points_of_modelled_epoch(std::span<const ModelledTrial> seen, co
                                          std::size_t enough, std::size_t limit) {
   Table table(seen, enough);
   std::vector<Row> rows;
-  std::optional<std::size_t> incumbent;  // a trial
+  std::optional<std::size_t> incumbent;  // Index of a trial.
   double best = 0;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     auto row = table.row(i);

@@ -10,18 +10,19 @@
 
 namespace lanista::strategy {
 
-/// A trial that ended, as a model sees it.
+/// An ended or paused trial, as a model of the losses uses it.
 struct ModelledTrial {
-  std::vector<double> x;
-  Observation trial;                                     ///< its proposal is not looked at
-  std::map<std::int64_t, std::vector<double>> excesses;  ///< by epoch, one a constraint (study::excesses)
+  std::vector<double> x;                                 ///< Coordinates of its proposal.
+  Observation trial;                                     ///< Its measurements. The proposal is not used.
+  std::map<std::int64_t, std::vector<double>> excesses;  ///< By epoch, one excess per constraint (study::excesses).
 };
 
-/// What the trials say of one epoch, that of `modelled_epoch`. A trial that was stopped before it comes with an
-/// estimate: what the line of least squares through the trials that were measured at both epochs makes of its last
-/// values, with the variance of what that line leaves unexplained; without three such trials it is left out. Failed
-/// trials are points without values. At most `limit` points: the incumbent, then measured before estimated, younger
-/// before older.
+/// Returns the points of one epoch, modelled_epoch, for a Gaussian process.
+///
+/// A trial that ended before that epoch has an estimate. A line is fitted by least squares through the trials that were
+/// measured at both epochs. The estimate is the value of the line, with the variance of the residuals. Without three
+/// such trials it is left out. Failed trials are points without values. The result has at most `limit` points: the
+/// incumbent, then measured before estimated ones, then younger before older ones.
 EvaluatedPoints points_of_modelled_epoch(std::span<const ModelledTrial> seen, const std::vector<bool>& unordered,
                                          std::size_t enough, std::size_t limit);
 

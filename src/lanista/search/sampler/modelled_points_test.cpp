@@ -9,7 +9,7 @@
 namespace lanista::strategy {
 namespace {
 
-/// A trial with the losses of its epochs 1, 2, ...; none: it failed. Excesses are ten times as large.
+/// Returns a trial with the losses of its epochs 1, 2, ...; without losses it failed. Excesses are ten times as large.
 ModelledTrial seen(std::uint32_t id, const std::vector<double>& losses, bool constrained = false) {
   ModelledTrial out;
   out.x = {static_cast<double>(id)};
@@ -38,7 +38,7 @@ TEST(ModelledPoints, UsesMeasuredLossesWithoutStopping) {
 }
 
 TEST(ModelledPoints, EstimatesLossOfStoppedTrial) {
-  // Later is 2 earlier - 1, but for one point of four that lies off by d, -d, -d, d in the order of x.
+  // The later value is 2 earlier - 1, plus d, -d, -d, d in the order of x.
   const double d = 0.1;
   std::vector<ModelledTrial> trials{seen(1, {1, 1 + d}, true), seen(2, {2, 3 - d}, true), seen(3, {3, 5 - d}, true),
                                     seen(4, {4, 7 + d}, true), seen(5, {6}, true)};
@@ -52,7 +52,7 @@ TEST(ModelledPoints, EstimatesLossOfStoppedTrial) {
   EXPECT_EQ(out.uncertainty[0], 0);
   trials.erase(trials.begin(), trials.begin() + 2);
   EXPECT_EQ(points_of_modelled_epoch(trials, {false}, 2, 10).losses,
-            (std::vector<double>{5 - d, 7 + d}));  // two points are no line
+            (std::vector<double>{5 - d, 7 + d}));  // Two points give no line.
 }
 
 TEST(ModelledPoints, IsInvariantToScaleOfEarlierEpoch) {

@@ -12,11 +12,11 @@ struct Settings {
   std::int64_t population = 50;
   double p_crossover = 0.9;
   double p_swap = 0.5;
-  double p_mutation = 0;  ///< 0: one over the number of genes
+  double p_mutation = 0;  ///< 0 means one over the number of genes.
   MutationCount mutations;
 };
 
-/// Uniform crossover: each value comes from one of two parents, or is drawn anew.
+/// Uniform crossover: each value comes from one of two parents or is sampled again.
 class CrossChooser final : public space::Chooser {
  public:
   CrossChooser(const space::Sample& first, const space::Sample& second, double p_swap, double p_mutation, Rng rng)
@@ -35,7 +35,7 @@ class CrossChooser final : public space::Chooser {
         if (gene != parent->end() && space::domain_contains(domain, gene->second)) return gene->second;
       }
     }
-    return space::RandomChooser(rng.split("value")).draw(label, domain);
+    return space::RandomChooser(rng.split("value")).sample_value(label, domain);
   }
 
  private:
@@ -45,10 +45,10 @@ class CrossChooser final : public space::Chooser {
   Rng rng_;
 };
 
-/// NSGA-II (Deb et al., 2002) with the defaults of Optuna, but steady: after each trial that ends the population is cut
-/// to its best by front at equal fidelity (constrained domination, history.h), then by crowding distance (Nebro &
-/// Durillo, 2009), so that no trial waits for a generation. A trial without results is no member. The model is a gene
-/// like a hyper-parameter: two models of one base exchange mutations.
+/// NSGA-II (Deb et al., 2002) with the defaults of Optuna in its steady-state form (Nebro & Durillo, 2009), so that no
+/// slot waits for a generation. After each trial that ends, the worst member leaves: by front at equal fidelity
+/// (constrained domination, history.h), then by crowding distance. A trial without results is no member. The model is a
+/// gene like a hyper-parameter: two models of one base exchange mutations.
 class Nsga2 final : public ReplayableSampler {
  public:
   Nsga2(const Context& context, const Settings& settings)
@@ -74,15 +74,15 @@ class Nsga2 final : public ReplayableSampler {
     insert_or_replace(members_, *std::move(ended));
     rank();
     if (static_cast<std::int64_t>(members_.size()) <= settings_.population) return;
-    members_.erase(members_.begin() + (std::max_element(standing_.begin(), standing_.end()) - standing_.begin()));
+    members_.erase(members_.begin() + (std::max_element(ranks_.begin(), ranks_.end()) - ranks_.begin()));
     rank();
   }
 
  private:
-  /// What members are compared by; the smaller the better.
+  /// Order of members; smaller is better.
   struct RankAndCrowding {
     std::int64_t front = 0;
-    double crowded = 0;  ///< minus the crowding distance
+    double crowded = 0;  ///< Minus the crowding distance.
     TrialId trial;
     auto operator<=>(const RankAndCrowding&) const = default;
   };
@@ -92,17 +92,17 @@ class Nsga2 final : public ReplayableSampler {
     for (const Observation& member : members_) points.push_back(member.losses);
     const std::vector<std::int64_t> front = ranks_at_equal_fidelity(members_);
     const std::vector<double> distances = study::crowding_distances(points, front);
-    standing_.clear();
+    ranks_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      standing_.push_back({front[i], -distances[i], members_[i].trial});
+      ranks_.push_back({front[i], -distances[i], members_[i].trial});
     }
   }
 
-  /// Binary tournament.
+  /// Returns the winner of a binary tournament.
   const Observation& select(Rng rng) const {
     const std::size_t a = rng.below(members_.size());
     const std::size_t b = rng.below(members_.size());
-    return members_[standing_[b] < standing_[a] ? b : a];
+    return members_[ranks_[b] < ranks_[a] ? b : a];
   }
 
   Result<study::Proposal> child(const Rng& rng) const {
@@ -116,7 +116,7 @@ class Nsga2 final : public ReplayableSampler {
 
     CrossChooser choose(first.proposal.sample, second.proposal.sample, settings_.p_swap, p_mutation,
                         rng.split("sample"));
-    space::Sample sample = context().params.draw(choose);
+    space::Sample sample = context().params.sample(choose);
     LANISTA_ASSIGN(mutate::Candidate model, cross_models(first.proposal, second.proposal, sample, rng.split("model")));
     if (has_mutators && rng.split("mutate?").bernoulli(p_mutation)) {
       LANISTA_ASSIGN(model, context().models->mutate(model, 1, rng.split("mutate")));
@@ -126,9 +126,11 @@ class Nsga2 final : public ReplayableSampler {
     return out;
   }
 
-  /// Models of one base: the mutations that both began with stay, of the others each is applied with probability
-  /// `p_swap` of either side, and left out where it no longer fits. Models of different bases: one of the two. Over a
-  /// blueprint the model to begin with is that of the crossed sample.
+  /// Returns the model of a child. Of models with different bases it is one of the two.
+  ///
+  /// Models of one base keep their common first mutations. Each other mutation of the first parent is left out with
+  /// probability `p_swap`, and each one of the second is applied with that probability. Mutations that do not apply are
+  /// left out. Over a blueprint, mutations are applied to the model of the child's sample.
   Result<mutate::Candidate> cross_models(const study::Proposal& first, const study::Proposal& second,
                                          const space::Sample& sample, Rng rng) const {
     if (first.base != second.base) return rebuilt(rng.bernoulli(settings_.p_swap) ? second : first);
@@ -147,7 +149,7 @@ class Nsga2 final : public ReplayableSampler {
     return model;
   }
 
-  /// Changes the model if the mutation's recorded decisions fit it.
+  /// Applies a recorded mutation to the model if it is applicable.
   Result<void> apply(const space::MutationStep& step, mutate::Candidate& model) const {
     space::ReplayChooser choose(step.trace);
     auto mutated = context().models->mutate(model, choose);
@@ -165,7 +167,7 @@ class Nsga2 final : public ReplayableSampler {
   ProposalSampler proposal_sampler_;
   History history_;
   std::vector<Observation> members_;
-  std::vector<RankAndCrowding> standing_;  ///< of the members, in their order
+  std::vector<RankAndCrowding> ranks_;  ///< One per member, in their order.
 };
 
 }  // namespace

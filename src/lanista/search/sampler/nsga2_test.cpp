@@ -13,7 +13,7 @@ using testing::make;
 using testing::play;
 using testing::small_context;
 
-/// Tells the strategy of a trial that succeeded with these metrics.
+/// Feeds the events of a trial that succeeded with these metrics.
 void feed_event(Strategy& strategy, std::uint32_t id, const study::Proposal& proposal,
                 const std::map<std::string, double>& metrics) {
   strategy.observe(study::Proposed{TrialId{id}, proposal});
@@ -28,7 +28,7 @@ TEST(Nsga2, CrossesParentValuesWithoutMutation) {
   int children = 0, crossed = 0;
   for (std::uint32_t id = 1; id <= 12; ++id) {
     const auto group = strategy->suggest({1});
-    if (!group) break;  // all crossings are known
+    if (!group) break;  // All crossings are duplicates.
     const study::Proposal proposal = group->proposals().at(0);
     if (proposal.parent && proposal.sample.contains("momentum")) {
       ++children;
@@ -57,7 +57,7 @@ TEST(Nsga2, ExchangesMutationsBetweenModelsOfOneBase) {
       if (!proposed->proposal.parent) {
         born.push_back(step);
       } else {
-        EXPECT_TRUE(known);  // a child only has steps of earlier models
+        EXPECT_TRUE(known);  // A child has only steps of earlier models.
         ++mixed;
       }
     }
@@ -71,7 +71,7 @@ TEST(Nsga2, SelectsParentsFromFrontNeverFailed) {
     const auto group = strategy->suggest({1});
     ASSERT_TRUE(group.ok());
     const study::Proposal proposal = group->proposals().at(0);
-    // Trials 1 to 3 form a front that nothing later reaches.
+    // Trials 1 to 3 form a front that no later trial reaches.
     if (id > 3) {
       ASSERT_TRUE(proposal.parent);
       EXPECT_LE(proposal.parent->value, 3U);
@@ -99,7 +99,7 @@ TEST(Nsga2, ReplaysEventsWithChildren) {
   }
 }
 
-/// Area between the trials' front and (2, 2) for minimising (x^2, (1 - x)^2) with a penalty that both share.
+/// Returns the area between the front and (2, 2) for minimising (x^2, (1 - x)^2) with a penalty that both share.
 double dominated_area(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
   Context context = small_context(seed, false);
   context.goals = {{false, "f"}, {false, "g"}};

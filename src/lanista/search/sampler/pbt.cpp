@@ -1,4 +1,4 @@
-// Population based training: members go on from the state of better ones, with settings beside theirs.
+// Population based training: members continue from the state of better ones, with settings near theirs.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -20,17 +20,19 @@
 namespace lanista::strategy {
 namespace {
 
-/// What is fixed for a trial: its model and those hyper-parameters that cannot change while it trains. Who agrees in it
-/// can go on from each other's state.
-Digest nature_of(const study::Proposal& proposal) {
+/// Returns the key of what is fixed for a trial: its model and the hyper-parameters that cannot change while it trains.
+/// Trials with equal keys can continue from each other's state.
+Digest fixed_key_of(const study::Proposal& proposal) {
   space::Sample fixed = proposal.sample;
   std::erase_if(fixed, [](const auto& entry) { return study::can_change_in_training(entry.first); });
   return Hasher().digest(proposal.graph_hash).digest(space::hash_sample(fixed)).finish();
 }
 
-/// Generations of population based training (Jaderberg et al. 2017), a fold. All members train an interval and pause;
-/// when all are there, those of the bottom quantile, and all that have left the numbers, go on from the state of a
-/// member of the top one, with its hyper-parameters perturbed or drawn anew; the others go on as they are.
+/// The generations of population based training (Jaderberg et al. 2017). They depend only on the events.
+///
+/// All members train an interval and pause. Then the members of the bottom quantile, and all with NaN or infinite
+/// losses, continue from the state of a member of the top quantile. Their hyper-parameters are those of that member,
+/// perturbed or sampled again. The others continue unchanged.
 class Population {
  public:
   struct Settings {
@@ -39,51 +41,52 @@ class Population {
     Exploration explore;
   };
 
-  Population(Settings settings, const Context& context, std::vector<study::Goal> on)
+  Population(Settings settings, const Context& context, std::vector<study::Goal> goals)
       : settings_(settings),
         params_(context.params),
-        on_(std::move(on)),
+        goals_(std::move(goals)),
         constraints_(context.constraints),
         filter_(context),
         rng_(context.rng.split("generations")) {}
 
   void observe(const study::Event& event) {
-    if (const auto* proposed = std::get_if<study::Proposed>(&event)) join(*proposed);
-    if (const auto* measured = std::get_if<study::Measured>(&event)) measure(measured->measurement);
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) add_member(*proposed);
+    if (const auto* measured = std::get_if<study::Measured>(&event)) record(measured->measurement);
     if (const auto* paused = std::get_if<study::Paused>(&event)) {
-      if (PopulationMember* member = find(paused->trial)) member->rests = true;
+      if (PopulationMember* member = find(paused->trial)) member->is_paused = true;
     }
-    if (const auto* resumed = std::get_if<study::Resumed>(&event)) go_on(*resumed);
-    if (const auto* ended = std::get_if<study::Ended>(&event)) leave(*ended);
+    if (const auto* resumed = std::get_if<study::Resumed>(&event)) resume_member(*resumed);
+    if (const auto* ended = std::get_if<study::Ended>(&event)) remove_member(*ended);
   }
 
-  std::int64_t room() const { return closed_ ? 0 : std::max<std::int64_t>(0, settings_.size - begun_); }
+  /// Returns how many new members may begin. None may begin after the first generation.
+  std::int64_t num_vacancies() const { return closed_ ? 0 : std::max<std::int64_t>(0, settings_.size - num_begun_); }
   std::int64_t first_budget() const { return std::min(settings_.interval, settings_.epochs); }
   std::int64_t epochs() const { return settings_.epochs; }
 
-  /// A NaN is no end while there is somebody to go on from.
+  /// True while another member has a finite loss, from which a diverged one can continue.
   bool tolerates_divergence(TrialId trial) const {
     return std::ranges::any_of(members_, [&](const auto& m) { return m.first != trial && !m.second.failed; });
   }
 
-  /// The next generation; empty while anybody trains.
+  /// Returns the next generation, or nothing while a member trains.
   std::vector<lanista::strategy::Member> next() const {
     if (members_.empty()) return {};
     std::int64_t epoch = std::numeric_limits<std::int64_t>::max();
     for (const auto& [trial, member] : members_) {
-      if (!member.rests) return {};
+      if (!member.is_paused) return {};
       epoch = std::min(epoch, member.epoch);
     }
-    std::vector<TrialId> there;  // all of them, but for the order in which budgets were spent
+    std::vector<TrialId> arrived;  // Members at the lowest epoch, usually all of them.
     for (const auto& [trial, member] : members_) {
-      if (member.epoch == epoch) there.push_back(trial);
+      if (member.epoch == epoch) arrived.push_back(trial);
     }
     const std::int64_t budget = std::min(epoch + settings_.interval, settings_.epochs);
-    std::map<TrialId, study::Fork> forks = forks_of(there, epoch);
-    // Whoever forks stands before whoever it forks from, which rests until then.
+    std::map<TrialId, study::Fork> forks = forks_of(arrived, epoch);
+    // A fork comes before its source, which stays paused until then.
     std::vector<lanista::strategy::Member> group;
     for (const auto& [trial, fork] : forks) group.emplace_back(ResumeTrial{trial, budget, fork});
-    for (const TrialId trial : there) {
+    for (const TrialId trial : arrived) {
       if (!forks.contains(trial)) group.emplace_back(ResumeTrial{trial, budget});
     }
     return group;
@@ -91,13 +94,13 @@ class Population {
 
  private:
   struct PopulationMember {
-    study::Proposal proposal;  ///< with its present hyper-parameters
-    Digest nature;
-    std::int64_t epoch = 0;  ///< measured last
+    study::Proposal proposal;  ///< With its current hyper-parameters.
+    Digest fixed_key;
+    std::int64_t epoch = 0;  ///< Last epoch that was measured.
     std::vector<double> losses;
     double violation = 0;
-    bool failed = false;  ///< what it measured last is no number
-    bool rests = false;
+    bool failed = false;  ///< Whether its last measurement has a NaN or an infinity.
+    bool is_paused = false;
   };
 
   PopulationMember* find(TrialId trial) {
@@ -105,17 +108,18 @@ class Population {
     return it == members_.end() ? nullptr : &it->second;
   }
 
-  void join(const study::Proposed& proposed) {
+  void add_member(const study::Proposed& proposed) {
     if (proposed.trial.value >= study::kFirstEarlierTrialId) return;
-    ++begun_;
-    members_[proposed.trial] = {.proposal = proposed.proposal, .nature = nature_of(proposed.proposal), .losses = {}};
+    ++num_begun_;
+    members_[proposed.trial] = {
+        .proposal = proposed.proposal, .fixed_key = fixed_key_of(proposed.proposal), .losses = {}};
   }
 
-  void measure(const study::Measurement& m) {
+  void record(const study::Measurement& m) {
     PopulationMember* member = find(m.trial);
     if (member == nullptr) return;
     member->epoch = m.epoch;
-    member->losses = study::losses(on_, m);
+    member->losses = study::losses(goals_, m);
     member->violation = study::violation(constraints_, m, member->proposal.sample);
     const auto train = m.metrics.find("train_loss");
     const auto is_number = [](double value) { return std::isfinite(value); };
@@ -123,41 +127,41 @@ class Population {
         !std::ranges::all_of(member->losses, is_number) || (train != m.metrics.end() && !is_number(train->second));
   }
 
-  void go_on(const study::Resumed& resumed) {
-    closed_ = true;  // whoever is not here yet comes too late
+  void resume_member(const study::Resumed& resumed) {
+    closed_ = true;  // No member may join after the first generation.
     PopulationMember* member = find(resumed.trial);
     if (member == nullptr) return;
-    member->rests = false;
+    member->is_paused = false;
     if (!resumed.fork) return;
     member->proposal.sample = resumed.fork->sample;
     member->failed = false;
   }
 
-  void leave(const study::Ended& ended) {
+  void remove_member(const study::Ended& ended) {
     const auto member = members_.extract(ended.trial);
-    // A duplicate's place is free: its result stands elsewhere.
-    if (member && ended.outcome.kind == study::OutcomeKind::kDuplicate) --begun_;
+    // A duplicate does not count as a member, because the trial that it repeats has the result.
+    if (member && ended.outcome.kind == study::OutcomeKind::kDuplicate) --num_begun_;
   }
 
-  /// Of each that is to fork from another, in the order of trials.
-  std::map<TrialId, study::Fork> forks_of(const std::vector<TrialId>& there, std::int64_t epoch) const {
-    RungRanking ladder;
+  /// Returns the forks of the next generation, by the trial that forks.
+  std::map<TrialId, study::Fork> forks_of(const std::vector<TrialId>& arrived, std::int64_t epoch) const {
+    RungRanking ranking;
     std::vector<TrialId> failed;
-    for (const TrialId trial : there) {
+    for (const TrialId trial : arrived) {
       const PopulationMember& member = members_.at(trial);
       if (member.failed) failed.push_back(trial);
-      if (!member.failed) ladder.add(trial, member.losses, member.violation);
+      if (!member.failed) ranking.add(trial, member.losses, member.violation);
     }
-    const std::vector<TrialId> ranked = ladder.best(std::ssize(there));  // the best first
-    const auto places = static_cast<std::size_t>(pbt_quantile(std::ssize(there), settings_.quantile));
-    const std::size_t top = std::min(places, ranked.size());
-    // Those without a number are behind all others, and all of them go.
+    const std::vector<TrialId> ranked = ranking.best(std::ssize(arrived));  // The best first.
+    const auto quantile = static_cast<std::size_t>(pbt_quantile(std::ssize(arrived), settings_.quantile));
+    const std::size_t top = std::min(quantile, ranked.size());
+    // Diverged members are last, and all of them fork.
     std::vector<TrialId> bottom = failed;
-    for (std::size_t i = ranked.size(); i > top && bottom.size() < places; --i) bottom.push_back(ranked[i - 1]);
+    for (std::size_t i = ranked.size(); i > top && bottom.size() < quantile; --i) bottom.push_back(ranked[i - 1]);
     std::map<TrialId, study::Fork> out;
     for (const TrialId trial : bottom) {
       std::vector<TrialId> sources(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(top));
-      std::erase_if(sources, [&](TrialId from) { return members_.at(from).nature != members_.at(trial).nature; });
+      std::erase_if(sources, [&](TrialId from) { return members_.at(from).fixed_key != members_.at(trial).fixed_key; });
       if (sources.empty()) continue;
       const Rng own = rng_.split(static_cast<std::uint64_t>(epoch)).split(trial.value);
       const TrialId from = sources[own.split("from").below(sources.size())];
@@ -166,12 +170,12 @@ class Population {
     return out;
   }
 
-  /// What cannot change stays. Of draws the first that keeps to the constraints that are known before training; where
-  /// none does, the parent's own.
+  /// Returns the first perturbed sample that meets the constraints known before training, else the parent's sample.
+  /// Hyper-parameters that cannot change in training keep their values.
   space::Sample perturbed_sample(const study::Proposal& parent, const Rng& rng) const {
     study::Proposal child = parent;
-    for (std::uint64_t draw = 0; draw < static_cast<std::uint64_t>(kMaxAttempts); ++draw) {
-      child.sample = explored(params_, parent.sample, settings_.explore, rng.split(draw));
+    for (std::uint64_t attempt = 0; attempt < static_cast<std::uint64_t>(kMaxAttempts); ++attempt) {
+      child.sample = explored(params_, parent.sample, settings_.explore, rng.split(attempt));
       for (const auto& [name, value] : parent.sample) {
         if (!study::can_change_in_training(name)) child.sample[name] = value;
       }
@@ -182,20 +186,21 @@ class Population {
 
   Settings settings_;
   space::SearchSpace params_;
-  std::vector<study::Goal> on_;
+  std::vector<study::Goal> goals_;
   std::vector<study::Constraint> constraints_;
   ConstraintFilter filter_;
   Rng rng_;
-  std::map<TrialId, PopulationMember> members_;  ///< that have not ended
-  std::int64_t begun_ = 0;
-  bool closed_ = false;  ///< the first generation is over
+  std::map<TrialId, PopulationMember> members_;  ///< Members that have not ended.
+  std::int64_t num_begun_ = 0;
+  bool closed_ = false;  ///< Whether the first generation is over.
 };
 
+/// The halving of population based training, over the shared population.
 class PbtHalving final : public Halving {
  public:
   explicit PbtHalving(std::shared_ptr<const Population> population) : population_(std::move(population)) {}
 
-  void observe(const study::Event&) override {}  // the sampler hears them for both
+  void observe(const study::Event&) override {}  // The sampler passes the events to the shared population.
 
   TrialVerdict verdict(TrialId trial) const override {
     TrialVerdict trial_verdict = kContinueToBudget;
@@ -204,7 +209,7 @@ class PbtHalving final : public Halving {
   }
 
   void assign_budgets(std::vector<study::Proposal>& fresh) const override {
-    fresh.resize(static_cast<std::size_t>(std::min(std::ssize(fresh), population_->room())));
+    fresh.resize(static_cast<std::size_t>(std::min(std::ssize(fresh), population_->num_vacancies())));
     for (study::Proposal& proposal : fresh) {
       proposal.horizon = population_->epochs();
       proposal.budget = population_->first_budget();
@@ -212,15 +217,16 @@ class PbtHalving final : public Halving {
   }
 
   Promotions advance(std::int64_t, bool has_new_trials) const override {
-    const std::int64_t room = population_->room();
-    if (room > 0 && has_new_trials) return {{}, room};
-    return {population_->next(), room};
+    const std::int64_t vacancies = population_->num_vacancies();
+    if (vacancies > 0 && has_new_trials) return {{}, vacancies};
+    return {population_->next(), vacancies};
   }
 
  private:
   std::shared_ptr<const Population> population_;
 };
 
+/// The sampler of population based training: random members, then no new ones.
 class Pbt final : public ReplayableSampler {
  public:
   Pbt(const Context& context, Population::Settings settings, std::vector<study::Goal> on)
@@ -255,7 +261,7 @@ Result<std::unique_ptr<Sampler>> make_pbt(const Context& context, const Options&
   settings.epochs = context.epochs;
   if (settings.interval >= settings.epochs && settings.epochs > 1) {
     return refused("interval is " + std::to_string(settings.interval) + "; it must be below the trials' " +
-                       std::to_string(settings.epochs) + " epochs, so that somebody can fork",
+                       std::to_string(settings.epochs) + " epochs, so that members can fork",
                    "interval");
   }
   const auto factors = options.at("factors").get<std::vector<double>>();
@@ -271,7 +277,7 @@ Result<std::unique_ptr<Sampler>> make_pbt(const Context& context, const Options&
 }  // namespace
 
 std::int64_t pbt_quantile(std::int64_t members, double quantile) {
-  // A product such as 20 x 0.15 lies a hair above the whole number that is meant.
+  // A product such as 20 x 0.15 may be above the whole number by rounding.
   const double wanted = std::ceil(static_cast<double>(members) * quantile - 1e-9);
   return std::min(static_cast<std::int64_t>(wanted), members / 2);
 }

@@ -35,7 +35,7 @@ std::unique_ptr<Strategy> pbt(const Context& context, const nlohmann::json& opti
   return testing::make(pbt_plugin(), context, options);
 }
 
-/// Members that train side by side, without an engine: what each measures is the test's.
+/// Trains members in parallel without an engine. The test gives their measurements.
 struct PopulationHarness {
   struct PopulationMember {
     space::Sample sample;
@@ -53,7 +53,7 @@ struct PopulationHarness {
     members[id] = {proposal.sample, 0, proposal.budget};
     feed_event(strategy, study::Proposed{id, std::move(proposal)});
   }
-  /// As many as it proposes.
+  /// Begins all members that the strategy proposes.
   void begin_all(Strategy& strategy, std::int64_t slots = 100) {
     for (std::uint32_t id = 1; id <= slots; ++id) {
       const auto group = must(strategy.suggest({1, 1000, static_cast<std::int64_t>(id) - 1, 0}));
@@ -61,7 +61,7 @@ struct PopulationHarness {
       begin(strategy, TrialId{id}, group.proposals().front());
     }
   }
-  /// All that train reach their budgets.
+  /// Trains all members to their budgets.
   void train(Strategy& strategy, std::int64_t epochs,
              const std::function<std::map<std::string, double>(TrialId, const space::Sample&, std::int64_t)>& measure) {
     for (auto& [id, member] : members) {
@@ -79,7 +79,7 @@ struct PopulationHarness {
       }
     }
   }
-  /// What the strategy asks for, carried out.
+  /// Resumes the members that the strategy suggests and returns them.
   std::vector<ResumeTrial> next(Strategy& strategy, std::int64_t new_trials = 1000) {
     const auto paused_trials = static_cast<std::int64_t>(members.size());
     const Suggestion answer = must(strategy.suggest({100, new_trials, 0, paused_trials}));
@@ -152,7 +152,7 @@ TEST(Exploration, MovesToNeighbourAndResamplesNames) {
     ++seen["middle " + space::value_text(explored(numbers, 4.0, {0, 1.2, 0.8}, Rng(i)))];
     ++sampled_counts[space::value_text(explored(names, std::string("step"), {0, 1.2, 0.8}, Rng(i)))];
   }
-  // The list's own order; an end has one neighbour.
+  // Neighbours are those in the list. An end has one neighbour.
   ASSERT_EQ(seen.size(), 4U);
   for (const auto& [what, count] : seen) EXPECT_NEAR(count, kTries / 2, 150) << what;
   ASSERT_EQ(sampled_counts.size(), 3U);
@@ -170,7 +170,7 @@ TEST(Exploration, ResamplesAtConfiguredRate) {
     low += !is_neighbour && got < 0.3 ? 1 : 0;
   }
   EXPECT_NEAR(num_neighbours, 0.75 * kTries, 120);
-  EXPECT_NEAR(low, 0.25 * 0.3 * kTries, 80);  // uniform over the domain
+  EXPECT_NEAR(low, 0.25 * 0.3 * kTries, 80);  // Samples are uniform over the domain.
 }
 
 TEST(Exploration, FollowsConditions) {
@@ -201,11 +201,11 @@ TEST(Pbt, ForksFromTopQuantile) {
     play.begin_all(*strategy);
     ASSERT_EQ(std::ssize(play.members), size);
     while (true) {
-      std::vector<std::pair<double, TrialId>> order;  // by loss, then by who came first
+      std::vector<std::pair<double, TrialId>> order;  // By loss, then by trial id.
       std::set<TrialId> failed;
       std::map<TrialId, double> last;
       play.train(*strategy, epochs, [&](TrialId id, const space::Sample&, std::int64_t) {
-        const double value = rng.bernoulli(0.1) ? kNan : static_cast<double>(rng.between(0, 5));  // ties are many
+        const double value = rng.bernoulli(0.1) ? kNan : static_cast<double>(rng.between(0, 5));  // Many ties.
         last[id] = value;
         return std::map<std::string, double>{{"acc", value}};
       });
@@ -232,7 +232,7 @@ TEST(Pbt, ForksFromTopQuantile) {
         gone.insert(each.trial);
         if (!each.fork) continue;
         forked.insert(each.trial);
-        EXPECT_FALSE(gone.contains(each.fork->from)) << "it rests until all that fork from it have";
+        EXPECT_FALSE(gone.contains(each.fork->from)) << "it stays paused until all its forks are made";
         EXPECT_TRUE(top.contains(each.fork->from));
         EXPECT_EQ(each.fork->epoch, before.at(each.trial).epoch);
         ASSERT_EQ(each.fork->sample.size(), 2U);
@@ -312,16 +312,16 @@ TEST(Pbt, ToleratesDivergenceWhileOneTrialIsFinite) {
   };
   play.train(*strategy, 4, all_but(2));
   EXPECT_TRUE(strategy->verdict(TrialId{1}).tolerates_divergence);
-  EXPECT_FALSE(strategy->verdict(TrialId{2}).tolerates_divergence) << "nobody else is left";
+  EXPECT_FALSE(strategy->verdict(TrialId{2}).tolerates_divergence) << "no other member is finite";
   const auto resumed = play.next(*strategy);
   ASSERT_EQ(resumed.size(), 3U);
   for (const ResumeTrial& each : resumed) {
-    ASSERT_EQ(each.fork.has_value(), each.trial.value != 2) << "all that failed, whatever the quantile";
+    ASSERT_EQ(each.fork.has_value(), each.trial.value != 2) << "all diverged members fork, whatever the quantile";
     if (each.fork) {
       EXPECT_EQ(each.fork->from.value, 2U);
     }
   }
-  play.train(*strategy, 4, all_but(0));  // nobody
+  play.train(*strategy, 4, all_but(0));  // All members diverge.
   for (const ResumeTrial& each : play.next(*strategy)) EXPECT_FALSE(each.fork);
 }
 
@@ -332,7 +332,7 @@ TEST(Pbt, ContinuesWithSmallerPopulation) {
   play.train(*strategy, 4, [](TrialId id, const space::Sample&, std::int64_t) {
     return std::map<std::string, double>{{"acc", id.value}};
   });
-  EXPECT_FALSE(must(strategy->suggest({4, 10, 0, 4})).proposals().empty()) << "four more may come";
+  EXPECT_FALSE(must(strategy->suggest({4, 10, 0, 4})).proposals().empty()) << "four more members may begin";
   const auto resumed = play.next(*strategy, 0);
   ASSERT_EQ(resumed.size(), 4U);
   EXPECT_EQ(resumed.front().trial.value, 1U);
@@ -364,9 +364,9 @@ TEST(Pbt, ForksOnlyWithinEqualFixedParameters) {
   EXPECT_GT(forks, 20);
 }
 
-/// The toy of the paper (Jaderberg et al. 2017, figure 2): two members climb 1.2 - h0 x^2 - h1 y^2, by which neither
-/// sees both, and are compared by 1.2 - x^2 - y^2. Gives the best that one reached.
 enum class Toy { kGrid, kExploit, kBoth };
+/// The toy of the paper (Jaderberg et al. 2017, figure 2). Two members climb 1.2 - h0 x^2 - h1 y^2, each with one of
+/// the factors 0, and are compared by 1.2 - x^2 - y^2. Returns the best value.
 double toy(Toy how, std::uint64_t seed) {
   constexpr std::int64_t kEpochs = 40;
   const auto strategy = pbt(two_rates(seed, kEpochs), {{"population", 2}});
@@ -441,7 +441,7 @@ TEST(Pbt, RejectsFixedParametersByName) {
     const Error suggested = refusal(varied);
     EXPECT_EQ(suggested.where, "space.params");
     EXPECT_NE(suggested.message.find("'" + std::string(name) + "'"), std::string::npos);
-    EXPECT_NE(suggested.message.find("lr, momentum"), std::string::npos) << "what can";
+    EXPECT_NE(suggested.message.find("lr, momentum"), std::string::npos) << "it names what can";
   }
   const StrategyPlugin plugin = pbt_plugin();
   const auto made = plugin.make(two_rates(1, 3), must(resolve_options({{"interval", 3}}, plugin.options)));

@@ -14,7 +14,7 @@ using space::Value;
 
 Value sampled_value(const space::Domain& domain, const Rng& rng) {
   space::RandomChooser choose(rng);
-  return choose.draw("value", domain);
+  return choose.sample_value("value", domain);
 }
 
 bool is_number(const Value& value) {
@@ -26,6 +26,7 @@ double real(const Value& value) {
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
+/// Returns the next or previous value of the list, at an end the end itself.
 Value neighbour(const space::Categorical& list, const Value& value, bool up) {
   const auto place = std::ranges::find(list.values, value) - list.values.begin();
   const std::ptrdiff_t last = std::ssize(list.values) - 1;
@@ -33,7 +34,7 @@ Value neighbour(const space::Categorical& list, const Value& value, bool up) {
 }
 
 Value multiplied(const space::IntRange& range, std::int64_t value, double factor) {
-  const std::int64_t last = (range.hi - range.lo) / range.step;  // the place of the largest
+  const std::int64_t last = (range.hi - range.lo) / range.step;  // Index of the largest value.
   const std::int64_t here = (value - range.lo) / range.step;
   const double wanted =
       (static_cast<double>(value) * factor - static_cast<double>(range.lo)) / static_cast<double>(range.step);

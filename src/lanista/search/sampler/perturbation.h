@@ -5,18 +5,21 @@
 
 namespace lanista::strategy {
 
-/// How population based training looks around a setting that did well (Jaderberg et al. 2017, section 4.1.2).
+/// Settings of the exploration of population based training (Jaderberg et al. 2017, section 4.1.2).
 struct Exploration {
-  double resample = 0.25;       ///< the chance that a value is drawn anew instead
-  double up = 1.2, down = 0.8;  ///< factors, of equal chance
+  double resample = 0.25;  ///< Probability that a value is sampled again.
+  double up = 1.2;         ///< Factor of an increase, which has the same probability as a decrease.
+  double down = 0.8;       ///< Factor of a decrease.
 };
 
-/// The value beside `value`, which lies in the domain, or a new one of the domain. A number is multiplied, clipped to
-/// the domain and rounded to what the domain has; a whole number moves at least to the next one. A list of numbers has
-/// its neighbour, at an end the end itself; of other lists (names, flags) a value is drawn.
+/// Returns a value near `value`, or a new sample. Both values are in the domain.
+///
+/// A number is multiplied by a factor, clipped to the domain and rounded to its step. An integer other than 0 moves by
+/// at least one step, unless it is at an end. In a list of numbers the neighbour is taken, which at an end is the end
+/// itself. In other lists (names, flags) a value is sampled.
 space::Value explored(const space::Domain& domain, const space::Value& value, const Exploration& how, const Rng& rng);
-/// Of every parameter of the sample that is active next to those before it; one that has become active is drawn. Each
-/// parameter has a stream of its own, keyed by its name.
+/// Returns the sample with every active parameter explored. A parameter that has become active is sampled. Each
+/// parameter has a random stream of its own, keyed by its name.
 space::Sample explored(const space::SearchSpace& space, const space::Sample& sample, const Exploration& how,
                        const Rng& rng);
 

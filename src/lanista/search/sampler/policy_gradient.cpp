@@ -12,7 +12,7 @@
 namespace lanista::strategy {
 namespace {
 
-constexpr std::uint64_t kTries = 32;  // draws of a mutation until one applies, as at random
+constexpr std::uint64_t kTries = 32;  ///< Samples of a mutation until one is applicable, as in random search.
 
 struct Settings {
   double rate = 0.4;
@@ -23,14 +23,17 @@ struct Settings {
   MutationCount mutations;
 };
 
-/// The bins of a domain: each value where they are few, else equal parts of the unit interval.
+/// Returns the number of bins of a domain: one per value if there are few, else `bins` equal parts of the unit
+/// interval.
 std::int64_t bin_count(const space::Domain& domain, std::int64_t bins) {
   if (std::holds_alternative<space::Categorical>(domain)) return *space::domain_size(domain);
   return std::min(space::domain_size(domain).value_or(bins), bins);
 }
 
+/// True if each value is a bin.
 bool is_listed(const space::Domain& domain, std::int64_t bins) { return space::domain_size(domain) == bins; }
 
+/// Returns the value of a bin; u in [0, 1] is the position inside the bin.
 space::Value value_in(const space::Domain& domain, std::int64_t bins, std::int64_t bin, double u) {
   if (is_listed(domain, bins)) return space::domain_value(domain, bin, bins);
   return space::value_at(domain, std::min(1.0, (static_cast<double>(bin) + u) / static_cast<double>(bins)));
@@ -46,11 +49,12 @@ std::int64_t bin_of(const space::Domain& domain, std::int64_t bins, const space:
   return std::min(bins - 1, static_cast<std::int64_t>(place));
 }
 
+/// Returns the name of a decision of a mutator.
 std::string site(std::string_view mutator, std::string_view label) {
   return "mutate/" + std::string(mutator) + "/" + std::string(label);
 }
 
-/// Answers a mutator's questions by the policy: first which mutator, then its own.
+/// Answers the decisions of a mutation by the policy: first which mutator, then the mutator's own ones.
 class PolicyChooser final : public space::Chooser {
  public:
   PolicyChooser(const Policy& policy, Rng rng) : policy_(policy), rng_(rng) {}
@@ -63,7 +67,7 @@ class PolicyChooser final : public space::Chooser {
     return answer;
   }
   space::Value pick_value(std::string_view label, const space::Domain& domain) override {
-    return space::RandomChooser(rng_.split(trace().size())).draw(label, domain);
+    return space::RandomChooser(rng_.split(trace().size())).sample_value(label, domain);
   }
 
  private:
@@ -73,8 +77,9 @@ class PolicyChooser final : public space::Chooser {
 };
 
 /// REINFORCE with a moving baseline (Williams, 1992; Zoph and Le, ICLR'17, with independent softmaxes in place of their
-/// recurrent network). The reward of a trial is the part of the last `window` trials that it is better than, which
-/// needs no scale: by rank at equal fidelity (history.h), with several goals by fronts.
+/// recurrent network). The reward of a trial is the share of the last `window` trials that are worse. Trials are
+/// compared by rank at equal fidelity (history.h), with several goals by fronts, so that the scale of losses does not
+/// matter.
 class PolicyGradient final : public ReplayableSampler {
  public:
   PolicyGradient(const Context& context, const Settings& settings)
@@ -96,7 +101,7 @@ class PolicyGradient final : public ReplayableSampler {
     auto ended = history_.observe(event);
     if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
     const study::Proposal proposal = std::exchange(ended->proposal, {});
-    if (ended->is_update) {  // it teaches once; others are compared with what it is now
+    if (ended->is_update) {  // A trial is learned from once. Later trials are compared with its new result.
       const auto known = std::find_if(recent_.begin(), recent_.end(),
                                       [&](const Observation& each) { return each.trial == ended->trial; });
       if (known != recent_.end()) *known = *std::move(ended);
@@ -165,7 +170,7 @@ class PolicyGradient final : public ReplayableSampler {
       std::string mutator;
       for (const space::Decision& decision : mutation.trace) {
         const auto* answer = std::get_if<std::int64_t>(&decision.answer);
-        if (answer == nullptr || *answer < 0 || *answer >= decision.count) continue;  // a value, drawn at random
+        if (answer == nullptr || *answer < 0 || *answer >= decision.count) continue;  // Not learned: random.
         step(site(mutator, decision.label), decision.count, *answer);
         if (&decision == &mutation.trace.front()) mutator = std::to_string(*answer);
       }
@@ -178,7 +183,7 @@ class PolicyGradient final : public ReplayableSampler {
   History history_;
   Policy policy_;
   double baseline_ = 0.5;
-  std::deque<Observation> recent_;  ///< without their proposals
+  std::deque<Observation> recent_;  ///< Recent trials, without their proposals.
 };
 
 }  // namespace

@@ -13,11 +13,11 @@ using testing::small_context;
 TEST(Policy, StartsUniformAndFollowsGradientStep) {
   Policy policy;
   EXPECT_EQ(policy.probabilities("x", 4), std::vector<double>(4, 0.25));
-  policy.reinforce("x", 2, 0, 0.5, 1, 0);  // logits 0.25, -0.25
+  policy.reinforce("x", 2, 0, 0.5, 1, 0);  // The logits are 0.25 and -0.25.
   const double want = 1 / (1 + portable_exp(-0.5));
   EXPECT_NEAR(policy.probabilities("x", 2)[0], want, 1e-15);
   EXPECT_NEAR(policy.probabilities("x", 2)[1], 1 - want, 1e-15);
-  EXPECT_EQ(policy.probabilities("x", 4), std::vector<double>(4, 0.25));  // another decision
+  EXPECT_EQ(policy.probabilities("x", 4), std::vector<double>(4, 0.25));  // Another decision.
 }
 
 TEST(Policy, FollowsTheGradientOfAdvantageAndEntropy) {
@@ -40,7 +40,7 @@ TEST(Policy, FollowsTheGradientOfAdvantageAndEntropy) {
     up[i] += 1e-5, down[i] -= 1e-5, up0[0] += 1e-5, down0[0] -= 1e-5;
     const double gradient = (objective(up) - objective(down)) / 2e-5;
     const double first = (objective(up0) - objective(down0)) / 2e-5;
-    // Logits are known up to a constant, so differences are compared.
+    // Logits are determined up to a constant, so differences are compared.
     const double step = portable_log(after[i] / after[0]) - portable_log(before[i] / before[0]);
     EXPECT_NEAR(step, gradient - first, 1e-8) << i;
   }
@@ -75,8 +75,8 @@ TEST(PolicyGradient, LearnsWhichMutatorHelps) {
   EXPECT_GT(late, early + 5);
 }
 
-/// Wrong answers of the best trial, averaged over 20 seeds: ten decisions among four, one of them conditional, of
-/// which each has one right answer.
+/// Returns the number of wrong answers of the best trial, averaged over 20 seeds. There are ten decisions among four
+/// answers, one of them conditional, and each has one right answer.
 double wrong_answers(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint32_t trials) {
   double sum = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -104,7 +104,7 @@ double wrong_answers(const StrategyPlugin& plugin, const nlohmann::json& options
   }
   return sum / 20;
 }
-// Random search leaves 3.4 wrong, the policy 0.3.
+// Random search has 3.4 wrong answers, the policy 0.3.
 TEST(PolicyGradient, BeatsRandomSearchOnSeparableDecisions) {
   const double random = wrong_answers(random_plugin(), Options::object(), 150);
   EXPECT_LT(wrong_answers(policy_gradient_plugin(), Options::object(), 150), random - 2);

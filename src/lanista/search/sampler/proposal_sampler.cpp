@@ -36,7 +36,7 @@ std::uint64_t ProposalSampler::num_grid_points(std::int64_t grain) const {
 Result<std::optional<study::Proposal>> ProposalSampler::grid_point(std::uint64_t i, std::int64_t grain) const {
   space::GridChooser choose(i, grain);
   const auto base = choose.index("base", static_cast<std::int64_t>(bases_.size()));
-  space::Sample sample = params_.draw(choose);
+  space::Sample sample = params_.sample(choose);
   if (choose.exhausted()) return std::optional<study::Proposal>();
   LANISTA_ASSIGN(const mutate::Candidate model, model_of_sample(base, sample));
   return std::optional(proposal(model, std::move(sample)));
@@ -57,7 +57,7 @@ study::Proposal ProposalSampler::proposal(const mutate::Candidate& candidate, sp
 Result<study::Proposal> ProposalSampler::random(const Rng& rng) const {
   const auto base = static_cast<std::int64_t>(rng.split("base").below(bases_.size()));
   space::RandomChooser choose(rng.split("sample"));
-  return mutated(base, params_.draw(choose), rng);
+  return mutated(base, params_.sample(choose), rng);
 }
 
 Result<mutate::Candidate> ProposalSampler::model_of_sample(std::int64_t base, const space::Sample& sample) const {
@@ -105,7 +105,7 @@ Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& dupl
   const auto most = std::max_element(reasons.begin(), reasons.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   return Error{Code::kResourceExhausted,
-               "bad luck: " + std::to_string(attempts) + " draws gave nothing new (" + std::to_string(most->second) +
+               "bad luck: " + std::to_string(attempts) + " samples gave nothing new (" + std::to_string(most->second) +
                    " of them: " + most->first + ")",
                ""};
 }

@@ -11,42 +11,52 @@
 
 namespace lanista::strategy {
 
-/// How often a strategy draws by its own lights before it looks elsewhere: at random.
+/// Number of samples that a strategy takes from its own model before it samples at random.
 inline constexpr std::int64_t kMaxAttempts = 100;
-/// How often one draws at random before one speaks of bad luck: where one draw in a thousand may be proposed, one
-/// proposal in 20,000 has that luck. A space of at most so many points is not drawn from but looked through.
+/// Number of random samples after which a strategy returns kResourceExhausted. If one sample in a thousand is allowed,
+/// this happens to one proposal in 20,000. A space with at most this many points is enumerated instead.
 inline constexpr std::int64_t kMaxRandomAttempts = 10'000;
 
-/// How many mutations a model drawn from a base gets, inclusive.
+/// Least and greatest number of mutations of a base model, inclusive.
 struct MutationCount {
   std::int64_t lo = 0, hi = 3;
 };
+/// Returns the option `mutations` of a strategy, a list of two numbers.
 OptionSpec mutation_count_option();
+/// Returns the value of the option `mutations`. Errors: kInvalidArgument if it is not [fewest, most].
 Result<MutationCount> mutation_count(const Options& options);
 
-/// Draws models and hyper-parameters from a context. Base models are hashed once, here.
+/// Samples models and hyper-parameters of a context. Base models are hashed once, in the constructor.
 class ProposalSampler {
  public:
+  /// Prepares the base models. Mutated models get a number of mutations in the range of `count`.
   ProposalSampler(const Context& context, MutationCount count);
 
-  /// Base, number of mutations, mutations, sample. Errors: kNotApplicable.
+  /// Returns a random proposal: base, number of mutations, mutations and hyper-parameters. Errors: kNotApplicable.
   Result<study::Proposal> random(const Rng& rng) const;
-  /// Number of mutations and mutations, drawn; base and sample are given. Errors: kNotApplicable.
+  /// Returns a proposal of the given base and sample with random mutations. Errors: kNotApplicable.
   Result<study::Proposal> mutated(std::int64_t base, space::Sample sample, const Rng& rng) const;
-  /// The model before mutations: the base, or what a blueprint makes of the sample. Errors: kNotApplicable.
+  /// Returns the model before mutations: the base, or what the blueprint makes of the sample. Errors: kNotApplicable.
   Result<mutate::Candidate> model_of_sample(std::int64_t base, const space::Sample& sample) const;
-  /// The model of `parent` under another sample: its own if the model's choices are the same, else drawn anew with the
-  /// parent's mutations replayed. Errors: kNotApplicable.
+  /// Returns the model of `parent` under another sample.
+  ///
+  /// If the model choices are equal, it is the parent's model. Otherwise it is a new model of the sample, to which the
+  /// parent's mutations are applied again. Errors: kNotApplicable.
   Result<mutate::Candidate> resampled_model(const study::Proposal& parent, const space::Sample& sample) const;
+  /// Returns the proposal of a model and a sample. Its budget is the whole schedule.
   study::Proposal proposal(const mutate::Candidate& candidate, space::Sample sample) const;
+  /// The base models, in the order of the model space.
   const std::vector<mutate::Candidate>& bases() const { return bases_; }
 
-  /// All bases times all samples without mutations, numbered from 0 in a fixed order; continuous domains are cut into
-  /// `grain` values. Branches of a conditional space have different sizes, so that some numbers stand for nothing
-  /// (nullopt). Errors: kNotApplicable, the point makes no model.
-  std::uint64_t num_grid_points(std::int64_t grain) const;  ///< how many numbers; at most 2^63
+  /// Returns the number of grid points, at most 2^63: all bases times all samples without mutations.
+  ///
+  /// Continuous domains are cut into `grain` values. Branches of a conditional space have different sizes, so some
+  /// points are empty.
+  std::uint64_t num_grid_points(std::int64_t grain) const;
+  /// Returns grid point i, counted from 0 in a fixed order, or nullopt if it is empty. Errors: kNotApplicable if it
+  /// makes no model.
   Result<std::optional<study::Proposal>> grid_point(std::uint64_t i, std::int64_t grain) const;
-  /// Whether the points are all there is, and few enough to look through.
+  /// True if the space has no mutations, finite domains and at most kMaxRandomAttempts grid points.
   bool is_enumerable() const { return is_enumerable_; }
 
  private:
@@ -58,23 +68,26 @@ class ProposalSampler {
   bool is_enumerable_ = false;
 };
 
-/// The first result of draw(rng.split(i)), i = 0, 1, …, that `duplicates` does not refuse. Errors: kResourceExhausted
-/// after so many draws, with the reason that stood against most of them.
+/// Returns the first result of sample_next(rng.split(i)), i = 0, 1, …, that `duplicates` allows.
+///
+/// Errors: kResourceExhausted after `attempts` samples, with the most frequent reason of rejection.
 Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& duplicates,
                                      const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
                                      std::int64_t attempts = kMaxAttempts);
-/// As first_unique; where a small space is concerned, one of the points that are left, and nullopt if none is: the
-/// space is exhausted. With `repeat` all of them are that training of a proposal, beside those that were before.
-/// Errors: kResourceExhausted after kMaxRandomAttempts: bad luck.
+/// Returns a result of first_unique. If that fails in an enumerable space, it returns one of the remaining points, or
+/// nullopt if the space is exhausted.
+///
+/// The proposal gets Proposal::repeat = `repeat`, so it is a further training of decisions that were trained before.
+/// Errors: kResourceExhausted after kMaxRandomAttempts samples of a space that is not enumerable.
 Result<std::optional<study::Proposal>> first_unique_or_remaining(
     const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
     const std::function<Result<study::Proposal>(const Rng&)>& sample_next, std::int64_t repeat = 0);
 
-/// A new random draw, from a stream of `rng`; nullopt: the space is exhausted.
+/// Returns a random proposal that is allowed, from a stream of `rng`, or nullopt if the space is exhausted.
 Result<std::optional<study::Proposal>> random_unique(const ProposalSampler& proposal_sampler, const Rng& rng,
                                                      const DuplicateFilter& duplicates);
-/// What `sample_next` finds first from `own` that is new; where all that it finds is refused, a strategy looks
-/// elsewhere: a new random draw.
+/// Returns the first allowed result of `sample_next` with streams of `own`. If all kMaxAttempts results are rejected,
+/// it returns random_unique.
 Result<std::optional<study::Proposal>> unique_or_random(
     const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates, const Rng& own,
     const std::function<Result<study::Proposal>(const Rng&)>& sample_next);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* kAgain = "again";
 
-/// Independent draws: base, number of mutations, mutations, sample. With `again`, once all of a small space is drawn,
-/// it is drawn once more, each proposal as a training of its own that begins with other values, and so on.
+/// Independent samples of base, number of mutations, mutations and hyper-parameters. With `again`, an exhausted space
+/// is sampled again in a next round. Each of its proposals is a further training with another seed.
 class RandomSearch final : public ReplayableSampler {
  public:
   RandomSearch(const Context& context, MutationCount count, bool again)
@@ -21,12 +21,12 @@ class RandomSearch final : public ReplayableSampler {
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
                                               const DuplicateFilter& duplicates) const override {
-    const auto draw = [this](const Rng& r) { return proposal_sampler_.random(r); };
-    auto found = first_unique_or_remaining(proposal_sampler_, rng, duplicates, draw, repeat_);
-    // Of the next round at the latest, unless the group in the making has that too; of a space of nothing never.
+    const auto sample_next = [this](const Rng& r) { return proposal_sampler_.random(r); };
+    auto found = first_unique_or_remaining(proposal_sampler_, rng, duplicates, sample_next, repeat_);
+    // The next round has a proposal, unless the group under construction has used it up. An empty space has none.
     const std::int64_t most = repeat_ + 1 + std::ssize(duplicates.group());
     for (std::int64_t repeat = repeat_ + 1; again_ && index > 0 && found && !*found && repeat <= most; ++repeat) {
-      found = first_unique_or_remaining(proposal_sampler_, rng, duplicates, draw, repeat);
+      found = first_unique_or_remaining(proposal_sampler_, rng, duplicates, sample_next, repeat);
     }
     return found;
   }
@@ -38,7 +38,7 @@ class RandomSearch final : public ReplayableSampler {
  private:
   ProposalSampler proposal_sampler_;
   bool again_ = false;
-  std::int64_t repeat_ = 0;  // the round in which it draws
+  std::int64_t repeat_ = 0;  ///< Current round.
 };
 
 }  // namespace
@@ -54,10 +54,9 @@ std::optional<Error> repeated_space_conflict(const study::StudyConfig& config) {
                                    : config.strategy.retry > 0  ? "strategy.retry"
                                                                 : nullptr;
   if (conflicting_option == nullptr) return std::nullopt;
-  return Error{
-      Code::kInvalidArgument,
-      "trains what was trained before once more, and so does " + std::string(conflicting_option) + "; leave one out",
-      "strategy.again"};
+  return Error{Code::kInvalidArgument,
+               "repeats earlier trainings, and so does " + std::string(conflicting_option) + "; leave one out",
+               "strategy.again"};
 }
 
 StrategyPlugin random_plugin() {

@@ -11,7 +11,7 @@ namespace {
 using testing::make;
 using testing::small_context;
 
-/// A space of `rates` x `momenta` points of one model.
+/// Returns a space of `rates` x `momenta` points of one model.
 Context points(std::uint64_t seed, std::int64_t rates, std::int64_t momenta) {
   Context context = small_context(seed, false);
   context.params = {};
@@ -25,7 +25,7 @@ Context points(std::uint64_t seed, std::int64_t rates, std::int64_t momenta) {
   return context;
 }
 
-/// Up to `most` proposals, of which some are asked for at a time.
+/// Returns up to `most` proposals, with several per request.
 std::vector<study::Proposal> proposed_of(const Context& context, std::int64_t most, bool again, std::uint64_t seed) {
   auto strategy = make(random_plugin(), context, {{"again", again}});
   std::vector<study::Proposal> out;
@@ -56,11 +56,11 @@ TEST(RandomSearch, StopsWhenSpaceIsExhausted) {
   EXPECT_EQ(samples.size(), 6U);
 }
 
-// However many are asked for at a time: every round has each point once, before anything of the next.
+// Every round has each point once, before any point of the next, whatever the number of trials per request.
 TEST(RandomSearch, RepeatsExhaustedSpace) {
   Rng rng(17);
   for (int i = 0; i < 62; ++i) {
-    // Of 300 points the last ones of a round are not drawn by luck.
+    // The last points of a round of 300 are found by enumeration.
     const std::int64_t rates = i < 60 ? rng.between(1, 4) : 20, momenta = i < 60 ? rng.between(1, 3) : 15;
     const std::int64_t size = rates * momenta;
     const std::int64_t most = i < 60 ? rng.between(1, 5 * size) : 2 * size + 7;
@@ -75,8 +75,8 @@ TEST(RandomSearch, RepeatsExhaustedSpace) {
       EXPECT_EQ(trained[text_of(proposal)]++, proposal.repeat);
       keys.insert(study::run_key(proposal));
     }
-    EXPECT_EQ(std::ssize(keys), most) << "each is a training of its own";
-    // The first round is what it is without.
+    EXPECT_EQ(std::ssize(keys), most) << "each is another training";
+    // The first round is the same without the option.
     const auto once = proposed_of(context, most, false, 5);
     for (std::size_t at = 0; at < once.size(); ++at) EXPECT_EQ(text_of(once[at]), text_of(proposals[at]));
   }

@@ -13,6 +13,7 @@
 namespace lanista::strategy {
 namespace {
 
+/// Trains each proposal several times and reports averages to the inner sampler.
 class RepeatingSampler final : public Sampler {
  public:
   RepeatingSampler(std::unique_ptr<Sampler> inner, study::StudyConfig config)
@@ -20,14 +21,14 @@ class RepeatingSampler final : public Sampler {
 
   std::string_view name() const override { return inner_->name(); }
 
-  /// What has begun goes before what is new.
+  /// Returns missing trainings of earlier proposals first, then those of new proposals.
   Result<Suggestion> sample_proposals(std::int64_t count) const override {
     Suggestion out;
     std::vector<Member>& members = out.group.members;
-    const auto room = [&] { return count - std::ssize(members); };
+    const auto num_left = [&] { return count - std::ssize(members); };
     const auto add = [&](study::Proposal proposal, std::int64_t times, const std::set<std::int64_t>& folds) {
       auto fold = folds.begin();
-      for (; times > 0 && room() > 0; --times, ++proposal.repeat) {
+      for (; times > 0 && num_left() > 0; --times, ++proposal.repeat) {
         if (fold != folds.end()) proposal.fold = *fold++;
         members.emplace_back(NewTrial{proposal});
       }
@@ -37,12 +38,12 @@ class RepeatingSampler final : public Sampler {
       proposal.repeat = groups_[i].tally.proposed;
       add(std::move(proposal), study::trainings_missing(config_, groups_[i].tally), groups_[i].folds_left);
     }
-    if (room() <= 0) return out;
-    auto fresh = inner_->sample_proposals((room() + each_ - 1) / each_);
+    if (num_left() <= 0) return out;
+    auto fresh = inner_->sample_proposals((num_left() + each_ - 1) / each_);
     if (!members.empty() && (!fresh || fresh->kind != Suggestion::Kind::kGroup)) return out;
     if (!fresh) return fresh;
     if (fresh->kind != Suggestion::Kind::kGroup) {
-      // What fails may be wanted again.
+      // A training that fails may be done again.
       return may_fail() ? Suggestion::wait() : *std::move(fresh);
     }
     for (study::Proposal& proposal : fresh->proposals()) {
@@ -68,23 +69,24 @@ class RepeatingSampler final : public Sampler {
   }
 
  private:
-  /// A training under way.
+  /// A training that has not ended.
   struct Training {
     std::size_t group = 0;
     std::optional<std::int64_t> fold;
     bool paused = false;
     std::vector<study::Measurement> measured;
   };
-  /// The trainings of one proposal; its number from 1 is the inner sampler's trial.
+  /// The trainings of one proposal. Its number, from 1, is the trial id of the inner sampler.
   struct Group {
     TrialId first;
-    study::Proposal proposal;  ///< with repeat 0
+    study::Proposal proposal;  ///< Proposal with repeat 0.
     study::TrainingCounts tally;
     std::set<TrialId> under_way;
-    std::set<std::int64_t> folds_left;                     ///< that nobody trains or has trained; none without folds
-    std::vector<std::vector<study::Measurement>> results;  ///< of those that ended and were not lost, epoch by epoch
-    std::int64_t reported_epoch = 0;                       ///< the last epoch of which the inner sampler knows
-    bool paused = false;                                   ///< for the inner sampler
+    std::set<std::int64_t> folds_left;  ///< Folds without a training; empty without folds.
+    /// Measurements of successful or stopped trainings, epoch by epoch.
+    std::vector<std::vector<study::Measurement>> results;
+    std::int64_t reported_epoch = 0;  ///< Last epoch that was reported to the inner sampler.
+    bool paused = false;              ///< Whether the inner sampler's trial is paused.
   };
 
   bool may_fail() const {
@@ -127,9 +129,9 @@ class RepeatingSampler final : public Sampler {
     if (it == trainings_.end()) return;
     it->second.paused = true;
     Group& group = groups_[it->second.group];
-    const bool all_rest = std::all_of(group.under_way.begin(), group.under_way.end(),
-                                      [&](TrialId id) { return trainings_.at(id).paused; });
-    if (!all_rest || study::trainings_missing(config_, group.tally) > 0) return;
+    const bool all_paused = std::all_of(group.under_way.begin(), group.under_way.end(),
+                                        [&](TrialId id) { return trainings_.at(id).paused; });
+    if (!all_paused || study::trainings_missing(config_, group.tally) > 0) return;
     report_averages(it->second.group);
     group.paused = true;
     inner_->observe(study::Paused{inner_id(it->second.group), std::min(epoch, group.reported_epoch)});
@@ -167,7 +169,7 @@ class RepeatingSampler final : public Sampler {
     inner_->observe(study::Ended{inner_id(number), joint});
   }
 
-  /// The averages of the epochs that the inner sampler does not know yet.
+  /// Reports the averages of new epochs to the inner sampler.
   void report_averages(std::size_t number) {
     Group& group = groups_[number];
     std::vector<std::span<const study::Measurement>> measured{group.results.begin(), group.results.end()};
@@ -199,12 +201,12 @@ class RepeatingSampler final : public Sampler {
 
   std::unique_ptr<Sampler> inner_;
   study::StudyConfig config_;
-  std::int64_t each_;  ///< trainings of a proposal
+  std::int64_t each_;  ///< Trainings per proposal.
   std::vector<Group> groups_;
-  std::unordered_map<Digest, std::size_t> group_of_;  ///< by what they decide
-  std::map<TrialId, std::size_t> member_of_;          ///< of all trainings, for parents
-  std::map<TrialId, Training> trainings_;             ///< under way
-  std::set<std::size_t> unfinished_;                  ///< groups of which trainings are wanted
+  std::unordered_map<Digest, std::size_t> group_of_;  ///< Groups by decisions_key.
+  std::map<TrialId, std::size_t> member_of_;          ///< Groups of all trainings, to translate parents.
+  std::map<TrialId, Training> trainings_;             ///< Trainings that have not ended.
+  std::set<std::size_t> unfinished_;                  ///< Groups with missing trainings.
 };
 
 }  // namespace

@@ -6,12 +6,15 @@
 
 namespace lanista::strategy {
 
-/// `inner` with every proposal trained strategy.repeat times, each with its own seed and, with data.folds, on each fold
-/// of a dealing of its own, and failed trainings done again on the same fold, up to strategy.retry of a proposal. The
-/// inner sampler sees one trial a proposal, which ends when its trainings are done, is paused while all of them that go
-/// on are, and measures, epoch by epoch, the average of all of them as far as all of them got; its trials are numbered
-/// 1, 2, … in the order of its proposals. Still a fold: trainings are told apart by Proposal::repeat. A halving
-/// composed with it sees the trainings themselves.
+/// Returns a sampler that trains every proposal of `inner` several times and reports one averaged trial to it.
+///
+/// Each proposal is trained strategy.repeat times, each time with another seed. With data.folds it is trained on each
+/// fold. A failed training is done again on the same fold, up to strategy.retry times per proposal.
+///
+/// `inner` observes one trial per proposal, with the ids 1, 2, … in the order of its proposals. That trial ends when
+/// its trainings are done. It is paused while all unfinished trainings are paused. Its measurements are averages, epoch
+/// by epoch, of all trainings as far as all of them trained. A halving composed with the result observes the trainings
+/// themselves.
 std::unique_ptr<Sampler> with_repeated_trainings(std::unique_ptr<Sampler> inner, const study::StudyConfig& config);
 
 }  // namespace lanista::strategy

@@ -34,7 +34,7 @@ std::unique_ptr<Strategy> repeating(const StrategyPlugin& plugin, const Context&
                  with_rule ? small_rule(context) : nullptr);
 }
 
-/// Notes what an inner sampler is told.
+/// Records the events that an inner sampler observes.
 class RecordingSampler final : public Sampler {
  public:
   RecordingSampler(std::unique_ptr<Sampler> inner, std::vector<study::Event>* observed_events)

@@ -23,7 +23,7 @@ TrialId trial_of(const Event& event) {
   return event.trial;
 }
 
-/// The best trials of a search, as study::standings ranks them.
+/// The best trials of a search in the ranking of the study (study::standing).
 class SearchRanking {
  public:
   struct Place {
@@ -46,10 +46,11 @@ class SearchRanking {
     }
   }
 
-  /// The best first.
+  /// Returns the best trials, the best one first.
   const std::vector<Place>& best() const { return best_; }
 
  private:
+  /// True if a trial with this key is among the best.
   bool admits(const study::RankingKey& standing) const {
     return best_.size() < size_ || standing < best_.back().standing;
   }
@@ -57,7 +58,7 @@ class SearchRanking {
   void rank(const study::TrialView& trial, const study::Outcome& outcome) {
     if (!study::ranks(trial, outcome)) return;
     study::RankingKey standing = study::standing(config_, trial);
-    if (!admits(standing)) return;  // not even with no parameters, by which equals are ranked
+    if (!admits(standing)) return;  // It is not ranked even with 0 parameters, which decide between equals.
     standing.parameters = parameters_of(trial.proposal);
     if (!admits(standing)) return;
     const auto place = std::ranges::upper_bound(best_, standing, {}, &Place::standing);
@@ -65,7 +66,7 @@ class SearchRanking {
     if (best_.size() > size_) best_.pop_back();
   }
 
-  /// The most that there can be of a model that is not there any more: it was trained, but its log may be anything.
+  /// Returns the number of parameters, or the largest number if the model cannot be rebuilt from the log.
   std::int64_t parameters_of(const study::Proposal& proposal) const {
     const auto model = models_->rebuild(proposal.base, proposal.edits);
     const auto cost = model ? graph::model_cost(*model, models_->ops()) : Result<graph::ModelCost>(model.error());
@@ -79,6 +80,7 @@ class SearchRanking {
   std::vector<Place> best_;
 };
 
+/// A search followed by refinements of its best trials.
 class SecondStage final : public Strategy {
  public:
   SecondStage(std::unique_ptr<Strategy> search, std::unique_ptr<Halving> end, const study::StudyConfig& config,
@@ -92,18 +94,18 @@ class SecondStage final : public Strategy {
 
   Result<Suggestion> suggest(const Capacity& capacity) const override {
     Capacity of_search = capacity;
-    of_search.running -= std::ssize(running_finals_);
+    of_search.running -= std::ssize(running_refinements_);
     of_search.new_trials = std::max<std::int64_t>(0, capacity.new_trials - reserved_);
     Result<Suggestion> next = suggest_from_search(of_search);
     if (!next && next.error().code != Code::kResourceExhausted) return next;
-    if (goes_on(next) || of_search.running > 0) return next;
+    if (has_members(next) || of_search.running > 0) return next;
 
     Suggestion out;
     for (const TrialId trial : paused_) out.group.members.emplace_back(StopTrial{trial});
-    if (out.group.members.empty()) out.group.members = finals(capacity.new_trials);
+    if (out.group.members.empty()) out.group.members = refinements(capacity.new_trials);
     if (!out.group.members.empty()) return out;
-    // Behind an extension nothing is kept for finals that were had already.
-    if (finals_ < reserved_ || capacity.new_trials == of_search.new_trials) return next;
+    // After an extension no trials are reserved for refinements that exist already.
+    if (num_refinements_ < reserved_ || capacity.new_trials == of_search.new_trials) return next;
     of_search.new_trials = capacity.new_trials;
     return suggest_from_search(of_search);
   }
@@ -111,13 +113,13 @@ class SecondStage final : public Strategy {
   void observe(const study::Event& event) override {
     const TrialId trial = std::visit([](const auto& e) { return trial_of(e); }, event);
     if (const auto* proposed = std::get_if<study::Proposed>(&event); proposed && proposed->proposal.is_refinement) {
-      running_finals_.insert(trial);
+      running_refinements_.insert(trial);
       if (proposed->proposal.parent) tuned_.insert(*proposed->proposal.parent);
-      ++finals_;
+      ++num_refinements_;
     }
-    if (running_finals_.contains(trial)) {
+    if (running_refinements_.contains(trial)) {
       end_->observe(event);
-      if (std::holds_alternative<study::Ended>(event)) running_finals_.erase(trial);
+      if (std::holds_alternative<study::Ended>(event)) running_refinements_.erase(trial);
       return;
     }
     if (std::holds_alternative<study::Paused>(event)) {
@@ -130,7 +132,7 @@ class SecondStage final : public Strategy {
   }
 
   TrialVerdict verdict(TrialId trial) const override {
-    return running_finals_.contains(trial) ? end_->verdict(trial) : search_->verdict(trial);
+    return running_refinements_.contains(trial) ? end_->verdict(trial) : search_->verdict(trial);
   }
 
  private:
@@ -138,12 +140,12 @@ class SecondStage final : public Strategy {
     if (capacity.new_trials > 0 || capacity.paused > 0) return search_->suggest(capacity);
     return Suggestion::space_exhausted();
   }
-  static bool goes_on(const Result<Suggestion>& next) {
+  static bool has_members(const Result<Suggestion>& next) {
     return next && next->kind == Suggestion::Kind::kGroup && !next->group.members.empty();
   }
 
-  /// At most so many, those that have been none yet.
-  std::vector<Member> finals(std::int64_t most) const {
+  /// Returns at most so many refinements of the best trials that have none yet.
+  std::vector<Member> refinements(std::int64_t most) const {
     std::vector<Member> out;
     for (const SearchRanking::Place& place : ranking_.best()) {
       if (std::ssize(out) >= most || tuned_.contains(place.standing.trial)) continue;
@@ -153,21 +155,22 @@ class SecondStage final : public Strategy {
   }
 
   std::unique_ptr<Strategy> search_;
-  std::unique_ptr<Halving> end_;  ///< of finals, which it alone hears of
+  std::unique_ptr<Halving> end_;  ///< Halving of the refinements. Only it observes them.
   SearchRanking ranking_;
   std::int64_t reserved_;
-  std::int64_t finals_ = 0;  ///< proposed
-  std::set<TrialId> running_finals_;
-  std::set<TrialId> paused_;  ///< of the search
-  std::set<TrialId> tuned_;   ///< of the search, that a final was proposed of
+  std::int64_t num_refinements_ = 0;  ///< Refinements that were proposed.
+  std::set<TrialId> running_refinements_;
+  std::set<TrialId> paused_;  ///< Paused trials of the search.
+  std::set<TrialId> tuned_;   ///< Trials of the search that have a refinement.
 };
 
+/// True if the space has a parameter of this name.
 bool is_sampled(const study::StudyConfig& config, std::string_view name) {
   const auto& parameters = config.space.params.parameters();
   return std::ranges::find(parameters, name, &space::Parameter::name) != parameters.end();
 }
 
-/// A search that would go on for ever, but for its budget.
+/// True if the space is infinite, so that only the budget ends the search.
 bool is_unlimited(const study::StudyConfig& config) {
   const auto is_continuous = [](const space::Parameter& parameter) { return !space::domain_size(parameter.domain); };
   return !config.space.mutate.empty() || std::ranges::any_of(config.space.params.parameters(), is_continuous);
@@ -200,7 +203,7 @@ std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
   const auto plugin = std::ranges::find(all, config.strategy.name, &StrategyPlugin::name);
   if (plugin != all.end() && plugin->forks) {
     return refuse("does not go with strategy " + plugin->name +
-                  ", whose trials go on from each other's states: nothing that it found can be trained from the "
+                  ": its trials continue from each other's states, so none of them can be trained again from the "
                   "beginning; name another strategy");
   }
   if (!config.train.tune.name.empty()) {
@@ -220,7 +223,7 @@ std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
                   ": a trial that tunes itself is trained once");
   }
   if (!config.implied.empty()) {
-    return refuse("does not go with implied: its trials leave the settings that rules speak of");
+    return refuse("does not go with implied: its trials change the settings that the rules compare");
   }
   const std::string& start = config.train.start.from;
   if (start != study::kStartOff && start != study::kStartFile) {
@@ -238,7 +241,7 @@ std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
   const study::BudgetConfig& budget = config.budget;
   if (budget.steps) {
     return refuse(
-        "has a number of trials kept for it, and steps are nobody's; say budget.trials in place of "
+        "reserves a number of trials, which budget.steps does not count; give budget.trials instead of "
         "budget.steps");
   }
   if (budget.trials && *budget.trials <= stage.best) {
@@ -246,7 +249,7 @@ std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
                   std::to_string(*budget.trials) + ", and leaves nothing to search");
   }
   if (!budget.trials && is_unlimited(config)) {
-    return refuse("comes when the search has ended, which it never does by itself in such a space; say budget.trials");
+    return refuse("follows the search, which never ends by itself in an infinite space; give budget.trials");
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Which trials a second stage ranks first, and what does not go with it.
+// Which trials a second stage ranks first, and which settings conflict with it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,7 +17,7 @@ using testing::search_of;
 using testing::staged_config;
 using testing::staged_context;
 
-// Of the epoch that it stands for, and of what keeps to the constraints.
+// By the selected epoch, and feasible trials first.
 TEST(SecondStage, RanksAsTheStudyDoes) {
   for (const bool best_epoch : {true, false}) {
     for (const bool bounded : {true, false}) {
@@ -39,10 +39,10 @@ TEST(SecondStage, RanksAsTheStudyDoes) {
         }
         strategy->observe(study::Ended{TrialId{id}, {}});
       }
-      const auto finals = must(strategy->suggest({1, 1})).proposals();
-      ASSERT_EQ(finals.size(), 1U);
+      const auto refinements = must(strategy->suggest({1, 1})).proposals();
+      ASSERT_EQ(refinements.size(), 1U);
       const std::uint32_t wanted = !best_epoch ? 2 : bounded ? 3 : 1;
-      EXPECT_EQ(finals[0].parent, TrialId{wanted}) << best_epoch << bounded;
+      EXPECT_EQ(refinements[0].parent, TrialId{wanted}) << best_epoch << bounded;
     }
   }
 }
@@ -96,7 +96,7 @@ TEST(SecondStage, ReportsConflictingOptions) {
        }},
       {"budget.steps", [](StudyConfig& c) { c.budget.steps = 100; }},
       {"takes the last 2 of budget.trials, which is 2", [](StudyConfig& c) { c.budget.trials = 2; }},
-      {"say budget.trials", [](StudyConfig& c) { c.budget.trials.reset(); }},
+      {"give budget.trials", [](StudyConfig& c) { c.budget.trials.reset(); }},
       {"schedule cannot vary", [](StudyConfig& c) {
          LANISTA_CHECK(
              c.space.params.add({"schedule", space::Categorical{{space::Value(std::string("constant"))}}, {}}).ok(),
@@ -105,7 +105,7 @@ TEST(SecondStage, ReportsConflictingOptions) {
   for (const auto& [part, change] : all) {
     EXPECT_NE(refusal(change).find(part), std::string::npos) << part << ": " << refusal(change);
   }
-  // Where the rate is left alone, a schedule may vary; a finite space ends by itself.
+  // If the learning rate is not tuned, the schedule may vary. A finite space needs no budget.
   EXPECT_EQ(refusal([](StudyConfig& c) {
               c.strategy.then->tune.options = {{"params", {{"momentum", "range(0, 0.9)"}}}};
               LANISTA_CHECK(c.space.params.add({"warmup_epochs", space::FloatRange{0, 1, 0, false}, {}}).ok(), "");

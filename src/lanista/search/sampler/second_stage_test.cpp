@@ -57,7 +57,7 @@ std::string text_of(const Result<Suggestion>& answer) {
   return text;
 }
 
-/// What a search hears and how it is asked.
+/// The events and questions that a search receives.
 struct CallRecord {
   std::vector<std::string> observed_events;
   std::vector<Capacity> asked;
@@ -82,7 +82,7 @@ class RecordingStrategy final : public Strategy {
   CallRecord* notes_;
 };
 
-/// A study as an engine would run it: results are coarse, so that many are equal, and drawn of trial and epoch.
+/// Runs a study as an engine does. Results are random numbers of trial and epoch, and coarse, so that many are equal.
 class SimulatedStudy {
  public:
   struct Trial {
@@ -149,7 +149,7 @@ class SimulatedStudy {
 
   void take_up(const Member& member) {
     if (const auto* fresh = std::get_if<NewTrial>(&member)) {
-      ASSERT_LT(std::ssize(trials), trials_limit) << "it was told how many are left";
+      ASSERT_LT(std::ssize(trials), trials_limit) << "more trials than the capacity allows";
       const TrialId id{static_cast<std::uint32_t>(trials.size() + 1)};
       trials[id].proposal = fresh->proposal;
       trials[id].budget = fresh->proposal.budget;
@@ -198,7 +198,7 @@ class SimulatedStudy {
   std::vector<TrialId> running_;
 };
 
-/// By brute force: of the search's trials with results the best, by accuracy, loss, size and number.
+/// Returns, by brute force, the best trials of the search with results: by accuracy, loss, size and trial id.
 std::vector<TrialId> best_of(const SimulatedStudy& played, const Context& context, std::size_t count) {
   std::vector<std::tuple<double, double, std::int64_t, std::uint32_t>> all;
   for (const auto& [id, trial] : played.trials) {
@@ -223,7 +223,7 @@ std::vector<TrialId> tuned(const SimulatedStudy& played) {
   return out;
 }
 
-/// The same, told the same, says the same wherever it was asked.
+/// Expects that a new strategy with the same events gives the same answers at every point.
 template <class Make>
 void expect_rebuilt(const SimulatedStudy& played, const Make& make) {
   auto again = make();
@@ -235,7 +235,7 @@ void expect_rebuilt(const SimulatedStudy& played, const Make& make) {
 }
 
 TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
-  std::int64_t several = 0, rested = 0, ended_early = 0;
+  std::int64_t several = 0, num_paused = 0, ended_early = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
@@ -271,23 +271,23 @@ TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
         under_way.insert(id);
         if (std::holds_alternative<study::Ended>(event)) under_way.erase(id);
         searched += std::holds_alternative<study::Proposed>(event) ? 1 : 0;
-        rested += std::holds_alternative<study::Paused>(event) ? 1 : 0;
+        num_paused += std::holds_alternative<study::Paused>(event) ? 1 : 0;
       } else {
-        EXPECT_TRUE(under_way.empty()) << "a final beside the search";
+        EXPECT_TRUE(under_way.empty()) << "a refinement ran during the search";
         EXPECT_EQ(proposal.budget, context.epochs);
         EXPECT_NE(study::run_key(proposal), study::run_key(played.trials.at(*proposal.parent).proposal));
       }
     }
     EXPECT_EQ(notes.observed_events, of_search);
     EXPECT_EQ(searched, trials - best);
-    std::vector<std::int64_t> room, num_fed;
+    std::vector<std::int64_t> expected, passed_on;
     for (const SimulatedStudy::SuggestCall& asked : played.asked) {
       const std::int64_t own = std::max<std::int64_t>(0, asked.capacity.new_trials - best);
-      if (own > 0 || asked.capacity.paused > 0) room.push_back(own);
+      if (own > 0 || asked.capacity.paused > 0) expected.push_back(own);
     }
-    for (const Capacity& capacity : notes.asked) num_fed.push_back(capacity.new_trials);
-    EXPECT_EQ(num_fed, room);
-    // Patience, by what finals measured: the first goal, no better for so many epochs.
+    for (const Capacity& capacity : notes.asked) passed_on.push_back(capacity.new_trials);
+    EXPECT_EQ(passed_on, expected);
+    // Refinements end by patience: when the first goal has not improved for so many epochs.
     for (const auto& [id, trial] : played.trials) {
       if (!trial.proposal.is_refinement || *trial.outcome == study::OutcomeKind::kFailed) continue;
       double top = -1;
@@ -308,7 +308,7 @@ TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
     expect_rebuilt(played, [&] { return make(&unread); });
   }
   EXPECT_GT(several, 20);
-  EXPECT_GT(rested, 50);
+  EXPECT_GT(num_paused, 50);
   EXPECT_GT(ended_early, 10);
 }
 
@@ -330,15 +330,15 @@ TEST(SecondStage, UsesAtMostTrialsWithResults) {
     Stage stage(seed, 4);
     SimulatedStudy played(*stage.strategy, 2, 8, 0.6, Rng(seed));
     played.run();
-    const std::size_t there = best_of(played, stage.context, 8).size();
+    const std::size_t with_results = best_of(played, stage.context, 8).size();
     EXPECT_EQ(tuned(played), best_of(played, stage.context, 4));
-    EXPECT_EQ(played.trials.size(), 4 + std::min<std::size_t>(4, there));
-    if (there >= 4) continue;
+    EXPECT_EQ(played.trials.size(), 4 + std::min<std::size_t>(4, with_results));
+    if (with_results >= 4) continue;
     EXPECT_EQ(played.last_answer, "2") << "nothing is left";
-    fewer += there > 0 ? 1 : 0;
+    fewer += with_results > 0 ? 1 : 0;
   }
   EXPECT_GT(fewer, 5);
-  // Who fails at once has measured nothing.
+  // A trial that fails in its first epoch has no measurement.
   Stage stage(1, 2);
   SimulatedStudy played(*stage.strategy, 2, 6, 1, Rng(1));
   played.run();
@@ -359,16 +359,16 @@ TEST(SecondStage, RunsAfterExtensionOfStudy) {
     played.run();
     ASSERT_FALSE(HasFatalFailure());
 
-    EXPECT_EQ(played.trials.size(), 14U) << "what no final needs is the search's";
-    // Whoever is among the best was tuned, as far as there was room behind the last of the search.
+    EXPECT_EQ(played.trials.size(), 14U) << "the search gets trials that no refinement needs";
+    // The best trials have a refinement, as far as new trials were left after the search.
     std::vector<TrialId> all = tuned(played);
     const std::set<TrialId> once(all.begin(), all.end());
     EXPECT_EQ(once.size(), all.size());
     (all.size() > 2 ? renewed : unchanged) += 1;
-    for (std::size_t i = 2; i < all.size(); ++i) EXPECT_GT(all[i].value, 8U) << "only who is new";
+    for (std::size_t i = 2; i < all.size(); ++i) EXPECT_GT(all[i].value, 8U) << "only new trials";
     for (const auto& [id, trial] : played.trials) {
       const bool is_next = id.value > 8 && id.value <= 12;
-      EXPECT_FALSE(is_next && trial.proposal.is_refinement) << "the search goes on first";
+      EXPECT_FALSE(is_next && trial.proposal.is_refinement) << "the search continues first";
     }
     Stage again(seed, 2);
     expect_rebuilt(played, [&] { return std::move(again.strategy); });
@@ -377,14 +377,14 @@ TEST(SecondStage, RunsAfterExtensionOfStudy) {
   EXPECT_GT(unchanged, 3);
 }
 
-/// Has bad luck after a few proposals.
+/// Returns kResourceExhausted after five proposals.
 class ExhaustedSearch final : public Strategy {
  public:
   explicit ExhaustedSearch(std::unique_ptr<Strategy> inner) : inner_(std::move(inner)) {}
   std::string_view name() const override { return "unlucky"; }
   Result<Suggestion> suggest(const Capacity& capacity) const override {
-    if (proposed_ == 5) return Error{Code::kResourceExhausted, "drew in vain", ""};
-    if (proposed_ > 5) return Error{Code::kInternal, "asked for ever", ""};
+    if (proposed_ == 5) return Error{Code::kResourceExhausted, "found nothing new", ""};
+    if (proposed_ > 5) return Error{Code::kInternal, "asked again", ""};
     return inner_->suggest(capacity);
   }
   void observe(const study::Event& event) override {
@@ -408,7 +408,7 @@ TEST(SecondStage, StartsAfterSearchEnds) {
     played.run();
     EXPECT_EQ(played.trials.size(), 7U);
     EXPECT_EQ(tuned(played), best_of(played, context, 2));
-    EXPECT_NE(played.last_answer.find("drew in vain"), std::string::npos) << played.last_answer;
+    EXPECT_NE(played.last_answer.find("found nothing new"), std::string::npos) << played.last_answer;
   }
 }
 

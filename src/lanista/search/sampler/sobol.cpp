@@ -10,9 +10,9 @@
 namespace lanista::strategy {
 namespace {
 
-constexpr std::size_t kMaxDimensions = 3667;  // as many as Boost has direction numbers for
+constexpr std::size_t kMaxDimensions = 3667;  ///< Dimensions for which Boost has direction numbers.
 
-/// Nested uniform scrambling (Owen, 1995): whether a bit is flipped depends on all bits above it.
+/// Returns x after nested uniform scrambling (Owen, 1995): whether a bit is flipped depends on all bits above it.
 std::uint64_t owen(std::uint64_t x, const Rng& rng) {
   std::uint64_t out = 0;
   for (int bit = 63; bit >= 0; --bit) {
@@ -23,6 +23,7 @@ std::uint64_t owen(std::uint64_t x, const Rng& rng) {
   return out;
 }
 
+/// Points of a Sobol sequence over base models and hyper-parameters.
 class SobolSearch final : public ReplayableSampler {
  public:
   SobolSearch(const Context& context, Scramble scramble, MutationCount count)
@@ -36,12 +37,12 @@ class SobolSearch final : public ReplayableSampler {
   std::size_t dimensions() const { return names_.size() + 1; }
 
  protected:
-  /// A point that gives nothing new is passed over for good: the cursor stands behind the last one that was proposed.
+  /// A point that gives nothing new is skipped for good: the cursor is after the last point that was proposed.
   Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
                                               const DuplicateFilter& duplicates) const override {
     std::uint64_t i = cursor_;
     auto proposal = first_unique(
-        context().rng, duplicates, [&](const Rng&) { return at(i++); }, draws());
+        context().rng, duplicates, [&](const Rng&) { return at(i++); }, max_attempts());
     if (proposal) return std::optional(*std::move(proposal));
     if (proposal.error().code != Code::kResourceExhausted || !proposal_sampler_.is_enumerable())
       return std::move(proposal).error();
@@ -52,8 +53,8 @@ class SobolSearch final : public ReplayableSampler {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed == nullptr) return;
     const Digest key = study::run_key(proposed->proposal);
-    const std::uint64_t end = cursor_ + static_cast<std::uint64_t>(draws());
-    // A proposal that is not the sequence's next one moves nothing.
+    const std::uint64_t end = cursor_ + static_cast<std::uint64_t>(max_attempts());
+    // A proposal that is not the next one of the sequence does not move the cursor.
     for (std::uint64_t i = cursor_; i < end; ++i) {
       const auto own = at(i);
       if (!own || filter().violated_constraint(*own)) continue;
@@ -64,7 +65,8 @@ class SobolSearch final : public ReplayableSampler {
   }
 
  private:
-  std::int64_t draws() const { return proposal_sampler_.is_enumerable() ? kMaxAttempts : kMaxRandomAttempts; }
+  std::int64_t max_attempts() const { return proposal_sampler_.is_enumerable() ? kMaxAttempts : kMaxRandomAttempts; }
+  /// Returns the proposal of a point.
   Result<study::Proposal> at(std::uint64_t index) const {
     const std::vector<double> point = sobol_point(dimensions(), index, scramble_, context().rng.split("scramble"));
     const auto bases = static_cast<double>(proposal_sampler_.bases().size());
@@ -88,7 +90,7 @@ class SobolSearch final : public ReplayableSampler {
 
 std::vector<double> sobol_point(std::size_t dimensions, std::uint64_t index, Scramble scramble, const Rng& rng) {
   std::vector<std::uint64_t> bits(dimensions, 0);
-  if (index > 0) {  // Boost's sequence begins after the origin
+  if (index > 0) {  // Boost's sequence begins after the origin.
     boost::random::sobol engine(dimensions);
     engine.seed(index - 1);
     for (std::uint64_t& x : bits) x = engine();

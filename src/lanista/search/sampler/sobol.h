@@ -7,11 +7,17 @@
 
 namespace lanista::strategy {
 
-enum class Scramble { kNone, kShift, kOwen };
+/// How the points of a Sobol sequence are randomised. Each way keeps them evenly spread.
+enum class Scramble {
+  kNone,   ///< Not at all.
+  kShift,  ///< Digital shift: the same bits of all points are flipped.
+  kOwen,   ///< Nested uniform scrambling (Owen, 1995): each bit is flipped depending on the bits above it.
+};
 
-/// Point number `index` (0: the origin, before scrambling) of the Sobol sequence in Gray-code order, with Joe and Kuo's
-/// direction numbers; coordinates in [0, 1). Scrambling keeps the evenness: kShift flips the same bits of all points
-/// (digital shift), kOwen flips each bit by those above it (Owen, 1995). At most 3667 dimensions.
+/// Returns point number `index` of the Sobol sequence in Gray-code order, with coordinates in [0, 1).
+///
+/// Point 0 is the origin before scrambling. The direction numbers are those of Joe and Kuo, for at most 3667
+/// dimensions.
 std::vector<double> sobol_point(std::size_t dimensions, std::uint64_t index, Scramble scramble, const Rng& rng);
 
 }  // namespace lanista::strategy

@@ -27,7 +27,7 @@ TEST(Sobol, BeginsWithTheKnownPoints) {
 }
 
 TEST(Sobol, FillsEveryIntervalUnderScrambling) {
-  // Any 2^m points from a multiple of 2^m on: one in each of 2^m equal parts, in every dimension.
+  // Any 2^m points from a multiple of 2^m on have one point in each of 2^m equal parts, in every dimension.
   for (const Scramble scramble : {Scramble::kNone, Scramble::kShift, Scramble::kOwen}) {
     for (std::size_t d = 0; d < 40; ++d) {
       std::set<int> parts;
@@ -79,7 +79,7 @@ TEST(Sobol, ProposesFeasiblePointsInOrder) {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed != nullptr) seen.push_back(std::get<double>(proposed->proposal.sample.at("momentum")));
   }
-  EXPECT_EQ(seen, want);  // more points were passed over in all than one proposal may pass over
+  EXPECT_EQ(seen, want);  // More points were skipped in all than one proposal may skip.
 }
 
 TEST(Sobol, ContinuesAfterProposalsOfOthers) {

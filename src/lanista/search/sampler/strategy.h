@@ -20,126 +20,152 @@
 
 namespace lanista::strategy {
 
-/// What the engine has room for, and what there is.
+/// The free slots of the engine and the trials that exist, as input of a suggestion.
 struct Capacity {
-  std::int64_t free_slots = 1;
-  /// Trials that may still be proposed; resumptions are free of it.
+  std::int64_t free_slots = 1;  ///< Slots without a trial.
+  /// New trials that the budget still allows. Resumptions do not count.
   std::int64_t new_trials = std::numeric_limits<std::int64_t>::max();
-  std::int64_t running = 0;
-  std::int64_t paused = 0;
+  std::int64_t running = 0;  ///< Trials that are running.
+  std::int64_t paused = 0;   ///< Trials that are paused.
 };
 
-// What a group may ask for.
+/// A member of a group that begins a new trial.
 struct NewTrial {
   study::Proposal proposal;
 };
-/// A paused trial goes on, through the epoch `budget`; with `fork` from the state of another trial that is paused at
-/// the same epoch and stands behind it in the group (where that is kept no more, from its own).
+/// A member of a group that resumes a paused trial and trains it to the epoch `budget`.
+///
+/// With `fork` it continues from the state of another trial. That trial must be paused at the same epoch and must come
+/// later in the group. If its state was deleted, the trial continues from its own.
 struct ResumeTrial {
   TrialId trial;
-  std::int64_t budget = 0;
-  std::optional<study::Fork> fork = {};  ///< without an address
+  std::int64_t budget = 0;               ///< Epoch to which it trains.
+  std::optional<study::Fork> fork = {};  ///< Source and new sample, without an address.
 };
-/// A running or paused trial ends; what it stands for by then counts.
+/// A member of a group that ends a running or paused trial. Its result so far counts.
 struct StopTrial {
   TrialId trial;
 };
+/// One entry of a trial group: begin, resume or end a trial.
 using Member = std::variant<NewTrial, ResumeTrial, StopTrial>;
 
-/// Trials that may be trained together, in any order (Fluid, MLSys'21). Members are taken up in their order as slots
-/// get free: a group may have more of them than there are slots.
+/// Trials that a strategy suggests together and that may be trained in any order (Fluid, MLSys'21).
+///
+/// Members begin in their order as slots become free. A group may have more members than there are slots.
 struct TrialGroup {
-  std::int64_t id = 0;  ///< the strategy's own; 0: it gives none
-  std::vector<Member> members;
-  bool barrier = false;  ///< nothing more is asked for before all members have ended or are paused
-  double priority = 0;   ///< workers prefer higher ones; changes no number
-  /// Of its members, in logical time, as of when they were asked for: by them the engine orders a group of a study with
-  /// rules (study/implied.h). Empty: taken up as given.
+  std::int64_t id = 0;          ///< Number that the strategy gives; 0 for none.
+  std::vector<Member> members;  ///< Members in the order in which they begin.
+  bool barrier = false;         ///< Whether the engine asks again only when all members have ended or are paused.
+  double priority = 0;          ///< Workers prefer higher ones. It changes no result.
+  /// Cost of each member in logical time, when the group was suggested. The engine uses it to order a group of a study
+  /// with pruning rules (study/pruning_rules.h). Empty: the given order.
   std::vector<double> costs = {};
 
-  /// Of the members that are new.
+  /// Returns the proposals of the new members, in order.
   std::vector<study::Proposal> proposals() const;
 };
 
-/// An answer to "what next?". Nothing may come yet: whoever says kWait is asked again after the next event. Or nothing
-/// is left (kSpaceExhausted): what there is was proposed; the question comes again when a slot gets free.
+/// The answer of a strategy to free slots.
 struct Suggestion {
-  enum class Kind { kGroup, kWait, kSpaceExhausted };
+  /// What the engine does next.
+  enum class Kind {
+    kGroup,           ///< It begins the members of `group`.
+    kWait,            ///< It asks again after the next event.
+    kSpaceExhausted,  ///< Everything was proposed. It asks again when a slot becomes free.
+  };
   Kind kind = Kind::kGroup;
-  TrialGroup group;
+  TrialGroup group;  ///< Empty unless `kind` is kGroup.
 
+  /// Returns a suggestion of kWait.
   static Suggestion wait() { return {Kind::kWait, {}}; }
+  /// Returns a suggestion of kSpaceExhausted.
   static Suggestion space_exhausted() { return {Kind::kSpaceExhausted, {}}; }
+  /// Returns the proposals of the group.
   std::vector<study::Proposal> proposals() const { return group.proposals(); }
 };
 
-/// What is to become of a trial, as of its last measurement.
+/// The decision of a strategy on a trial after its last measurement.
 struct TrialVerdict {
   study::Verdict verdict = study::Verdict::kContinue;
-  /// Of kContinue: it stands through this epoch, that is, before the trial has measured it there is no other verdict,
-  /// and workers may train ahead so far. What is no later than the last measurement means the next epoch.
+  /// For kContinue: the last epoch for which the verdict is valid. Workers may train to it without asking again. A
+  /// value that is not above the last measurement means the next epoch.
   std::int64_t through = 0;
-  /// Numbers that have left the numbers do not end the trial before its last epoch: it may yet go on from another's
-  /// state.
+  /// Whether a NaN or infinity does not end the trial before its last epoch, because it may continue from the state of
+  /// another trial.
   bool tolerates_divergence = false;
-  /// Whoever goes on from the trial's rung is known, whatever it will measure there; by this trial's result, which
-  /// nothing can be better than. Of the last rung, from which nobody goes on: no trial of it can be better.
+  /// If the trial's rung is closed early, the trial with the best possible result that closed it. No remaining trial of
+  /// the rung can be promoted any more. At the last rung it means that no trial of it can be better.
   std::optional<TrialId> closed_early_by = {};
 };
-/// Stands as long as the trial's budget lasts.
+/// A verdict that is valid until the trial's budget ends.
 inline constexpr TrialVerdict kContinueToBudget{study::Verdict::kContinue, std::numeric_limits<std::int64_t>::max()};
 
-/// What to try next: a fold over the log. No clock, no thread, no save or load; replaying the events rebuilds it.
-/// `suggest` changes nothing: the same history gives the same answer (its Rng is keyed by the number of proposals
-/// seen).
+/// Decides what a study tries next and how far each trial trains.
+///
+/// A strategy is a function of the events of the study. It has no clock, no thread and no saved state: observing the
+/// events again rebuilds it. `suggest` changes nothing, so the same events give the same answer. Its random stream is
+/// keyed by the number of proposals seen.
 class Strategy {
  public:
   virtual ~Strategy() = default;
+  /// Name of the strategy, as in the study file.
   virtual std::string_view name() const = 0;
-  /// Errors: kResourceExhausted when bad luck found nothing new in a space that may well hold more (the message says
-  /// how often it drew and what stood against most draws).
+  /// Returns what to do with the free slots.
+  ///
+  /// Errors: kResourceExhausted if all samples were rejected in a space that may still have new points. The message has
+  /// the number of samples and the most frequent reason.
   virtual Result<Suggestion> suggest(const Capacity& capacity) const = 0;
-  virtual void observe(const study::Event& event) = 0;  ///< incl. its own proposals
-  /// Asked after each measurement, and after a proposal and a resumption for how long it stands. A trial that reaches
-  /// its budget pauses, unless that is all of its schedule (study::full_epochs) or it is to stop.
+  virtual void observe(const study::Event& event) = 0;  ///< Processes an event, including its own proposals.
+  /// Returns the verdict on a trial. It is asked after each measurement, each proposal and each resumption.
+  ///
+  /// A trial that reaches its budget pauses, unless its schedule is complete (study::full_epochs) or it is to stop.
   virtual TrialVerdict verdict(TrialId trial) const = 0;
 };
 
 class Halving;
 
-/// What to try: the part of a strategy that draws. A fold like it.
+/// The part of a strategy that decides what to try next. Like a strategy it is a function of the events.
 class Sampler {
  public:
   virtual ~Sampler() = default;
+  /// Name of the sampler, as in the study file.
   virtual std::string_view name() const = 0;
-  /// Returns at most `count` new trials, or that none comes now or ever. Their budget is the whole schedule;
-  /// Halving::assign_budgets may then shorten it. Errors: those of Strategy::suggest.
+  /// Returns at most `count` new trials, or that none comes now or ever.
+  ///
+  /// Their budget is the whole schedule, which Halving::assign_budgets may shorten. Errors: those of Strategy::suggest.
   virtual Result<Suggestion> sample_proposals(std::int64_t count) const = 0;
+  /// Processes an event, including its own proposals.
   virtual void observe(const study::Event& event) = 0;
-  /// The halving of an algorithm that is both, over the same state: to be composed with this sampler, which hears of
-  /// the events for it, and with no other. Null: any halving goes with it.
+  /// Returns the halving of an algorithm that is both, such as DEHB, or null if any halving can be used.
+  ///
+  /// The halving shares the state of this sampler, which observes the events for both. It is composed with this sampler
+  /// and no other.
   virtual std::unique_ptr<Halving> own_halving() const;
 };
 
-/// What a halving has to say before new trials begin.
+/// What a halving decides before new trials begin.
 struct Promotions {
-  /// Paused trials that deserve to go on, the best reason first; and any that are to end.
+  /// Paused trials to resume, the most important one first, and trials to end.
   std::vector<Member> members;
-  /// New trials that may begin now, beside these.
-  std::int64_t room = std::numeric_limits<std::int64_t>::max();
+  /// Number of new trials that may begin in addition.
+  std::int64_t max_new_trials = std::numeric_limits<std::int64_t>::max();
 };
 
-/// How far to train what was drawn: the part of a strategy that says when a trial goes on. A fold like it.
+/// The part of a strategy that decides how far each trial trains. Like a strategy it is a function of the events.
 class Halving {
  public:
   virtual ~Halving() = default;
+  /// Processes an event of the study.
   virtual void observe(const study::Event& event) = 0;
+  /// Returns the verdict on a trial, as Strategy::verdict.
   virtual TrialVerdict verdict(TrialId trial) const = 0;
-  /// Says how far proposals, the next ones in this order, train at first. All of it, unless it says otherwise. Those
-  /// for which there is no room it takes out.
+  /// Sets how far the proposals train at first, in this order. By default they train their whole schedule.
+  ///
+  /// It removes proposals that may not begin yet.
   virtual void assign_budgets(std::vector<study::Proposal>& fresh) const { static_cast<void>(fresh); }
-  /// Asked where `count` slots are free. More members than that wait for theirs as a group. `has_new_trials` false:
-  /// there is nothing new to try, so that whoever waits for newcomers waits for nothing.
+  /// Returns the promotions for `count` free slots. There may be more members than slots.
+  ///
+  /// If `has_new_trials` is false, no new trials come, so the halving does not wait for them.
   virtual Promotions advance(std::int64_t count, bool has_new_trials) const {
     static_cast<void>(count);
     static_cast<void>(has_new_trials);
@@ -149,57 +175,63 @@ class Halving {
 
 inline std::unique_ptr<Halving> Sampler::own_halving() const { return nullptr; }
 
-/// The strategy of any sampler and any halving: what deserves to go on goes before what is new.
+/// Returns the strategy of a sampler and a halving. Resumptions come before new trials. A null halving trains every
+/// trial to its budget.
 std::unique_ptr<Strategy> compose(std::unique_ptr<Sampler> sampler, std::unique_ptr<Halving> halving);
 
-/// What a sampler is made from.
+/// The input of a sampler: the space, the goals and a random stream.
 struct Context {
-  std::shared_ptr<const mutate::ModelSpace> models;
-  space::SearchSpace params;
-  std::vector<study::Goal> goals;
-  std::int64_t epochs = 1;  ///< the whole schedule of a proposal
-  Rng rng;
-  std::vector<study::Constraint> constraints = {};  ///< on what is known before training and on what is measured
+  std::shared_ptr<const mutate::ModelSpace> models;  ///< Base models, mutators and limits.
+  space::SearchSpace params;                         ///< Hyper-parameters and model choices.
+  std::vector<study::Goal> goals;                    ///< Goals in order of importance.
+  std::int64_t epochs = 1;                           ///< Epochs of the whole schedule of a proposal.
+  Rng rng;                                           ///< Stream of all random numbers of the sampler.
+  std::vector<study::Constraint> constraints = {};   ///< Those known before training and those that are measured.
 };
 
+/// An entry of the table of samplers.
 struct StrategyPlugin {
-  std::string name;
-  std::string help;
-  std::vector<OptionSpec> options;
+  std::string name;                 ///< Value of strategy.name.
+  std::string help;                 ///< One sentence for the reference.
+  std::vector<OptionSpec> options;  ///< Options next to strategy.name.
+  /// Makes the sampler. Errors: kInvalidArgument at an option.
   std::function<Result<std::unique_ptr<Sampler>>(const Context&, const Options&)> make;
-  bool has_own_halving =
-      false;           ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
-  bool forks = false;  ///< trials go on from each other's states: they stand for their last epoch, and what a state is
-                       ///< made for is fixed
-  bool learns_from_results = true;  ///< what it proposes depends on results; else many may be asked for at a time
+  bool has_own_halving = false;  ///< Whether it has an own_halving, so that no stopping rule may be set.
+  /// Whether trials continue from the states of other trials. Then the last epoch gives a trial's result, and settings
+  /// on which its state depends must not vary.
+  bool forks = false;
+  bool learns_from_results = true;  ///< Whether results change its proposals. If not, many may be requested at once.
 };
-/// What a halving is made from.
+/// The input of a halving.
 struct HalvingContext {
   std::vector<study::Goal> goals;
-  std::int64_t epochs = 1;                          ///< that a trial trains at most
-  std::vector<study::Constraint> constraints = {};  ///< those that are measured count
-  study::SelectionRule keep = {};                   ///< which of its epochs a trial stands for
+  std::int64_t epochs = 1;                          ///< Most epochs of a trial.
+  std::vector<study::Constraint> constraints = {};  ///< Only those that are measured count.
+  study::SelectionRule keep = {};                   ///< Selection of the epoch that gives a trial's result.
 };
+/// An entry of the table of stopping rules, which are halvings.
 struct StoppingPlugin {
-  std::string name;
-  std::string help;
-  std::vector<OptionSpec> options;
+  std::string name;                 ///< Value of stop.rule.
+  std::string help;                 ///< One sentence for the reference.
+  std::vector<OptionSpec> options;  ///< Options next to stop.rule.
+  /// Makes the halving. Errors: kInvalidArgument at an option.
   std::function<Result<std::unique_ptr<Halving>>(const HalvingContext&, const Options&)> make;
-  bool judges_whole_rungs =
-      false;  ///< a rung is judged when all of its trials are there, so that it may be decided before
+  /// Whether a rung is decided when all of its trials are there, so that it may be closed early.
+  bool judges_whole_rungs = false;
 };
-/// What in a study does not go with a strategy that halves (StrategyPlugin::halves): a stopping rule, and several
-/// trainings of a proposal; with one that forks, also another epoch than the last, and what cannot change while a trial
-/// trains. Nullopt: nothing; else the message, at its key.
+/// Returns an error if a setting of the study cannot be used with a strategy that has its own halving, or nullopt.
+///
+/// Such settings are a stopping rule and several trainings per proposal. With a strategy that forks they are also
+/// selection of another epoch than the last, and parameters that cannot change in training. The error has the key.
 std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const study::StudyConfig& config);
-/// Why rungs of this study are never decided early (study::kWhenRungDecided), or could not be without another outcome.
-/// Nullopt: they may be; else the message, at its key.
+/// Returns an error if the study has the rule study::kWhenRungDecided and its rungs cannot be closed early without a
+/// change of the outcome. Returns nullopt otherwise.
 std::optional<Error> early_closing_conflict(const study::StudyConfig& config);
-/// Whether this is random search that begins a space of which all was drawn once more.
+/// True for random search with `again`, which samples an exhausted space again with other seeds.
 bool repeats_exhausted_space(const study::StrategyConfig& strategy);
-/// The same of such a search: what else trains a proposal several times. Nullopt: it may be.
+/// Returns an error if such a search is combined with another option that trains a proposal several times, or nullopt.
 std::optional<Error> repeated_space_conflict(const study::StudyConfig& config);
-std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
-std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings; the room's README says what each does
+std::vector<StrategyPlugin> builtin_strategies();      ///< Returns all samplers. The README describes each of them.
+std::vector<StoppingPlugin> builtin_stopping_rules();  ///< Returns all stopping rules. The README describes each one.
 
 }  // namespace lanista::strategy

@@ -23,9 +23,9 @@ struct Settings {
   MutationCount mutations;
 };
 
-/// Tree-structured Parzen estimator (Bergstra et al., NeurIPS'11): of values drawn from the density of good trials it
-/// takes the one that is least like the others. Decisions that exist together form a group, which has densities of its
-/// own, made from the trials that have it.
+/// Tree-structured Parzen estimator (Bergstra et al., NeurIPS'11). Of samples from the density of good trials it
+/// proposes the one with the highest ratio of that density to the density of the other trials. Decisions that exist
+/// together form a group with its own densities, made from the trials that have them.
 class Tpe final : public ReplayableSampler {
  public:
   Tpe(const Context& context, const Settings& settings)
@@ -56,16 +56,17 @@ class Tpe final : public ReplayableSampler {
   }
 
  private:
-  using Row = std::vector<std::optional<AxisValue>>;  ///< where a trial's answers lie, by decision
+  using Row = std::vector<std::optional<AxisValue>>;  ///< One coordinate per decision; none if it is inactive.
   struct Split {
-    std::vector<const Row*> below, above;  ///< from the oldest to the newest
-    std::deque<Row> running;               ///< rows that only this split has
+    std::vector<const Row*> below, above;  ///< Rows from the oldest to the newest.
+    std::deque<Row> running;               ///< Rows of running trials, which only this split has.
   };
+  /// The densities of good and of other trials.
   struct Pair {
     Parzen below, above;
-    std::map<std::vector<space::Value>, double> gains;  ///< those that were asked for: late draws repeat each other
+    std::map<std::vector<space::Value>, double> gains;  ///< Gains by values. Late samples repeat each other.
   };
-  using Models = std::map<std::size_t, Pair>;  ///< by group; made when asked for
+  using Models = std::map<std::size_t, Pair>;  ///< By group; made on demand.
 
   Row row_of(const study::Proposal& proposal) const {
     const DecisionList::DecisionValues answers = decisions_.values_of(proposal);
@@ -84,7 +85,7 @@ class Tpe final : public ReplayableSampler {
     for (std::size_t i = 0; i < ended_.size(); ++i) {
       (good[i] ? below : above).emplace_back(ended_[i].trial, &rows_[i]);
     }
-    if (settings_.constant_liar) {  // what is running counts as bad, so that nobody tries it again next door
+    if (settings_.constant_liar) {  // Running trials count as bad ones, so that their neighbours are not proposed.
       for (const auto& [trial, o] : history_.running()) {
         above.emplace_back(trial, &out.running.emplace_back(row_of(o.proposal)));
       }
@@ -154,7 +155,7 @@ class Tpe final : public ReplayableSampler {
   DecisionList decisions_;
   History history_;
   std::vector<Observation> ended_;
-  std::vector<Row> rows_;  ///< of those, in the same order
+  std::vector<Row> rows_;  ///< One per ended trial, in the same order.
 };
 
 }  // namespace

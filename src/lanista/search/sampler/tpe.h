@@ -7,18 +7,25 @@
 
 namespace lanista::strategy {
 
-enum class Gamma { kLinear, kSqrt };
+/// How the number of good trials grows with the number n of trials.
+enum class Gamma {
+  kLinear,  ///< min(ceil(n / 10), 25).
+  kSqrt,    ///< min(ceil(sqrt(n) / 4), 25), as in hyperopt.
+};
 
-/// How many of n trials are the good ones: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25).
+/// Returns how many of n trials count as good ones.
 std::size_t good_count(Gamma gamma, std::size_t n);
 
-/// Indices of the `count` best trials by rank at equal fidelity (history.h), feasible ones first at each; then those
-/// without a usable number. With several goals by fronts; the front that does not fit as a whole gives those that add
-/// most to the hypervolume, one after the other. Ties go to the earlier trial.
+/// Returns the indices of the `count` best trials by rank at equal fidelity (history.h), feasible ones first.
+///
+/// Trials without a usable loss come last. With several goals the order is by fronts. From a front that does not fit as
+/// a whole, the trials with the largest gain of hypervolume are taken one after the other. Ties go to the earlier
+/// trial.
 std::vector<std::size_t> best_trials(const std::vector<Observation>& trials, std::size_t count);
 
-/// Volume that `points` dominate below `reference`; smaller is better in every coordinate. For the last front of a few
-/// dozen points: exponential in the number of coordinates.
+/// Returns the volume between `points` and `reference`; smaller coordinates are better.
+///
+/// It is meant for a few dozen points, because the time is exponential in the number of coordinates.
 double hypervolume(std::vector<std::vector<double>> points, const std::vector<double>& reference);
 
 }  // namespace lanista::strategy

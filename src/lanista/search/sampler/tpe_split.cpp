@@ -16,7 +16,7 @@ bool is_usable(const Observation& o) {
   });
 }
 
-/// The points moved into the unit cube, so that no goal's scale counts. An infinite value is as good as the best.
+/// Returns the points scaled to the unit cube, so that the scale of a goal does not count. Minus infinity becomes 0.
 std::vector<std::vector<double>> scaled(std::vector<std::vector<double>> points) {
   for (std::size_t k = 0; k < points[0].size(); ++k) {
     double lo = std::numeric_limits<double>::infinity(), hi = -lo;
@@ -31,7 +31,8 @@ std::vector<std::vector<double>> scaled(std::vector<std::vector<double>> points)
   return points;
 }
 
-/// Greedy hypervolume subset selection (Guerreiro, Fonseca, Paquete, 2016): orders the first `count`.
+/// Orders the first `count` members of a front by greedy hypervolume subset selection (Guerreiro, Fonseca, Paquete,
+/// 2016).
 void spread_out(const std::vector<Observation>& trials, std::vector<std::size_t>& front, std::size_t count) {
   std::vector<std::vector<double>> points;
   for (const std::size_t i : front) points.push_back(trials[i].losses);
@@ -51,7 +52,7 @@ void spread_out(const std::vector<Observation>& trials, std::vector<std::size_t>
       }
     }
     chosen.push_back(points[best]);
-    // Rotated, not swapped: among equals the earlier trial stays first.
+    // A rotation keeps the earlier trial first among equals.
     const auto from = static_cast<std::ptrdiff_t>(n), to = static_cast<std::ptrdiff_t>(best);
     std::rotate(front.begin() + from, front.begin() + to, front.begin() + to + 1);
     std::rotate(points.begin() + from, points.begin() + to, points.begin() + to + 1);
@@ -62,7 +63,7 @@ void spread_out(const std::vector<Observation>& trials, std::vector<std::size_t>
 
 std::size_t good_count(Gamma gamma, std::size_t n) {
   if (gamma == Gamma::kLinear) return std::min((n + 9) / 10, kMaxGoodTrials);
-  std::size_t count = 0;  // whole numbers throughout: the least count with 4 count >= sqrt(n)
+  std::size_t count = 0;  // In whole numbers: the least count with 4 count >= sqrt(n).
   while (count < kMaxGoodTrials && 16 * count * count < n) ++count;
   return count;
 }
@@ -72,7 +73,7 @@ double hypervolume(std::vector<std::vector<double>> points, const std::vector<do
   std::erase_if(points, [&](const auto& point) { return !(point[last] < reference[last]); });
   std::sort(points.begin(), points.end(), [&](const auto& a, const auto& b) { return a[last] < b[last]; });
   if (last == 0) return points.empty() ? 0 : reference[0] - points[0][0];
-  // Slices along the last coordinate: in each only the points before it count, without that coordinate.
+  // Slices along the last coordinate. In a slice only the points before its end count, without that coordinate.
   const std::vector<double> rest(reference.begin(), reference.end() - 1);
   std::vector<std::vector<double>> below;
   double volume = 0;

@@ -51,7 +51,7 @@ TEST(BestTrials, RanksCompleteThenStoppedThenFailed) {
 }
 
 TEST(BestTrials, CutsFrontByHypervolumeLoss) {
-  // One front; trials 1 and 2 lie side by side, so the second of two comes from elsewhere (4 adds 0.041, 3 adds 0.04).
+  // One front. Trials 1 and 2 are neighbours, so the second of two is another (4 adds 0.041, 3 adds 0.04).
   const std::vector<Observation> trials{ended(1, {0.4, 0.41}), ended(2, {0.41, 0.4}), ended(3, {0, 1}),
                                         ended(4, {1, 0}), ended(5, {2, 2})};
   const auto two = best_trials(trials, 2);
@@ -70,7 +70,7 @@ TEST(Hypervolume, IsTheVolumeOfTheStaircase) {
 
 TEST(DecisionList, GroupsParametersThatExistTogether) {
   const Context context = small_context(1, false);
-  const DecisionList joint(context, true);  // 0: the base, 1: optimizer, 2 and 3: lr and momentum of sgd, 4: lr of adam
+  const DecisionList joint(context, true);  // Base, optimizer, lr and momentum of sgd, lr of adam.
   EXPECT_EQ(joint.groups(), (std::vector<std::vector<std::size_t>>{{1}, {2, 3}, {4}}));
   EXPECT_EQ(DecisionList(context, false).groups().size(), 4U);
 
@@ -120,7 +120,7 @@ TEST(Tpe, ProposesGroupAsIfFirstTrialsRun) {
   }
 }
 
-/// The next momentum of a search for 0.5 by 30 results, in which eight trials run at `where` without results.
+/// Returns the next momentum of a search for 0.5 with 30 results, while eight trials run at `where`.
 double next_with_running(bool liar, double where, std::uint64_t seed) {
   Context context = small_context(seed, false);
   context.params = {};
@@ -142,7 +142,7 @@ double next_with_running(bool liar, double where, std::uint64_t seed) {
 TEST(Tpe, AvoidsRunningTrials) {
   double honest = 0, lying = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    // Who does not lie does not see what runs.
+    // Without the constant liar, running trials do not matter.
     EXPECT_EQ(next_with_running(false, 0.48, seed), next_with_running(false, 0.9, seed));
     honest += std::abs(next_with_running(false, 0.48, seed) - 0.5) / 20;
     lying += std::abs(next_with_running(true, 0.48, seed) - 0.5) / 20;
@@ -150,7 +150,7 @@ TEST(Tpe, AvoidsRunningTrials) {
   EXPECT_GT(lying, 1.5 * honest);
 }
 
-// Random search reaches -3.1, joint densities -4.6, separate ones -4.3.
+// Random search reaches -3.1, joint densities -4.6, and separate ones -4.3.
 TEST(Tpe, BeatsRandomSearchJointAndIndependent) {
   const double random = toy_result(random_plugin(), Options::object());
   EXPECT_LT(toy_result(tpe_plugin(), Options::object()), random - 0.8);

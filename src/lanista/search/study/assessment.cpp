@@ -25,7 +25,7 @@ std::vector<double> reals(const json& object, const char* name, std::size_t most
   std::vector<double> out;
   for (const json& value : list) {
     const auto real = parse_real_json(value);
-    if (!real) throw Malformed{std::string(name) + " holds what is no number"};
+    if (!real) throw Malformed{std::string(name) + " has an entry that is not a number"};
     out.push_back(*real);
   }
   return out;
@@ -33,13 +33,15 @@ std::vector<double> reals(const json& object, const char* name, std::size_t most
 
 std::int64_t count(const json& object, const char* name) {
   const std::int64_t value = fields::integer(object, name);
-  if (value < 0) throw Malformed{std::string(name) + " is " + std::to_string(value)};
+  if (value < 0) throw Malformed{std::string(name) + " is " + std::to_string(value) + "; it must be at least 0"};
   return value;
 }
 
 std::int64_t below(const json& object, const char* name, std::int64_t end) {
   const std::int64_t value = count(object, name);
-  if (value >= end) throw Malformed{std::string(name) + " is " + std::to_string(value) + " of " + std::to_string(end)};
+  if (value >= end) {
+    throw Malformed{std::string(name) + " is " + std::to_string(value) + "; it must be below " + std::to_string(end)};
+  }
   return value;
 }
 
@@ -50,7 +52,10 @@ json residuals_json(const Residuals& of) {
 Residuals read_residuals(const json& object) {
   Residuals out{fields::real(object, "mean"), fields::real(object, "spread"), {}};
   const std::vector<double> quantiles = reals(object, "quantiles", out.quantiles.size());
-  if (quantiles.size() != out.quantiles.size()) throw Malformed{"quantiles are not all there"};
+  if (quantiles.size() != out.quantiles.size()) {
+    throw Malformed{"quantiles has " + std::to_string(quantiles.size()) + " numbers; it must have " +
+                    std::to_string(out.quantiles.size())};
+  }
   std::copy(quantiles.begin(), quantiles.end(), out.quantiles.begin());
   return out;
 }
@@ -89,10 +94,14 @@ json part_json(const PartAssessment& part, const ModelAssessment& of) {
 std::vector<std::int64_t> read_confusion(const json& object, std::int64_t classes) {
   const json& list = fields::array(object, "confusion");
   const std::int64_t cells = classes <= PartAssessment::kMaxConfusionClasses ? classes * classes : 0;
-  if (static_cast<std::int64_t>(list.size()) != cells) throw Malformed{"confusion is no matrix of the classes"};
+  if (static_cast<std::int64_t>(list.size()) != cells) {
+    throw Malformed{"confusion has " + std::to_string(list.size()) + " counts; it must have " + std::to_string(cells)};
+  }
   std::vector<std::int64_t> out;
   for (const json& value : list) {
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 0) throw Malformed{"confusion holds no count"};
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0) {
+      throw Malformed{"confusion has an entry that is not a count"};
+    }
     out.push_back(value.get<std::int64_t>());
   }
   return out;
@@ -127,11 +136,16 @@ PartAssessment read_part(const json& object, const ModelAssessment& of) {
     for (const json& each : bounded(object, "residuals", PartAssessment::kMaxOutputs)) {
       out.residuals.push_back(read_residuals(each));
     }
-    if (static_cast<std::int64_t>(out.residuals.size()) != of.shown()) throw Malformed{"residuals of other outputs"};
+    if (static_cast<std::int64_t>(out.residuals.size()) != of.shown()) {
+      throw Malformed{"residuals has " + std::to_string(out.residuals.size()) + " entries; it must have " +
+                      std::to_string(of.shown())};
+    }
     out.actual = reals(object, "actual", PartAssessment::kMaxPoints);
     out.predicted = reals(object, "predicted", PartAssessment::kMaxPoints);
     const bool whole = out.actual.size() % static_cast<std::size_t>(of.shown()) == 0;
-    if (!whole || out.actual.size() != out.predicted.size()) throw Malformed{"actual and predicted do not fit"};
+    if (!whole || out.actual.size() != out.predicted.size()) {
+      throw Malformed{"actual and predicted must have the same length, a multiple of the shown outputs"};
+    }
     return out;
   }
   out.confusion = read_confusion(object, of.classes);
@@ -176,9 +190,9 @@ Result<ModelAssessment> read_assessment(std::string_view text) {
     out.weights_hash = fields::text(object, "weights_hash");
     out.classes = count(object, "classes");
     out.outputs = count(object, "outputs");
-    if (out.outputs < 1) throw Malformed{"outputs is 0"};
+    if (out.outputs < 1) throw Malformed{"outputs is 0; it must be at least 1"};
     out.multilabel = layout == kOfLabels;
-    if (out.multilabel && out.classes > 0) throw Malformed{"labels of classes"};
+    if (out.multilabel && out.classes > 0) throw Malformed{"an assessment of labels has classes"};
     for (const json& part : bounded(object, "parts", 2)) out.parts.push_back(read_part(part, out));
     return out;
   });

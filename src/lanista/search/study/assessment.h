@@ -13,71 +13,79 @@
 
 namespace lanista::study {
 
-/// Of one class, or one of several labels: precision and recall are 0 where they would be 0 / 0.
+/// Precision and recall of one class, or of one of several labels. A ratio 0 / 0 counts as 0.
 struct ClassScore {
-  std::int64_t label = 0;
-  std::int64_t rows = 0;  ///< that have this label
-  double precision = 0, recall = 0;
+  std::int64_t label = 0;            ///< class or label
+  std::int64_t rows = 0;             ///< rows with this class or label
+  double precision = 0, recall = 0;  ///< shares from 0 to 1
 
-  /// The harmonic mean of the two; 0 / 0 is 0.
+  /// Returns the harmonic mean of precision and recall; 0 / 0 is 0.
   double f1() const { return precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0; }
 
   friend bool operator==(const ClassScore&, const ClassScore&) = default;
 };
 
+/// Percentages at which Residuals has quantiles.
 inline constexpr std::array<int, 7> kResidualPercents{1, 5, 25, 50, 75, 95, 99};
 
-/// What targets minus predictions look like, of one number of the predictions. All NaN if a prediction is, or if there
-/// is no row.
+/// Summary of targets minus predictions, for one output. All values are NaN if a prediction is NaN or there is no row.
 struct Residuals {
   double mean = 0;
-  double spread = 0;  ///< standard deviation: root of the mean square about the mean
-  std::array<double, kResidualPercents.size()> quantiles{};  ///< between two values by their distance (Hyndman, Fan: 7)
-  double mae = 0, rmse = 0, r2 = 0;                          ///< as metrics of the same names, of this number alone
+  double spread = 0;  ///< standard deviation, with division by the number of rows
+  /// Quantiles at kResidualPercents, interpolated (Hyndman and Fan, type 7).
+  std::array<double, kResidualPercents.size()> quantiles{};
+  double mae = 0, rmse = 0, r2 = 0;  ///< metrics of these names, for this output alone
 };
 
-/// A mistake, and how often it was made.
+/// A pair of label and wrong prediction, with the number of its rows.
 struct ConfusedPair {
   std::int64_t label = 0, prediction = 0, rows = 0;
 
   friend bool operator==(const ConfusedPair&, const ConfusedPair&) = default;
 };
 
-/// What a model does with the rows of one part of its study's data. Bounded, whatever the data: counts of classes, and
-/// of numbers a summary and a few hundred single rows.
+/// Assessment of the best model on one part of the data.
+///
+/// Its size is bounded: counts of classes, a summary of each output, and at most kMaxPoints numbers of single rows.
 struct PartAssessment {
-  std::string part;  ///< "validation", "test"
+  std::string part;  ///< "validation" or "test"
   std::int64_t rows = 0;
-  std::int64_t lost = 0;                ///< rows with a prediction that is not a number
-  std::vector<std::int64_t> confusion;  ///< by [label, prediction]; empty beyond kMaxConfusionClasses classes
-  std::vector<ClassScore> classes;  ///< that have rows, the lowest recall first, then most rows, at most kMaxClasses;
-                                    ///< of labels all, the lowest f1 first
-  std::vector<ConfusedPair> confused;     ///< most frequent mistakes first, at most kMaxConfusedPairs
-  std::vector<Residuals> residuals;       ///< of numbers: one an output, at most kMaxOutputs
-  std::vector<double> actual, predicted;  ///< of numbers: [drawn rows, outputs shown], in the targets' own unit
+  std::int64_t lost = 0;                ///< Rows with a prediction that is NaN or infinite.
+  std::vector<std::int64_t> confusion;  ///< Counts [label, prediction]; empty above kMaxConfusionClasses classes.
+  /// Scores of classes that have rows, at most kMaxClasses, by rising recall and then falling number of rows. For
+  /// targets with several labels: scores of all labels, by rising F1.
+  std::vector<ClassScore> classes;
+  std::vector<ConfusedPair> confused;  ///< Most frequent mistakes first, at most kMaxConfusedPairs.
+  std::vector<Residuals> residuals;    ///< Regression only: one for each output, at most kMaxOutputs.
+  /// Regression only: [sampled rows, shown outputs], in the unit of the targets.
+  std::vector<double> actual, predicted;
 
-  static constexpr std::int64_t kMaxConfusionClasses = 50;
+  static constexpr std::int64_t kMaxConfusionClasses = 50;  ///< most classes with a confusion matrix
+  /// Bounds of the lists above.
   static constexpr std::size_t kMaxClasses = 50, kMaxConfusedPairs = 30, kMaxOutputs = 8;
-  static constexpr std::size_t kMaxPoints = 500;  ///< numbers in `actual`
+  static constexpr std::size_t kMaxPoints = 500;  ///< most numbers in `actual`
 };
 
-/// How good the winner is, beyond its metrics: what a study's report shows of its model. Derived of package and data,
-/// and kept beside the log, so that the page needs neither; it holds single targets, so it is no part of the package.
+/// Assessment of the best model of a study, beyond its metrics, as the report shows it.
+///
+/// It is derived from the model package and the data, and stored next to the log, so the report page needs neither. It
+/// holds targets of single rows, so it is not part of the package.
 struct ModelAssessment {
-  TrialId trial;
-  std::string weights_hash;  ///< of the package that was assessed
-  std::int64_t classes = 0;  ///< 0: numbers, or labels
-  std::int64_t outputs = 1;  ///< numbers a prediction, of which min(outputs, kMaxOutputs) are shown; of labels: labels
+  TrialId trial;             ///< Trial of the model.
+  std::string weights_hash;  ///< Hash of the weights of the assessed package.
+  std::int64_t classes = 0;  ///< Number of classes; 0: regression or labels.
+  std::int64_t outputs = 1;  ///< Outputs of a prediction, of which shown() are shown; number of labels if `multilabel`.
   std::vector<PartAssessment> parts;
-  bool multilabel = false;  ///< a row has any of `outputs` labels
+  bool multilabel = false;  ///< a row has any number of `outputs` labels
 
-  /// How many outputs are told of.
+  /// Returns the number of outputs with residuals: min(outputs, kMaxOutputs).
   std::int64_t shown() const;
 };
 
+/// Returns the record of an assessment.
 nlohmann::json assessment_json(const ModelAssessment& assessment);
-/// The inverse. Whatever comes, what is given keeps to the bounds above and its lists have the lengths they should.
-/// Errors: kDataLoss (what does not fit), kFailedPrecondition (written by a newer version).
+/// Reads the record of an assessment. For any input, the result keeps to the bounds above and its lists have consistent
+/// lengths. Errors: kDataLoss (invalid content), kFailedPrecondition (written by a newer version).
 Result<ModelAssessment> read_assessment(std::string_view text);
 
 }  // namespace lanista::study

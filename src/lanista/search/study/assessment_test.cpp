@@ -39,8 +39,8 @@ ModelAssessment of_labels() {
 }
 
 TEST(ModelAssessment, UsesOwnLayoutForLabels) {
-  EXPECT_EQ(assessment_json(of_classes()).at("v"), 1) << "versions before read it";
-  EXPECT_EQ(assessment_json(of_labels()).at("v"), 2) << "they would look for numbers";
+  EXPECT_EQ(assessment_json(of_classes()).at("v"), 1) << "older versions read it";
+  EXPECT_EQ(assessment_json(of_labels()).at("v"), 2) << "older versions would look for residuals";
   EXPECT_TRUE(read_assessment(assessment_json(of_labels()).dump())->multilabel);
   EXPECT_FALSE(read_assessment(assessment_json(of_numbers()).dump())->multilabel);
   EXPECT_DOUBLE_EQ((ClassScore{0, 5, 0.5, 0.25}).f1(), 1.0 / 3);
@@ -89,7 +89,7 @@ TEST(ModelAssessment, RejectsInconsistentFields) {
   EXPECT_EQ(refused([](auto& j) { j["outputs"] = 0; }, of_numbers()), Code::kDataLoss);
   EXPECT_FALSE(read_assessment(""));
   EXPECT_FALSE(read_assessment("[]"));
-  // More points than we ever write.
+  // More points than are ever written.
   ModelAssessment many = of_numbers();
   many.parts[0].actual.assign(PartAssessment::kMaxPoints + 2, 0);
   many.parts[0].predicted = many.parts[0].actual;
@@ -120,7 +120,7 @@ TEST(ModelAssessment, RoundTripsOrRejectsAnyInput) {
       EXPECT_EQ(assessment_json(*again).dump(), written);
     }
   }
-  EXPECT_GT(read_again, 100U) << "or nothing was tested";
+  EXPECT_GT(read_again, 100U) << "too few inputs were read";
 }
 
 }  // namespace

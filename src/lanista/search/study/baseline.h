@@ -8,16 +8,17 @@
 
 namespace lanista::study {
 
-/// How far one gets without a search.
+/// Metrics of a simple model, which a search has to beat.
 struct Baseline {
-  std::string name;                       ///< "constant", "linear"
-  std::map<std::string, double> metrics;  ///< "val_accuracy", "test_accuracy", …
+  std::string name;                       ///< "constant" or "linear"
+  std::map<std::string, double> metrics;  ///< values by name: "val_accuracy", "test_accuracy", …
 
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
 
+/// Returns the record of a list of baselines.
 nlohmann::json baselines_json(const std::vector<Baseline>& baselines);
-/// The inverse. Throws fields::Malformed.
+/// Reads the record of a list of baselines. Throws fields::Malformed.
 std::vector<Baseline> read_baselines(const nlohmann::json& array);
 
 }  // namespace lanista::study

@@ -9,18 +9,18 @@
 
 namespace lanista::study {
 
-/// Of trials that began at the same rung, which is what tells brackets apart in a log: how many there are, and how many
-/// of them were let train to each further rung.
+/// Number of trials of one bracket, and how many of them trained to each further rung. In a log, a bracket is known by
+/// the first rung of its trials.
 struct BracketCounts {
-  std::int64_t first = 0;  ///< epoch of its first rung, or the whole schedule
-  std::int64_t trials = 0;
-  std::map<std::int64_t, std::int64_t> further;  ///< by epoch
+  std::int64_t first = 0;   ///< Epoch of the first rung; for trials that never pause, the epochs of their schedule.
+  std::int64_t trials = 0;  ///< Trials of the bracket.
+  std::map<std::int64_t, std::int64_t> further;  ///< Trials by epoch of a further rung.
 };
 
-/// In the order of their first rungs. Empty in studies whose trials do not rest. O(trials).
+/// Returns the brackets by rising first rung. Empty if no trial has rungs. O(trials).
 std::vector<BracketCounts> bracket_counts(const StudyView& view);
 
-/// "1 > 3 > 9": the rungs of a trial so far; empty for one that was to train to its end at once.
+/// Returns the rungs of a trial so far: "1 > 3 > 9". Empty for a trial that trains to its end at once.
 std::string rungs_text(const TrialView& trial);
 
 }  // namespace lanista::study

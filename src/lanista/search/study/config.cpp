@@ -69,7 +69,7 @@ Result<void> set_nesterov(StepSettings& numbers, const Value& value) {
   return {};
 }
 
-/// A quantised range gives whole numbers as real ones.
+/// Sets the batch. A quantised range gives whole numbers as real ones.
 Result<void> set_batch(StepSettings& numbers, const Value& value) {
   LANISTA_ASSIGN(const double size, real("batch", value));
   if (!(size >= 1 && size <= static_cast<double>(kMaxBatch)) || size != std::floor(size)) {

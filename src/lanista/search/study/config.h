@@ -19,98 +19,109 @@
 
 namespace lanista::study {
 
-// The resolved study file: plain structs, defaults in the initialisers.
+// The resolved study file as plain structs. Each initialiser is the default of its key.
 
-/// A plug-in by name with its options.
+/// The name of a plug-in and its options.
 struct PluginConfig {
   std::string name;
   Options options = Options::object();
 };
-inline constexpr std::int64_t kMaxBatch = 65536;
-inline constexpr std::int64_t kMaxFolds =
-    1000;  ///< times strategy.repeat: trainings of a proposal on rows of their own
-inline constexpr std::int64_t kMaxBatchParts = 4096;  ///< shards of a batch, and parts of a shard
-inline constexpr std::int64_t kMaxEpochs = 1'000'000;
-inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
-inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
+inline constexpr std::int64_t kMaxBatch = 65536;       ///< Largest data.batch, in samples.
+inline constexpr std::int64_t kMaxFolds = 1000;        ///< Largest product of data.folds and strategy.repeat.
+inline constexpr std::int64_t kMaxBatchParts = 4096;   ///< Most shards of a batch, and most micro-batches of a shard.
+inline constexpr std::int64_t kMaxEpochs = 1'000'000;  ///< Most epochs of a trial.
+inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;  ///< Most training steps of an epoch.
+inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;      ///< Most training steps of a trial.
+/// Values of train.keep: the trial's result is its best epoch, or its last epoch.
 inline constexpr std::string_view kKeepBestEpoch = "best_epoch", kKeepLast = "last";
-/// Random values; what the parent was; else what of the study's best fits best; that, or what a zoo has, if it fits
-/// better; the weights of a file.
+/// /// Values of train.start, the weights with which a trial begins.
+///
+/// `off`: random values. `parent`: those of the nearest ancestor that is stored. `study`: the same, or else those of
+/// the most similar stored trial. `zoo`: the same, or those of a zoo model that fits better. `file`: those of a file.
 inline constexpr std::string_view kStartOff = "off", kStartParent = "parent", kStartStudy = "study", kStartZoo = "zoo",
                                   kStartFile = "file";
-inline constexpr std::string_view kZooFolder = "zoo";                             ///< where no other is named
-inline constexpr std::string_view kSameTask = "same", kRelatedTasks = "related";  ///< train.zoo_tasks
-inline constexpr std::string_view kStartFromBase = "base";                        ///< the file of the first base model
+inline constexpr std::string_view kZooFolder = "zoo";                             ///< default folder of the zoo.
+inline constexpr std::string_view kSameTask = "same", kRelatedTasks = "related";  ///< values of train.zoo_tasks.
+inline constexpr std::string_view kStartFromBase = "base";  ///< value of start_from: the file of the first base model.
+/// Values of train.start_rate: the full learning rate after a start, or a lower one during the first kEasedShare of all
+/// steps.
 inline constexpr std::string_view kFullRate = "full", kEasedRate = "eased";
-inline constexpr double kEasedShare = 0.05;
-/// Parts of a model that have names without being one node and what it reads (train.rates): the last layers with
-/// weights, and the rest.
+inline constexpr double kEasedShare = 0.05;  ///< share of all steps with the lower rate of kEasedRate.
+/// Names of model parts in train.rates: the last layers that have weights, and all other layers.
 inline constexpr std::string_view kHeadPart = "head", kBasePart = "base";
-inline constexpr std::string_view kRatesKey = "train.rates";
-inline constexpr double kMaxRateFactor = 1e6;
-/// A factor of train.rates. Errors: kInvalidArgument, without a place.
+inline constexpr std::string_view kRatesKey = "train.rates";  ///< study-file key of the learning-rate factors
+inline constexpr double kMaxRateFactor = 1e6;                 ///< largest factor of train.rates
+/// Checks a factor of train.rates. Errors: kInvalidArgument, without the key.
 Result<void> check_rate(double factor);
-inline constexpr std::int64_t kMaxRaceSteps = 1'000'000;
-inline constexpr std::int64_t kMaxStartBatches = 1'000'000;
-/// The first of them; those that the loss, to first order, would miss most.
+inline constexpr std::int64_t kMaxRaceSteps = 1'000'000;     ///< most steps of a start candidate.
+inline constexpr std::int64_t kMaxStartBatches = 1'000'000;  ///< most batches of train.start_recalibrate.
+/// Values of train.start_shrink: which units of a wider parent a narrower child keeps. They are the first ones, or
+/// those with the largest effect on the loss, to first order.
 inline constexpr std::string_view kShrinkFirst = "first", kShrinkByLoss = "loss";
-/// Slots of the optimiser are zeros; those of the parent where its elements are the child's, one by one.
+/// Values of train.start_optimizer: the optimiser state of the child is zeros, or that of the parent where single
+/// elements of the child are elements of the parent.
 inline constexpr std::string_view kFreshOptimizer = "fresh", kCarryOptimizer = "carry";
-inline constexpr std::int64_t kMaxRaceParents = 2;  ///< of a race, at most; random values beside them
+inline constexpr std::int64_t kMaxRaceParents = 2;  ///< most parents in a start race, in addition to random values.
+/// Values of train.ties, which decides between results with equal goals: the lower val_loss, or the earlier one.
 inline constexpr std::string_view kTiesByLoss = "loss", kTiesToEarlier = "earlier";
 
-inline constexpr double kMaxClassWeight = 1e6;
-inline constexpr std::string_view kClassWeightsKey = "train.class_weights";  ///< where a study file says them
+inline constexpr double kMaxClassWeight = 1e6;                               ///< largest class weight
+inline constexpr std::string_view kClassWeightsKey = "train.class_weights";  ///< study-file key of the class weights
 
-/// How much the rows of each class count in the training loss; neither: all alike.
+/// Weights of the classes in the training loss. By default all classes have weight 1.
 struct ClassWeights {
-  bool balanced = false;             ///< each class as much as any other
-  std::map<std::string, double> of;  ///< by the class's name; 1 of those that are not named
+  bool balanced = false;             ///< each class has the same total weight
+  std::map<std::string, double> of;  ///< weights by class name; a class without an entry has weight 1
 
   explicit operator bool() const { return balanced || !of.empty(); }
   bool operator==(const ClassWeights&) const = default;
 };
-/// "balanced", an object of numbers by name, or null for neither.
+/// Returns "balanced", an object of weights by class name, or null for weights of 1.
 nlohmann::json class_weights_json(const ClassWeights& weights);
-/// The inverse; "none" is null. Errors: kInvalidArgument (something else, a weight outside of 0 to kMaxClassWeight).
+/// Reads what class_weights_json returns; "none" is equal to null. Errors: kInvalidArgument (another form, or a weight
+/// outside 0 to kMaxClassWeight).
 Result<ClassWeights> read_class_weights(const nlohmann::json& json);
 
+/// Section `data` of the study file.
 struct DataConfig {
-  std::string source = "builtin:digits";  ///< kind:argument, e.g. "csv:iris.csv?target=species"
-  std::int64_t batch = 32;
-  std::array<double, 3> split{0.7, 0.15, 0.15};  ///< train, validation, test
+  std::string source = "builtin:digits";         ///< kind:argument, for example "csv:iris.csv?target=species".
+  std::int64_t batch = 32;                       ///< Samples in a batch.
+  std::array<double, 3> split{0.7, 0.15, 0.15};  ///< Shares of training, validation and test part.
   std::string normalize = "auto";                ///< auto | none
-  std::string targets = "auto";       ///< auto | standardize | raw; auto: standardised where they are numbers
-  std::vector<PluginConfig> augment;  ///< of training samples, in this order
-  ClassWeights class_weights = {};  ///< a study file's train.class_weights: the data set makes weights of rows of them
-  /// Cross-validation: training and validation part are dealt into so many folds, and a proposal is trained on each of
-  /// the ways to leave one out (strategy.repeat times, each with another dealing). None: one split. From 2.
+  std::string targets = "auto";                  ///< auto | standardize | raw; auto standardises numbers
+  std::vector<PluginConfig> augment;             ///< Augmentations of training samples, applied in this order.
+  ClassWeights class_weights = {};               ///< train.class_weights, from which the data set makes row weights.
+  /// Number of folds of cross-validation, from 2; absent: one split. Training and validation part are divided into
+  /// folds, and a proposal is trained once for each fold that is left out. strategy.repeat repeats that with another
+  /// assignment of the rows.
   std::optional<std::int64_t> folds = {};
 };
-/// The part of a base model that is not trained.
+/// The part of a base model that is not trained (model.frozen).
 struct FrozenConfig {
-  std::string through;  ///< its last node, "%4" or a label: all that the node reads is frozen with it
-  std::string weights;  ///< of a safetensors file, or "base": those that the base model brings
-  static constexpr std::string_view kOfTheBase = "base";
+  std::string through;  ///< Last frozen node, "%4" or a label; all nodes that it reads are frozen too.
+  std::string weights;  ///< Safetensors file, or kOfTheBase.
+  static constexpr std::string_view kOfTheBase = "base";  ///< Value of `weights`: the weights of the base model.
 };
+/// Section `model` of the study file.
 struct ModelConfig {
-  std::vector<std::string> base{"builtin:small-mlp", "builtin:small-cnn"};
-  /// A space of models instead of bases: a tree of blocks (docs/reference/study-file/model.md),
+  std::vector<std::string> base{"builtin:small-mlp", "builtin:small-cnn"};  ///< base models
+  /// A model space instead of base models: a blueprint (docs/reference/study-file/model.md),
   /// "builtin:NAME?option=value", or null.
   nlohmann::json space;
-  std::optional<FrozenConfig> frozen;
+  std::optional<FrozenConfig> frozen;  ///< part that is not trained; absent: all is trained
 };
+/// Section `space` of the study file.
 struct SpaceConfig {
-  std::vector<PluginConfig> mutate;
-  std::string repair_channels = "project";
-  std::string repair_spatial = "pool";
-  space::SearchSpace params;  ///< "optimizer" and its conditional hyper-parameters, among others
-  std::optional<double> limit_params, limit_flops;
+  std::vector<PluginConfig> mutate;                 ///< Mutators with their options.
+  std::string repair_channels = "project";          ///< Shape repair of joins with different channels.
+  std::string repair_spatial = "pool";              ///< Shape repair of joins with different spatial sizes.
+  space::SearchSpace params;                        ///< Hyper-parameters, for example "optimizer".
+  std::optional<double> limit_params, limit_flops;  ///< Most parameters, most forward FLOPs of a sample.
 };
 /// The loss that training minimises.
 struct LossConfig {
-  std::string name = "auto";  ///< auto, or one of step::losses(); auto: by the kind of target
-  double label_smoothing = 0;
+  std::string name = "auto";   ///< auto, or one of step::losses(); auto: by the kind of target
+  double label_smoothing = 0;  ///< share of the target that all classes get equally
 };
 /// What is measured after each epoch, and which epoch gives a trial's result.
 struct MeasurementConfig {
@@ -156,17 +167,17 @@ struct NumericsConfig {
 };
 /// The first weights of a trial.
 struct StartConfig {
-  std::string from{kStartOff};             ///< one of start_names()
-  std::string file{kStartFromBase};        ///< from: file: an ONNX file, a folder of a model package, or "base"
-  std::string zoo{kZooFolder};             ///< from: zoo: the folder; finished trials are also added to it
-  std::string zoo_tasks{kSameTask};        ///< from: zoo: same | related (also models of other data)
-  std::string rate{kFullRate};             ///< learning rate after a start with other weights: full | eased
-  std::int64_t recalibrate = 0;            ///< batches that renew running statistics after a start; 0: none
-  std::string shrink{kShrinkFirst};        ///< which units of a wider parent stay: first | loss
-  std::string optimizer{kFreshOptimizer};  ///< optimiser slots: fresh | carry
-  std::int64_t race = 0;                   ///< steps of a start race; 0: no race
+  std::string from{kStartOff};             ///< One of start_names().
+  std::string file{kStartFromBase};        ///< `start: file`: an ONNX file, a folder of a model package, or "base".
+  std::string zoo{kZooFolder};             ///< `start: zoo`: the folder; finished trials are also added to it.
+  std::string zoo_tasks{kSameTask};        ///< `start: zoo`: same | related (also models of other data).
+  std::string rate{kFullRate};             ///< Learning rate after a start with other weights: full | eased.
+  std::int64_t recalibrate = 0;            ///< Batches that renew running statistics after a start; 0: none.
+  std::string shrink{kShrinkFirst};        ///< Which units of a wider parent stay: first | loss.
+  std::string optimizer{kFreshOptimizer};  ///< Optimiser slots: fresh | carry.
+  std::int64_t race = 0;                   ///< Steps of a start race; 0: no race.
 };
-/// How each trial trains, where the space does not vary it.
+/// Section `train` of the study file: how each trial trains, where the space does not vary it.
 struct TrainConfig {
   LossConfig loss;
   MeasurementConfig measured;
@@ -178,131 +189,147 @@ struct TrainConfig {
   PluginConfig tune = {};    ///< tuner of trials while they train (tuner.h); no name: none
   StartConfig start;
 };
+/// A metric that the study maximises or minimises.
 struct Goal {
-  bool maximize = true;
-  std::string metric = "val_accuracy";
+  bool maximize = true;                 ///< larger is better
+  std::string metric = "val_accuracy";  ///< name of the metric
 };
-/// Behind a search: its best trials are trained once more from the beginning, as trials that tune themselves. These
-/// are the study's finals.
+/// Section strategy.then: after the search, its best trials are trained once more from the start and tune themselves.
+///
+/// These trials are the refinements.
 struct SecondStage {
-  PluginConfig tune;      ///< what train.tune would be, of a kind that searches
-  std::int64_t best = 1;  ///< so many trials of the search, as the study ranks them; from 1
-  std::int64_t end = 5;   ///< epochs without an improvement after which a final ends; from 1
+  PluginConfig tune;      ///< Value of train.tune for refinements; a kind that searches.
+  std::int64_t best = 1;  ///< Number of best trials that are refined, from 1.
+  std::int64_t end = 5;   ///< Epochs without an improvement after which a refinement ends, from 1.
 };
-inline constexpr std::string_view kThenKey = "strategy.then";
+inline constexpr std::string_view kThenKey = "strategy.then";  ///< study-file key of the second stage
+/// Section `strategy` of the study file.
 struct StrategyConfig {
-  std::string name = "random";
-  std::int64_t slots = 16;
-  Options options = Options::object();
-  std::int64_t repeat = 1;               ///< trainings of every proposal, each with its own seed
-  std::string average = "mean";          ///< mean | median: what the strategy learns of them
-  std::int64_t retry = 0;                ///< failed trainings of a proposal that are done again with another seed
-  std::string order{kNeededFirst};       ///< of a group's members, where there are rules of `implied`
-  std::int64_t group = 0;                ///< new trials that are asked for at a time; 0: as suits the strategy
-  std::optional<SecondStage> then = {};  ///< absent: the search is all there is
+  std::string name = "random";           ///< Name of the sampler.
+  std::int64_t slots = 16;               ///< Trials that may be active at a time on the logical clock.
+  Options options = Options::object();   ///< Options of the sampler.
+  std::int64_t repeat = 1;               ///< Trainings of each proposal, each with its own seed.
+  std::string average = "mean";          ///< mean | median: the value that the strategy receives for them.
+  std::int64_t retry = 0;                ///< Failed trainings of a proposal that are repeated with another seed.
+  std::string order{kNeededFirst};       ///< Order within a trial group, if the study has pruning rules.
+  std::int64_t group = 0;                ///< New trials requested at a time; 0: the sampler's default.
+  std::optional<SecondStage> then = {};  ///< Second stage; absent: none.
 };
+/// Section `stop` of the study file.
 struct StopConfig {
-  std::string rule = "none";  ///< none | asha
+  std::string rule = "none";  ///< name of a halving or stopping rule, for example "asha", or "none"
   Options options = Options::object();
 };
+/// Section `budget` of the study file. Each limit that is present ends the study.
 struct BudgetConfig {
-  std::optional<std::int64_t> trials = 60;
-  std::optional<std::int64_t> steps;    ///< training steps over all trials
-  std::optional<double> guard_minutes;  ///< wall clock; a study it ends says so
+  std::optional<std::int64_t> trials = 60;  ///< trials
+  std::optional<std::int64_t> steps;        ///< training steps over all trials
+  std::optional<double> guard_minutes;      ///< minutes of wall-clock time
 };
-/// Workers are threads of the engine's process, or processes that may die without it.
+/// Values of run.isolation: workers are threads of the engine's process, or processes. The engine survives the crash of
+/// a process.
 inline constexpr std::string_view kThreads = "thread", kProcesses = "process";
-/// What trains: own kernels, or LibTorch on the CPU; GPUs have a number behind these.
+/// Names of devices: lanista kernels on the CPU, LibTorch on the CPU, LibTorch on a GPU, the block backend on a GPU.
+/// The number of the GPU follows the last two.
 inline constexpr std::string_view kCpu = "cpu", kTorchCpu = "torch:cpu", kCuda = "cuda:", kBlockCuda = "block:cuda:";
-inline constexpr int kMaxGpus = 8;  // of a machine
-/// run.profiles: where times of programs are kept, beside a folder's name.
+inline constexpr int kMaxGpus = 8;  ///< most GPUs of a machine
+/// Values of run.profiles in addition to the name of a folder: the default folder, or no timing history.
 inline constexpr std::string_view kAutoProfiles = "auto", kNoProfiles = "off";
-/// The first is the folder in which `lanista run` puts studies, the other one what lies there then.
+/// The folder in which `lanista run` creates studies, and the folder of the timing history inside it.
 inline constexpr std::string_view kStudiesFolder = "studies", kProfilesFolder = ".profiles";
-/// run.width, where each program is to find out what suits it.
+/// Value of run.width: each program measures which width is best for it.
 inline constexpr std::int64_t kAutoWidth = 0;
+/// Section `run` of the study file.
 struct RunConfig {
-  std::int64_t workers = 0;   ///< 0: one per core
-  std::int64_t lanes = 0;     ///< trials of one program that a worker trains together; 0: as suits the machine
-  std::int64_t width = 1;     ///< worker processes that train one trial together, at most
-  std::int64_t pipeline = 1;  ///< threads of a worker that share a trial's step by operators; 0: as it pays
-  std::uint64_t seed = 1;
-  double memory_gib = 0;                          ///< of all programs together; 0: three quarters of the machine's
-  std::string isolation = std::string(kThreads);  ///< kThreads, kProcesses
-  std::string profiles{kAutoProfiles};            ///< folder of times that outlive studies, kAutoProfiles, kNoProfiles
-  /// That train, by name: kCpu, or one that device::open knows. Results are of its numeric class.
+  std::int64_t workers = 0;   ///< Number of workers; 0: one per core.
+  std::int64_t lanes = 0;     ///< Trials of one program that a worker trains together; 0: chosen for the machine.
+  std::int64_t width = 1;     ///< Most worker processes that train one trial together; kAutoWidth: measured.
+  std::int64_t pipeline = 1;  ///< Threads of a worker that share a step by pipeline stages; 0: chosen by measurement.
+  std::uint64_t seed = 1;     ///< Seed of the study.
+  double memory_gib = 0;      ///< Memory of all programs together, in GiB; 0: three quarters of the machine's.
+  std::string isolation = std::string(kThreads);  ///< kThreads | kProcesses.
+  std::string profiles{kAutoProfiles};            ///< Folder of the timing history, kAutoProfiles or kNoProfiles.
+  /// Devices that train, by name (kCpu, kTorchCpu, …). All must belong to one numeric class.
   std::vector<std::string> devices{std::string(kCpu)};
-  double lease_seconds = 10;  ///< a worker process that is silent for so long has lost its trials
+  double lease_seconds = 10;  ///< silence in seconds after which a worker process counts as lost
 };
+/// Section `keep` of the study file.
 struct KeepConfig {
-  std::int64_t top = 5;
-  double checkpoint_every = 30;  ///< seconds
-  std::int64_t ensemble = 0;     ///< most draws of an ensemble of the kept trials; 0: best/ is the winner alone
+  std::int64_t top = 5;          ///< Number of best trials with stored weights.
+  double checkpoint_every = 30;  ///< Seconds between checkpoints of a trial.
+  std::int64_t ensemble = 0;     ///< Most selections of an ensemble of the kept trials; 0: no ensemble.
 };
+/// A resolved study file.
 struct StudyConfig {
-  std::string name = "digits";
+  std::string name = "digits";  ///< name of the study
   DataConfig data;
   ModelConfig model;
   SpaceConfig space;
   TrainConfig train;
-  std::vector<Goal> goals{Goal{}};
-  std::vector<Constraint> subject_to;     ///< what trials must keep to
-  std::vector<PruningRule> implied = {};  ///< rules by which the result of one trial ends other trials
+  std::vector<Goal> goals{Goal{}};        ///< goals, the most important first
+  std::vector<Constraint> subject_to;     ///< constraints that a trial must satisfy
+  std::vector<PruningRule> implied = {};  ///< pruning rules
   StrategyConfig strategy;
   StopConfig stop;
   BudgetConfig budget;
   RunConfig run;
   ClusterConfig cluster = {};
   KeepConfig keep;
-  std::vector<std::string> ignored = {};  ///< keys of a stored file that have no effect any more: cluster.program
+  std::vector<std::string> ignored = {};  ///< keys of a stored file that no longer have an effect: cluster.program
 };
 
-/// What decides between results that all goals say are equal, as train.ties says: the loss of the validation part.
-/// nullopt: nothing measured does, or the goals hold that loss already.
+/// Returns the goal that decides between results with equal goals (train.ties): the lower val_loss.
+///
+/// nullopt: train.ties is kTiesToEarlier, or val_loss is a goal already.
 std::optional<Goal> tie_breaking_goal(const StudyConfig& config);
 
-/// The numbers of a recipe that steps read: what may be another from one step to the next, and what tunes itself goes
-/// on under. No more than numbers, so that a branch's setting costs nothing (train::TrialRun::fork).
+/// Settings of a recipe that every training step reads, so they may change between steps.
+///
+/// A branch of a trial is a copy of these numbers (train::TrialRun::fork).
 struct StepSettings {
-  std::int64_t batch = 0;
+  std::int64_t batch = 0;  ///< samples in a batch
   double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0, clip_norm = 0, label_smoothing = 0;
   bool nesterov = false;
   double ease = 1;  ///< factor of the learning rate in the first kEasedShare of all steps
 };
-/// A trial's own numbers: train's values and data's batch, overridden by the sample. Names a sample may
-/// use: optimizer, lr, momentum, nesterov, weight_decay, beta1, beta2, eps, clip_norm, label_smoothing, schedule,
-/// warmup_epochs, batch; choices of the model are passed over.
+/// All settings of the training of one trial: the values of `train` and data.batch, overridden by its sample.
+///
+/// sample_names() lists the names that a sample may set. Model choices in a sample are ignored.
 struct Recipe : StepSettings {
   std::string loss, optimizer, schedule, precision;
   std::int64_t epochs = 0, step_every = 0;
   double step_factor = 0, warmup_epochs = 0;
   std::vector<PluginConfig> augment = {};
-  PluginConfig select = {};  ///< no name: all examples are trained on
-  PluginConfig tune = {};    ///< no name: its numbers stay as they are
+  PluginConfig select = {};  ///< example selector; no name: all examples are trained on
+  PluginConfig tune = {};    ///< tuning inside the trial; no name: none
   std::int64_t shards = 1, accumulate = 1;
-  std::int64_t steps_per_epoch = 0;  ///< 0: a pass over the training rows
-  std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter
-  std::int64_t recalibrate = 0;      ///< batches that renew running statistics before the first epoch is measured
-  std::int64_t all_rows_at = 1;      ///< the first epoch over all training rows; epoch e before reads e / all_rows_at
-  std::map<graph::NodeId, double> rates = {};  ///< factors of the learning rate, by node of the model; others have 1
+  std::int64_t steps_per_epoch = 0;  ///< Training steps of an epoch; 0: a pass over the training rows.
+  std::int64_t steps = 0;            ///< Budget in training steps; 0: none.
+  std::int64_t recalibrate = 0;      ///< Batches that renew running statistics before the first measurement.
+  std::int64_t all_rows_at = 1;      ///< First epoch over all training rows; epoch e before reads e / all_rows_at.
+  std::map<graph::NodeId, double> rates = {};  ///< Factors of the learning rate by node; other nodes have factor 1.
 };
-const std::vector<std::string>& sample_names();  ///< what a sample may set
-/// Of those: what may be another value from one step to the next, since steps read it. The others say what a program or
-/// its state is made for (program_key).
+/// Names of the hyper-parameters that a sample may set.
+const std::vector<std::string>& sample_names();
+/// True if the hyper-parameter may change between steps. The others determine the program (program_key).
 bool can_change_in_training(std::string_view name);
-/// What a number of optimisers ("beta2") is where the study says nothing, if all optimisers that it may use agree.
+/// Returns the default of an optimiser setting such as "beta2". nullopt: optimisers that the study may use differ in
+/// it.
 std::optional<double> default_number(const StudyConfig& config, const std::string& number);
-/// Errors: kInvalidArgument for a name or a type a recipe does not know.
+/// Returns the recipe of a trial with this sample. `loss` is the resolved name of the loss. Errors: kInvalidArgument
+/// (unknown name, wrong type or value).
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample);
-/// Sets what the sample names; choices of the model are passed over. Errors: as of make_recipe.
+/// Sets the hyper-parameters of `sample` in `recipe` and ignores model choices. Errors: as make_recipe.
 Result<void> apply_sample(Recipe& recipe, const space::Sample& sample);
-/// The same of a sample that names nothing but such numbers. Errors: kInvalidArgument, for another name too.
+/// Sets the hyper-parameters of `sample` in `numbers`. Errors: kInvalidArgument, also for a name that is no step
+/// setting.
 Result<void> apply_sample(StepSettings& numbers, const space::Sample& sample);
+/// Returns the record of a recipe.
 nlohmann::json recipe_json(const Recipe& recipe);
-/// The inverse. Errors: kDataLoss (a field that is missing or of another kind).
+/// Reads the record of a recipe. Errors: kDataLoss (a field is missing or has another type).
 Result<Recipe> recipe_from_json(const nlohmann::json& json);
-/// How sums over a batch are taken, where it comes in parts: "4" for so many shards, or parts of one, which give the
-/// same bits; "4x2" for shards of so many parts. Empty for one sum over the whole batch.
+/// /// Returns the parts into which sums over a batch are divided. "4" are 4 shards, or 4 micro-batches of one shard,
+/// which give equal bits. "4x2" are 4 shards of 2 micro-batches. Empty: one sum over the batch.
 std::string summation_text(const TrainConfig& train);
 
 }  // namespace lanista::study

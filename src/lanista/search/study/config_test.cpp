@@ -107,7 +107,7 @@ TEST(Recipe, WritesEveryNumberToJson) {
   for (const std::string& name : sample_names()) EXPECT_TRUE(json.contains(name)) << name;
 }
 
-// A setting inside a trial is no more than the numbers that steps read; the recipe takes it the same way.
+// Step settings and recipes accept the same values of step settings.
 TEST(Recipe, AllowsChangeOnlyOfStepSettings) {
   for (const std::string& name : tunable_names()) {
     SCOPED_TRACE(name);
@@ -151,7 +151,7 @@ TEST(Recipe, WritesStepsIfAny) {
   StudyConfig config;
   const nlohmann::json plain = recipe_json(*make_recipe(config, "mse", {}));
   EXPECT_FALSE(plain.contains("steps_per_epoch") || plain.contains("steps"));
-  EXPECT_EQ(recipe_from_json(plain)->steps_per_epoch, 0) << "an epoch is a pass, as in recipes that know nothing else";
+  EXPECT_EQ(recipe_from_json(plain)->steps_per_epoch, 0) << "an epoch is a pass, as in recipes of older versions";
   EXPECT_EQ(recipe_from_json(plain)->steps, 0);
 
   config.train.length.steps_per_epoch = 7;

@@ -21,7 +21,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_metric(std::string_view name) { return name.starts_with("val_") || name.starts_with("train_"); }
 
-/// Recursive descent; what it reads becomes steps of a stack machine.
+/// A recursive-descent parser that writes instructions of a stack machine.
 class ConstraintParser {
  public:
   explicit ConstraintParser(std::string_view text) : text_(text), rest_(text) {}
@@ -102,7 +102,7 @@ class ConstraintParser {
   Result<void> number(Steps& steps) {
     double value = 0;
     const auto [end, failed] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (failed != std::errc()) return wrong("a number that is too large or none");
+    if (failed != std::errc()) return wrong("the number is too large or malformed");
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     constexpr std::pair<char, double> kUnits[] = {{'k', 1e3}, {'M', 1e6}, {'G', 1e9}};
     for (const auto& [unit, factor] : kUnits) {

@@ -12,51 +12,55 @@
 
 namespace lanista::study {
 
-/// Whether a name is that of something measured in training; all others are known before.
+/// Returns true if `name` is a metric, which is measured in training (val_…, train_…). Values of other names are known
+/// before training.
 bool is_metric(std::string_view name);
 
-/// What a trial must keep to, as an inequality between two expressions: "params <= 50k", "val_loss <= 1",
-/// "lr * 10 >= weight_decay". Names are metrics, hyper-parameters, `params` (trained parameters of the model) and
-/// `flops` (forward FLOPs a sample). Numbers may end in k, M or G; there are + - * / and parentheses.
+/// A constraint: an inequality between two expressions, such as "params <= 50k" or "lr * 10 >= weight_decay".
+///
+/// Names are metrics, hyper-parameters, `params` (trained parameters of the model) and `flops` (forward FLOPs of a
+/// sample). Numbers may end in k, M or G. Operators are + - * / and parentheses.
 class Constraint {
  public:
-  /// Errors: kInvalidArgument with what is wrong and where.
+  /// Reads a constraint. Errors: kInvalidArgument with the error and its position.
   static Result<Constraint> parse(std::string_view text);
 
+  /// Returns the text that was read.
   const std::string& text() const { return text_; }
-  const std::vector<std::string>& names() const { return names_; }  ///< each once, in the order of the text
+  /// Returns the names in the constraint, each once, in the order of the text.
+  const std::vector<std::string>& names() const { return names_; }
 
-  /// Whether it needs a metric. The others are known before training, and a trial that breaks them
-  /// is never proposed.
+  /// Returns true if the constraint needs a metric. Other constraints are checked before training: a trial that
+  /// violates one is never proposed.
   bool is_measured() const;
 
+  /// Returns the value of a name, or nullopt if it has none.
   using Lookup = std::function<std::optional<double>(const std::string& name)>;
-  /// By how much it is broken, relative to the larger side, so that violations of different constraints may be added;
-  /// 0: it holds. Infinite for a NaN on either side. nullopt: a name has no value.
+  /// Returns the violation, relative to the larger side, so violations of several constraints may be added. 0:
+  /// satisfied. Infinite: a side is NaN. nullopt: a name has no value.
   std::optional<double> violation(const Lookup& value_of) const;
-  /// By how much the side that must not be larger is so, in its own unit and smooth where the constraint is: negative
-  /// where there is room, infinite for a NaN on either side. Above 0 where there is a violation. nullopt: a name has no
-  /// value.
+  /// Returns the smaller side minus the larger side, in their own unit. It is a smooth function where the constraint is
+  /// one. At most 0: satisfied; infinite: a side is NaN. nullopt: a name has no value.
   std::optional<double> excess(const Lookup& value_of) const;
 
-  /// Of constraints of the form `name <= number`: the number.
+  /// Returns the number of a constraint of the form `name <= number`; nullopt for other forms.
   std::optional<double> upper_bound(std::string_view name) const;
 
  private:
   friend class ConstraintParser;
-  /// One step of a stack machine.
+  /// One instruction of a stack machine.
   struct Step {
-    char what = '#';  ///< '#': a number, 'x': a name, else the operator; '~' changes the sign
+    char what = '#';  ///< '#': a number, 'x': a name, '~': change of sign, else an operator
     double number = 0;
-    std::size_t name = 0;
+    std::size_t name = 0;  ///< index into names_
   };
   std::string text_;
   std::vector<std::string> names_;
   std::optional<std::pair<double, double>> sides(const Lookup& value_of) const;
-  std::vector<Step> smaller_, larger_;  ///< the sides; `smaller_` must not exceed `larger_`
+  std::vector<Step> smaller_, larger_;  ///< the two sides; `smaller_` must not exceed `larger_`
 };
 
-/// A hyper-parameter as a number; true is 1. nullopt: the sample does not have it, or it is a text.
+/// Returns a hyper-parameter as a number; true is 1. nullopt: the sample does not have it, or it is a text.
 std::optional<double> number_in(const space::Sample& sample, const std::string& name);
 
 }  // namespace lanista::study

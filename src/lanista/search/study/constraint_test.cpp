@@ -78,7 +78,7 @@ TEST(Constraint, ReportsErrorAndPosition) {
   EXPECT_EQ(message("lr <= 1q"), "'lr <= 1q' is no constraint: at 'q', a number's unit is k, M or G");
   EXPECT_EQ(message("lr <= 1 2"), "'lr <= 1 2' is no constraint: at '2', an operator or the end is wanted");
   EXPECT_EQ(message("1 <= 2"), "'1 <= 2' is no constraint: at its end, it names nothing that a trial has");
-  EXPECT_EQ(message("lr <= 1e999"), "'lr <= 1e999' is no constraint: at '1e999', a number that is too large or none");
+  EXPECT_EQ(message("lr <= 1e999"), "'lr <= 1e999' is no constraint: at '1e999', the number is too large or malformed");
   EXPECT_NE(message(std::string(40, '(') + "lr").find("it is nested deeper than 32"), std::string::npos);
   EXPECT_NE(message(std::string(40, '-') + "lr").find("it is nested deeper than 32"), std::string::npos);
   EXPECT_NE(message(std::string(1001, 'a')).find("it is longer than 1000 characters"), std::string::npos);

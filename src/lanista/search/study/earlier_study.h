@@ -11,26 +11,27 @@
 
 namespace lanista::study {
 
-/// A trial of an earlier study, as one of this study's space: what a strategy may know before its first proposal.
+/// A finished trial of an earlier study with decisions that fit into this study's space.
 struct EarlierTrial {
-  TrialId trial;      ///< its number in that study
-  Proposal proposal;  ///< in this study's terms: no parent, no start
+  TrialId trial;      ///< its number in the earlier study
+  Proposal proposal;  ///< its decisions in terms of this study; no parent, no start
   std::vector<Measurement> measurements;
-  OutcomeKind outcome = OutcomeKind::kSucceeded;  ///< or kStopped
+  OutcomeKind outcome = OutcomeKind::kSucceeded;  ///< kSucceeded or kStopped
 };
 
-/// What a study took over of another one when it began.
+/// The trials of an earlier study with which a strategy begins.
 struct Earlier {
-  std::string study;  ///< its name
+  std::string study;  ///< name of the earlier study
   std::vector<EarlierTrial> trials;
-  std::int64_t left_out = 0;  ///< finished trials that do not fit
+  std::int64_t left_out = 0;  ///< finished trials that do not fit into the space
 };
 
-/// Trials of earlier studies have numbers from here on where a strategy hears of them; its own never get so far.
+/// First number of earlier trials, as strategies receive them. Trials of the study itself have smaller numbers.
 inline constexpr std::uint32_t kFirstEarlierTrialId = std::uint32_t{1} << 31;
 
+/// Returns the record of an earlier study.
 nlohmann::json earlier_study_json(const Earlier& earlier);
-/// The inverse. Throws fields::Malformed.
+/// Reads the record of an earlier study. Throws fields::Malformed.
 Earlier read_earlier_study(const nlohmann::json& object);
 
 }  // namespace lanista::study

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using Selections = std::vector<std::int64_t>;
 
-/// Two losses that differ by less, relative to the larger, differ by rounding.
+/// Largest relative difference of two losses that counts as rounding.
 constexpr double kRounding = 1e-9;
 
 Selections shortened(Selections selections) {
@@ -60,7 +60,7 @@ Ensemble read_ensemble(const json& object) {
     if (!seen.insert(member.trial).second) throw fields::Malformed{"an ensemble has a trial twice"};
     out.members.push_back(member);
   }
-  if (out.members.empty()) throw fields::Malformed{"an ensemble of nobody"};
+  if (out.members.empty()) throw fields::Malformed{"an ensemble without members"};
   out.validation = fields::metrics(object, "validation");
   out.test = fields::metrics(object, "test");
   return out;
@@ -83,14 +83,14 @@ Result<Selections> select_ensemble(std::size_t models, std::int64_t most, const 
   LANISTA_ASSIGN(std::optional<double> best_loss, loss_of(selected));
   if (!best_loss) return best;
   for (std::int64_t count = 1; count < most; ++count) {
-    std::optional<std::tuple<double, bool, std::size_t>> next;  // loss, whether it brings a model along, which
+    std::optional<std::tuple<double, bool, std::size_t>> next;  // loss, true for a new model, index of the model
     for (std::size_t k = 0; k < models; ++k) {
       Selections with = selected;
       ++with[k];
       LANISTA_ASSIGN(const std::optional<double> value, loss_of(with));
       if (!value) continue;
-      const std::tuple slice{*value, selected[k] == 0, k};
-      if (!next || slice < *next) next = slice;
+      const std::tuple candidate{*value, selected[k] == 0, k};
+      if (!next || candidate < *next) next = candidate;
     }
     if (!next) break;
     ++selected[std::get<2>(*next)];

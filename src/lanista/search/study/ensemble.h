@@ -14,33 +14,40 @@
 
 namespace lanista::study {
 
-/// Trials of a study whose predictions are blended, and how good the blend is.
+/// An ensemble of trials with the metrics of its blended predictions.
 struct Ensemble {
+  /// One trial of an ensemble.
   struct Member {
-    TrialId trial;
-    std::int64_t selections = 1;  ///< at least 1; its share is that by the sum of all
+    TrialId trial;                ///< trial
+    std::int64_t selections = 1;  ///< number of selections, at least 1; the weight is its share of all selections
     friend bool operator==(const Member&, const Member&) = default;
   };
-  std::vector<Member> members;  ///< each trial once
-  std::map<std::string, double> validation = {}, test = {};
+  std::vector<Member> members;                               ///< each trial once
+  std::map<std::string, double> validation = {}, test = {};  ///< metrics of the blend on the two parts
 
+  /// Returns the weight of each member, with the sum 1.
   std::vector<double> shares() const;
   friend bool operator==(const Ensemble&, const Ensemble&) = default;
 };
 
+/// Returns the record of an ensemble.
 nlohmann::json ensemble_json(const Ensemble& ensemble);
-/// The inverse. Throws fields::Malformed.
+/// Reads the record of an ensemble. Throws fields::Malformed.
 Ensemble read_ensemble(const nlohmann::json& object);
 
-/// How bad a blend of the models of a library is, by how often each was drawn. nullopt: it must not be chosen.
+/// Returns the loss of a blend from the number of selections of each model; smaller is better. nullopt: the blend is
+/// not allowed.
 using EnsembleLoss = std::function<Result<std::optional<double>>(std::span<const std::int64_t> selections)>;
 
-/// Greedy forward selection with replacement (Caruana et al. 2004, "Ensemble selection from libraries of models", §2):
-/// begins with the first model, draws at each turn the one that makes the blend best, whether or not that is better
-/// than before, up to `most` draws in all, and gives the best blend seen on the way: how often each model was drawn,
-/// shortened (2 and 2 are 1 and 1). Of equally good ones, within rounding, that of fewer models, then that of fewer
-/// draws; at a turn the model that brings none along, then the first. Errors: those of `loss`, which is asked once for
-/// each blend.
+/// Selects an ensemble by greedy forward selection with replacement (Caruana et al. 2004, "Ensemble selection from
+/// libraries of models", §2).
+///
+/// The first selection is the first model. Each further turn selects the model that gives the best blend, even if that
+/// is worse than the blend before. There are at most `most` selections. The result is the best blend seen, as the
+/// number of selections of each model, divided by their greatest common divisor.
+///
+/// Among blends that are equal up to rounding, fewer models win, then fewer selections. At a turn, a model that is
+/// already in the blend wins, then the first one. Errors: those of `loss`, which is called once for each blend.
 Result<std::vector<std::int64_t>> select_ensemble(std::size_t models, std::int64_t most, const EnsembleLoss& loss);
 
 }  // namespace lanista::study

@@ -13,7 +13,7 @@ namespace {
 
 using Selections = std::vector<std::int64_t>;
 
-/// Predictions of a few models for a few rows, and what they should be.
+/// Predictions of a few models for a few rows, with the targets.
 struct Library {
   std::vector<std::vector<double>> predictions;
   std::vector<double> targets;
@@ -39,7 +39,7 @@ Library random_library(std::uint64_t seed) {
   const std::size_t models = 1 + rng.below(5);
   for (std::size_t k = 0; k < models; ++k) {
     auto& model = out.predictions.emplace_back();
-    // Some copy others: ties.
+    // Some models copy others, so there are ties.
     if (k > 0 && rng.below(4) == 0) {
       model = out.predictions[rng.below(k)];
       continue;
@@ -58,7 +58,7 @@ std::int64_t different(const Selections& selections) {
   return std::ranges::count_if(selections, [](std::int64_t n) { return n > 0; });
 }
 
-/// Straight from the paper's words: lists of names, everything computed anew at each turn; then the best prefix.
+/// The selection as the paper describes it: lists of names, each turn computed from scratch; then the best prefix.
 Selections greedy_by_definition(const Library& library, std::int64_t most) {
   std::vector<std::size_t> bag{0};
   const auto selections_of = [&](const std::vector<std::size_t>& names) {
@@ -106,7 +106,7 @@ TEST(SelectEnsemble, MatchesPublishedSelection) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     const Library library = random_library(seed);
     const auto most = static_cast<std::int64_t>(1 + seed % 9);
-    // What is drawn twice of two is what is drawn once: the sums must be the same, too.
+    // Two models selected twice each are the blend of both selected once, so the sums must be equal, too.
     const auto loss = [&](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
       return std::optional(library.loss(Selections(selections.begin(), selections.end())));
     };
@@ -145,14 +145,14 @@ TEST(SelectEnsemble, EvaluatesEachBlendOnce) {
 TEST(SelectEnsemble, ExcludesInvalidBlends) {
   const auto loss = [](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
     if (selections[1] > 0) return std::optional<double>();      // forbidden
-    if (selections[2] > 0) return std::optional(std::nan(""));  // no number
+    if (selections[2] > 0) return std::optional(std::nan(""));  // NaN
     return std::optional(selections[3] > 0 ? 0.5 : 1.0);
   };
 
   EXPECT_EQ(*select_ensemble(4, 2, loss), (Selections{1, 0, 0, 1}));
   EXPECT_EQ(*select_ensemble(3, 5, loss), (Selections{1, 0, 0}));
 
-  // No number where the turn's first model is asked for: the others are looked at all the same.
+  // The first model of the turn has NaN; the others are tried all the same.
   const auto gap = [](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
     return std::optional(selections[0] == 2 ? std::nan("") : 1.0 / static_cast<double>(1 + selections[1]));
   };

@@ -9,10 +9,11 @@ namespace {
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-/// The sum of k * a / b, each rounded up, for k from 1 to n: points under a line, counted as Euclid divides. O(log b).
+/// Returns the sum of k * a / b, each rounded up, for k from 1 to n. It counts lattice points under a line as in
+/// Euclid's algorithm. O(log b).
 std::int64_t sum_of_ceil_divisions(std::int64_t a, std::int64_t b, std::int64_t n) {
   std::int64_t shift = b - 1, sum = 0;  // of (a k + shift) / b, rounded down
-  // Whole parts of a / b and shift / b are added up; of the rest, rows of points are counted instead of columns.
+  // Whole parts of a / b and shift / b are added. For the remainders, the roles of the axes are exchanged.
   for (++n; n > 0;) {
     sum += n * (n - 1) / 2 * (a / b) + n * (shift / b);
     a %= b;

@@ -45,7 +45,7 @@ TEST(EpochSchedule, MatchPlainLoop) {
   }
 }
 
-// Growing ones, rows and steps one by one; which rows a share has is counted, not divided.
+// Growing passes, rows and steps one by one. The rows of a share are counted, not divided.
 TEST(EpochSchedule, MatchPlainLoopForGrowingPasses) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
@@ -87,7 +87,8 @@ TEST(EpochSchedule, CountGrowingPassesInLargeStudies) {
     steps += (epochs.pass_rows(pass) + 6) / 7;
     rows += epochs.pass_rows(pass);
   }
-  // Rows over all shares are half of all passes, and half a share; rounding up adds less than a row, or step, a pass.
+  // All shares together are half of all passes plus half a share. Rounding up adds less than a row, or a step, to each
+  // pass.
   const double whole = 0x1p31 * static_cast<double>(kMaxEpochs + 1) / 2;
   const std::int64_t all = epochs.pass_begin(kMaxEpochs);
   EXPECT_NEAR(static_cast<double>(epochs.rows_read(all)), whole, static_cast<double>(kMaxEpochs));
@@ -105,7 +106,7 @@ TEST(EpochSchedule, ArePassesByDefault) {
   EXPECT_EQ(epochs.num_passes(3), 3);
 }
 
-TEST(SettleEpochs, ConvertsStepsToEpochs) {
+TEST(ResolveEpochs, ConvertsStepsToEpochs) {
   struct Case {
     std::int64_t steps, each, epochs;
   };
@@ -120,7 +121,7 @@ TEST(SettleEpochs, ConvertsStepsToEpochs) {
   TrainConfig open;
   open.length.steps = 100;
   ASSERT_TRUE(resolve_epochs(open));
-  EXPECT_EQ(open.length.epochs, TrainConfig().length.epochs) << "nobody knows as yet";
+  EXPECT_EQ(open.length.epochs, TrainConfig().length.epochs) << "the steps of an epoch are not known yet";
 
   open.length.steps = kMaxEpochs + 1;
   open.length.steps_per_epoch = 1;

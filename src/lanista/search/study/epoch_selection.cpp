@@ -30,7 +30,7 @@ nlohmann::json selection_rule_json(const SelectionRule& rule) {
 }
 
 Result<SelectionRule> selection_rule_from_json(const nlohmann::json& json) {
-  return fields::read_record<SelectionRule>("rule of what is kept", [&] {
+  return fields::read_record<SelectionRule>("selection rule", [&] {
     SelectionRule rule;
     for (const auto& goal : fields::array(json, "goals")) {
       rule.goals.push_back({fields::flag(goal, "maximize"), fields::text(goal, "metric")});
@@ -52,7 +52,7 @@ EpochSelector::EpochQuality EpochSelector::standing(const Measurement& measureme
   return out;
 }
 
-// Where nothing can be told apart as yet, there is no reason to prefer an early epoch.
+// While no epoch has a number for the first goal, a later epoch is better.
 bool EpochSelector::is_better(const EpochQuality& seen) const {
   return !best_ || (best_->lost && seen.lost) || seen < *best_;
 }
@@ -69,23 +69,23 @@ bool EpochSelector::observe(const Measurement& measurement) {
   return true;
 }
 
-std::size_t selected_index(EpochSelector kept, std::span<const Measurement> measurements) {
+std::size_t selected_index(EpochSelector selector, std::span<const Measurement> measurements) {
   LANISTA_CHECK(!measurements.empty(), "nothing was measured");
-  if (!kept.selects_best()) return measurements.size() - 1;
-  std::size_t place = 0;
+  if (!selector.selects_best()) return measurements.size() - 1;
+  std::size_t selected = 0;
   for (std::size_t i = 0; i < measurements.size(); ++i) {
-    if (kept.observe(measurements[i])) place = i;
+    if (selector.observe(measurements[i])) selected = i;
   }
-  return place;
+  return selected;
 }
 
-std::vector<Measurement> selected_measurements(EpochSelector kept, std::span<const Measurement> measurements) {
+std::vector<Measurement> selected_measurements(EpochSelector selector, std::span<const Measurement> measurements) {
   std::vector<Measurement> out(measurements.begin(), measurements.end());
-  if (!kept.selects_best()) return out;
-  std::size_t place = 0;
+  if (!selector.selects_best()) return out;
+  std::size_t selected = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (kept.observe(measurements[i])) place = i;
-    if (place != i) out[i].metrics = measurements[place].metrics;
+    if (selector.observe(measurements[i])) selected = i;
+    if (selected != i) out[i].metrics = measurements[selected].metrics;
   }
   return out;
 }

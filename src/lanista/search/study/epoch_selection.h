@@ -16,42 +16,48 @@
 
 namespace lanista::study {
 
-/// Which of its epochs a trial stands for, with its measurement and its weights: the last one (no goals), or the best
-/// so far. Best is what the study's own ranking puts first: what keeps to the constraints, then the smaller violation,
-/// then the goals in turn, then what train.ties says; of equal epochs the earlier. No other epoch of the trial
-/// dominates it, whatever the goals. An epoch whose first goal is not a number is worse than all that have one; where
-/// none has one, the last counts.
+/// The rule of model selection: which epoch gives a trial's result and its selected weights.
+///
+/// Without goals it is the last epoch, else the best one so far. Epochs are ordered as trials in the ranking: first
+/// those that satisfy the constraints, then by smaller violation, by the goals in turn, and by train.ties. Of equal
+/// epochs the earlier wins. An epoch with NaN in its first goal is worse than all others; if all epochs have NaN, the
+/// last wins. No epoch of the trial dominates the selected one.
 struct SelectionRule {
-  /// Measured in training, for others do not tell epochs apart; the tie goal is the last of them. None: the last epoch.
+  /// Goals that are measured in training, then the goal that breaks ties. Empty: the last epoch.
   std::vector<Goal> goals;
-  std::vector<Constraint> constraints;  ///< measured in training
+  std::vector<Constraint> constraints;  ///< constraints that are measured in training
 
+  /// True if the rule selects the best epoch; false: the last epoch.
   bool selects_best() const { return !goals.empty(); }
 };
-/// What train.keep says: the last epoch also where no goal is measured in training.
+/// Returns the rule that train.keep, the goals and the constraints give. If no goal is measured in training, it is the
+/// last epoch.
 SelectionRule selection_rule(const StudyConfig& config);
+/// Returns the record of a selection rule.
 nlohmann::json selection_rule_json(const SelectionRule& rule);
-/// The inverse. Errors: kDataLoss.
+/// Reads the record of a selection rule. Errors: kDataLoss.
 Result<SelectionRule> selection_rule_from_json(const nlohmann::json& json);
 
-/// Follows the measurements of one trial and says which of them it stands for. A value.
+/// Applies a selection rule to the measurements of one trial, one after the other. A value type.
 class EpochSelector {
  public:
-  EpochSelector() = default;  ///< always the last one
-  /// `known`: the trial's hyper-parameters, and params and flops where constraints speak of them and measurements do
-  /// not hold them.
+  /// A selector that always selects the last measurement.
+  EpochSelector() = default;
+  /// A selector with `rule`. `known` holds the values that constraints need and measurements lack: the
+  /// hyper-parameters, params and flops.
   EpochSelector(SelectionRule rule, space::Sample known) : rule_(std::move(rule)), known_(std::move(known)) {}
 
+  /// True if the selector selects the best epoch; false: the last epoch.
   bool selects_best() const { return rule_.selects_best(); }
-  /// Whether the trial would stand for this measurement, were it the next.
+  /// Returns true if `measurement` would be selected as the next measurement.
   bool improves(const Measurement& measurement) const;
-  /// Takes up the next measurement, epochs ascending. True: from here on the trial stands for it.
+  /// Adds the next measurement; epochs must ascend. Returns true if it is now the selected one.
   bool observe(const Measurement& measurement);
-  /// Forgets all measurements, not the rule.
+  /// Removes all measurements and keeps the rule.
   void reset_measurements() { best_.reset(); }
 
  private:
-  /// Smaller is better: without a number, violation, goals.
+  /// Order of epochs; smaller is better. `lost`: the first goal is NaN.
   struct EpochQuality {
     bool lost = false;
     double violation = 0;
@@ -66,10 +72,10 @@ class EpochSelector {
   std::optional<EpochQuality> best_;
 };
 
-/// The place of the measurement that the trial stands for. Needs one.
-std::size_t selected_index(EpochSelector kept, std::span<const Measurement> measurements);
-/// What the trial stood for at the end of each of its epochs: a list as long, of the same epochs and steps, with the
-/// metrics of what was kept by then. Results at equal fidelity are read from it.
-std::vector<Measurement> selected_measurements(EpochSelector kept, std::span<const Measurement> measurements);
+/// Returns the index of the selected measurement. There must be at least one measurement.
+std::size_t selected_index(EpochSelector selector, std::span<const Measurement> measurements);
+/// Returns the measurements with the metrics that were selected by the end of each epoch. Epochs and steps are
+/// unchanged. Comparisons at equal fidelity read the result.
+std::vector<Measurement> selected_measurements(EpochSelector selector, std::span<const Measurement> measurements);
 
 }  // namespace lanista::study

@@ -1,4 +1,4 @@
-// Which epoch a trial stands for, against a search by hand over drawn measurements.
+// The selected epoch of a trial, compared with a plain search over random measurements.
 #include "lanista/search/study/epoch_selection.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A rule and measurements of a trial, and what an epoch is judged by, told apart from how they were written down.
+/// A selection rule, measurements of a trial, and the values that decide between its epochs.
 struct RandomTrial {
   StudyConfig config;
   space::Sample sample;
@@ -50,7 +50,7 @@ RandomTrial random_trial(Rng rng) {
     out.most = static_cast<double>(rng.between(1, 4)) / 4;
     out.config.subject_to.push_back(*Constraint::parse("val_loss * lr <= " + std::to_string(out.most)));
   }
-  out.config.subject_to.push_back(*Constraint::parse("lr <= 0.1"));  // known before; no epoch differs in it
+  out.config.subject_to.push_back(*Constraint::parse("lr <= 0.1"));  // equal in all epochs
   const std::int64_t epochs = rng.between(1, 8);
   const bool has_costs = rng.bernoulli(0.5);
   for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
@@ -58,14 +58,14 @@ RandomTrial random_trial(Rng rng) {
                   epoch,
                   10 * epoch,
                   {{"val_accuracy", random_value_or_nan(rng)}, {"val_loss", random_value_or_nan(rng)}}};
-    if (std::isinf(m.metrics["val_loss"])) m.metrics["val_loss"] = 2;  // how far apart infinities are nobody knows
+    if (std::isinf(m.metrics["val_loss"])) m.metrics["val_loss"] = 2;  // the difference of infinities is undefined
     if (has_costs) m.metrics["params"] = m.metrics["flops"] = 7;
     out.measurements.push_back(std::move(m));
   }
   return out;
 }
 
-/// Is epoch a better than epoch b?
+/// Returns true if epoch a is better than epoch b.
 bool is_better(const RandomTrial& of, const std::vector<Goal>& goals, const Measurement& a, const Measurement& b) {
   const auto value = [](const Measurement& m, const Goal& goal) {
     return goal.maximize ? m.metrics.at(goal.metric) : -m.metrics.at(goal.metric);  // larger is better
@@ -93,7 +93,7 @@ std::size_t by_hand(const RandomTrial& of, std::size_t epochs) {
     if (goal.metric.starts_with("val_")) goals.push_back(goal);
   }
   if (of.config.train.measured.keep == "last" || goals.empty()) return epochs - 1;
-  // Once more by the loss changes nothing where it is a goal.
+  // If the loss is a goal, a tie of it changes nothing.
   if (of.config.train.measured.ties == "loss") goals.push_back({false, "val_loss"});
   for (std::size_t i = 0; i < epochs; ++i) {
     bool is_best = !std::isnan(of.measurements[i].metrics.at(goals.front().metric));
@@ -192,7 +192,7 @@ TrialView trial_of(const std::vector<double>& accuracy, OutcomeKind kind, std::u
   return trial;
 }
 
-TEST(Result, UsesSelectedEpochOfEndedTrial) {
+TEST(ResultOf, UsesSelectedEpochOfEndedTrial) {
   StudyConfig config;
   const std::vector<double> accuracy{0.5, 0.9, 0.7};
   for (const auto kind : {OutcomeKind::kSucceeded, OutcomeKind::kStopped}) {
@@ -207,7 +207,7 @@ TEST(Result, UsesSelectedEpochOfEndedTrial) {
   EXPECT_EQ(standing(config, trial_of(accuracy, OutcomeKind::kSucceeded)).losses.front().second, -0.7);
 }
 
-TEST(JointStanding, UsesSelectedEpochsUpToLastCommonEpoch) {
+TEST(JointRankingKey, UsesSelectedEpochsUpToLastCommonEpoch) {
   StudyConfig config;
   config.strategy.repeat = 2;
   const TrialView longer = trial_of({0.5, 0.7, 0.6, 1.0}, OutcomeKind::kSucceeded, 1);
@@ -216,7 +216,7 @@ TEST(JointStanding, UsesSelectedEpochsUpToLastCommonEpoch) {
   const auto best = joint_ranking_key(config, {&longer, &shorter});
   ASSERT_TRUE(best);
   EXPECT_DOUBLE_EQ(best->losses.front().second, -(0.7 + 0.9) / 2);
-  EXPECT_EQ(best->trial, TrialId{1}) << "alone, it stands for 1.0";
+  EXPECT_EQ(best->trial, TrialId{1}) << "alone, its result is 1.0";
 
   config.train.measured.keep = kKeepLast;
   const auto last = joint_ranking_key(config, {&longer, &shorter});

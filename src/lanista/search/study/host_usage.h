@@ -6,42 +6,47 @@
 
 #include "lanista/search/study/study_view.h"
 
-// Where workers of a study ran that were begun elsewhere, and which trials moved there; or, of a study of several
-// devices, on which of them. Of others there is nothing to tell.
+// Use of the hosts of a study with remote workers, and of the devices of a study with several devices. Other studies
+// have neither.
 namespace lanista::study {
 
+/// Use of one host, or of one device.
 struct HostUsage {
   std::string name;
-  std::int64_t present = 0;  ///< workers
-  std::int64_t lost = 0;     ///< workers
-  double share = 0;          ///< of the time that workers worked, wherever they were
-  bool is_device = false;    ///< of this machine: its workers are threads, which do not come and go
+  std::int64_t present = 0;  ///< Workers that are connected.
+  std::int64_t lost = 0;     ///< Workers that were lost.
+  double share = 0;          ///< Share of the busy time of all workers, 0 to 1.
+  bool is_device = false;    ///< True for a device of this machine, with threads as workers.
 };
-/// By name. O(n log n) in the spans.
+/// Returns the use of each host by name. Empty: the study has no hosts. O(n log n) for n spans.
 std::vector<HostUsage> host_usage(const StudyView& view);
-/// "node2: 3 workers, 48 % of the work, 1 worker lost"; of a study that has ended without those that are there.
+/// Returns "node2: 3 workers, 48 % of the work, 1 worker lost". For a study that has ended, connected workers are left
+/// out.
 std::string host_text(const HostUsage& use, bool has_ended);
 
-/// The device that trains a trial, or trained it last; empty: the study has one for all, or nobody worked on it.
+/// Returns the device that trains a trial, or trained it last. Empty: all trials have one device, or no worker has
+/// trained it.
 std::string device_of(const StudyView& view, const TrialView& trial);
 
-/// Where a worker runs that is there; empty: here, it is not there, or nobody said.
+/// Returns the host of a connected worker. Empty: this machine, not connected, or not recorded.
 std::string host_of(const WorkerHistory& workers, std::int64_t worker);
-/// "worker 1 on node2", or "worker 1".
+/// Returns "worker 1 on node2", or "worker 1" for an empty host.
 std::string worker_text(std::int64_t worker, const std::string& host);
 
-/// A trial's moves, in their order.
+/// Returns the moves of a trial in order.
 std::vector<WorkerHistory::Move> moves_of(const StudyView& view, TrialId trial);
-/// "from worker 1 on node2 to worker 3 on node4: at most 1.2 s of its work lost"
+/// Returns "from worker 1 on node2 to worker 3 on node4: at most 1.2 s of its work lost".
 std::string move_text(const WorkerHistory::Move& move);
 
+/// Totals of the moves of a study.
 struct MoveCounts {
-  std::int64_t moves = 0;
-  std::int64_t trials = 0;  ///< that moved
-  double seconds = 0;       ///< of work, lost at most, all in all
+  std::int64_t moves = 0;   ///< moves
+  std::int64_t trials = 0;  ///< trials that moved at least once
+  double seconds = 0;       ///< upper bound of the lost work, in seconds
 };
+/// Returns the totals of all moves.
 MoveCounts move_counts(const StudyView& view);
-/// "3 trials moved 4 times, at most 2.5 s of work lost"; empty: none did.
+/// Returns "3 trials moved 4 times, at most 2.5 s of work lost". Empty: no trial moved.
 std::string moves_text(const MoveCounts& counts);
 
 }  // namespace lanista::study

@@ -21,7 +21,7 @@ TEST(HostUsage, SplitsWorkByHostAndCountsWorkers) {
   view.trials.resize(4);
   EXPECT_TRUE(host_usage(view).empty());
   view.spans = {{TrialId{1}, 1, 0, 0, 1}};
-  EXPECT_TRUE(host_usage(view).empty()) << "work here is no host's";
+  EXPECT_TRUE(host_usage(view).empty()) << "local work belongs to no host";
   view.workers.hosts = {{"node2", 1}, {"node1", 0}, {"node3", 2}};
   view.workers.present = {{0, 7, "node1"}, {1, 8, ""}, {2, 9, "node1"}};
   // Worker 1 was on node2 at first, and then on node1; worker 0 began here.
@@ -39,7 +39,7 @@ TEST(HostUsage, SplitsWorkByHostAndCountsWorkers) {
   EXPECT_DOUBLE_EQ(uses[1].share, 4.0 / 8);
 }
 
-// Trials in turns share a go; what a host did is what its workers were busy, whatever was drawn.
+// Trials that share steps share an interval. The use of a host is the busy time of its workers, for random timelines.
 TEST(HostUsage, AddUpToTheWorkOfAllWorkers) {
   const Rng root(5);
   for (std::uint64_t number = 0; number < 100; ++number) {

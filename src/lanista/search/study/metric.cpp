@@ -8,10 +8,10 @@
 namespace lanista::study {
 namespace {
 
-constexpr std::int64_t kMinRank = 2;  // the first is accuracy
+constexpr std::int64_t kMinRank = 2;  // rank 1 is accuracy
 constexpr std::int64_t kMaxPercent = 99;
 
-/// "top" of "top<k>"; empty of a name without a number.
+/// Returns "top" for "top<k>"; empty for a name without a number.
 std::string_view stem(std::string_view name) {
   const std::size_t place = name.find('<');
   return place == std::string_view::npos ? std::string_view() : name.substr(0, place);
@@ -169,7 +169,7 @@ Result<void> check_metric(std::string_view name, const Targets& targets, std::sp
   }
   for (const Metric& metric : metrics()) add(metric);
   const std::string near = nearest_name(name, names);
-  const std::string why = found && !ranks ? ", it is of " + wanted(found->metric) : "";
+  const std::string why = found && !ranks ? ", it is for " + wanted(found->metric) : "";
   return Error{Code::kInvalidArgument,
                "metric '" + std::string(name) + "' does not fit" + why + "; allowed: " + allowed +
                    (near.empty() ? "" : "; did you mean '" + near + "'?"),
@@ -185,7 +185,7 @@ std::vector<std::string> applicable_metrics(const Targets& targets) {
   for (const Metric& metric : metrics()) {
     if (!suits(metric, targets)) continue;
     const std::string_view word = stem(metric.name);
-    // The five largest of fewer classes are all of them.
+    // With at most k classes, every class is among the k largest.
     if (!word.empty() && metric.targets == MetricTargets::kClasses && metric.usual >= targets.classes) continue;
     names.push_back(word.empty() ? metric.name : std::string(word) + std::to_string(metric.usual));
   }

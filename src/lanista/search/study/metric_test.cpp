@@ -33,7 +33,7 @@ TEST(Metric, RejectsMetricForWrongTargets) {
     ASSERT_FALSE(checked) << name;
     EXPECT_NE(checked.error().message.find("quantile<q> with q from 1 to 99"), std::string::npos);
   }
-  EXPECT_NE(check_metric("f1", 10).error().message.find("it is of two classes"), std::string::npos);
+  EXPECT_NE(check_metric("f1", 10).error().message.find("it is for two classes"), std::string::npos);
   EXPECT_NE(check_metric("f1_makro", 10).error().message.find("did you mean 'f1_macro'?"), std::string::npos);
 }
 

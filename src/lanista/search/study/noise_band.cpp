@@ -8,7 +8,7 @@
 namespace lanista::study {
 namespace {
 
-/// Of labels accuracy is a share of labels, several of which stand in a row together.
+/// Returns true for a metric that is a share of rows. With several labels a row, accuracy is a share of labels instead.
 bool is_share_of_rows(std::string_view measured, bool multilabel) {
   const auto found = find_metric(validation_metric(measured));
   if (!found) return false;
@@ -16,12 +16,12 @@ bool is_share_of_rows(std::string_view measured, bool multilabel) {
   return multilabel ? name == "exact_match" : name == "accuracy" || name == "top<k>";
 }
 
-bool all_numbers(const RankingKey& standing) { return standing.violation == 0 && !standing.losses.at(0).first; }
+bool is_comparable(const RankingKey& standing) { return standing.violation == 0 && !standing.losses.at(0).first; }
 
-/// Trials whose loss is no larger.
+/// Returns the number of trials with a loss of at most `loss`.
 std::int64_t trials_below(const std::vector<RankingKey>& ranked, double loss) {
   return std::ranges::count_if(
-      ranked, [&](const RankingKey& standing) { return all_numbers(standing) && standing.losses[0].second <= loss; });
+      ranked, [&](const RankingKey& standing) { return is_comparable(standing) && standing.losses[0].second <= loss; });
 }
 
 std::optional<NoiseBand> band_of_folds(const StudyView& view, const std::vector<RankingKey>& ranked, bool multilabel) {

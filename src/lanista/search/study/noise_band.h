@@ -8,30 +8,34 @@
 
 namespace lanista::study {
 
+/// An interval that contains the true value with a probability of 95 %.
 struct ConfidenceInterval {
   double low = 0, high = 0;
 };
 
-/// Where a share lies with 95 % when it was `share` of `rows` independent rows (Wilson 1927, "Probable inference", the
-/// score interval: sound near 0 and 1, too).
+/// Returns the interval of a share that was `share` in `rows` independent rows (Wilson 1927, "Probable inference",
+/// score interval). It is valid near 0 and 1 too.
 ConfidenceInterval wilson_interval(double share, std::int64_t rows);
 
-/// Student's t with so many degrees of freedom, from 1: what it stays below with 97.5 %. To three digits.
+/// Returns the 97.5 % quantile of Student's t with `freedom` degrees of freedom, from 1. It is exact to three digits.
 double student_quantile(std::int64_t freedom);
 
-/// How far the best trial's score may be luck of its validation rows.
+/// The interval in which the true score of the best trial lies, and the trials inside it.
 struct NoiseBand {
-  ConfidenceInterval band;     ///< of the best trial's score
-  std::int64_t rows = 0;       ///< of the validation part; 0: it follows from trainings
-  std::int64_t trainings = 0;  ///< of the best proposal, on whose spread over folds it rests; 0: on rows
-  std::int64_t trials = 0;     ///< whose scores lie in it, the best included: rows do not tell them apart
+  ConfidenceInterval band;     ///< Interval of the best trial's score.
+  std::int64_t rows = 0;       ///< Validation rows from which it follows; 0: it follows from trainings.
+  std::int64_t trainings = 0;  ///< Trainings of the best proposal from which it follows; 0: from rows.
+  std::int64_t trials = 0;     ///< Trials with a score inside it, the best one included.
 };
-/// Of a study with one goal. With data.folds: what the trainings of the best proposal measured, mean +- Student's t
-/// times their deviation times sqrt(1 / n + validation rows / training rows), as trainings share rows (Nadeau and
-/// Bengio 2003, "Inference for the generalization error"). Else of a goal that is a share of rows (val_accuracy,
-/// val_top<k>; of labels val_exact_match) and one training a proposal. `ranked`: its standings, best first. nullopt:
-/// where that is not so, or nothing is ranked. The rows are the same for all trials and their errors alike, so two
-/// trials may differ by less than the band and differ indeed.
+/// Returns the noise band of a study with one goal. `ranked` is ranking_keys(view).
+///
+/// With folds it is the mean of the trainings of the best proposal, plus or minus Student's t times their deviation
+/// times sqrt(1 / n + validation rows / training rows). The second term is there because trainings share rows (Nadeau
+/// and Bengio 2003, "Inference for the generalization error"). Without folds it is the Wilson interval of a goal that
+/// is a share of rows: val_accuracy, val_top<k>, or val_exact_match for labels.
+///
+/// nullopt: other goals, several trainings of a proposal without folds, or nothing is ranked. All trials have the same
+/// validation rows, so two trials may differ by less than the band and still differ in truth.
 std::optional<NoiseBand> noise_band(const StudyView& view, const std::vector<RankingKey>& ranked);
 
 }  // namespace lanista::study

@@ -9,7 +9,7 @@
 namespace lanista::study {
 namespace {
 
-// The ends of the score interval are where the share lies 1.96 deviations of a binomial with that end from it.
+// At each end of the score interval, the share is 1.96 binomial deviations away from that end.
 TEST(ScoreInterval, EndsAtConfidenceLimit) {
   Rng rng(1);
   for (int i = 0; i < 1000; ++i) {
@@ -59,7 +59,7 @@ TEST(NoiseBand, MatchesStudentTable) {
 }
 
 TEST(NoiseBand, UsesSpreadOfFolds) {
-  // The first proposal's trainings: 0.9, 0.8, 1.0; then 0.6 thrice, and 0.35 thrice.
+  // The first proposal's trainings are 0.9, 0.8, 1.0. Those of the others are three times 0.6, and three times 0.35.
   StudyView view = view_of({0.9, 0.8, 1.0, 0.6, 0.6, 0.6, 0.35, 0.35, 0.35}, 10);
   view.config.data.folds = 3;
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
@@ -69,7 +69,7 @@ TEST(NoiseBand, UsesSpreadOfFolds) {
   }
   const auto ranked = ranking_keys(view);
   ASSERT_EQ(ranked.size(), 3U);
-  EXPECT_EQ(ranked[0].trial, TrialId{3}) << "in the name of its best training";
+  EXPECT_EQ(ranked[0].trial, TrialId{3}) << "under the number of its best training";
   const auto band = noise_band(view, ranked);
   ASSERT_TRUE(band);
   // t of 2 degrees 4.303, deviation 0.1, sqrt(1 / 3 + 1 / 2).
@@ -78,7 +78,7 @@ TEST(NoiseBand, UsesSpreadOfFolds) {
   EXPECT_EQ(band->trainings, 3);
   EXPECT_EQ(band->rows, 0);
   EXPECT_EQ(band->trials, 2);
-  // Any metric has a spread: the largest of three losses in turn are 0.9, 0.6 and 0.35, the best mean 0.35 +- 0.
+  // Every metric has a spread: the means of a loss are 0.9, 0.6 and 0.35, the best is 0.35 +- 0.
   view.config.goals = {{false, "val_accuracy"}};
   const auto least = noise_band(view, ranking_keys(view));
   ASSERT_TRUE(least);
@@ -96,7 +96,7 @@ TEST(NoiseBand, IsDefinedForShareMetricsOnly) {
   EXPECT_TRUE(none());
   view.config.goals = {{true, "val_accuracy"}};
   view.data["multilabel"] = true;
-  EXPECT_TRUE(none()) << "labels of one row are no rows";
+  EXPECT_TRUE(none()) << "labels of one row are not independent rows";
   view.data["multilabel"] = false;
   view.config.strategy.repeat = 2;
   EXPECT_TRUE(none());

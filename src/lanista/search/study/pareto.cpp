@@ -22,7 +22,7 @@ bool usable(const std::vector<double>& point) {
   return !point.empty() && std::none_of(point.begin(), point.end(), [](double x) { return std::isnan(x); });
 }
 
-/// One goal: the distinct values in order are the fronts. O(n log n).
+/// Returns the fronts for one goal: the distinct values in order. O(n log n).
 std::vector<std::int64_t> ranks_of_values(const std::vector<std::vector<double>>& points) {
   std::vector<double> values;
   for (const auto& point : points) {
@@ -38,7 +38,7 @@ std::vector<std::int64_t> ranks_of_values(const std::vector<std::vector<double>>
   return rank;
 }
 
-/// What a constraint asks of a trial.
+/// Returns a lookup of the values of names in constraints.
 Constraint::Lookup values_of(const Measurement& measurement, const space::Sample& sample) {
   return [&](const std::string& name) -> std::optional<double> {
     if (const auto it = measurement.metrics.find(name); it != measurement.metrics.end()) return it->second;

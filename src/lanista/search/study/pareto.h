@@ -8,32 +8,33 @@
 
 namespace lanista::study {
 
-/// A measurement as losses, one a goal: smaller is better, a missing metric is NaN.
+/// Returns a measurement as losses, one for each goal: smaller is better, and a missing metric is NaN.
 std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& measurement);
 
-/// How far the trial is from keeping to its constraints, by this measurement and its hyper-parameters; 0: it keeps
-/// to them. A constraint on a hyper-parameter that the trial does not have is kept; without one of its metrics it is
-/// broken without bound.
+/// Returns the sum of the violations of the measured constraints; 0: all are satisfied. A constraint on a
+/// hyper-parameter that the trial does not have is satisfied. A missing metric gives an infinite violation.
 double violation(const std::vector<Constraint>& constraints, const Measurement& measurement,
                  const space::Sample& sample);
 
-/// `Constraint::excess` of each constraint that is measured, in their order; minus infinity where the trial does not
-/// have the hyper-parameter.
+/// Returns Constraint::excess of each measured constraint, in order. It is minus infinity if the trial does not have
+/// the hyper-parameter.
 std::vector<double> excesses(const std::vector<Constraint>& constraints, const Measurement& measurement,
                              const space::Sample& sample);
 
-/// Front of each point by fast non-dominated sorting (Deb et al., 2002): 0 for those nobody dominates, 1 for those that
-/// only front 0 dominates, … Smaller is better in every coordinate. Empty points and points with a NaN form the last
-/// front. O(n^2 m), for one goal O(n log n).
+/// Returns the front of each point by fast non-dominated sorting (Deb et al., 2002). Smaller is better in every
+/// coordinate.
+///
+/// Front 0 are the points that no point dominates, front 1 those that only points of front 0 dominate, and so on. Empty
+/// points and points with NaN form the last front. O(n^2 m) for n points with m goals; for one goal O(n log n).
 std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points);
-/// With constrained domination (Deb et al., 2002): what keeps to the constraints goes before what does not, and of the
-/// latter the smaller violation (one a point) goes first. What has no usable numbers stays last.
+/// Returns the front of each point by constrained domination (Deb et al., 2002). Points with violation 0 are before all
+/// others, which are ordered by their violation. Points with NaN are last.
 std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points,
                                               const std::vector<double>& violations);
 
-/// How far a point's neighbours in its front are (Deb et al., 2002): per coordinate the gap between the next lower and
-/// the next higher value over the front's span, summed; infinite for a front's ends. Ties by index; points with a NaN
-/// 0.
+/// Returns the crowding distance of each point in its front (Deb et al., 2002): the sum over coordinates of the gap
+/// between its neighbours, divided by the range of the front. Ends of a front get infinity, points with NaN get 0.
+/// Equal values are ordered by index.
 std::vector<double> crowding_distances(const std::vector<std::vector<double>>& points,
                                        const std::vector<std::int64_t>& ranks);
 

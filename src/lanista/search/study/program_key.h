@@ -10,20 +10,20 @@
 
 namespace lanista::study {
 
-/// Equal for trials that can be lanes of one program: models with the same nodes under the same ids, but for numbers
-/// that a lane sets for itself (dropout's p, the momentum of batch norm), the same loss, optimiser, batch size, shards
-/// and parts of them, and precision. Rates, decays, smoothing, seeds, schedules, augmentation are a lane's own. The
-/// structure is the model's structure_key, whose `ops` hold its operators.
+/// Returns a key that is equal for trials that can be lanes of one program. `structure` is the structure_key of the
+/// model.
 ///
-/// It knows no backend: the engine plans by it, for whatever its executor has. Who has machines asks
-/// train::machine_key; an executor has one backend, so trials of one plan agree in both or in neither.
+/// Such trials have equal nodes with equal ids. They have the same loss, optimiser, batch size, shards, micro-batches
+/// and precision. Each lane has its own learning rate, decay, smoothing, seed, schedule, augmentation, dropout rate and
+/// batch-norm momentum. The key does not depend on the backend.
 Digest program_key(const Digest& structure, const study::Recipe& recipe);
-/// What of the model counts there.
+/// Returns a key of the model for program_key: its nodes without attributes that each lane sets for itself. `ops`
+/// defines the operators.
 Digest structure_key(const graph::Graph& model, const graph::OpTable& ops);
 
-/// Bytes that a trial keeps from step to step: parameters and the optimiser's slots.
+/// Returns the bytes of the state that a trial keeps between steps: parameters and optimiser state.
 std::int64_t state_bytes(std::int64_t parameters, const study::Recipe& recipe);
-/// Bytes of the copy of its weights that a trial keeps of its best epoch, if the rule picks one.
+/// Returns the bytes of the copy of the best epoch's weights; 0 if the rule selects the last epoch.
 std::int64_t best_weights_bytes(std::int64_t parameters, const study::Recipe& recipe, const SelectionRule& rule);
 
 }  // namespace lanista::study

@@ -73,7 +73,7 @@ TEST(StateBytes, CountParametersAndSlots) {
   EXPECT_EQ(state_bytes(10, adam), 240);
 }
 
-// Trials of one program go on from each other's states, whatever of this differs.
+// Trials that differ only in these settings have one program and may exchange states.
 TEST(ChangesInTraining, ExcludesParametersOfPrograms) {
   const Digest structure = hash_text("a model");
   const StudyConfig config;

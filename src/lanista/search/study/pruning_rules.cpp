@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-/// How reasons of trials begin or speak that had too little memory: an allocation that failed, the study's budget of
-/// tensors, the system's refusal.
+/// Texts in the reasons of trials that ran out of memory: a failed allocation, the study's budget of tensors, a refusal
+/// of the system.
 constexpr std::array<std::string_view, 4> kShortOfMemory{"out of memory", "tensor memory: ", "the system has no memory",
                                                          "needs more memory than there is"};
 
@@ -67,7 +67,7 @@ Result<PruningRule> rule_from_json(const json& in) {
     if (std::ranges::find(known, key) == known.end()) {
       const std::string near = nearest_name(key, known);
       return refused(
-          "is no key of a rule; there are " + listed(known) + (near.empty() ? "" : "; did you mean '" + near + "'?"),
+          "is no key of a rule; the keys are " + listed(known) + (near.empty() ? "" : "; did you mean '" + near + "'?"),
           key);
     }
   }
@@ -81,7 +81,7 @@ Result<PruningRule> rule_from_json(const json& in) {
   }
   if (closes_rungs(rule)) {
     for (const char* key : {"along", "direction"}) {
-      if (in.contains(key)) return refused("says nothing of 'decided', which is about rungs, not parameters", key);
+      if (in.contains(key)) return refused("is not allowed with 'decided', which is about rungs, not parameters", key);
     }
     return rule;
   }
@@ -105,9 +105,9 @@ Result<void> check_rules(const std::vector<PruningRule>& rules, const std::vecto
     const auto equal_rule = std::find_if(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i),
                                          [&](const auto& r) { return r.when == rule.when && r.along == rule.along; });
     if (equal_rule != rules.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return refused(equal_rule->up == rule.up ? "'" + rule_text(rule) + "' stands twice"
-                                               : "'" + rule_text(rule) + "' stands beside '" + rule_text(*equal_rule) +
-                                                     "': together they say that one failure is everybody's",
+      return refused(equal_rule->up == rule.up ? "'" + rule_text(rule) + "' is listed twice"
+                                               : "'" + rule_text(rule) + "' conflicts with '" + rule_text(*equal_rule) +
+                                                     "': with both, one failure would end every trial",
                      where);
     }
     if (closes_rungs(rule)) continue;

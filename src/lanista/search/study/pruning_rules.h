@@ -14,45 +14,50 @@
 
 namespace lanista::study {
 
-/// Events that let one trial's result stand for another's.
+/// Events of a pruning rule along a parameter: a trial diverged, or ran out of memory.
 inline constexpr std::string_view kWhenDiverged = "diverged", kWhenOutOfMemory = "out_of_memory";
-/// No result can change any more who goes on from a rung, and who is the study's best.
+/// Event of a rung rule: no result can change any more which trials are promoted from a rung, or which is the best of
+/// the study.
 inline constexpr std::string_view kWhenRungDecided = "decided";
 
-/// In which order members of a group are taken up: those that nothing pending can spare first; by the cost that each is
-/// expected to save over its own (the class discussion's formula of Fluid); as the strategy has them.
+/// Orders in a trial group. `needed_first`: first the trials that no pending result can prune. `informative`: by the
+/// expected saved cost divided by the own cost (Fluid, class discussion). `given`: the order of the strategy.
 inline constexpr std::string_view kNeededFirst = "needed_first", kInformativeFirst = "informative", kAsGiven = "given";
 
-/// What one trial's result says of others (a study file's `implied`): whoever is equal but for `along`, and lies
-/// further in its direction than a trial that failed so, would fail so, too. Or, of a rung that is decided: whoever
-/// still trains to it would not go on.
+/// A pruning rule of the study file (`implied`): a result of one trial ends other trials.
+///
+/// A failure rule prunes each trial that is equal to a failed trial except for `along`, and lies further in its
+/// direction. A rung rule ends the trials that still train to a rung that is closed early.
 struct PruningRule {
-  std::string when;   ///< one of pruning_events()
-  std::string along;  ///< a numeric parameter of the space; empty: of a rung
-  bool up = true;     ///< further is larger
+  std::string when;   ///< event, one of pruning_events()
+  std::string along;  ///< numeric parameter of the space; empty: a rung rule
+  bool up = true;     ///< true: larger values are further; false: smaller values
   bool operator==(const PruningRule&) const = default;
 };
+/// Names of the events of pruning rules.
 const std::vector<std::string>& pruning_events();
+/// True for a rung rule.
 inline bool closes_rungs(const PruningRule& rule) { return rule.when == kWhenRungDecided; }
+/// True if one of the rules is a rung rule.
 bool has_rung_rule(const std::vector<PruningRule>& rules);
-/// "diverged along lr up", "decided".
+/// Returns a rule as text: "diverged along lr up", "decided".
 std::string rule_text(const PruningRule& rule);
-/// As study files have it.
+/// Returns a rule in the notation of study files.
 nlohmann::json rule_json(const PruningRule& rule);
-/// The inverse. Errors: kInvalidArgument with the key, the value seen and what is allowed.
+/// Reads a rule in the notation of study files. Errors: kInvalidArgument with the key, the value and what is allowed.
 Result<PruningRule> rule_from_json(const nlohmann::json& json);
-/// Whether the rules suit what may vary: `along` names parameters with an order, and no rule stands twice. Errors:
-/// kInvalidArgument; `where` is "[i].along", say.
+/// Checks the rules against the parameters of the space: `along` names an ordered parameter, and no rule is listed
+/// twice. Errors: kInvalidArgument; the location is "[i].along", for example.
 Result<void> check_rules(const std::vector<PruningRule>& rules, const std::vector<space::Parameter>& parameters);
 
-/// By which event a trial failed: kWhenDiverged, kWhenOutOfMemory, or empty for anything else.
+/// Returns the event of a failed trial: kWhenDiverged, kWhenOutOfMemory, or empty for another outcome.
 std::string_view failure_event(const Outcome& outcome);
-/// A value's place in an order; none: it has none.
+/// Returns a value as a number that gives its order; nullopt for a text or a truth value.
 std::optional<double> place_of(const space::Value& value);
 
-/// What a strategy is told of an end. An implied failure is one: the rule says how the trial would have ended, and what
-/// strategies make of failures is what they should make of it. Of one whose rung was decided nobody knows how good it
-/// is: it was cancelled.
+/// Returns the kind of outcome that a strategy receives. A trial pruned by a failure rule counts as kFailed, because
+/// the rule predicts a failure. A trial ended by a rung rule counts as kCancelled, because its result is unknown. Other
+/// kinds are unchanged.
 OutcomeKind kind_for_strategy(const Outcome& outcome);
 
 }  // namespace lanista::study

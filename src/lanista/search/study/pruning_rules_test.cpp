@@ -46,13 +46,13 @@ TEST(PruningRule, ReportsInvalidRule) {
             "when: 'divergd' is no event; one of diverged, out_of_memory, decided; did you mean 'diverged'?");
   EXPECT_EQ(refusal({{"when", 3}}), "when: 3 is not allowed; one of diverged, out_of_memory, decided");
   EXPECT_EQ(refusal({{"when", "decided"}, {"along", "lr"}}),
-            "along: says nothing of 'decided', which is about rungs, not parameters");
+            "along: is not allowed with 'decided', which is about rungs, not parameters");
   EXPECT_EQ(refusal({{"when", "diverged"}}), "along: is missing: a parameter of the space");
   EXPECT_EQ(refusal({{"when", "diverged"}, {"along", "lr"}}), "direction: is missing: up or down");
   EXPECT_EQ(refusal({{"when", "diverged"}, {"along", "lr"}, {"direction", "left"}}),
             "direction: 'left' is not allowed; up or down");
   EXPECT_EQ(refusal({{"when", "diverged"}, {"allong", "lr"}, {"direction", "up"}}),
-            "allong: is no key of a rule; there are when, along, direction; did you mean 'along'?");
+            "allong: is no key of a rule; the keys are when, along, direction; did you mean 'along'?");
 }
 
 TEST(PruningRule, RequiresOrderedParameter) {
@@ -63,12 +63,12 @@ TEST(PruningRule, RequiresOrderedParameter) {
   EXPECT_EQ(
       refusal_of({{"diverged", "lr", true}, {"diverged", "optimizer", true}}),
       "[1].along: 'optimizer' is choice(sgd, adam), which has no order; a range, or choices that are all numbers");
-  EXPECT_NE(refusal_of({{"diverged", "nesterov", true}}), "") << "no and yes are no numbers";
+  EXPECT_NE(refusal_of({{"diverged", "nesterov", true}}), "") << "true and false have no order";
   EXPECT_EQ(refusal_of({{"diverged", "lr", true}, {"diverged", "lr", true}}),
-            "[1]: 'diverged along lr up' stands twice");
+            "[1]: 'diverged along lr up' is listed twice");
   EXPECT_EQ(refusal_of({{"diverged", "lr", true}, {"diverged", "lr", false}}),
-            "[1]: 'diverged along lr down' stands beside 'diverged along lr up': together they say that one failure is "
-            "everybody's");
+            "[1]: 'diverged along lr down' conflicts with 'diverged along lr up': with both, one failure would end "
+            "every trial");
 }
 
 TEST(FailureEvent, IsParsedFromReason) {
@@ -82,7 +82,7 @@ TEST(FailureEvent, IsParsedFromReason) {
   EXPECT_EQ(of(OutcomeKind::kFailed, "the system has no memory for a state of 8 bytes"), "out_of_memory");
   EXPECT_EQ(of(OutcomeKind::kFailed, "its worker died"), "");
   EXPECT_EQ(of(OutcomeKind::kSucceeded, "diverged: "), "");
-  EXPECT_EQ(of(OutcomeKind::kPrunedByRule, "diverged: "), "") << "nobody saw it";
+  EXPECT_EQ(of(OutcomeKind::kPrunedByRule, "diverged: "), "") << "it did not fail itself";
 }
 
 TEST(KindForStrategy, CountsPrunedFailureAsFailure) {
@@ -103,7 +103,7 @@ TEST(PrunedOutcome, RoundTripsCauseAndRule) {
   EXPECT_EQ(back->kind, OutcomeKind::kPrunedByRule);
   EXPECT_EQ(back->pruned_by, TrialId{3});
   EXPECT_EQ(back->rule, outcome.rule);
-  EXPECT_FALSE(outcome_from_json({{"kind", "implied"}}).ok()) << "by whom?";
+  EXPECT_FALSE(outcome_from_json({{"kind", "implied"}}).ok()) << "implied_by is missing";
 }
 
 }  // namespace

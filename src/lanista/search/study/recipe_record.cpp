@@ -22,11 +22,11 @@ namespace {
 nlohmann::json plugin_json(const PluginConfig& plugin) { return {{plugin.name, plugin.options}}; }
 PluginConfig plugin_of(const nlohmann::json& in, const char* what) {
   if (!in.is_object() || in.size() != 1)
-    throw Malformed{"'" + std::string(what) + "' holds what is no name with options"};
+    throw Malformed{"'" + std::string(what) + "' must be one name with its options"};
   return {in.begin().key(), in.begin().value()};
 }
 
-/// By factor the nodes that have it: [[0.1, 3, 4], ...], factors ascending.
+/// Returns the nodes by factor: [[0.1, 3, 4], ...], with rising factors.
 nlohmann::json rates_json(const std::map<graph::NodeId, double>& rates) {
   std::map<double, nlohmann::json> groups;
   for (const auto& [node, factor] : rates) {
@@ -40,10 +40,12 @@ nlohmann::json rates_json(const std::map<graph::NodeId, double>& rates) {
 std::map<graph::NodeId, double> rates_of(const nlohmann::json& in) {
   std::map<graph::NodeId, double> rates;
   for (const nlohmann::json& group : in) {
-    if (!group.is_array() || group.empty() || !group[0].is_number()) throw Malformed{"'rates' holds what is no group"};
+    if (!group.is_array() || group.empty() || !group[0].is_number()) {
+      throw Malformed{"'rates' must be a list of groups [FACTOR, NODE, ...]"};
+    }
     for (std::size_t i = 1; i < group.size(); ++i) {
       if (!group[i].is_number_unsigned() || group[i] > std::numeric_limits<std::uint32_t>::max()) {
-        throw Malformed{"a node of 'rates' is no number"};
+        throw Malformed{"a node of 'rates' must be a whole number from 0"};
       }
       rates[graph::NodeId{group[i].get<std::uint32_t>()}] = group[0].get<double>();
     }
@@ -72,7 +74,7 @@ nlohmann::json recipe_json(const Recipe& recipe) {
                         {"beta2", recipe.beta2},
                         {"eps", recipe.eps},
                         {"nesterov", recipe.nesterov}};
-  // Absent where there is none, as in recipes from before there was any.
+  // Defaults are left out, as in recipes of versions without these fields.
   if (recipe.shards != 1) out["shards"] = recipe.shards;
   if (recipe.accumulate != 1) out["accumulate"] = recipe.accumulate;
   if (recipe.steps_per_epoch != 0) out["steps_per_epoch"] = recipe.steps_per_epoch;

@@ -12,34 +12,46 @@
 
 namespace lanista::study::fields {
 
-// Readers of a record's fields. Whoever writes a body and whoever reads one goes through these (and base's
-// real_json), so that nothing can be written that is not read again.
+// Readers of the fields of a record. All records are read with these functions, so each form that is written can be
+// read. Each function throws Malformed if the field is missing or has another type.
 
-/// A record that does not have the form it was written in; caught by `read_record`.
+/// The error of a record with an invalid form; read_record catches it.
 struct Malformed {
   std::string what;
 };
 
+/// Returns the member `name`.
 const nlohmann::json& member(const nlohmann::json& object, const char* name);
+/// Returns the member `name`, a list.
 const nlohmann::json& array(const nlohmann::json& object, const char* name);
+/// Returns the member `name`, a whole number of 64 bits.
 std::int64_t integer(const nlohmann::json& object, const char* name);
+/// Returns the member `name`, a number or one of the texts "nan", "inf", "-inf".
 double real(const nlohmann::json& object, const char* name);
+/// Returns the member `name`, true or false.
 bool flag(const nlohmann::json& object, const char* name);
+/// Returns the member `name`, a text.
 std::string text(const nlohmann::json& object, const char* name);
+/// Returns the member `name`, a trial number from 1.
 TrialId trial(const nlohmann::json& object, const char* name);
+/// Returns the member `name`, a hash in hexadecimal digits.
 Digest digest(const nlohmann::json& object, const char* name);
 
+/// Returns metrics as an object; NaN and infinities are the texts "nan", "inf", "-inf".
 nlohmann::json metrics_json(const std::map<std::string, double>& metrics);
-/// Builds before the text form wrote null for what is not finite; it is read as nan, and counted in `nulls`.
+/// Reads what metrics_json returns. Old versions wrote null for values that are not finite; null is read as NaN and
+/// counted in `nulls`.
 std::map<std::string, double> metrics(const nlohmann::json& object, const char* name, std::int64_t* nulls = nullptr);
 
+/// Returns the value of `result`; throws Malformed for an error.
 template <class T>
 T good(Result<T> result) {
   if (!result) throw Malformed{result.error().text()};
   return *std::move(result);
 }
 
-/// Runs a reader; whatever does not fit becomes kDataLoss.
+/// Calls `reader` and returns its result; Malformed and errors of the JSON library become kDataLoss. `what` names the
+/// record in the message.
 template <class T, class Reader>
 Result<T> read_record(const char* what, const Reader& reader) {
   try {

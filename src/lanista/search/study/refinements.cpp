@@ -11,7 +11,7 @@ Proposal refinement_of(TrialId trial, const Proposal& proposal) {
   out.parent = trial;
   out.repeat = 0;
   out.is_refinement = true;
-  // What the engine chooses it chooses for the final, too.
+  // The engine chooses a start for the refinement, too.
   if (proposed_start(proposal) == nullptr) out.start.reset();
   out.race.reset();
   out.select_time = 0;
@@ -22,7 +22,7 @@ Result<Recipe> recipe_of(const StudyConfig& config, const std::string& loss, con
   LANISTA_ASSIGN(Recipe recipe, make_recipe(config, loss, proposal.sample));
   if (!proposal.is_refinement) return recipe;
   if (!config.strategy.then) {
-    return Error{Code::kDataLoss, "a final of a study without a second stage", std::string(kThenKey)};
+    return Error{Code::kDataLoss, "a refinement in a study without a second stage", std::string(kThenKey)};
   }
   recipe.tune = config.strategy.then->tune;
   if (!tunes_rate(recipe.tune)) return recipe;

@@ -8,12 +8,12 @@
 
 namespace lanista::study {
 
-/// The final of a search's trial: the same model and sample, trained to the end of the schedule from the beginning.
+/// Returns the refinement of `trial`: the same model and sample, trained from the start to the end of the schedule.
 Proposal refinement_of(TrialId trial, const Proposal& proposal);
 
-/// A proposal's own numbers: those of its sample (make_recipe). A final tunes itself by strategy.then in place of
-/// train.tune; where that changes the rate, the rate is constant but for it, without warm-up. Errors: make_recipe's;
-/// kDataLoss (a final of a study without that stage).
+/// Returns the recipe of a proposal: that of its sample (make_recipe). A refinement has the tuning of strategy.then in
+/// place of train.tune. If that changes the learning rate, the schedule is constant, without warm-up. Errors: those of
+/// make_recipe; kDataLoss (a refinement in a study without a second stage).
 Result<Recipe> recipe_of(const StudyConfig& config, const std::string& loss, const Proposal& proposal);
 
 }  // namespace lanista::study

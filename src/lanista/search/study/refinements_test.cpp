@@ -43,7 +43,7 @@ TEST(Refinements, HaveDistinctDecisionsKey) {
   EXPECT_NE(run_key(final), run_key(of));
   EXPECT_NE(decisions_key(final), decisions_key(of));
   final.is_refinement = false;
-  EXPECT_EQ(run_key(final), run_key(of)) << "nothing else is told apart";
+  EXPECT_EQ(run_key(final), run_key(of)) << "no other member counts";
 }
 
 TEST(Refinements, AreRecorded) {
@@ -69,7 +69,7 @@ TEST(Refinements, UseConstantRateWhenTuningRate) {
   EXPECT_EQ(final.tune.options, config.strategy.then->tune.options);
   EXPECT_EQ(final.schedule, "constant");
   EXPECT_EQ(final.warmup_epochs, 0);
-  EXPECT_EQ(final.lr, 0.25) << "what it begins with is its trial's";
+  EXPECT_EQ(final.lr, 0.25) << "it begins with the rate of its trial";
 
   const Recipe other = *recipe_of(config_with("momentum"), "mse", refinement_of(TrialId{1}, searched()));
   EXPECT_EQ(other.tune.name, "mltuner");

@@ -36,7 +36,7 @@ Result<std::vector<SelectionChange>> read_selection_changes(const nlohmann::json
     const SelectionChange at{item.at("step").get<std::int64_t>(), item.at("selects").get<bool>()};
     const std::int64_t before = out.empty() ? -1 : out.back().step;
     if (at.step <= before) {
-      return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
+      return wrong("step " + std::to_string(at.step) + " must be above step " + std::to_string(before));
     }
     out.push_back(at);
   }
@@ -71,7 +71,7 @@ std::string selection_text(const StudyView& view) {
   return "chosen examples against all, at equal computation: " + std::to_string(checks) +
          (checks == 1 ? " check, " : " checks, ") + std::to_string(on) + " won by chosen ones; " +
          std::to_string(steps) + " steps (" + std::to_string(view.steps > 0 ? 100 * steps / view.steps : 0) +
-         " % of all) were of what was given up";
+         " % of all) were discarded";
 }
 
 std::string selection_text(const TrialView& trial) {

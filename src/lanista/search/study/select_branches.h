@@ -10,27 +10,28 @@
 
 namespace lanista::study {
 
-/// Whether a trial selects its examples from a step on (train.select: auto).
+/// From step `step` on, a trial selects its examples or trains on all (train.select: auto).
 struct SelectionChange {
   std::int64_t step = 0;
   bool selects = false;
   bool operator==(const SelectionChange&) const = default;
 };
-/// What a trial with these measurements found, by step: to be played back.
+/// Returns the results of the selection comparisons in these measurements, by step. Replay uses them.
 std::vector<SelectionChange> selection_changes(std::span<const Measurement> measurements);
-/// As an option of train.select: a list of {step, selects}.
+/// Returns the changes as an option of train.select: a list of {step, selects}.
 nlohmann::json selection_changes_json(std::span<const SelectionChange> found);
-/// The inverse. Errors: kInvalidArgument (steps that do not rise, what is missing).
+/// Reads what selection_changes_json returns. Errors: kInvalidArgument (steps that do not rise, missing members).
 Result<std::vector<SelectionChange>> read_selection_changes(const nlohmann::json& list);
 
-/// Steps of branches that were given up: trained, and no part of the trial.
+/// Returns the training steps of branches from which the trial did not continue.
 std::int64_t discarded_steps(std::span<const SelectBranch> branches);
-/// Of all trials of a study. They are in StudyView::steps.
+/// Returns the discarded steps of all selection comparisons of a study. StudyView::steps includes them.
 std::int64_t discarded_selection_steps(const StudyView& view);
 
-/// How a study's checks of train.select ended and what they took, in a sentence; empty: there was none.
+/// Returns a sentence on the results and the steps of a study's selection comparisons. Empty: there were none.
 std::string selection_text(const StudyView& view);
-/// A line a branch, the kept one marked, under each epoch before which they ran; empty: there were none.
+/// Returns the branches of a trial's selection comparisons, one a line, under a heading for each epoch; the kept one is
+/// marked. Empty: there were none.
 std::string selection_text(const TrialView& trial);
 
 }  // namespace lanista::study

@@ -45,7 +45,7 @@ TEST(SelectBranches, ReturnReplaySchedule) {
     return read_selection_changes(nlohmann::json::parse(text)).error().message;
   };
   EXPECT_EQ(mistake(R"([{"step": 3, "selects": true}, {"step": 3, "selects": false}])"),
-            "entry 2: step 3 is not behind step 3");
+            "entry 2: step 3 must be above step 3");
   EXPECT_EQ(mistake(R"([{"step": 3}])"), "entry 1: {step: …, selects: true or false} is wanted, not {\"step\":3}");
   EXPECT_EQ(mistake(R"([{"step": 0, "selects": 1}])"),
             "entry 1: {step: …, selects: true or false} is wanted, not {\"selects\":1,\"step\":0}");
@@ -62,7 +62,7 @@ TEST(SelectBranches, DescribeTrialAndStudy) {
   EXPECT_EQ(discarded_selection_steps(view), 6 + 4);
   EXPECT_EQ(selection_text(view),
             "chosen examples against all, at equal computation: 2 checks, 1 won by chosen ones; 10 steps (25 % of all) "
-            "were of what was given up");
+            "were discarded");
   EXPECT_EQ(selection_text(view.trials[0]),
             "\nbefore epoch 2, behind step 10: chosen examples or all\n"
             "  > chosen  8 steps at the cost of 4, val_accuracy 0.5\n"

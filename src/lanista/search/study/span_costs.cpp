@@ -9,7 +9,7 @@
 namespace lanista::study {
 namespace {
 
-constexpr double kTicks = 1e7;  // a second
+constexpr double kTicks = 1e7;  // per second
 constexpr std::size_t kNumbers = 7;
 
 double ticks(double seconds) { return std::round(seconds * kTicks) / kTicks; }
@@ -22,15 +22,17 @@ nlohmann::json span_costs_json(const SpanCosts& costs) {
 }
 
 SpanCosts read_span_costs(const nlohmann::json& in) {
-  if (!in.is_array() || in.size() != kNumbers) throw fields::Malformed{"'costs' is no array of 7 numbers"};
+  if (!in.is_array() || in.size() != kNumbers) throw fields::Malformed{"'costs' must be a list of 7 numbers"};
   std::array<double, kNumbers> seconds{};
   for (std::size_t i = 0; i < kNumbers; ++i) {
     seconds[i] = in[i].is_number() ? in[i].get<double>() : -1;
     if (!std::isfinite(seconds[i]) || seconds[i] < 0) {
-      throw fields::Malformed{"number " + std::to_string(i + 1) + " of 'costs' is none from 0 on"};
+      throw fields::Malformed{"number " + std::to_string(i + 1) + " of 'costs' must be at least 0"};
     }
   }
-  if (!in[0].is_number_integer() || !in[6].is_number_integer()) throw fields::Malformed{"'costs' counts in fractions"};
+  if (!in[0].is_number_integer() || !in[6].is_number_integer()) {
+    throw fields::Malformed{"the first and the last number of 'costs' must be whole"};
+  }
   return {in[0].get<std::int64_t>(), seconds[1], seconds[2], seconds[3], seconds[4], seconds[5],
           in[6].get<std::int64_t>()};
 }

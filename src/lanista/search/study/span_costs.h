@@ -6,22 +6,23 @@
 
 namespace lanista::study {
 
-/// What the seconds of a span went into, as far as its worker told; zeros: nothing is known. Seconds are a trial's own
-/// share where several were trained in the same go. They enter no result.
+/// The parts of the seconds of a span, as its worker recorded them. Zeros: not recorded. Trials that shared steps have
+/// shares of the seconds. No result depends on these numbers.
 struct SpanCosts {
-  std::int64_t steps = 0;  ///< of training, that `stepping` is of
-  double stepping = 0;     ///< seconds of those steps
-  double evaluating = 0;   ///< seconds of the measuring at the end of the epoch
-  double set_up = 0;       ///< seconds in which its program was made, before the span
-  double restoring = 0;    ///< seconds in which its state was read and put there, before the span
-  double saving = 0;       ///< seconds of the last snapshot before the span
-  std::int64_t bytes = 0;  ///< of the program with the states that it held
+  std::int64_t steps = 0;  ///< Training steps in `stepping`.
+  double stepping = 0;     ///< Seconds of training steps.
+  double evaluating = 0;   ///< Seconds of the measurement at the end of the epoch.
+  double set_up = 0;       ///< Seconds of compiling the program, before the span.
+  double restoring = 0;    ///< Seconds of reading and attaching the state, before the span.
+  double saving = 0;       ///< Seconds of the last checkpoint before the span.
+  std::int64_t bytes = 0;  ///< Bytes of the program with its attached states.
   bool operator==(const SpanCosts&) const = default;
 };
 
-/// In a record and in a message: an array, in the order above; seconds to a tenth of a microsecond.
+/// Returns the costs as an array in the order of the fields, with seconds in units of 0.1 microseconds.
 nlohmann::json span_costs_json(const SpanCosts& costs);
-/// Throws fields::Malformed: no such array, or a number in it that is negative or not finite.
+/// Reads what span_costs_json returns. Throws fields::Malformed (another form, or a number that is negative or not
+/// finite).
 SpanCosts read_span_costs(const nlohmann::json& in);
 
 }  // namespace lanista::study

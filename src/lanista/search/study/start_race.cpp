@@ -62,10 +62,10 @@ std::string races_text(const StudyView& view) {
   const std::int64_t all = start + rival + random;
   if (all == 0) return {};
   const std::int64_t steps = discarded_race_steps(view);
-  return std::to_string(all) + (all == 1 ? " start" : " starts") + " raced: " + std::to_string(start) +
-         " went on, in place of " + std::to_string(rival) + " another parent, of " + std::to_string(random) +
-         " random values; " + std::to_string(steps) + " steps (" +
-         std::to_string(view.steps > 0 ? 100 * steps / view.steps : 0) + " % of all) were of those given up";
+  return std::to_string(all) + (all == 1 ? " start race: " : " start races: ") + std::to_string(start) +
+         " won by the chosen start, " + std::to_string(rival) + " by another parent, " + std::to_string(random) +
+         " by random values; " + std::to_string(steps) + " steps (" +
+         std::to_string(view.steps > 0 ? 100 * steps / view.steps : 0) + " % of all) were discarded";
 }
 
 std::string start_summary(const TrialView& trial) {

@@ -11,31 +11,33 @@
 
 namespace lanista::study {
 
-/// Everything that a trial may begin with beside random values: its start and those that race it.
+/// Returns the starts of a proposal: its own, then the rivals of its race. Random values are not in the list.
 std::vector<const Start*> start_parents_of(const Proposal& proposal);
 
-/// Which racer went on, as told; nullopt: none did, since all came to no number, or there was no race.
+/// Returns the index of the candidate from which the trial continued. nullopt: there was no race, or all candidates
+/// diverged.
 std::optional<std::size_t> race_winner(std::span<const StartCandidate> race);
 
-/// What the trial began with, behind its race; null: random values. Until its first epoch is measured, and where nobody
-/// won, the start that was chosen.
+/// Returns the start with which the trial continued; null: random values. Before the first measurement, and if no
+/// candidate won, it is the start of the proposal.
 const Start* winning_start(const TrialView& trial);
 
-/// Steps of racers that were given up: trained, and no part of the trial.
+/// Returns the training steps of the candidates that lost.
 std::int64_t discarded_steps(std::span<const StartCandidate> race);
-/// The same of a race that is still to come.
+/// Returns the training steps that the losers of a race will have.
 std::int64_t discarded_steps(const StartRace& race);
 
-/// How a study's races ended and what they took, in a sentence; empty: there was none.
+/// Returns a sentence on the results and the steps of a study's start races. Empty: there were none.
 std::string races_text(const StudyView& view);
 
-/// The steps that went into a study's races and no trial. They are in StudyView::steps.
+/// Returns the steps of all candidates of a study that lost. StudyView::steps includes them.
 std::int64_t discarded_race_steps(const StudyView& view);
 
-/// inherited_text of what the trial began with, and what it was better than: "random values, better after 10 steps than
-/// trial 3 as of epoch 2: …". Empty of a trial without a start.
+/// Returns inherited_text of the winning start, and the start that it beat: "random values, better after 10 steps than
+/// trial 3 as of epoch 2: …". Empty for a trial without a start.
 std::string start_summary(const TrialView& trial);
-/// A line a racer, the kept one marked; empty: there was no race, or nothing is told of it yet.
+/// Returns the candidates of a trial's start race, one a line, with the winner marked. Empty: there was no race, or no
+/// epoch is measured.
 std::string race_text(const TrialView& trial);
 
 }  // namespace lanista::study

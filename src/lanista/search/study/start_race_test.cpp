@@ -14,12 +14,12 @@ Start from(std::uint32_t trial) {
   return out;
 }
 
-TrialView raced(std::vector<StartCandidate> told) {
+TrialView raced(std::vector<StartCandidate> results) {
   TrialView trial;
   trial.id = TrialId{3};
   trial.proposal.start = from(1);
   trial.proposal.race = StartRace{10, 0.5, {from(2)}};
-  trial.measurements.push_back({trial.id, 1, 24, {{"val_loss", 0.5}}, {}, std::move(told)});
+  trial.measurements.push_back({trial.id, 1, 24, {{"val_loss", 0.5}}, {}, std::move(results)});
   return trial;
 }
 
@@ -37,10 +37,10 @@ TEST(StartRace, DescribesWinningStart) {
             "\n  > random values  10 steps, loss 0.1");
   TrialView waiting = random;
   waiting.measurements.clear();
-  EXPECT_EQ(winning_start(waiting), &*waiting.proposal.start) << "until it is known";
+  EXPECT_EQ(winning_start(waiting), &*waiting.proposal.start) << "no result is known yet";
   const double none = std::numeric_limits<double>::infinity();
   EXPECT_EQ(winning_start(raced({{0, none, false}, {10, none, false}, {10, none, false}}))->parent, TrialId{1})
-      << "nobody won";
+      << "all candidates diverged";
   EXPECT_EQ(winning_start(TrialView()), nullptr);
 }
 
@@ -52,8 +52,8 @@ TEST(StartRace, CountsDiscardedSteps) {
   EXPECT_EQ(discarded_race_steps(view), 37);
   EXPECT_EQ(discarded_steps(*view.trials[0].proposal.race), 20);
   EXPECT_EQ(races_text(view),
-            "2 starts raced: 1 went on, in place of 0 another parent, of 1 random values; "
-            "37 steps (50 % of all) were of those given up");
+            "2 start races: 1 won by the chosen start, 0 by another parent, 1 by random values; "
+            "37 steps (50 % of all) were discarded");
   EXPECT_EQ(races_text(StudyView()), "");
 }
 
@@ -65,7 +65,7 @@ TEST(StartRace, RoundTripsThroughRecords) {
   const auto measured = measurement_from_json(measurement_json(trial.measurements.front()));
   ASSERT_TRUE(measured) << measured.error().text();
   EXPECT_EQ(measured->race, trial.measurements.front().race);
-  EXPECT_EQ(run_key(*proposal), run_key(Proposal())) << "what the engine chose is no decision";
+  EXPECT_EQ(run_key(*proposal), run_key(Proposal())) << "a start that the engine chose is no decision";
 }
 
 TEST(StartRace, RejectsInvalidRecord) {
@@ -80,10 +80,10 @@ TEST(StartRace, RejectsInvalidRecord) {
   EXPECT_NE(text_of(bad).find("'steps' is 0"), std::string::npos) << text_of(bad);
   bad = good;
   bad["time"] = -1;
-  EXPECT_NE(text_of(bad).find("'time' is no time"), std::string::npos) << text_of(bad);
+  EXPECT_NE(text_of(bad).find("'time' must be at least 0"), std::string::npos) << text_of(bad);
   bad = good;
   bad["rivals"][0].erase("chosen");
-  EXPECT_NE(text_of(bad).find("a rival that nobody chose"), std::string::npos) << text_of(bad);
+  EXPECT_NE(text_of(bad).find("a rival must be chosen by the engine"), std::string::npos) << text_of(bad);
   Proposal alone;
   alone.race = StartRace{10, 0, {}};
   EXPECT_FALSE(proposal_from_json(proposal_json(alone)));

@@ -9,16 +9,16 @@
 #include "lanista/base/tensor.h"
 #include "lanista/model/graph/graph.h"
 
-// What the tensors of a trial's state are called.
+// Names of the tensors in the state of a trial.
 namespace lanista::study {
 
-/// Whether a tensor of a state is a parameter or a buffer of the model, known by its name: slots are called
-/// "<parameter>/<slot>", what the run remembers "<of what>:<name>", and its counters "step" and "seed".
+/// True if the tensor is a parameter or a buffer of the model. Optimiser state has names "<parameter>/<slot>", other
+/// state of a run has "<owner>:<name>", and counters are "step" and "seed".
 inline bool is_weight(const Tensor& tensor) {
   return tensor.name.find_first_of("/:") == std::string::npos && tensor.name != "step" && tensor.name != "seed";
 }
 
-/// The node that a parameter or buffer is of: 3 of "n3.weight". nullopt: the name is none of a model's.
+/// Returns the node of a parameter or buffer: 3 for "n3.weight". nullopt: the name has another form.
 inline std::optional<graph::NodeId> node_of(std::string_view name) {
   std::uint32_t id = 0;
   const auto dot = name.find('.');

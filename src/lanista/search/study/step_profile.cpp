@@ -13,15 +13,15 @@ namespace {
 
 using nlohmann::json;
 
-// Forward, and both gradients of every product.
+// A training step computes the forward pass and both gradients of every product.
 constexpr double kTraining = 3;
-// Of the machine that nobody has.
+// Speeds of the fictitious machine, and seconds of a call.
 constexpr double kFlopsPerSecond = 2e10, kBytesPerSecond = 1e10, kCall = 1e-6;
 
 double from(const json& in, const char* name, double least) {
   const double value = fields::real(in, name);
   if (!std::isfinite(value) || value < least) {
-    throw fields::Malformed{std::string("'") + name + "' is no number from " + (least > 0 ? "1" : "0") + " on"};
+    throw fields::Malformed{std::string("'") + name + "' must be a number of at least " + (least > 0 ? "1" : "0")};
   }
   return value;
 }

@@ -39,7 +39,7 @@ RankingKey comparable_outcome(const StudyConfig& config, const Measurement& meas
   return out;
 }
 
-/// decisions_key's equality without hashing.
+/// Returns true if decisions_key is equal, without hashing.
 bool same_decisions(const Proposal& a, const Proposal& b) {
   const Start *of_a = proposed_start(a), *of_b = proposed_start(b);
   const bool same_start = of_a == nullptr || of_b == nullptr ? of_a == of_b : of_a->is_same_start(*of_b);
@@ -63,7 +63,7 @@ const space::Sample& TrialView::sample_at(std::int64_t epoch) const {
 }
 
 std::vector<LineageSegment> lineage(const StudyView& view, const TrialView& trial, std::int64_t epochs) {
-  // From the end back: before a fork it was another trial, which may have been a third one before.
+  // From the end back: the state before a fork belongs to another trial, which may have forks itself.
   std::vector<LineageSegment> back;
   const TrialView* line = &trial;
   std::int64_t through = epochs;

@@ -26,175 +26,182 @@
 
 namespace lanista::study {
 
-/// One trial as the log tells it.
+/// One trial, read from the log.
 struct TrialView {
   TrialId id;
-  Proposal proposal;                      ///< after a fork with the hyper-parameters that it has now; see begun
-  std::vector<Measurement> measurements;  ///< delivered, in order
-  std::optional<Outcome> outcome;         ///< absent: running
-  double logical_start = 0;
-  std::int64_t parameters = 0;
-  std::string device = {};  ///< that trains it from its beginning to its end; empty: the study has one for all
-  bool paused = false;      ///< no outcome and no slot: it waits to be resumed
-  std::int64_t budget = 0;  ///< epochs that it is to train now; a resumption raises it
-  /// Where it is to rest before the end of its schedule: every budget that it was given so far. Of trials that begin
-  /// with all of it empty.
+  Proposal proposal;  ///< Its decisions; after a fork with the current hyper-parameters (see begun).
+  std::vector<Measurement> measurements;  ///< Delivered measurements, in order.
+  std::optional<Outcome> outcome;         ///< Absent: the trial has not ended.
+  double logical_start = 0;               ///< Logical time of its start.
+  std::int64_t parameters = 0;            ///< Parameters of its model.
+  std::string device = {};                ///< Device of the whole trial; empty: all trials have one device.
+  bool paused = false;                    ///< No outcome and no slot; it waits to be resumed.
+  std::int64_t budget = 0;                ///< Epoch to which it may train now; a resumption raises it.
+  /// Every budget below the full schedule that the trial has had so far. Empty for a trial that began with its full
+  /// budget.
   std::vector<std::int64_t> rungs = {};
-  /// Where it went on from another trial's state, in order, and what it began with, if it ever did.
+  /// Forks of the trial in order, and the hyper-parameters from before the first one.
   std::vector<Fork> forks = {};
   space::Sample first_sample = {};
 
-  /// As it was proposed. Its keys (run_key, decisions_key) are of this.
+  /// Returns the proposal as it was made. Its keys are run_key and decisions_key of the trial.
   Proposal begun() const;
-  /// The hyper-parameters that it trained the epoch with, 1-based.
+  /// Returns the hyper-parameters with which the trial trained `epoch`, counted from 1.
   const space::Sample& sample_at(std::int64_t epoch) const;
 };
 
-/// A stretch of training behind a trial's weights: so many epochs as one trial, with its seed and hyper-parameters.
+/// A stretch of training in the lineage of a trial: some epochs of one trial, with one seed and sample.
 struct LineageSegment {
   TrialId trial;
   std::int64_t from = 0, through = 0;  ///< epochs from + 1 … through
   space::Sample sample;
 };
 
-/// A worker's work on one epoch of a trial, or the part of it before a pause. Seconds are worked seconds of the study:
-/// time between attempts does not count.
+/// The work of one worker on one epoch of a trial, or on the part of it before a pause. Seconds are worked seconds of
+/// the study: time between attempts does not count.
 struct Span {
   TrialId trial;
   std::int64_t epoch = 0;
   std::int64_t worker = 0;
   double began = 0, ended = 0;
-  std::int64_t lanes = 1;   ///< trials that were trained in the same go, this one included
-  std::int64_t width = 1;   ///< workers that began it together
-  SpanCosts costs = {};     ///< what the seconds went into
-  std::size_t host = 0;     ///< where its worker was: a number of WorkerHistory::hosts, from 1; 0: nobody said
-  std::string device = {};  ///< that computed it; empty: the study has one for all
-  /// A step of the trial's program in stages (run.pipeline) as it was, where one was timed during it; or null.
+  std::int64_t lanes = 1;   ///< Trials that were trained together, this one included.
+  std::int64_t width = 1;   ///< Workers that began it together.
+  SpanCosts costs = {};     ///< Parts of its seconds.
+  std::size_t host = 0;     ///< Host of the worker: index + 1 into WorkerHistory::hosts; 0: not recorded.
+  std::string device = {};  ///< Device of the step; empty: all trials have one device.
+  /// A timed step of the trial's program in pipeline stages (run.pipeline), if one was timed in this span; else null.
   std::shared_ptr<const pipeline::TimedStep> timed = {};
 };
 
-/// What became of worker processes. Of a study whose workers are threads there is nothing to tell. Hosts are told of
-/// where workers are begun elsewhere (engine/elsewhere.h), and empty otherwise.
+/// History of the worker processes of a study. It is empty for workers that are threads. Hosts are recorded only for
+/// remote workers.
 struct WorkerHistory {
+  /// A connected worker process.
   struct Present {
-    std::int64_t worker = 0;   ///< number
-    std::int64_t process = 0;  ///< as its machine counts them
-    std::string host = {};     ///< that it runs on
+    std::int64_t worker = 0;   ///< worker number
+    std::int64_t process = 0;  ///< process id on its machine
+    std::string host = {};     ///< host
   };
+  /// A worker process that was lost.
   struct Lost {
     std::int64_t worker = 0, process = 0;
     std::string reason;
-    std::int64_t trials = 0;  ///< that went on elsewhere
-    double seconds = 0;       ///< of work, that one of them lost at most
-    std::string host = {};    ///< that it ran on
+    std::int64_t trials = 0;  ///< trials that resumed on other workers
+    double seconds = 0;       ///< most work, in seconds, that one of them lost
+    std::string host = {};    ///< host
   };
+  /// A host with remote workers.
   struct Host {
     std::string name;
-    std::int64_t lost = 0;  ///< workers
+    std::int64_t lost = 0;  ///< lost workers
   };
-  /// A trial was lost with a worker of a host, and goes on from its last checkpoint.
+  /// A trial that was lost with its worker and resumes from its last checkpoint.
   struct Move {
     TrialId trial;
-    std::int64_t from = 0;  ///< worker
+    std::int64_t from = 0;  ///< number of the lost worker
     std::string from_host;
-    std::optional<std::int64_t> to = {};  ///< the worker that told of it next; absent: none did
-    std::string to_host = {};             ///< empty: of that one nobody said where it runs
-    double seconds = 0;                   ///< of work, that it lost at most
+    std::optional<std::int64_t> to = {};  ///< Number of the next worker that reported on it; absent: none did.
+    std::string to_host = {};             ///< Host of that worker; empty: not recorded.
+    double seconds = 0;                   ///< Most work that it lost, in seconds.
   };
-  std::vector<Present> present;  ///< by number
-  std::int64_t lost = 0;         ///< in all
-  double lost_seconds = 0;       ///< the most that a trial lost at a time
+  std::vector<Present> present;  ///< connected workers by number
+  std::int64_t lost = 0;         ///< lost workers in all
+  double lost_seconds = 0;       ///< most seconds of work that a trial lost at once
   std::optional<Lost> last;
-  std::vector<Host> hosts = {};  ///< in the order in which they were first told of
-  std::vector<Move> moves = {};  ///< in the order of losses
+  std::vector<Host> hosts = {};  ///< hosts in the order of their first record
+  std::vector<Move> moves = {};  ///< moves in the order of the losses
 };
 
-/// The model that all trials begin with, as far as they can (train.start: file). Its weights lie with the checkpoints.
+/// The model with which trials begin as far as their structure allows (train.start: file). Its weights are in the
+/// checkpoint store.
 struct StartFile {
-  std::string name;                      ///< as the study file has it
-  std::string address;                   ///< of the weights
-  std::string graph;                     ///< text form
-  std::vector<std::string> labels = {};  ///< of its classes; empty: not known
+  std::string name;                      ///< name in the study file
+  std::string address;                   ///< content address of the weights
+  std::string graph;                     ///< text form of the graph
+  std::vector<std::string> labels = {};  ///< names of its classes; empty: not known
 };
 
-/// A study as its records tell it: a fold, the same whether records come from a running engine or from the disk.
+/// The state of a study, computed from its records. Records of a running engine and of a log on disk give the same
+/// state.
 struct StudyView {
   StudyConfig config;
-  std::string config_text;                     ///< the resolved study file
-  nlohmann::json data;                         ///< facts of the data set, as in its specification
-  nlohmann::json models;                       ///< base models: [{"name", "graph" (text form)}]
-  std::string frozen;                          ///< address of the frozen part's weights; empty: all is trained
-  std::optional<StartFile> start_file;         ///< absent: trials begin otherwise
-  std::optional<ZooSnapshot> zoo;              ///< absent: trials take nothing of a zoo
-  std::map<std::string, ZooModel> zoo_models;  ///< by id: those that trials began with
-  std::vector<Baseline> baselines;             ///< what a search has to beat; empty in studies of builds before
-  std::optional<Earlier> earlier;              ///< what it took over of another study when it began
-  nlohmann::json numerics;                     ///< what the bits depend on, as last recorded
-  std::vector<TrialView> trials;               ///< index = id - 1
-  std::vector<Span> spans;                     ///< in the order of the log
+  std::string config_text;                     ///< The resolved study file.
+  nlohmann::json data;                         ///< Facts of the data set, from its specification.
+  nlohmann::json models;                       ///< Base models: [{"name", "graph" (text form)}].
+  std::string frozen;                          ///< Content address of the frozen weights; empty: all is trained.
+  std::optional<StartFile> start_file;         ///< Absent: no train.start: file.
+  std::optional<ZooSnapshot> zoo;              ///< Absent: no zoo.
+  std::map<std::string, ZooModel> zoo_models;  ///< Zoo models by id with which trials began.
+  std::vector<Baseline> baselines;             ///< What a search has to beat; empty in old studies.
+  std::optional<Earlier> earlier;              ///< Trials of an earlier study; absent: none.
+  nlohmann::json numerics;                     ///< Facts on which the bits depend, as last recorded.
+  std::vector<TrialView> trials;               ///< Index = id - 1.
+  std::vector<Span> spans;                     ///< In the order of the log.
   WorkerHistory workers;
-  std::optional<std::string> end_reason;  ///< set when the study has ended
-  std::optional<TrialId> winner;
-  std::map<std::string, double> test;  ///< of the winner
-  std::optional<Ensemble> ensemble;    ///< what is in best/, where that is more than the winner
-  std::int64_t steps = 0;              ///< delivered training steps
-  double began = 0;                    ///< Unix seconds of the first attempt
-  double seconds = 0;                  ///< worked, over all attempts
+  std::optional<std::string> end_reason;  ///< Set when the study has ended.
+  std::optional<TrialId> winner;          ///< Best trial of the finished study.
+  std::map<std::string, double> test;     ///< Test metrics of the winner.
+  std::optional<Ensemble> ensemble;       ///< Ensemble in best/; absent: the winner alone.
+  std::int64_t steps = 0;                 ///< Delivered training steps.
+  double began = 0;                       ///< Unix seconds of the first attempt.
+  double seconds = 0;                     ///< Worked seconds over all attempts.
 };
 
-/// The base model a trial began from, and the trial's own model: the base with the recorded edits. Both come from the
-/// log alone. Errors: kDataLoss (a base or an edit that cannot be).
+/// Returns the base model of a trial, from the log alone. Errors: kDataLoss (invalid base model).
 Result<graph::Graph> base_model(const StudyView& view, const TrialView& trial);
+/// Returns the model of a trial: its base model with its recorded edits. Errors: kDataLoss (invalid base model or
+/// edit).
 Result<graph::Graph> trial_model(const StudyView& view, const TrialView& trial, const graph::OpTable& ops);
 
-/// Which of a trial's measurements it stands for, as its study's train.keep and train.ties say.
+/// Returns the epoch selector of a trial by train.keep and train.ties.
 EpochSelector epoch_selector_of(const StudyConfig& config, const TrialView& trial);
-/// The result of a trial that has measured something: what it stands for, so far or in the end; of one that failed or
-/// was cancelled, the last that it measured.
+/// Returns the result of a trial with at least one measurement: that of the selected epoch. For a failed, cancelled or
+/// pruned trial it is the last measurement.
 const Measurement& result_of(const StudyConfig& config, const TrialView& trial);
 
-/// What a finished trial is compared by; smaller is better. Goals count in their order: the next one decides only where
-/// those before are equal.
+/// The key by which finished trials are compared; smaller is better. Members count in their order: the next one decides
+/// only if those before are equal.
 struct RankingKey {
-  double violation = 0;  ///< of the constraints; what keeps to them goes first
-  std::vector<std::pair<bool, double>> losses =
-      {};                            ///< one a goal; {true, 0} for a missing or not-a-number metric: worst
-  std::pair<bool, double> tie = {};  ///< the same of what decides where goals are equal (tie_breaking_goal)
-  std::int64_t parameters = 0;
+  double violation = 0;  ///< Violation of the constraints.
+  /// One for each goal. NaN or a missing metric is {true, 0}, the worst value.
+  std::vector<std::pair<bool, double>> losses = {};
+  std::pair<bool, double> tie = {};  ///< The same for the goal that breaks ties (tie_breaking_goal).
+  std::int64_t parameters = 0;       ///< Parameters of the model.
   TrialId trial = {};
   auto operator<=>(const RankingKey&) const = default;
 };
+/// Returns the ranking key of a trial with at least one measurement, from its selected epoch.
 RankingKey standing(const StudyConfig& config, const TrialView& trial);
 
-/// Whether a trial may be ranked: it succeeded or was stopped early, and has measured something.
+/// True if the trial may be ranked: it succeeded or was stopped early, and has a measurement.
 bool ranks(const TrialView& trial, const Outcome& outcome);
 
-/// The trials that train the same decisions as `trial`, itself included, in their order. With one
-/// training a proposal (trainings_per_proposal) the trial alone.
+/// Returns the trainings with the decisions of `trial`, itself included, in order. With one training a proposal it is
+/// the trial alone.
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial);
-/// The trials that predict together in the name of `named`, and whose weights are kept together: itself, or with
-/// data.folds the trainings of its proposal that may be ranked, itself first.
+/// Returns the trials that predict together under the name of `named`, and have their weights kept together. It is
+/// `named` alone; with data.folds, the trainings of its proposal that may be ranked, `named` first.
 std::vector<const TrialView*> fold_models_of(const StudyView& view, const TrialView& named);
-/// What the trainings of a proposal stood for, together, as of the last epoch that all of them measured; empty: there
-/// is no such epoch. In the order of `trainings`, of those that may be ranked.
+/// Returns the selected measurement of each training that may be ranked, as of the last epoch that all of them have
+/// measured. In the order of `trainings`. Empty: there is no such epoch.
 std::vector<Measurement> joint_results(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
-/// What the trainings of a proposal are compared by, together: averages of their joint_results, in the name of the best
-/// of them. nullopt: they are not done, or nothing came of them that can be compared.
+/// Returns the ranking key of the trainings of a proposal together: the average of joint_results, under the number of
+/// the best training. nullopt: they have not ended, or have no result to compare.
 std::optional<RankingKey> joint_ranking_key(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
+/// Returns the number of trainings by outcome.
 TrainingCounts training_counts_of(const std::vector<const TrialView*>& trainings);
 
-/// What made a trial what it is after its first `epochs` epochs, from the beginning on: of one that never forked,
-/// itself. Replayed in this order it is the trial, bit for bit.
+/// Returns the lineage of a trial up to epoch `epochs`, from the beginning. Without forks it is the trial alone.
+/// Replaying it in order gives the trial, bit for bit.
 std::vector<LineageSegment> lineage(const StudyView& view, const TrialView& trial, std::int64_t epochs);
 
-/// Finished trials from best to worst by constraints and goals of their results; ties by train.ties, then by fewer
-/// parameters, then by id. Failed ones are left out. With several trainings a proposal, proposals by the averages of
-/// their trainings, each in the name of its best training.
+/// Returns the finished trials from best to worst by RankingKey. Failed trials are left out. With several trainings a
+/// proposal, it ranks proposals by joint_ranking_key.
 std::vector<TrialId> ranking(const StudyView& view);
-/// What ranking() compares, from best to worst.
+/// Returns the keys that ranking() compares, from best to worst.
 std::vector<RankingKey> ranking_keys(const StudyView& view);
-/// Those of `ranked` that no other dominates (constrained domination), in their order; of what breaks a constraint only
-/// where nothing keeps to them all.
+/// Returns the trials of `ranked` that no other dominates (constrained domination), in their order. Trials that violate
+/// constraints are among them only if no trial satisfies all.
 std::vector<TrialId> pareto_front(const std::vector<RankingKey>& ranked);
 
 }  // namespace lanista::study

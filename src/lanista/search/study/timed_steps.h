@@ -11,24 +11,24 @@
 #include "lanista/plan/pipeline/timed_step.h"
 #include "lanista/search/study/study_view.h"
 
-// Steps of programs in stages (run.pipeline) that were timed pass by pass, one a program. They enter no result.
+// Timed steps of programs in pipeline stages (run.pipeline), one for each program. No result depends on them.
 namespace lanista::study {
 
-/// That a log keeps at most: what more would be the same for other models.
+/// Most timed steps that a log keeps; further ones would be for other models.
 inline constexpr std::int64_t kMaxTimedSteps = 256;
 
-/// The member "timed" of a record or a message; null: it has none. Throws fields::Malformed.
+/// Reads the member "timed" of a record or a message; null: there is none. Throws fields::Malformed.
 std::shared_ptr<const pipeline::TimedStep> read_timed(const nlohmann::json& in);
 
-/// A step, and the trial in which it was timed.
+/// A timed step with the trial in which it was timed.
 struct TrialStep {
   TrialId trial;
   std::shared_ptr<const pipeline::TimedStep> step;
 };
-/// All, in the order of the log.
+/// Returns all timed steps in the order of the log.
 std::vector<TrialStep> timed_steps(const StudyView& view);
-/// The last of the trial's own, or else the first of a trial with the same model: they share programs. Nothing: no such
-/// step was timed, or the log is of a build that timed none.
+/// Returns the last timed step of the trial, or else the first one of a trial with an equal model, which has the same
+/// program. nullopt: no such step was timed.
 std::optional<TrialStep> timed_step_of(const StudyView& view, const TrialView& trial, const graph::OpTable& ops);
 
 }  // namespace lanista::study

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kModel = "%0 = input(shape=[4])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n";
 constexpr const char* kOther = "%0 = input(shape=[4])\n%1 = linear(%0, out=5)\n%2 = output(%1)\n";
 
-/// Trials 1 and 2 of one model, trial 3 of another.
+/// Returns a study with one model for trials 1 and 2, and another one for trial 3.
 StudyView three_trials() {
   StudyView view;
   view.models = nlohmann::json::array({{{"name", "a"}, {"graph", kModel}}, {{"name", "b"}, {"graph", kOther}}});
@@ -41,16 +41,16 @@ TEST(TimedSteps, ReturnOwnStepOrThatOfEqualModel) {
   };
   add(view, 1, 0);
   EXPECT_TRUE(timed_steps(view).empty());
-  EXPECT_EQ(batch_of(0), 0) << "a log that tells of none";
+  EXPECT_EQ(batch_of(0), 0) << "the log has no timed step";
   add(view, 1, 7);
   EXPECT_EQ(batch_of(0), 7);
-  EXPECT_EQ(batch_of(1), 7) << "of the same model";
-  EXPECT_EQ(batch_of(2), 0) << "of another model";
+  EXPECT_EQ(batch_of(1), 7) << "a step of the same model";
+  EXPECT_EQ(batch_of(2), 0) << "it has another model";
   EXPECT_EQ(timed_step_of(view, view.trials[1], ops)->trial, TrialId{1});
   add(view, 2, 8);
   add(view, 2, 9);
   EXPECT_EQ(batch_of(0), 7);
-  EXPECT_EQ(batch_of(1), 9) << "its last own";
+  EXPECT_EQ(batch_of(1), 9) << "its own last step";
   EXPECT_EQ(timed_steps(view).size(), 3U);
 }
 

@@ -8,7 +8,7 @@
 namespace lanista::study {
 namespace {
 
-/// NaN if one of them is.
+/// Returns the mean or the median of the values; NaN if one of them is.
 double middle(std::vector<double> values, bool median) {
   for (const double value : values) {
     if (std::isnan(value)) return value;
@@ -51,7 +51,7 @@ std::int64_t trainings_per_proposal(const StudyConfig& config) {
 }
 
 std::int64_t trainings_missing(const StudyConfig& config, const TrainingCounts& tally) {
-  // Means over different folds are not comparable, so those that are left are trained however one went.
+  // Means over different sets of folds are not comparable, so all folds are trained, even after an early stop.
   const std::int64_t stopped = config.data.folds ? 0 : tally.stopped;
   if (stopped + tally.cancelled + tally.duplicate + tally.implied > 0 || tally.failed > config.strategy.retry) return 0;
   return std::max<std::int64_t>(0, trainings_per_proposal(config) + tally.failed - tally.proposed);

@@ -11,47 +11,51 @@
 
 namespace lanista::study {
 
-/// Trainings of a proposal that none of fails: strategy.repeat, on each of data.folds where there are folds.
+/// Returns the trainings of a proposal without failures: strategy.repeat times the number of folds.
 std::int64_t trainings_per_proposal(const StudyConfig& config);
 
-/// What has become of the trainings of one proposal, which strategy.repeat, data.folds and strategy.retry may ask
-/// several of.
+/// Number of trainings of one proposal by outcome. strategy.repeat, data.folds and strategy.retry give a proposal
+/// several trainings.
 struct TrainingCounts {
   std::int64_t proposed = 0, succeeded = 0, stopped = 0, failed = 0, cancelled = 0, duplicate = 0, implied = 0;
 
+  /// Counts one training that ended.
   void count(OutcomeKind kind);
+  /// Returns the number of trainings that have ended.
   std::int64_t ended() const { return succeeded + stopped + failed + cancelled + duplicate + implied; }
 };
 
-/// Trainings that are still to be proposed: trainings_per_proposal() of them, and another for each that failed, up to
-/// `retry`. None when one was stopped early (but for folds, which only tell something together), cancelled, implied or
-/// found to be a duplicate, or when more have failed than may: the proposal has had its chance.
+/// Returns the trainings that are still to be proposed: trainings_per_proposal(), and another for each failure up to
+/// strategy.retry.
+///
+/// It is 0 after a training was stopped early (without folds), cancelled, pruned or found to be a duplicate, and after
+/// more failures than strategy.retry.
 std::int64_t trainings_missing(const StudyConfig& config, const TrainingCounts& tally);
 
-/// Whether the proposal is judged, and by what: nothing is running and nothing is to come.
+/// True if all trainings of the proposal have ended and none is still to be proposed.
 inline bool trainings_done(const StudyConfig& config, const TrainingCounts& tally) {
   return tally.proposed == tally.ended() && trainings_missing(config, tally) == 0;
 }
 
-/// How a proposal ended whose trainings are done.
+/// Returns the outcome of a proposal with trainings that are done.
 OutcomeKind joint_outcome(const StudyConfig& config, const TrainingCounts& tally);
 
-/// Of every epoch that all trainings have measured, ascending, the measurement of each. What is averaged: a training
-/// that was stopped early is not comparable with the end of another.
+/// Returns the measurements of each epoch that all trainings have measured, by rising epoch. Only these are averaged:
+/// an early stop is not comparable with the end of another training.
 std::vector<std::vector<const Measurement*>> common_measurements(
     const std::vector<std::span<const Measurement>>& trainings);
 
-/// Every metric that all measurements have, averaged as strategy.average says; the smallest epoch and step, the first
-/// trial. Does not depend on their order. Needs one.
+/// Returns the average (strategy.average) of every metric that all measurements have, with the smallest epoch, step and
+/// trial. Their order does not matter. There must be at least one.
 Measurement average(const StudyConfig& config, const std::vector<const Measurement*>& measurements);
 
-/// How far apart several trainings lie in a metric.
+/// Spread of several trainings in one metric.
 struct Spread {
   double mean = 0;
-  double deviation = 0;       ///< of the trainings, with n - 1
-  double standard_error = 0;  ///< of the mean: deviation / sqrt(n)
+  double deviation = 0;       ///< standard deviation, with division by n - 1
+  double standard_error = 0;  ///< standard error of the mean: deviation / sqrt(n)
 };
-/// nullopt: fewer than two measurements, or one lacks the metric.
+/// Returns the spread of a metric. nullopt: fewer than two measurements, or one lacks the metric.
 std::optional<Spread> spread_of(const std::vector<const Measurement*>& measurements, const std::string& metric);
 
 }  // namespace lanista::study

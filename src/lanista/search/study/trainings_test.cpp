@@ -44,7 +44,7 @@ TEST(Trainings, AreOnePerFoldAndRepeat) {
   EXPECT_EQ(trainings_missing(config, {.proposed = 6, .succeeded = 5, .failed = 1}), 10);
   EXPECT_FALSE(trainings_done(config, {.proposed = 14, .succeeded = 14}));
   EXPECT_EQ(trainings_missing(config, {.proposed = 4, .succeeded = 3, .stopped = 1}), 11)
-      << "one easy fold says nothing";
+      << "one easy fold does not decide";
   EXPECT_EQ(trainings_missing(config, {.proposed = 4, .succeeded = 3, .cancelled = 1}), 0);
   EXPECT_TRUE(trainings_done(config, {.proposed = 15, .succeeded = 15}));
 }

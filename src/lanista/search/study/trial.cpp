@@ -40,7 +40,8 @@ Digest run_key(const Proposal& proposal) {
   }
   Hasher hasher;
   hasher.digest(proposal.graph_hash).digest(recipe).number(full_epochs(proposal));
-  if (proposal.repeat != 0) hasher.number(proposal.repeat);  // the first has the key that it always had
+  /// The first training has the key of versions without repeats.
+  if (proposal.repeat != 0) hasher.number(proposal.repeat);
   if (const Start* start = proposed_start(proposal)) {
     hasher.text("start").number(static_cast<std::int64_t>(start->parent.value)).number(start->epoch).text(start->plan);
   }
@@ -56,7 +57,7 @@ std::string start_text(const Start& start) {
 
 std::string inherited_text(const Start& start) {
   if (!start.is_chosen_by_engine) return start_text(start);
-  const auto percent = static_cast<std::int64_t>(start.coverage * 100);  // never more than there is
+  const auto percent = static_cast<std::int64_t>(start.coverage * 100);  // rounded down
   const std::string kept =
       start.inexact_reason.empty() ? "the same function" : "not the same function: " + printable(start.inexact_reason);
   const std::string optimizer = start.optimizer.empty() ? ""
@@ -85,13 +86,13 @@ Result<Start> start_from_json(const json& in) {
     if (of_none && (start.epoch != 0 || !start.is_chosen_by_engine))
       throw Malformed{"'parent' is 0, not a trial's number"};
     if (start.is_chosen_by_engine) start.coverage = real(in, "coverage");
-    if (!(start.coverage >= 0 && start.coverage <= 1)) throw Malformed{"'coverage' is no share"};
+    if (!(start.coverage >= 0 && start.coverage <= 1)) throw Malformed{"'coverage' must be from 0 to 1"};
     if (start.is_chosen_by_engine && in.contains("lost")) start.inexact_reason = text(in, "lost");
     if (in.contains("zoo")) start.zoo = text(in, "zoo");
     if (in.contains("optimizer")) start.optimizer = text(in, "optimizer");
-    if (!start.zoo.empty() && !of_none) throw Malformed{"'zoo' beside the 'parent' of a trial"};
+    if (!start.zoo.empty() && !of_none) throw Malformed{"'zoo' and 'parent' exclude each other"};
     if (of_none) return start;
-    if (start.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(start.epoch) + ", but they count from 1"};
+    if (start.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(start.epoch) + "; epochs count from 1"};
     return start;
   });
 }
@@ -105,11 +106,11 @@ json start_race_json(const StartRace& race) {
 Result<StartRace> start_race_from_json(const json& in) {
   return read_record<StartRace>("race", [&] {
     StartRace race{integer(in, "steps"), real(in, "time")};
-    if (race.steps < 1) throw Malformed{"'steps' is " + std::to_string(race.steps) + ", but who races does some"};
-    if (!(race.time >= 0)) throw Malformed{"'time' is no time"};
+    if (race.steps < 1) throw Malformed{"'steps' is " + std::to_string(race.steps) + "; it must be at least 1"};
+    if (!(race.time >= 0)) throw Malformed{"'time' must be at least 0"};
     for (const json& rival : array(in, "rivals")) {
       race.rivals.push_back(good(start_from_json(rival)));
-      if (!race.rivals.back().is_chosen_by_engine) throw Malformed{"a rival that nobody chose"};
+      if (!race.rivals.back().is_chosen_by_engine) throw Malformed{"a rival must be chosen by the engine"};
     }
     return race;
   });
@@ -126,7 +127,7 @@ Result<Fork> fork_from_json(const json& in) {
   return read_record<Fork>("fork", [&] {
     Fork fork{trial(in, "from"), integer(in, "epoch"), good(space::sample_from_json(member(in, "sample"))),
               text(in, "address")};
-    if (fork.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(fork.epoch) + ", but they count from 1"};
+    if (fork.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(fork.epoch) + "; epochs count from 1"};
     return fork;
   });
 }
@@ -221,7 +222,7 @@ Result<Branch> branch_from_json(const json& in) {
     Branch branch{integer(in, "step"),  good(space::sample_from_json(member(in, "setting"))),
                   integer(in, "steps"), text(in, "trend"),
                   real(in, "speed"),    flag(in, "kept")};
-    if (branch.step < 0 || branch.steps < 0) throw Malformed{"a branch of less than no steps"};
+    if (branch.step < 0 || branch.steps < 0) throw Malformed{"'step' and 'steps' of a branch must be at least 0"};
     return branch;
   });
 }
@@ -233,7 +234,7 @@ json start_candidate_json(const StartCandidate& start_candidate) {
 Result<StartCandidate> start_candidate_from_json(const json& in) {
   return read_record<StartCandidate>("racer", [&] {
     StartCandidate start_candidate{integer(in, "steps"), real(in, "loss"), flag(in, "kept")};
-    if (start_candidate.steps < 0) throw Malformed{"a racer of less than no steps"};
+    if (start_candidate.steps < 0) throw Malformed{"'steps' of a racer must be at least 0"};
     return start_candidate;
   });
 }
@@ -249,10 +250,10 @@ json select_branch_json(const SelectBranch& branch) {
 }
 
 Result<SelectBranch> select_branch_from_json(const json& in) {
-  return read_record<SelectBranch>("branch that selects or not", [&] {
+  return read_record<SelectBranch>("selection branch", [&] {
     SelectBranch branch{integer(in, "step"), flag(in, "selects"), integer(in, "steps"), real(in, "cost"),
                         text(in, "metric"),  real(in, "value"),   flag(in, "kept")};
-    if (branch.step < 0 || branch.steps < 0) throw Malformed{"a branch of less than no steps"};
+    if (branch.step < 0 || branch.steps < 0) throw Malformed{"'step' and 'steps' of a branch must be at least 0"};
     return branch;
   });
 }
@@ -308,15 +309,14 @@ Result<Outcome> outcome_from_json(const json& in) {
         known = true;
       }
     }
-    if (!known) throw Malformed{"'kind' is '" + name + "', which no outcome is called"};
+    if (!known) throw Malformed{"'kind' is '" + name + "', which is no kind of outcome"};
     if (in.contains("reason")) outcome.reason = text(in, "reason");
     if (in.contains("same_as")) outcome.same_as = trial(in, "same_as");
     if (in.contains("weights")) outcome.weights = text(in, "weights");
     if (in.contains("weights_hash")) outcome.weights_hash = digest(in, "weights_hash");
     if (in.contains("implied_by")) outcome.pruned_by = trial(in, "implied_by");
     if (in.contains("rule")) outcome.rule = text(in, "rule");
-    if (outcome.kind == OutcomeKind::kPrunedByRule && !outcome.pruned_by)
-      throw Malformed{"an implied outcome names no trial"};
+    if (outcome.kind == OutcomeKind::kPrunedByRule && !outcome.pruned_by) throw Malformed{"'implied_by' is missing"};
     return outcome;
   });
 }

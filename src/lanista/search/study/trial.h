@@ -18,221 +18,248 @@
 
 namespace lanista::study {
 
-/// A trial's state at its beginning: what another trial's was, where that is not random values. The child is a trial of
-/// its own: epochs, data order and schedule count from its beginning, and its seeds are its own.
+/// The weights with which a trial begins: those of another trial, of a file or of a zoo model.
+///
+/// The child is a trial of its own: its epochs, data order and learning-rate schedule count from its beginning, and it
+/// has its own seeds.
 struct Start {
-  TrialId parent;
-  std::int64_t epoch = 0;  ///< measured last by the parent when the state was kept
-  std::string plan;        ///< how its weights become the child's; empty: the same structure, every weight as it is
-  std::string address;  ///< of the parent's state; the engine's, which finds it in logical order; empty: none is kept
-  bool is_chosen_by_engine =
-      false;            ///< by the engine, as train.start asks: it follows from the study, and is nobody's decision
-  double coverage = 1;  ///< share of the child's parameters and buffers that come of the parent's
-  std::string inexact_reason =
-      {};  ///< where and why the first value is not the parent's; empty: the same function, or no plan
+  TrialId parent;          ///< Trial with these weights; 0: a file or a zoo model.
+  std::int64_t epoch = 0;  ///< Epoch of the parent after which its state was stored.
+  std::string plan;        ///< Text of the transfer plan; empty: equal structure, every weight is copied.
+  std::string address;     ///< Content address of the parent's state, which the engine fills in; empty: none is stored.
+  bool is_chosen_by_engine = false;  ///< The engine chose it (train.start), so it is no decision of the strategy.
+  double coverage = 1;               ///< Share of the child's parameters and buffers that come from the parent, 0 to 1.
+  std::string inexact_reason = {};   ///< Where and why the child computes another function; empty: an equal function.
 
-  std::string zoo = {};  ///< id of the zoo's model that it is; empty: none of a zoo
-  /// What becomes of the parent's slots and steps of its optimiser: kOptimizerCarried, or why nothing does; empty:
-  /// nobody asked for them (train.start_optimizer).
+  std::string zoo = {};  ///< id of the zoo model; empty: no zoo model
+  /// Transfer of the optimiser state: kOptimizerCarried, or the reason why it is not transferred. Empty: it was not
+  /// requested (train.start_optimizer).
   std::string optimizer = {};
 
-  /// No other trial of the study: the weights of the file that train.start names, as of the beginning.
+  /// True if the weights are those of the file that train.start names.
   bool is_file() const { return parent.value == 0 && zoo.empty(); }
-  /// Of whoever proposes: the same start, whether its state is found as yet or not.
+  /// True if `other` has the same parent, epoch and plan. Whether its state is stored does not count.
   bool is_same_start(const Start& other) const {
     return parent == other.parent && epoch == other.epoch && plan == other.plan;
   }
   bool operator==(const Start&) const = default;
 };
+/// Value of Start::optimizer if the optimiser state of the parent was transferred.
 inline constexpr std::string_view kOptimizerCarried = "carried";
-/// "trial 3 as of epoch 2", or "the file"
+/// Returns the origin of a start as text: "trial 3 as of epoch 2", "the zoo's model ID" or "the file".
 std::string start_text(const Start& start);
-/// "trial 3 as of epoch 2: 87 % of its weights, the same function", of one that the engine chose; of any other
-/// start_text.
+/// Returns start_text with the share of transferred weights: "trial 3 as of epoch 2: 87 % of its weights, the same
+/// function". For a start that the engine did not choose, it returns start_text alone.
 std::string inherited_text(const Start& start);
+/// Returns the record of a start.
 nlohmann::json start_json(const Start& start);
-/// Errors: kDataLoss.
+/// Reads the record of a start. Errors: kDataLoss.
 Result<Start> start_from_json(const nlohmann::json& json);
 
-/// What a start has to be better than before it is taken (train.start_race): other parents, and behind them, always,
-/// random values. Which of them the trial went on from is told with its first measurement.
+/// A start race (train.start_race): short trainings from the start, from rival parents and from random values.
+///
+/// The candidate with the lowest loss continues. The first measurement of the trial records the losses.
 struct StartRace {
-  std::int64_t steps = 0;          ///< of training that each of them gets
-  double time = 0;                 ///< logical, that the steps take of those that are given up
-  std::vector<Start> rivals = {};  ///< other parents, those that give more first
-  /// That race: the start itself, the rivals, random values.
+  std::int64_t steps = 0;          ///< training steps of each candidate.
+  double time = 0;                 ///< logical time of the steps that are discarded.
+  std::vector<Start> rivals = {};  ///< other parents, the one with the highest coverage first.
+  /// Number of candidates: the start, the rivals and random values.
   std::int64_t racers() const { return static_cast<std::int64_t>(rivals.size()) + 2; }
   bool operator==(const StartRace&) const = default;
 };
+/// Returns the record of a start race.
 nlohmann::json start_race_json(const StartRace& race);
-/// Errors: kDataLoss.
+/// Reads the record of a start race. Errors: kDataLoss.
 Result<StartRace> start_race_from_json(const nlohmann::json& json);
 
-/// From here on a trial goes on from what another one was: its whole state (parameters, buffers, slots of the
-/// optimiser, counters, place in the data), with hyper-parameters of its own. It stays one trial, with its own name,
-/// seed and measurements: those before the fork are of what it was.
+/// A fork: from here on a trial continues from the whole state of another trial, with new hyper-parameters.
+///
+/// The state is the parameters, buffers, optimiser state, counters and position in the data. The trial keeps its
+/// number, its seed and the measurements from before the fork.
 struct Fork {
-  TrialId from;
-  std::int64_t epoch = 0;  ///< measured last by both
-  space::Sample sample;    ///< the trial's hyper-parameters from here on, all of them
-  std::string address;     ///< of the state; the engine's, which finds it in logical order
+  TrialId from;            ///< Trial with the state.
+  std::int64_t epoch = 0;  ///< Last epoch that both trials have measured.
+  space::Sample sample;    ///< All hyper-parameters of the trial after the fork.
+  std::string address;     ///< Content address of the state, which the engine fills in.
 
   bool operator==(const Fork&) const = default;
 };
+/// Returns the record of a fork.
 nlohmann::json fork_json(const Fork& fork);
-/// Errors: kDataLoss.
+/// Reads the record of a fork. Errors: kDataLoss.
 Result<Fork> fork_from_json(const nlohmann::json& json);
 
-/// A trial is decisions: replaying them gives the graph, bit for bit.
+/// The decisions of a trial. Replaying them gives its model, bit for bit.
 struct Proposal {
-  std::int64_t base = 0;  ///< index into the study's base models
-  Digest base_hash;
-  std::vector<space::MutationStep> steps;
-  std::vector<graph::Edit> edits;  ///< what the steps did; old studies open after a mutator changes
-  Digest graph_hash;
-  space::Sample sample;
-  std::int64_t budget = 0;        ///< epochs that it trains, or trains at first
-  std::int64_t horizon = 0;       ///< epochs that its schedule is made for, if not its budget: it may go on to them
-  std::optional<TrialId> parent;  ///< whose decisions it was made from
-  std::int64_t repeat = 0;        ///< which training of these decisions, each with its own seed
-  /// With data.folds: which fold the training validates on, dealing after dealing (dealing x folds + fold). A failed
-  /// training that is done again has the same one.
+  std::int64_t base = 0;                   ///< Index into the study's base models.
+  Digest base_hash;                        ///< Graph hash of the base model.
+  std::vector<space::MutationStep> steps;  ///< Mutations of the base model, with their traces.
+  std::vector<graph::Edit> edits;  ///< Edits that the mutations made; a log stays readable after a mutator changes.
+  Digest graph_hash;               ///< Graph hash of the trial's model.
+  space::Sample sample;            ///< Hyper-parameters.
+  std::int64_t budget = 0;         ///< Epochs to train; if `horizon` is set, epochs to train before the first pause.
+  std::int64_t horizon = 0;        ///< Epochs of the learning-rate schedule; 0: equal to `budget`.
+  std::optional<TrialId> parent;   ///< Trial from which the decisions were derived.
+  std::int64_t repeat = 0;         ///< Number of this training of the decisions, from 0; each has its own seed.
+  /// Fold that the training validates on: assignment * folds + fold. A retry of a failed training has the same fold.
+  /// Absent: the study has no folds.
   std::optional<std::int64_t> fold = {};
-  std::optional<Start> start;          ///< absent: random values
-  double select_time = 0;              ///< logical, that each check of train.select takes; 0: it has none
-  std::optional<StartRace> race = {};  ///< beside `start`, which the engine chose; absent: it is taken as it is
-  /// A final: `parent`, a trial of the search, once more from the beginning, tuning itself (strategy.then).
+  std::optional<Start> start;          ///< Weights to begin with; absent: random values.
+  double select_time = 0;              ///< Logical time of each selection comparison (train.select); 0: none.
+  std::optional<StartRace> race = {};  ///< Race of `start`, which the engine chose; absent: no race.
+  /// True for a refinement: the trial trains the decisions of `parent` again from the start and tunes itself
+  /// (strategy.then).
   bool is_refinement = false;
 };
 
-/// The start that is one of the proposal's decisions, or null.
+/// Returns the start if the strategy chose it; null if the engine chose it or there is none.
 inline const Start* proposed_start(const Proposal& proposal) {
   return proposal.start && !proposal.start->is_chosen_by_engine ? &*proposal.start : nullptr;
 }
 
-/// The epochs of its schedule: what a trial trains that nothing ends early. Its budget says only how far it trains now.
+/// Returns the epochs of the learning-rate schedule: the length of a trial that is never stopped early.
 inline std::int64_t full_epochs(const Proposal& proposal) {
   return proposal.horizon > 0 ? proposal.horizon : proposal.budget;
 }
 
-/// Equal for trainings of the same decisions, with whatever seeds and folds: graph, sample, epochs of the schedule,
-/// start, and whether it is a final. A start is its parent, epoch and plan: where its state was found follows from
-/// them. One that the engine chose counts for nothing.
+/// Returns a hash that is equal for trainings of the same decisions with different seeds and folds.
+///
+/// It covers the graph, the sample, the epochs of the schedule, the start (parent, epoch, plan) and whether the trial
+/// is a refinement. A start that the engine chose does not count.
 Digest decisions_key(const Proposal& proposal);
-/// Equal for trials that do the same as far as both go: the decisions and which training of them it is. Of two budgets
-/// under one horizon the larger is the same trial trained further.
+/// Returns a hash that is equal for trials with equal numbers: that of the decisions and of `repeat`.
+///
+/// Two budgets under one horizon give the same hash: the larger one is the same trial trained further.
 Digest run_key(const Proposal& proposal);
 
-/// A short training of a trial's state under another setting, for the trial to learn how it should go on (train.tune).
-/// It is no trial.
+/// A short training of a copy of a trial's state under another setting, made by a tune search (train.tune).
 struct Branch {
-  std::int64_t step = 0;   ///< of the trial when it was made
-  space::Sample setting;   ///< what it trained with; empty: what updates nothing, for the loss at the start
-  std::int64_t steps = 0;  ///< that it was trained
-  std::string trend;       ///< "converging", "unstable" or "diverged"; "start" of the one that updates nothing
-  double speed = 0;        ///< by which its loss fell, a step; of "start": that loss
-  bool kept = false;       ///< the trial went on from it
+  std::int64_t step = 0;   ///< Step of the trial at which the branch was made.
+  space::Sample setting;   ///< Setting of the branch; empty: it updates nothing and measures the loss at the start.
+  std::int64_t steps = 0;  ///< Training steps of the branch.
+  std::string trend;       ///< "converging", "unstable" or "diverged"; "start" for the branch that updates nothing.
+  double speed = 0;        ///< Fall of the loss per step, larger is better; for "start", the loss itself.
+  bool kept = false;       ///< The trial continued from this branch.
   bool operator==(const Branch&) const = default;
 };
 
-/// One that raced for a trial's beginning.
+/// Result of one candidate of a start race.
 struct StartCandidate {
-  std::int64_t steps = 0;  ///< that it was trained
-  double loss = 0;         ///< mean over the later half of them; infinite: it came to no number
-  bool kept = false;       ///< the trial went on from it
+  std::int64_t steps = 0;  ///< training steps
+  double loss = 0;         ///< mean loss over the later half of the steps; infinite: diverged
+  bool kept = false;       ///< the trial continued from this candidate
   bool operator==(const StartCandidate&) const = default;
 };
 
-/// A short training of a trial's state on chosen rows or on all, for the trial to learn what is worth more of the same
-/// computation (train.select: auto). It is no trial.
+/// One branch of a selection comparison (train.select: auto): a short training on selected rows or on all rows.
+///
+/// The trial continues with whichever of the two is better at equal computation.
 struct SelectBranch {
-  std::int64_t step = 0;  ///< of the trial when it was made
-  bool selects = false;
-  std::int64_t steps = 0;  ///< that it was trained, as a trial's: batches read
-  double cost = 0;         ///< of its passes, in steps that train on all they read
-  std::string metric;      ///< measured at its end, on the validation part
-  double value = 0;        ///< of that; NaN: none, or it failed
-  bool kept = false;       ///< the trial went on from it
+  std::int64_t step = 0;   ///< Step of the trial at which the branch was made.
+  bool selects = false;    ///< The branch trained on selected rows.
+  std::int64_t steps = 0;  ///< Training steps, counted in batches that were read.
+  double cost = 0;         ///< Computation, in units of one step that trains on all rows of its batch.
+  std::string metric;      ///< Metric on the validation part at the end of the branch.
+  double value = 0;        ///< Value of `metric`; NaN: none, or the branch failed.
+  bool kept = false;       ///< The trial continued from this branch.
   bool operator==(const SelectBranch&) const = default;
 };
 
-/// What a trial measured at the end of an epoch. NaN and infinities are data.
+/// The metrics of one trial at the end of one epoch. NaN and infinity are allowed.
 struct Measurement {
-  TrialId trial;
-  std::int64_t epoch = 0;                 ///< 1-based; strictly increasing in a trial
-  std::int64_t step = 0;                  ///< training steps so far
-  std::map<std::string, double> metrics;  ///< train_loss, val_loss, val_accuracy, …
-  std::vector<Branch> branches =
-      {};  ///< that the trial tried before the epoch, in their order; none: it did not search
-  std::vector<StartCandidate> race =
-      {};  ///< of its beginning, told with the first epoch: the start, the rivals, random values
-  std::vector<SelectBranch> selecting =
-      {};  ///< by which it learned, before the epoch, whether to select; none: it did not ask
+  TrialId trial;                             ///< Trial that was measured.
+  std::int64_t epoch = 0;                    ///< Number of the epoch, from 1; increases strictly within a trial.
+  std::int64_t step = 0;                     ///< Training steps so far.
+  std::map<std::string, double> metrics;     ///< Values by name: train_loss, val_loss, val_accuracy, ….
+  std::vector<Branch> branches = {};         ///< Branches tried before the epoch, in order; empty: no search.
+  std::vector<StartCandidate> race = {};     ///< First epoch only: results of the start, the rivals and random values.
+  std::vector<SelectBranch> selecting = {};  ///< Branches of the selection comparison before the epoch; empty: none.
 };
 
+/// How a trial ended.
 enum class OutcomeKind {
-  kSucceeded,     ///< trained to its budget
-  kStopped,       ///< ended early by its halving, or never gone on after a pause; what it stands for counts
-  kFailed,        ///< diverged, out of memory, an exception, a crash: data like any other
-  kCancelled,     ///< ended by the user
-  kDuplicate,     ///< equal to an earlier trial, whose result it takes
-  kPrunedByRule,  ///< not trained, or no further: a rule of the study says of another trial's result what it would give
+  kSucceeded,     ///< Trained to its budget.
+  kStopped,       ///< Ended early by its halving, or not resumed after a pause; its result counts.
+  kFailed,        ///< Diverged, out of memory, an exception or a crash.
+  kCancelled,     ///< Ended by the user.
+  kDuplicate,     ///< Equal to an earlier trial, which has the result.
+  kPrunedByRule,  ///< Not trained, or ended, because a pruning rule applies to the result of another trial.
 };
+/// Returns the name of `kind` in records, for example "succeeded".
 std::string_view outcome_name(OutcomeKind kind);
 
+/// The end of a trial, with its reason and its weights.
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kSucceeded;
-  std::string reason;                     ///< "diverged: train_loss is nan at epoch 2", or empty
-  std::optional<TrialId> same_as;         ///< kDuplicate
-  std::string weights;                    ///< content address of the final weights; empty if none were kept
-  std::optional<Digest> weights_hash;     ///< of the final state's bytes, kept or not
-  std::optional<TrialId> pruned_by = {};  ///< whose result ended it by a rule
-  std::string rule = {};                  ///< which (implied.h): "diverged along lr up"
+  std::string reason;                     ///< "diverged: train_loss is nan at epoch 2", or empty.
+  std::optional<TrialId> same_as;         ///< Earlier trial that a kDuplicate equals.
+  std::string weights;                    ///< Content address of the final weights; empty: none are stored.
+  std::optional<Digest> weights_hash;     ///< Hash of the final state's bytes, stored or not.
+  std::optional<TrialId> pruned_by = {};  ///< Trial with the result by which a rule ended this one.
+  std::string rule = {};                  ///< Text of that rule (rule_text): "diverged along lr up".
 };
 
-// What a strategy sees, in logical order.
+// Events of a study as a strategy receives them, in logical order.
+
+/// A trial got its number.
 struct Proposed {
   TrialId trial;
   Proposal proposal;
 };
+/// A trial finished an epoch.
 struct Measured {
   Measurement measurement;
 };
+/// A trial ended.
 struct Ended {
   TrialId trial;
   Outcome outcome;
 };
-/// It gave its slot back and waits, in the checkpoint store, to be resumed.
+/// A trial released its slot. Its state is in the checkpoint store, and it may be resumed.
 struct Paused {
   TrialId trial;
-  std::int64_t epoch = 0;  ///< measured last
+  std::int64_t epoch = 0;  ///< last measured epoch
 };
-/// It trains again, through the epoch `budget`.
+/// A paused trial trains again, up to the end of epoch `budget`.
 struct Resumed {
   TrialId trial;
-  std::int64_t epoch = 0;  ///< measured last
-  std::int64_t budget = 0;
-  std::optional<Fork> fork = {};  ///< absent: from its own state, as it was
+  std::int64_t epoch = 0;         ///< last measured epoch
+  std::int64_t budget = 0;        ///< epoch at which the trial pauses or ends next
+  std::optional<Fork> fork = {};  ///< fork with which it resumes; absent: it resumes from its own state
 };
+/// One event of a study.
 using Event = std::variant<Proposed, Measured, Ended, Paused, Resumed>;
 
+/// Decision of a strategy about one trial after a measurement.
 enum class Verdict { kContinue, kPause, kStop };
+/// Returns the name of `verdict` in records: "continue", "pause" or "stop".
 std::string_view verdict_name(Verdict verdict);
-/// Errors: kDataLoss.
+/// Returns the verdict with this name. Errors: kDataLoss.
 Result<Verdict> verdict_from_name(std::string_view name);
 
+/// Returns the record of a proposal.
 nlohmann::json proposal_json(const Proposal& proposal);
+/// Reads the record of a proposal. Errors: kDataLoss.
 Result<Proposal> proposal_from_json(const nlohmann::json& json);
-/// Numbers that JSON cannot hold are the texts "nan", "inf", "-inf".
+/// Returns the record of a measurement. NaN and infinities are the texts "nan", "inf", "-inf".
 nlohmann::json measurement_json(const Measurement& measurement);
+/// Reads the record of a measurement. Errors: kDataLoss.
 Result<Measurement> measurement_from_json(const nlohmann::json& json);
+/// Returns the record of a branch of a tune search.
 nlohmann::json branch_json(const Branch& branch);
+/// Reads the record of a branch of a tune search. Errors: kDataLoss.
 Result<Branch> branch_from_json(const nlohmann::json& json);
+/// Returns the record of a start candidate.
 nlohmann::json start_candidate_json(const StartCandidate& start_candidate);
+/// Reads the record of a start candidate. Errors: kDataLoss.
 Result<StartCandidate> start_candidate_from_json(const nlohmann::json& json);
+/// Returns the record of a branch of a selection comparison.
 nlohmann::json select_branch_json(const SelectBranch& branch);
+/// Reads the record of a branch of a selection comparison. Errors: kDataLoss.
 Result<SelectBranch> select_branch_from_json(const nlohmann::json& json);
+/// Returns the record of an outcome.
 nlohmann::json outcome_json(const Outcome& outcome);
+/// Reads the record of an outcome. Errors: kDataLoss.
 Result<Outcome> outcome_from_json(const nlohmann::json& json);
 
 }  // namespace lanista::study

@@ -123,7 +123,7 @@ TEST(Start, IsPartOfDecisionsKey) {
     EXPECT_NE(run_key(one), run_key(changed));
     EXPECT_NE(decisions_key(one), decisions_key(changed));
   }
-  // Who proposes does not know the address as yet.
+  // A strategy does not know the address yet.
   Proposal asked = one;
   asked.start->address.clear();
   EXPECT_TRUE(one.start->is_same_start(*asked.start));
@@ -133,9 +133,9 @@ TEST(Start, IsPartOfDecisionsKey) {
 
 TEST(Start, RoundTripsJsonAndRejectsMissingFields) {
   Proposal before = full_proposal();
-  // What the engine chooses is nobody's decision.
+  // A start that the engine chooses is no decision.
   Start chosen{TrialId{3}, 2, "lineage 1 0123", "00ff"};
-  chosen.is_chosen_by_engine = true, chosen.coverage = 0.1 + 0.2, chosen.inexact_reason = "%4 relu: nobody knows";
+  chosen.is_chosen_by_engine = true, chosen.coverage = 0.1 + 0.2, chosen.inexact_reason = "%4 relu: unknown";
   EXPECT_EQ(*start_from_json(nlohmann::json::parse(start_json(chosen).dump())), chosen);
   Proposal random, found;
   found.start = chosen;
@@ -156,11 +156,11 @@ TEST(Start, RoundTripsJsonAndRejectsMissingFields) {
     other["start"][name] = nlohmann::json::object();
     EXPECT_EQ(proposal_from_json(other).error().code, Code::kDataLoss) << name;
   }
-  nlohmann::json unborn = whole, nobody = whole, word = whole;
+  nlohmann::json unborn = whole, no_parent = whole, word = whole;
   unborn["start"]["epoch"] = 0;
-  nobody["start"]["parent"] = 0;
+  no_parent["start"]["parent"] = 0;
   word["start"] = "random";
-  for (const nlohmann::json& bad : {unborn, nobody, word}) {
+  for (const nlohmann::json& bad : {unborn, no_parent, word}) {
     EXPECT_EQ(proposal_from_json(bad).error().code, Code::kDataLoss) << bad;
   }
 }

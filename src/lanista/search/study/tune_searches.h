@@ -10,38 +10,43 @@
 
 namespace lanista::study {
 
-/// A search inside a trial (train.tune), as the measurement behind it tells it.
+/// One tune search inside a trial (train.tune), read from the measurement after it.
 struct TuneSearchView {
   TrialId trial;
-  std::int64_t epoch = 0;                 ///< before which it was
-  std::int64_t step = 0;                  ///< of the trial, where its branches parted from it
-  std::optional<double> start_loss = {};  ///< loss there; absent: not told, or no number
-  std::vector<const Branch*> branches;    ///< that tried a setting, in their order; of the trial
-  const Branch* kept = nullptr;           ///< that the trial went on from; null: it went on as before
-  std::int64_t steps = 0;                 ///< trained in all, those for the loss at the start included
-  std::int64_t discarded() const { return steps - (kept == nullptr ? 0 : kept->steps); }  ///< no part of the trial
+  std::int64_t epoch = 0;                 ///< Epoch before which the search ran.
+  std::int64_t step = 0;                  ///< Step of the trial at which its branches began.
+  std::optional<double> start_loss = {};  ///< Loss at that step; absent: not recorded, or not finite.
+  std::vector<const Branch*> branches;    ///< Branches that tried a setting, in order; owned by the trial.
+  const Branch* kept = nullptr;           ///< Branch from which the trial continued; null: its setting did not change.
+  std::int64_t steps = 0;                 ///< Training steps in all, with those that measured the loss at the start.
+  /// Returns the steps of branches from which the trial did not continue.
+  std::int64_t discarded() const { return steps - (kept == nullptr ? 0 : kept->steps); }
 };
-/// In their order. O(branches).
+/// Returns the tune searches of a trial, in order. O(branches).
 std::vector<TuneSearchView> searches_of(const TrialView& trial);
 
-/// The loss that a branch's slope leads to by its last step; of a race (halving) the mean over the later half of its
-/// steps, as published that and the largest rise on the way. Of one whose loss did not fall the loss at the start: how
-/// far it rose the log does not tell. Absent: it diverged, or the loss at the start is not told.
+/// Returns the loss that a branch reached by its last step, from its recorded speed.
+///
+/// For a race (halving) it is the mean over the later half of the steps. For the published search it is the loss plus
+/// the largest rise on the way. For a branch with a loss that did not fall it is the loss at the start. nullopt: the
+/// branch diverged, or the loss at the start is not recorded.
 std::optional<double> final_loss_of(const TuneSearchView& search, const Branch& branch);
 
-/// What searches inside a study's trials came to.
+/// Totals over the tune searches of a study.
 struct SearchCounts {
-  std::int64_t trials = 0;  ///< that searched
-  std::int64_t searches = 0;
-  std::int64_t successful = 0;  ///< that ended with a setting to go on with
-  std::int64_t branches = 0;
-  std::int64_t discarded = 0;  ///< steps of branches that no trial went on from
+  std::int64_t trials = 0;      ///< Trials with a search.
+  std::int64_t searches = 0;    ///< Searches.
+  std::int64_t successful = 0;  ///< Searches after which a trial continued from a branch.
+  std::int64_t branches = 0;    ///< Branches that tried a setting.
+  std::int64_t discarded = 0;   ///< Training steps of branches from which no trial continued.
 };
+/// Returns the totals over all trials of a study.
 SearchCounts search_counts(const StudyView& view);
-/// "5 trials searched for settings 12 times: 96 branches, 1,530 steps given up"; empty: none did.
+/// Returns "5 trials searched for settings 12 times: 96 branches, 1,530 steps given up". Empty: there was no search.
 std::string searches_text(const SearchCounts& counts);
 
-/// What finds, ends and tunes trials, in a few words: "evolution+asha", "random+patience, tuned by mltuner".
+/// Returns the names of sampler, halving, tuning and second stage: "evolution+asha", "random+patience, tuned by
+/// mltuner".
 std::string strategy_text(const StudyConfig& config);
 
 }  // namespace lanista::study

@@ -41,7 +41,7 @@ TEST(TuneSearches, IgnoreAdaptiveBatchChanges) {
   EXPECT_EQ(*batch_change_before(trial.measurements[1]), adapted);
   EXPECT_EQ(batch_change_before(trial.measurements[0]), nullptr);
   EXPECT_EQ(batch_change_before({}), nullptr);
-  EXPECT_EQ(schedule_of(trial.measurements).size(), 2U) << "it is a setting like those that were found";
+  EXPECT_EQ(schedule_of(trial.measurements).size(), 2U) << "its setting counts like those of searches";
 }
 
 TEST(TuneSearches, AreReadFromMeasurements) {
@@ -60,7 +60,7 @@ TEST(TuneSearches, AreReadFromMeasurements) {
   EXPECT_EQ(searches[1].step, 80);
   EXPECT_EQ(searches[1].kept, nullptr);
   EXPECT_EQ(searches[1].discarded(), 4);
-  EXPECT_EQ(final_loss_of(searches[1], *searches[1].branches[0]), std::nullopt) << "where it began is not told";
+  EXPECT_EQ(final_loss_of(searches[1], *searches[1].branches[0]), std::nullopt) << "no loss at the start";
 }
 
 TEST(TuneSearches, CountsSearchesOfStudy) {
@@ -72,7 +72,7 @@ TEST(TuneSearches, CountsSearchesOfStudy) {
   EXPECT_EQ(searches_text(counts), "2 trials searched for settings 4 times: 8 branches, 44 steps given up");
 }
 
-/// What a race told is the mean of the later half of a branch's losses again.
+/// The final loss of a raced branch is the mean over the later half of its losses.
 TEST(TuneSearches, ReportFinalLossOfRacedBranch) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Rng rng(seed);
@@ -84,14 +84,14 @@ TEST(TuneSearches, ReportFinalLossOfRacedBranch) {
     TuneSearch search(rules, 100, 4, [](std::span<const Try> tries) {
       return std::optional(space::Sample{{"lr", 0.1 * static_cast<double>(tries.size() + 1)}});
     });
-    search.tell_start(std::numeric_limits<double>::quiet_NaN());
+    search.set_start_loss(std::numeric_limits<double>::quiet_NaN());
     while (!search.round().branches.empty()) {
       for (const std::size_t branch : search.round().branches) {
         std::vector<double> losses;
         for (auto k = std::ssize(search.tries()[branch].losses); k < search.round().steps; ++k) {
           losses.push_back(k == 0 ? 2 : rng.uniform(0.5, 1.5));
         }
-        search.tell(branch, losses);
+        search.add_losses(branch, losses);
       }
       search.end_round();
     }

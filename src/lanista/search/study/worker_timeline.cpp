@@ -15,7 +15,7 @@ constexpr double kEqual = 1e-6;  // seconds: sums of times are not exact
 double end_of(const Span& span) { return std::max(span.began, span.ended); }
 double length_of(const Span& span) { return end_of(span) - span.began; }
 
-/// Spans of a worker, in the order in which they were told, that may be one go.
+/// Spans of one worker, in the order of the log, that may form one interval.
 using SpanIndices = std::vector<std::size_t>;
 
 bool continues_interval(const std::vector<Span>& spans, const SpanIndices& span_indices, const Span& span) {
@@ -72,7 +72,7 @@ std::vector<WorkerInterval> led_intervals(const StudyView& view) {
   return out;
 }
 
-/// When workers are taken, by their numbers.
+/// Times in which workers are busy, by worker number.
 class BusyTimes {
  public:
   BusyTimes(const StudyView& view, const std::vector<WorkerInterval>& worker_timeline) {
@@ -90,11 +90,12 @@ class BusyTimes {
     until = std::max(until, ended);
   }
 
-  /// Those with the least to do between `began` and `ended`, `count` of them at most.
-  std::vector<std::int64_t> least_busy(std::int64_t but, double began, double ended, std::int64_t count) const {
+  /// Returns at most `count` workers other than `leader`, the least busy between `began` and `ended` first. All of them
+  /// are idle for more than half of that time.
+  std::vector<std::int64_t> least_busy(std::int64_t leader, double began, double ended, std::int64_t count) const {
     std::vector<std::pair<double, std::int64_t>> busy;
     for (const auto& [worker, times] : of_) {
-      if (worker != but) busy.emplace_back(within(times, began, ended), worker);
+      if (worker != leader) busy.emplace_back(within(times, began, ended), worker);
     }
     std::ranges::sort(busy);
     std::vector<std::int64_t> out;

@@ -9,30 +9,34 @@
 
 namespace lanista::study {
 
-/// What a worker did without a break: an epoch of a trial, or of several that took turns at its steps, or help with
-/// another worker's epoch.
+/// Work of one worker without a break: an epoch of one trial, or of several trials that shared its steps, or help with
+/// an epoch of another worker.
 struct WorkerInterval {
+  /// The part of an interval that belongs to one trial.
   struct TimeSlice {
-    std::size_t span = 0;  ///< of the view
-    double seconds = 0;    ///< of the go's that were this trial's: at any time those that are still at it share equally
+    std::size_t span = 0;  ///< index into StudyView::spans
+    double seconds = 0;    ///< seconds; at each time, trials that have not finished have equal shares
   };
-  std::int64_t worker = 0;
-  double began = 0, ended = 0;    ///< worked seconds of the study
-  std::vector<TimeSlice> slices;  ///< in the order of their trials; a helper's are its leader's
-  std::int64_t lanes = 1;         ///< trials that took turns, as spans say; more than turns where the log lacks some
-  std::int64_t width = 1;         ///< workers that began it together
-  std::optional<std::int64_t> leader = {};  ///< whom the worker helped
+  std::int64_t worker = 0;        ///< Number of the worker.
+  double began = 0, ended = 0;    ///< Worked seconds of the study.
+  std::vector<TimeSlice> slices;  ///< By rising trial number; a helper has the slices of its leader.
+  std::int64_t lanes = 1;  ///< Trials that shared the steps, as spans record; more than slices if the log lacks some.
+  std::int64_t width = 1;  ///< Workers that began the interval together.
+  std::optional<std::int64_t> leader = {};  ///< Worker that this worker helped; absent: it led.
+  /// Returns the length of the interval in seconds.
   double seconds() const { return ended - began; }
 };
 
-/// In the order of workers, each in the order of time. Spans of trials that shared their steps are slices, told one
-/// behind the other: the k-th begins k times its length after the go did and is a lanes-th of the time until that trial
-/// was through. So the go can be had back where all of them are told; where some are not, each is a go by itself.
+/// Returns the intervals of each worker: workers by rising number, intervals by rising time.
 ///
-/// Helpers tell nothing of their own. As many as the width says are taken to be those workers that had the least work
-/// of their own meanwhile, and none for more than half of it, the lower number of equals; with two workers that is who
-/// it was. Workers are those that told of work, those that are there as processes, and as many more as the widest
-/// needs. O(n log n) in the spans, times the workers in those of several workers.
+/// Spans of trials that shared their steps are slices of one interval. They are recorded one after the other: the k-th
+/// begins k times its length after the interval, and its length is the time to the end of that trial, divided by
+/// `lanes`. If one of them is missing in the log, each of the others is an interval by itself.
+///
+/// Helpers record no spans. The width of an interval gives their number. As helpers count the workers with the least
+/// work during the interval, the lower number first; none of them may have been busy for more than half of it. With two
+/// workers this is exact. Known workers are those with spans, those that are present as processes, and as many more as
+/// the largest width needs. O(n log n) for n spans; for intervals of several workers, times the number of workers.
 std::vector<WorkerInterval> worker_timeline(const StudyView& view);
 
 }  // namespace lanista::study

@@ -15,12 +15,12 @@
 namespace lanista::study {
 namespace {
 
-/// A study whose workers are played tick by tick: what spans are to tell is written down as it happens.
+/// A study that is simulated tick by tick, with the intervals that must be rebuilt from its spans.
 struct Played {
   StudyView view;
-  std::map<std::int64_t, std::set<std::int64_t>> busy;            // ticks, by worker
-  std::map<TrialId, double> own;                                  // ticks
-  std::map<std::pair<std::int64_t, double>, std::int64_t> helps;  // worker and beginning, leader
+  std::map<std::int64_t, std::set<std::int64_t>> busy;            // busy ticks by worker
+  std::map<TrialId, double> own;                                  // ticks of each trial
+  std::map<std::pair<std::int64_t, double>, std::int64_t> helps;  // leader by worker and first tick
   std::uint32_t trials = 0;
   std::int64_t worker_timeline = 0;
 
@@ -28,7 +28,7 @@ struct Played {
     for (std::int64_t tick = began; tick < ended; ++tick) busy[worker].insert(tick);
   }
 
-  /// Lanes that are through after so many ticks each take turns; whoever is through is told of.
+  /// Runs lanes that take turns and finish after these ticks. Each lane records a span when it finishes.
   void go(std::int64_t worker, std::int64_t began, std::vector<std::int64_t> through, std::int64_t width = 1) {
     std::ranges::sort(through);
     const double lanes = static_cast<double>(through.size());
@@ -47,7 +47,7 @@ struct Played {
   }
 };
 
-/// Waves of three workers: one leads a go of some of them, the others have work of their own for all of it.
+/// Simulates waves of three workers: one leads an interval with helpers, the others work alone for all of it.
 Played played(Rng rng) {
   constexpr std::int64_t kWorkers = 3;
   Played out;

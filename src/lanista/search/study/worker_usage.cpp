@@ -20,38 +20,38 @@ WorkerUsage worker_usage(const StudyView& view) {
   const std::vector<WorkerInterval> all = worker_timeline(view);
   if (all.empty()) return use;
   double first = all.front().began, last = all.front().ended;
-  for (const WorkerInterval& go : all) {
-    first = std::min(first, go.began);
-    last = std::max(last, go.ended);
+  for (const WorkerInterval& interval : all) {
+    first = std::min(first, interval.began);
+    last = std::max(last, interval.ended);
   }
   use.seconds = last - first;
   std::map<std::int64_t, double> until;
-  for (const WorkerInterval& go : all) {  // whose ends may overlap by rounding
-    double& over = until.try_emplace(go.worker, first).first->second;
-    const double worked = std::max(0.0, go.ended - std::max(go.began, over));
-    use.busy[go.worker] += worked;
-    if (!go.leader) use.busy_at[view.spans[go.slices.front().span].host] += worked;
-    over = std::max(over, go.ended);
+  for (const WorkerInterval& interval : all) {  // ends may overlap by rounding
+    double& over = until.try_emplace(interval.worker, first).first->second;
+    const double worked = std::max(0.0, interval.ended - std::max(interval.began, over));
+    use.busy[interval.worker] += worked;
+    if (!interval.leader) use.busy_at[view.spans[interval.slices.front().span].host] += worked;
+    over = std::max(over, interval.ended);
   }
   return use;
 }
 
 std::vector<TrialWidths> trial_widths(const StudyView& view) {
-  std::map<TrialId, std::map<std::int64_t, std::vector<double>>> told;
+  std::map<TrialId, std::map<std::int64_t, std::vector<double>>> step_seconds;
   std::map<TrialId, std::pair<std::int64_t, std::int64_t>> widths;  // the widest, the last
   for (const Span& span : view.spans) {
     auto& [most, last] = widths[span.trial];
     most = std::max(most, span.width);
     last = span.width;
     if (span.costs.steps > 0) {
-      told[span.trial][span.width].push_back(span.costs.stepping / static_cast<double>(span.costs.steps));
+      step_seconds[span.trial][span.width].push_back(span.costs.stepping / static_cast<double>(span.costs.steps));
     }
   }
   std::vector<TrialWidths> out;
   for (const auto& [trial, width] : widths) {
     if (width.first < 2) continue;
     TrialWidths of{trial, width.second, {}};
-    for (auto& [each, seconds] : told[trial]) {
+    for (auto& [each, seconds] : step_seconds[trial]) {
       std::ranges::sort(seconds);
       of.step_seconds[each] = seconds[seconds.size() / 2];
     }
@@ -118,7 +118,7 @@ std::vector<Waiting> trials_waiting(const StudyView& view) {
 }
 
 std::string waiting_text(const std::vector<Waiting>& waiting) {
-  // What one waits for, and several.
+  // Texts for one trial and for several.
   constexpr std::array<std::pair<const char*, const char*>, 3> kWords{
       {{"its rung", "their rung"}, {"its strategy", "their strategy"}, {"a worker", "a worker"}}};
   std::string text;

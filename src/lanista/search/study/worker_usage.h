@@ -9,46 +9,51 @@
 
 namespace lanista::study {
 
-/// How a study's workers were used. Seconds are worked seconds of the study.
+/// Use of the workers of a study. Seconds are worked seconds of the study.
 struct WorkerUsage {
-  std::map<std::int64_t, double>
-      busy;  ///< seconds in which somebody worked there, of every worker that worked or helped
-  std::map<std::size_t, double> busy_at = {};  ///< the same by host (Span::host), of what workers led
-  double seconds = 0;                          ///< from the first work to the last
+  /// Busy seconds of every worker that worked or helped, by worker number.
+  std::map<std::int64_t, double> busy;
+  std::map<std::size_t, double> busy_at = {};  ///< Busy seconds by host (Span::host), without help.
+  double seconds = 0;                          ///< Seconds from the first work to the last.
+  /// Returns the number of workers that worked or helped.
   std::int64_t workers() const { return static_cast<std::int64_t>(busy.size()); }
-  double busy_seconds() const;  ///< over all workers
+  /// Returns the busy seconds of all workers together.
+  double busy_seconds() const;
+  /// Returns the busy share of the time of all workers, from 0 to 1.
   double utilisation() const { return seconds > 0 ? busy_seconds() / (seconds * static_cast<double>(workers())) : 0; }
 };
-/// Of its goes (goes.h). Trials that shared steps share their time, which counts once; whoever helped was busy.
+/// Returns the use of the workers, from worker_timeline. Time in which trials shared steps counts once. Helpers count
+/// as busy.
 WorkerUsage worker_usage(const StudyView& view);
 
-/// What the steps of a trial took with how many workers (run.width), of a trial that ever had more than one.
+/// Step times of one trial by width (run.width), for a trial that had several workers at some time.
 struct TrialWidths {
   TrialId trial;
   std::int64_t last = 1;                        ///< workers of its last epoch
-  std::map<std::int64_t, double> step_seconds;  ///< medians by width, of epochs that say
+  std::map<std::int64_t, double> step_seconds;  ///< median seconds of a step by width, over epochs that recorded it
 };
-/// In the order of trials. O(n log n) in the spans.
+/// Returns the widths of trials that had several workers, by rising trial number. O(n log n) for n spans.
 std::vector<TrialWidths> trial_widths(const StudyView& view);
-/// "trial 3 by 2 workers (1.9 ms a step; 3.2 ms by 1)" of the trials under way, and how many others there were; empty:
-/// none ever shared its steps.
+/// Returns "trial 3 by 2 workers (1.9 ms a step; 3.2 ms by 1)" for the running trials, and the number of other trials
+/// with several workers. Empty: no trial had several workers.
 std::string widths_text(const StudyView& view);
 
-/// What an open trial that is not trained waits for.
+/// What a trial that has not ended and is not training waits for.
 enum class WaitReason {
-  kRung,      ///< whether its halving takes it further
-  kStrategy,  ///< to be taken further, of a trial that no rung asked to rest
-  kWorker     ///< that has not finished an epoch of it yet
+  kRung,      ///< Promotion by its halving.
+  kStrategy,  ///< Resumption by its strategy, for a trial that paused without a rung.
+  kWorker     ///< A worker, which has not finished an epoch of it yet.
 };
+/// A waiting trial with the reason.
 struct Waiting {
   TrialId trial;
-  WaitReason what = WaitReason::kWorker;
-  std::string why;  ///< in a sentence
+  WaitReason what = WaitReason::kWorker;  ///< kind of wait
+  std::string why;                        ///< reason as a sentence
 };
-/// In the order of trials; none of a study that has ended. O(trials + spans).
+/// Returns the waiting trials by rising number. Empty for a study that has ended. O(trials + spans).
 std::vector<Waiting> trials_waiting(const StudyView& view);
 
-/// "7 wait for their rung, 2 for a worker"; empty: nobody waits.
+/// Returns "7 wait for their rung, 2 for a worker". Empty: no trial waits.
 std::string waiting_text(const std::vector<Waiting>& waiting);
 
 }  // namespace lanista::study

@@ -69,7 +69,7 @@ TEST(TrialWidths, ListTrialsWithSeveralWorkers) {
   span(2, 3, 2, 0.0035);
   span(2, 4, 2, 0.003);
   span(3, 1, 2, 0.009);
-  view.spans.push_back({TrialId{3}, 2, 0, 0, 1});  // of a build that says nothing of costs
+  view.spans.push_back({TrialId{3}, 2, 0, 0, 1});  // a version that does not record costs
   const auto widths = trial_widths(view);
   ASSERT_EQ(widths.size(), 2U);
   EXPECT_EQ(widths[0].trial, TrialId{2});

@@ -13,9 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kNearly = 0.02;  // a best value is a lucky one: who comes so near is there
+/// Share of the quality: a best value is partly luck, so a value this close counts as equal.
+constexpr double kNearly = 0.02;
 
-/// A metric of measurements by its name in a zoo, larger is better.
+/// A metric of the zoo as a metric of measurements; times `sign`, larger is better.
 struct Signed {
   std::string name;
   double sign = 1;
@@ -94,12 +95,12 @@ Reference reference_of(const StudyView& view, const TrialView& trial, const std:
   }
   if (!start->zoo.empty()) {
     const auto model = view.zoo_models.find(start->zoo);
-    const bool told = model != view.zoo_models.end() && model->second.metric == metric && !model->second.related;
-    return told ? model->second.reference : Reference();
+    const bool is_known = model != view.zoo_models.end() && model->second.metric == metric && !model->second.related;
+    return is_known ? model->second.reference : Reference();
   }
   if (start->is_file() || start->parent.value > view.trials.size()) return {};
   const TrialView& parent = view.trials[start->parent.value - 1];
-  // What the parent stands for is where its own weights were worth taking.
+  // The child has the selected weights of the parent, so the parent's selected value is its quality.
   const Signed wanted(metric);
   if (parent.measurements.empty()) return {};
   const auto& metrics = result_of(view.config, parent).metrics;

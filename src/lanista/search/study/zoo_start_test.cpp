@@ -51,11 +51,11 @@ TEST(ZooStart, KeepsReferenceStepsFromRandomStart) {
 
   EXPECT_EQ(reference_of(view, view.trials[0], "accuracy", 0.81), (Reference{0.81 - 0.02 * 0.81, 20}));
   view.config.train.measured.keep = kKeepLast;
-  EXPECT_EQ(reference_of(view, view.trials[1], "accuracy", 0.9).steps, 20) << "what its parent took";
-  EXPECT_EQ(reference_of(view, view.trials[2], "accuracy", 0.95), (Reference{0.8, 40})) << "what the zoo's model took";
+  EXPECT_EQ(reference_of(view, view.trials[1], "accuracy", 0.9).steps, 20) << "the steps of its parent";
+  EXPECT_EQ(reference_of(view, view.trials[2], "accuracy", 0.95), (Reference{0.8, 40})) << "the steps of the zoo model";
   EXPECT_EQ(reference_of(view, view.trials[2], "-loss", -0.05), Reference());
   view.zoo_models["ab"].related = true;
-  EXPECT_EQ(reference_of(view, view.trials[2], "accuracy", 0.95), Reference()) << "that was on other data";
+  EXPECT_EQ(reference_of(view, view.trials[2], "accuracy", 0.95), Reference()) << "the model is of other data";
 }
 
 TEST(ZooStart, ReportsSavingsAndReference) {
@@ -66,8 +66,8 @@ TEST(ZooStart, ReportsSavingsAndReference) {
 
   EXPECT_EQ(start_outcome(view, view.trials[0]), std::nullopt);
   EXPECT_EQ(start_outcome(view, view.trials[1])->steps, 10);
-  EXPECT_EQ(start_outcome(view, view.trials[2])->steps, 40) << "it never came there: nothing was saved";
-  EXPECT_EQ(start_outcome(view, view.trials[3]), std::nullopt) << "who was stopped proves nothing";
+  EXPECT_EQ(start_outcome(view, view.trials[2])->steps, 40) << "it did not reach the target: nothing was saved";
+  EXPECT_EQ(start_outcome(view, view.trials[3]), std::nullopt) << "a stopped trial does not count";
   const ZooSavings saved = zoo_savings(view);
   EXPECT_EQ(saved.started, 3);
   EXPECT_EQ(saved.compared, 2);

@@ -35,7 +35,7 @@ Result<void> check_adaptive_batch(std::int64_t from, std::int64_t most) {
 Result<AdaptiveBatchRules> adaptive_batch_rules(const Recipe& recipe) {
   LANISTA_ASSIGN(const Options options, resolve_options(recipe.tune.options, adaptive_options()));
   if (!options.at("most").is_number_integer()) {
-    return Error{Code::kInvalidArgument, "is wanted: the largest batch that the trial may come to", "most"};
+    return Error{Code::kInvalidArgument, "is missing; it is the largest batch of the trial", "most"};
   }
   AdaptiveBatchRules rules;
   rules.most = options.at("most").get<std::int64_t>();

@@ -13,35 +13,37 @@
 
 namespace lanista::study {
 
-// A trial that measures the noise of its gradients while it trains, and chooses its batch by it (Pollux: Qiao et al.,
-// OSDI'21). In a study file: data.batch: adaptive(FROM, MOST).
+// Adaptive batch: a trial measures the gradient noise scale while it trains, and chooses its batch by it (Pollux: Qiao
+// et al., OSDI'21). In a study file: data.batch: adaptive(FROM, MOST).
 
-/// The name of that kind of train.tune.
+/// Name of this kind of train.tune.
 inline constexpr std::string_view kAdaptive = "adaptive";
-/// What a branch calls itself that no search found: the setting to which a trial came by its gradient noise.
+/// Trend of a Branch that records a change of the batch by gradient noise, not a search.
 inline constexpr std::string_view kAdapted = "adapted";
 
+/// Options of this kind of train.tune.
 std::vector<OptionSpec> adaptive_options();
 
-/// How the learning rate follows the batch.
+/// Rule by which the learning rate follows the batch size.
 enum class RateScaling {
-  kAdaScaleGain,  ///< AdaScale: by what a step of the larger batch is worth
-  kSquareRoot,    ///< of the batch's factor
-  kLinear,
-  kNone,
+  kAdaScaleGain,  ///< AdaScale: the gain of a step of the larger batch.
+  kSquareRoot,    ///< The root of the factor of the batch.
+  kLinear,        ///< The factor of the batch.
+  kNone,          ///< No change.
 };
+/// Options of an adaptive batch as values.
 struct AdaptiveBatchRules {
-  std::int64_t most = 0;  ///< the largest batch
-  RateScaling rate = RateScaling::kAdaScaleGain;
+  std::int64_t most = 0;                          ///< largest batch, in samples
+  RateScaling rate = RateScaling::kAdaScaleGain;  ///< rule for the learning rate
 };
-/// Of a recipe whose train.tune is kAdaptive. `rate: auto` is kAdaScaleGain, and kSquareRoot for optimisers that divide
-/// by the root of a second moment. Errors: kInvalidArgument (options; check_adaptive_batch).
+/// Returns the rules of a recipe with the tuning kAdaptive. `rate: auto` is kSquareRoot for optimisers that divide by
+/// the root of a second moment, and kAdaScaleGain for others. Errors: kInvalidArgument (options; check_adaptive_batch).
 Result<AdaptiveBatchRules> adaptive_batch_rules(const Recipe& recipe);
-/// Whether a trial may come from one batch to the other. Errors: kInvalidArgument (`most` is not `from` times a power
-/// of two).
+/// Checks that a batch may grow from `from` to `most` samples. Errors: kInvalidArgument (`most` is not `from` times a
+/// power of two).
 Result<void> check_adaptive_batch(std::int64_t from, std::int64_t most);
 
-/// A change of batch by gradient noise, as the measurement behind it tells it; null: there was none before its epoch.
+/// Returns the change of the batch before the epoch of this measurement; null: there was none.
 const Branch* batch_change_before(const Measurement& measurement);
 
 }  // namespace lanista::study

@@ -1,4 +1,4 @@
-// What a study may say of batches that follow gradient noise.
+// Options of adaptive batches.
 #include "lanista/search/tuning/adaptive_batch_rules.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(AdaptiveBatchRules, AllowPowersOfTwoOfTheFirstBatch) {
   }
   EXPECT_NE(check_adaptive_batch(32, 100).error().message.find("such as 64"), std::string::npos);
   EXPECT_NE(check_adaptive_batch(32, 16).error().message.find("below 32"), std::string::npos);
-  EXPECT_FALSE(check_adaptive_batch(3, kMaxBatch).ok()) << "and it ends";
+  EXPECT_FALSE(check_adaptive_batch(3, kMaxBatch).ok()) << "the search for a power of two ends";
 }
 
 TEST(AdaptiveBatchRules, ScaleRateByOptimizer) {
@@ -50,7 +50,7 @@ TEST(AdaptiveBatchRules, ScaleRateByOptimizer) {
 TEST(AdaptiveBatchRules, ReserveLargestBatch) {
   EXPECT_EQ(largest_batch(adaptive(32, {{"most", 512}})), 512);
   EXPECT_EQ(largest_batch(adaptive(32, {{"most", 32}})), 32);
-  EXPECT_FALSE(tunes_rate(adaptive(32, {{"most", 512}}).tune)) << "schedules go on multiplying its rate";
+  EXPECT_FALSE(tunes_rate(adaptive(32, {{"most", 512}}).tune)) << "schedules still apply to its rate";
 }
 
 }  // namespace

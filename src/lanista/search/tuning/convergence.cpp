@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "lanista/base/check.h"
@@ -12,13 +11,6 @@ namespace lanista::study {
 
 std::string_view trend_name(Trend trend) {
   return trend == Trend::kConverging ? "converging" : trend == Trend::kUnstable ? "unstable" : "diverged";
-}
-
-Result<Trend> trend_from_name(std::string_view name) {
-  for (const Trend trend : {Trend::kConverging, Trend::kUnstable, Trend::kDiverged}) {
-    if (trend_name(trend) == name) return trend;
-  }
-  return Error{Code::kDataLoss, "'" + std::string(name) + "' is no trend", "trend"};
 }
 
 Convergence judge_convergence(std::span<const double> times, std::span<const double> losses,

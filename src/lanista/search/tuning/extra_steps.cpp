@@ -10,21 +10,22 @@
 namespace lanista::study {
 namespace {
 
-constexpr std::array<std::int64_t, 3> kPatience{1, 2, 4};  // search_length_factor
+constexpr std::array<std::int64_t, 3> kPatience{1, 2, 4};  // values of search_length_factor
 
-/// Of a search before this epoch, whose last step is the trial's own, whatever batch has the last update.
+/// Returns the longest branch of a search before `epoch`. The last update of the epoch belongs to the trial, with any
+/// batch.
 std::int64_t longest_branch(const EpochSchedule& epochs, std::int64_t epoch, std::int64_t steps_per_update) {
   return epochs.steps_through(epoch) - epochs.steps_through(epoch - 1) - steps_per_update;
 }
 
-/// Steps given up by a search whose branches fall evenly, each at its own rate, and what it tried.
+/// Returns the discarded steps and the number of tries of a search. Its branches fall evenly, each at its own rate.
 std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, bool is_first, std::int64_t trials,
                                                        std::int64_t longest) {
   TuneRules quiet = rules_for_search(rules, is_first, 1);
   TuneSearch search(
       quiet, longest, std::max<std::int64_t>(1, trials),
       [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
-  search.tell_start(1);
+  search.set_start_loss(1);
   while (!search.round().branches.empty()) {
     const TuneSearch::Round round = search.round();
     for (const std::size_t branch : round.branches) {
@@ -34,7 +35,7 @@ std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, b
       for (auto k = std::ssize(search.tries()[branch].losses); k < round.steps; ++k) {
         losses.push_back(1 - rate * static_cast<double>(k + 1) / static_cast<double>(2 * longest + 2));
       }
-      search.tell(branch, losses);
+      search.add_losses(branch, losses);
     }
     search.end_round();
   }
@@ -43,22 +44,22 @@ std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, b
   return {search.steps() - own, std::ssize(search.tries())};
 }
 
-/// All of a race's rounds, of so many that begin together; with `has_extra_branch` one more stays whatever comes, to
-/// the end.
+/// Returns the steps of all rounds of a race between `parallel_tries` tries. With `has_extra_branch`, one more branch
+/// stays to the end.
 std::int64_t race_steps_of(std::int64_t parallel_tries, std::int64_t time, std::int64_t halving, std::int64_t longest,
                            bool has_extra_branch) {
   std::int64_t steps = 0, done = 0;
   time = std::min(std::max<std::int64_t>(time, 1), longest);
   for (std::int64_t left = parallel_tries;;) {
     steps += left * (time - done);
-    if (time == longest || (!has_extra_branch && left < 2 * halving)) return steps;  // one of them goes on, or none
+    if (time == longest || (!has_extra_branch && left < 2 * halving)) return steps;  // one of them continues, or none
     left = std::min(left, left / halving + (has_extra_branch ? 1 : 0));
     done = std::exchange(time, std::min(time * halving, longest));
   }
 }
 
-/// No search whose branches may be `longest` steps long trains more: each of them may be ahead of that, and so may the
-/// one that updates nothing.
+/// Returns an upper bound of the steps of a search with branches of at most `longest` steps. Each branch may run up to
+/// `ahead` steps further, and so may the one that updates nothing.
 std::int64_t max_steps_of_search(const TuneRules& rules, bool is_first, std::int64_t longer, std::int64_t longest) {
   const TuneRules now = rules_for_search(rules, is_first, longer);
   const std::int64_t ahead = rules.steps_per_update - 1, all = now.trials * (longest + ahead);
@@ -72,8 +73,8 @@ std::int64_t max_steps_of_search(const TuneRules& rules, bool is_first, std::int
   return std::min(steps + now.trials * ahead, all);
 }
 
-/// The number of measured epochs behind which there is a search, where nothing has got better since `since`; beyond
-/// `count` there is none.
+/// Returns the number of measured epochs after which the next search is due, if nothing has improved since `since`.
+/// Above `count`: there is no further search.
 std::int64_t next_search(const TuneRules& rules, std::int64_t since, std::int64_t longer, std::int64_t count) {
   const auto is_due = [&](std::int64_t measured) {
     return measured - since >=
@@ -85,7 +86,7 @@ std::int64_t next_search(const TuneRules& rules, std::int64_t since, std::int64_
     while (low <= count && !is_due(low)) ++low;
     return low;
   }
-  std::int64_t high = count + 1;  // what is left of the epochs grows with them
+  std::int64_t high = count + 1;  // a search that is due stays due in later epochs
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
     (is_due(middle) ? high : low) = is_due(middle) ? middle : middle + 1;
@@ -93,10 +94,10 @@ std::int64_t next_search(const TuneRules& rules, std::int64_t since, std::int64_
   return low;
 }
 
-/// The course of searches that trains most, from the last epoch on.
+/// Returns the largest number of extra steps over all courses of searches. It is computed from the last epoch back.
 std::int64_t max_steps_of_trial(const TuneRules& rules, const EpochSchedule& epochs, std::int64_t count) {
   using ByPatience = std::array<std::int64_t, kPatience.size()>;
-  std::vector<ByPatience> most(static_cast<std::size_t>(count) + 1);  // behind a search at since = i
+  std::vector<ByPatience> most(static_cast<std::size_t>(count) + 1);  // after a search at since = i
   const std::int64_t first = longest_branch(epochs, 1, rules.steps_per_update);
   const auto search = [&](std::int64_t measured, std::size_t patience) {
     const std::int64_t longest = longest_branch(epochs, measured + 1, rules.steps_per_update);
@@ -158,7 +159,7 @@ Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposa
                                const EpochSchedule& epochs) {
   ExtraSteps out = race_steps(train, proposal, epochs);
   const std::string& tune = recipe.tune.name;
-  if (tune.empty() || tune == kReplaySchedule || tune == kAdaptive) return out;  // none of them tries anything
+  if (tune.empty() || tune == kReplaySchedule || tune == kAdaptive) return out;  // these kinds try nothing
   LANISTA_ASSIGN(const TuneRules rules, tune_rules(recipe));
   ExtraSteps searches = search_steps(rules, epochs, recipe.epochs);
   out.expected.insert(out.expected.end(), searches.expected.begin(), searches.expected.end());

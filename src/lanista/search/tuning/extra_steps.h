@@ -10,33 +10,38 @@
 
 namespace lanista::study {
 
-/// Steps that a trial will train beside its own: of branches that its searches give up (train.tune), and of whoever
-/// loses the race of its start (train.start_race).
+/// Training steps in addition to those of a trial: of discarded branches of its tune searches (train.tune), and of the
+/// losers of its start race (train.start_race).
 struct ExtraSteps {
+  /// Expected extra steps before one epoch.
   struct EpochSteps {
-    std::int64_t epoch = 0;  ///< before which they are trained
-    std::int64_t steps = 0;
+    std::int64_t epoch = 0;  ///< epoch before which the steps are trained
+    std::int64_t steps = 0;  ///< extra steps
   };
   std::vector<EpochSteps> expected;  ///< by epoch
-  std::int64_t searches = 0;         ///< of these
-  std::int64_t most = 0;             ///< no course that the rules allow takes more
+  std::int64_t searches = 0;         ///< tune searches among them
+  std::int64_t most = 0;             ///< upper bound over all courses that the rules allow
 
+  /// Returns the expected extra steps of the whole trial.
   std::int64_t expected_steps() const { return steps_through(0, INT64_MAX); }
-  /// Expected before the epochs from + 1 … to.
+  /// Returns the expected extra steps before epochs from + 1 to `to`.
   std::int64_t steps_through(std::int64_t from, std::int64_t to) const;
 };
 
-/// Of a trial with these rules and so many epochs. Expected is: the trial gets better through the first third of its
-/// epochs and no more from then on; no branch diverges, losses fall evenly at rates that differ, and every search finds
-/// a setting to go on with. Most is: no epoch is ever better, each search finds a setting or none, whichever leads to
-/// more, and branches diverge, if at all, as late as they can. O(epochs log epochs).
+/// Returns the extra steps of the tune searches of a trial with `count` epochs.
+///
+/// The expectation assumes that the trial improves during the first third of its epochs and not after it. No branch
+/// diverges, losses fall evenly at different rates, and each search finds a setting. The upper bound assumes that no
+/// epoch improves. Each search finds a setting or none, whichever gives more steps, and branches diverge as late as
+/// possible, if at all. O(epochs log epochs).
 ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std::int64_t count);
 
-/// Of a trial before any result is in: what begins with a file races it against random values, what begins with other
-/// trials has none to begin with yet; at most two parents race random values.
+/// Returns the extra steps of the start race of a trial before any result is known. A start from a file has one rival,
+/// random values. Other starts have no parent yet, so no steps are expected; the upper bound is that of kMaxRaceParents
+/// parents.
 ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const EpochSchedule& epochs);
 
-/// Both, of a trial with this recipe. Errors: tune_rules'.
+/// Returns the extra steps of searches and race of a trial with this recipe. Errors: those of tune_rules.
 Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposal, const Recipe& recipe,
                                const EpochSchedule& epochs);
 

@@ -32,8 +32,8 @@ EpochSchedule of_steps(std::int64_t length) { return {.rows = 32 * length, .batc
 TEST(SearchSteps, MatchRules) {
   const ExtraSteps extra = search_steps(racing(), of_steps(40), 20);
 
-  // 8 x 4, 4 more x 4, 2 more x 8, of which the winner's 16 are the trial's. Nothing gets better behind epoch 6: 8
-  // epochs are over when a quarter of them and 2 have passed, then 10, 13, 17.
+  // 8 x 4, 4 more x 4, 2 more x 8, and the winner's 16 belong to the trial. Nothing improves after epoch 6. Searches
+  // are due after 8 epochs, when 2 epochs and a quarter of all have passed, then after 10, 13 and 17.
   ASSERT_EQ(extra.searches, 5);
   for (const auto& at : extra.expected) EXPECT_EQ(at.steps, 48);
   EXPECT_EQ(extra.expected[0].epoch, 1);
@@ -47,22 +47,22 @@ TEST(SearchSteps, MatchRules) {
   once.retune = 0;
   EXPECT_EQ(search_steps(once, of_steps(40), 20).searches, 1);
   EXPECT_EQ(search_steps(once, of_steps(40), 20).most, 3 * 64 + 6 * 4 + 3 * 4) << "three races of 8 and one of 6";
-  EXPECT_EQ(search_steps(racing(), of_steps(1), 5).most, 0) << "an epoch's last step is the trial's own";
+  EXPECT_EQ(search_steps(racing(), of_steps(1), 5).most, 0) << "the last step of an epoch belongs to the trial";
 }
 
-/// A search whose branches all diverge, each time in the last round that it can be.
+/// Returns the steps of a search in which all branches diverge, each in its last possible round.
 std::int64_t worst_search(TuneRules rules, std::int64_t longer, std::int64_t longest, bool is_first) {
   rules.time *= longer;
   TuneSearch search(
       rules, longest, rules.trials, [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
-  search.tell_start(std::numeric_limits<double>::quiet_NaN());
+  search.set_start_loss(std::numeric_limits<double>::quiet_NaN());
   while (!search.round().branches.empty()) {
     const TuneSearch::Round round = search.round();
     const bool is_last = round.steps == longest || std::ssize(round.branches) < 2 * rules.halving;
     for (const std::size_t branch : round.branches) {
       const auto done = std::ssize(search.tries()[branch].losses);
-      search.tell(branch, std::vector<double>(static_cast<std::size_t>(round.steps - done), 1.0));
-      if (is_last) search.tell_failed(branch);
+      search.add_losses(branch, std::vector<double>(static_cast<std::size_t>(round.steps - done), 1.0));
+      if (is_last) search.mark_failed(branch);
     }
     search.end_round();
   }
@@ -79,7 +79,7 @@ TEST(SearchSteps, EqualWorstSearchCourse) {
     const std::map<std::int64_t, std::int64_t> later{{1, worst_search(rules, 1, 39, false)},
                                                      {2, worst_search(rules, 2, 39, false)},
                                                      {4, worst_search(rules, 4, 39, false)}};
-    for (std::uint32_t finds = 0; finds < 1U << 12; ++finds) {  // of each search, whether it finds a setting
+    for (std::uint32_t finds = 0; finds < 1U << 12; ++finds) {  // bit k: search k finds a setting
       std::vector<Measurement> measurements;
       std::int64_t steps = 0, searches = 0;
       for (std::int64_t epoch = 1; epoch <= count; ++epoch) {
@@ -98,7 +98,8 @@ TEST(SearchSteps, EqualWorstSearchCourse) {
   }
 }
 
-/// A whole trial, whose metrics and branches' losses are drawn: what train::search_setting and TrialRun do.
+/// Returns the extra steps of a trial with random metrics and losses, as train::search_setting and TrialRun compute
+/// them.
 std::int64_t random_search_course(const TuneRules& rules, const EpochSchedule& epochs, std::int64_t count, Rng rng) {
   std::vector<Measurement> measurements;
   std::int64_t discarded = 0, last_tries = 0;
@@ -123,21 +124,21 @@ std::int64_t random_search_course(const TuneRules& rules, const EpochSchedule& e
             return std::optional(space::Sample{{"lr", rate += 1}});
           },
           !is_first);
-      search.tell_start(rules.halving > 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+      search.set_start_loss(rules.halving > 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0);
       while (!search.round().branches.empty()) {
         const TuneSearch::Round round = search.round();
         for (const std::size_t branch : round.branches) {
           const auto done = std::ssize(search.tries()[branch].losses);
           std::vector<double> losses;
           for (auto k = done; k < round.steps; ++k) losses.push_back(k == 0 ? 1 : rng.uniform(0.2, 1.2));
-          search.tell(branch, losses);
-          if ((done > 0 || !diverges_late) && rng.bernoulli(diverges)) search.tell_failed(branch);
+          search.add_losses(branch, losses);
+          if ((done > 0 || !diverges_late) && rng.bernoulli(diverges)) search.mark_failed(branch);
         }
         search.end_round();
       }
       const auto winner = search.winner();
       discarded += search.steps() - (winner ? std::ssize(search.tries()[*winner].losses) : 0);
-      for (std::size_t i = 0; i < search.tries().size(); ++i) {  // the last update is done whole
+      for (std::size_t i = 0; i < search.tries().size(); ++i) {  // the last update is complete
         const std::int64_t steps = std::ssize(search.tries()[i].losses), batch = rng.between(1, rules.steps_per_update);
         if (winner != i) discarded += (batch - steps % batch) % batch;
       }
@@ -180,7 +181,7 @@ TEST(SearchSteps, NeverExceedMaximum) {
       if (extra.most > 0) nearest = std::max(nearest, static_cast<double>(steps) / static_cast<double>(extra.most));
     }
   }
-  EXPECT_GT(nearest, 0.95) << "it is not far from what may be";
+  EXPECT_GT(nearest, 0.95) << "the bound is nearly reached";
 }
 
 TEST(RaceSteps, CountStepsOfLosers) {

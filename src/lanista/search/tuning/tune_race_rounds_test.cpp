@@ -1,4 +1,4 @@
-// Every rule of a race, on branches whose losses are known beforehand.
+// Every rule of a race, on branches with known losses.
 #include <cmath>
 #include <functional>
 
@@ -24,7 +24,7 @@ TuneRules race() {
   return rules;
 }
 
-/// Eight of them, the sixth the fastest; `also` is added to the loss of every step.
+/// Returns eight curves, of which the sixth is the fastest. `also` is added to the loss of every step.
 std::vector<Curve> eight(const std::function<double(std::int64_t)>& also) {
   std::vector<Curve> curves;
   for (const double speed : {.001, .002, .003, .004, .005, .009, .006, .0005}) {
@@ -47,13 +47,13 @@ TEST(TuneRace, HalvesBranchesAndDoublesTime) {
   EXPECT_EQ(run.rounds[2].branches, (Indices{5, 6}));
   EXPECT_EQ(run.rounds[2].steps, 16);
   EXPECT_EQ(run.search.winner(), 5U);
-  EXPECT_EQ(run.is_alive(), (Indices{5}));
+  EXPECT_EQ(run.alive(), (Indices{5}));
   EXPECT_EQ(run.search.steps(), 8 * 4 + 4 * 4 + 2 * 8);
   EXPECT_EQ(run.search.start_loss(), 1);  // the first losses, before any update
 }
 
 TEST(TuneRace, IgnoresNoiseCommonToAllBranches) {
-  // A noise far above what tells the branches apart: as published, all would be unstable.
+  // The noise is far above the differences between branches: in the published search all would be unstable.
   Scripted run(race(), eight([](std::int64_t step) { return 2 + std::sin(static_cast<double>(7 * step)); }));
 
   run.run();
@@ -76,8 +76,8 @@ TEST(TuneRace, RestartsWhileAllDiverge) {
   TuneRules rules = race();
   rules.parallel_tries = 2;
   const Curve bad = [](std::int64_t step) { return step == 1 ? 1.0 : 100.0; };
-  const Curve no_number = [](std::int64_t step) { return step == 1 ? 1.0 : std::nan(""); };
-  Scripted run(rules, {bad, no_number, falls(.01), bad, falls(.02)});
+  const Curve not_finite = [](std::int64_t step) { return step == 1 ? 1.0 : std::nan(""); };
+  Scripted run(rules, {bad, not_finite, falls(.01), bad, falls(.02)});
 
   run.run();
 
@@ -85,7 +85,7 @@ TEST(TuneRace, RestartsWhileAllDiverge) {
   EXPECT_EQ(run.rounds[1].branches, (Indices{2, 3}));
   EXPECT_EQ(run.search.winner(), 2U);
 
-  Scripted none(rules, {bad, bad, bad, no_number});
+  Scripted none(rules, {bad, bad, bad, not_finite});
   none.run();
   EXPECT_EQ(none.rounds.size(), 2U);
   EXPECT_EQ(none.search.winner(), std::nullopt);
@@ -108,7 +108,7 @@ TEST(TuneRace, SelectsBranchThatBeatsCurrentSetting) {
 TEST(TuneRace, IgnoresSingleLowLossBatch) {
   TuneRules rules = race();
   rules.parallel_tries = 3;
-  // All see an easy batch first and usual ones from then on: ten times the first is below what the trial has anyway.
+  // All branches read an easy batch first and usual ones afterwards. Ten times the first loss is below the usual loss.
   const auto after_easy_batch = [](double usual) {
     return [usual](std::int64_t step) { return step == 1 ? 1e-3 : usual; };
   };
@@ -122,7 +122,7 @@ TEST(TuneRace, IgnoresSingleLowLossBatch) {
   EXPECT_EQ(later.search.tries()[0].seen.trend, Trend::kConverging);
   EXPECT_EQ(later.search.tries()[2].seen.trend, Trend::kDiverged);
 
-  // Before anything was trained the start is what there is to go by.
+  // In the first search only the loss at the start is known.
   rules.progress = false;
   Scripted first(rules, all);
   first.run();
@@ -139,12 +139,12 @@ TEST(TuneRace, SelectsBestOfFirstSearchWithoutProgress) {
 
   EXPECT_EQ(run.search.winner(), 1U);
 
-  Scripted one(rules, {falls(-.01)});  // it has beaten nobody
+  Scripted one(rules, {falls(-.01)});  // there is no other branch
   one.run();
   EXPECT_EQ(one.search.winner(), std::nullopt);
 }
 
-/// Falls as fast as it says, under a noise of its own that repeats every 16 steps.
+/// A curve that falls by `speed` per step, with its own noise of period 16.
 Curve oscillates(double speed, double by, double phase) {
   return [=](std::int64_t step) {
     return falls(speed)(step) + by * std::sin(static_cast<double>(step) * 2 * 3.14159265358979 * 3 / 16 + phase);
@@ -156,13 +156,13 @@ TuneRules undoing_race() {
   rules.undo = 1;
   return rules;
 }
-/// As `falls`, and from a step on as high as this.
+/// A curve as `falls`, with the loss `then` from step `end` on.
 Curve falls_until(double speed, std::int64_t end, double then) {
   return [=](std::int64_t step) { return step <= end ? 1 - speed * static_cast<double>(step) : then; };
 }
 
 TEST(TuneRace, DiscardsWinnerWorseThanCurrentSetting) {
-  // Two rounds of 4 and 8 steps, and on probation until the sixteenth.
+  // Two rounds of 4 and 8 steps, and a probation up to step 16.
   const std::vector<Curve> curves{falls(.01), falls_until(.02, 8, .99), falls(.005), falls(.004)};
   TuneRules without = undoing_race();
   without.undo = 0;
@@ -172,18 +172,18 @@ TEST(TuneRace, DiscardsWinnerWorseThanCurrentSetting) {
 
   Scripted undone(undoing_race(), curves, 1000, 4, true);
   undone.run();
-  EXPECT_EQ(undone.search.winner(), std::nullopt) << "the trial goes back to where it was, and on as before";
+  EXPECT_EQ(undone.search.winner(), std::nullopt) << "the trial returns to its state and keeps its setting";
   EXPECT_TRUE(undone.search.tries()[1].undone);
   EXPECT_EQ(std::ssize(undone.search.tries()[1].losses), 16);
-  EXPECT_TRUE(undone.is_alive().empty());
+  EXPECT_TRUE(undone.alive().empty());
 
-  // The setting at hand had come to 1 - .01 * 6.5 over the later half of its eight steps.
+  // The current setting had a mean loss of 1 - .01 * 6.5 over the later half of its eight steps.
   for (const double then : {.934, .936}) {
     Scripted close(undoing_race(), {falls(.01), falls_until(.02, 8, then), falls(.005), falls(.004)}, 1000, 4, true);
     close.run();
     EXPECT_EQ(close.search.winner().has_value(), then < .935) << then;
   }
-  // One that never wins is no matter, nor is one that goes on well; the setting at hand is never on probation.
+  // Neither a branch that never wins nor a good winner is discarded. The current setting is never on probation.
   Scripted good(undoing_race(), {falls(.01), falls(.02)}, 1000, 2, true);
   good.run();
   EXPECT_EQ(good.search.winner(), 1U);
@@ -201,7 +201,7 @@ TEST(TuneRace, StartsNewTriesAfterDiscardedWinner) {
   EXPECT_EQ(run.search.winner(), 2U);
   EXPECT_TRUE(run.search.tries()[0].undone);
   EXPECT_FALSE(run.search.tries()[2].undone);
-  // Where there are no others the trial goes on as it was; where the epoch has no room, nobody is on probation.
+  // Without other tries the trial keeps its setting. At the end of the epoch there is no probation.
   Scripted none(rules, {falls_until(.03, 4, 1.2), falls(.001)}, 1000, 2);
   none.run();
   EXPECT_EQ(none.search.winner(), std::nullopt);
@@ -218,7 +218,7 @@ TuneRules sure_race() {
 }
 
 TEST(TuneRace, RunsUntilSignificantAgainstCurrent) {
-  // The setting at hand is the slowest: without `sure_standard_errors` it would be out after the first look.
+  // The current setting is the slowest: without `sure_standard_errors` it would lose in the first round.
   const std::vector<Curve> curves{oscillates(.001, .05, 0), oscillates(.0012, .05, 1), oscillates(.004, .05, 2),
                                   oscillates(.0005, .05, 3)};
   Scripted run(sure_race(), curves, 1000, 100, true);
@@ -229,12 +229,12 @@ TEST(TuneRace, RunsUntilSignificantAgainstCurrent) {
   for (const TuneSearch::Round& round : run.rounds) EXPECT_EQ(round.branches.front(), 0U);
   EXPECT_EQ(run.search.winner(), 2U);
   const std::int64_t steps = run.rounds.back().steps;
-  EXPECT_GT(steps, 8);  // after two looks without `sure_standard_errors`
+  EXPECT_GT(steps, 8);  // without `sure_standard_errors` it would end after two rounds
   const auto& tries = run.search.tries();
   EXPECT_GT(slope_difference_in_errors(tries[0].losses, tries[2].losses), 2);
-  const std::span<const double> hand(tries[0].losses), best(tries[2].losses);
+  const std::span<const double> current(tries[0].losses), best(tries[2].losses);
   const auto half = static_cast<std::size_t>(steps / 2);
-  EXPECT_LE(slope_difference_in_errors(hand.first(half), best.first(half)), 2);  // it ended as soon as it could
+  EXPECT_LE(slope_difference_in_errors(current.first(half), best.first(half)), 2);  // it ended as early as possible
 }
 
 TEST(TuneRace, KeepsCurrentSettingWithoutSignificance) {
@@ -244,20 +244,20 @@ TEST(TuneRace, KeepsCurrentSettingWithoutSignificance) {
   run.run();
   EXPECT_EQ(run.rounds.back().steps, 64);
   EXPECT_EQ(run.search.winner(), 0U);
-  EXPECT_EQ(run.is_alive(), (Indices{0}));
+  EXPECT_EQ(run.alive(), (Indices{0}));
 
-  // What is surely behind ends at once.
+  // A branch that is significantly behind ends at once.
   Scripted behind(sure_race(), {falls(.01), falls(.001)}, 64, 100, true);
   behind.run();
   EXPECT_EQ(behind.rounds.size(), 1U);
   EXPECT_EQ(behind.search.winner(), 0U);
 
-  // One that has diverged defends nothing.
+  // A current setting that has diverged does not stay.
   Scripted diverged(sure_race(), {explodes(), falls(.001), falls(.004)}, 64, 100, true);
   diverged.run();
   EXPECT_EQ(diverged.search.winner(), 2U);
 
-  // The first search has no setting at hand.
+  // The first search has no current setting.
   Scripted first(sure_race(), alike, 64);
   first.run();
   EXPECT_EQ(first.rounds.size(), 1U);

@@ -1,4 +1,4 @@
-// What a search inside a trial may be told, and schedules that it has found.
+// Options of tune searches, and the schedules that searches have found.
 #include "lanista/search/tuning/tuner.h"
 
 #include <algorithm>
@@ -79,14 +79,14 @@ std::vector<OptionSpec> schedule_options() {
                  "instead of settings")};
 }
 
-/// Numbers that a list, or a number alone, says.
-void add_numbers(const nlohmann::json& said, std::vector<double>& out) {
-  if (said.is_number()) out.push_back(said.get<double>());
-  if (!said.is_array()) return;
-  for (const nlohmann::json& each : said) add_numbers(each, out);
+/// Appends a number, or the numbers in a list.
+void add_numbers(const nlohmann::json& value, std::vector<double>& out) {
+  if (value.is_number()) out.push_back(value.get<double>());
+  if (!value.is_array()) return;
+  for (const nlohmann::json& each : value) add_numbers(each, out);
 }
 
-/// Batches that a trial may come to beside its own.
+/// Returns the batches that a trial may have later, in addition to its first one.
 std::vector<double> later_batches(const PluginConfig& tune) {
   std::vector<double> out;
   if (tune.name == kAdaptive && tune.options.contains("most")) add_numbers(tune.options.at("most"), out);
@@ -203,20 +203,20 @@ Result<std::vector<SettingAt>> read_schedule(const Options& options) {
     return Error{Code::kInvalidArgument, "the schedule of " + from->dump() + " was not read", "from"};
   }
   const auto settings = options.find("settings");
-  if (settings == options.end() || !settings->is_array()) return wrong("a list of settings is wanted");
+  if (settings == options.end() || !settings->is_array()) return wrong("it must be a list of settings");
   for (const nlohmann::json& item : *settings) {
     SettingAt at;
     if (!item.is_object() || !item.contains("step") || !item.at("step").is_number_integer()) {
-      return wrong("'step' is missing: from which step on it is trained so");
+      return wrong("'step' is missing; it is the first step with these settings");
     }
     at.step = item.at("step").get<std::int64_t>();
     const std::int64_t before = schedule.empty() ? -1 : schedule.back().step;
     if (at.step <= before)
-      return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
+      return wrong("step " + std::to_string(at.step) + " must be above step " + std::to_string(before));
     for (const auto& [name, value] : item.items()) {
       if (name == "step") continue;
       if (const auto known = check_tunable(name); !known) return wrong(known.error().message);
-      if (!value.is_number()) return wrong("'" + name + "' is " + value.dump() + "; a number is wanted");
+      if (!value.is_number()) return wrong("'" + name + "' is " + value.dump() + "; it must be a number");
       at.setting[name] = value.get<double>();
     }
     schedule.push_back(std::move(at));

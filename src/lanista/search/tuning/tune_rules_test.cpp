@@ -1,4 +1,4 @@
-// When a trial searches, by what it measured, and what its options say.
+// When a trial searches, and the options of searches.
 #include <gtest/gtest.h>
 
 #include "lanista/search/study/program_key.h"
@@ -27,8 +27,7 @@ TEST(TuneRules, LengthenAfterUnsuccessfulSearches) {
   rules.retune = 1;
   for (std::int64_t epochs = 1; epochs < 4; ++epochs) {
     seen.push_back(searched(std::ssize(seen) + 1, 0));
-    EXPECT_EQ(is_search_due(rules, seen), epochs == 3)
-        << epochs;  // the last search was before an epoch that counts, too
+    EXPECT_EQ(is_search_due(rules, seen), epochs == 3) << epochs;  // the epoch after the last search counts, too
   }
   seen.push_back(searched(std::ssize(seen) + 1, 0.2));
   EXPECT_EQ(search_length_factor(rules, seen), 1);
@@ -54,7 +53,7 @@ TEST(TuneRules, SearchAtStartAndAtPlateaus) {
   EXPECT_FALSE(is_search_due(rules, seen));
   seen.push_back(epoch_of(3, 0.4));
   EXPECT_TRUE(is_search_due(rules, seen));
-  seen.push_back(epoch_of(4, 0.4, true));  // the search was before epoch 4: behind epoch 3
+  seen.push_back(epoch_of(4, 0.4, true));  // the search was between epochs 3 and 4
   EXPECT_FALSE(is_search_due(rules, seen));
   seen.push_back(epoch_of(5, 0.4));
   EXPECT_TRUE(is_search_due(rules, seen));
@@ -100,7 +99,7 @@ TEST(TuneRules, ComputeLargestBatch) {
   EXPECT_TRUE(check_batches(recipe));
   Recipe smaller = recipe;
   smaller.tune.options["params"]["batch"] = {16, 32};
-  EXPECT_NE(program_key(Digest{}, recipe), program_key(Digest{}, smaller)) << "a program has room for the largest";
+  EXPECT_NE(program_key(Digest{}, recipe), program_key(Digest{}, smaller)) << "a program is made for the largest batch";
   recipe.tune = replay_schedule({{0, {{"lr", 0.1}}}, {9, {{"batch", 48.0}}}});
   EXPECT_EQ(largest_batch(recipe), 48);
   EXPECT_TRUE(check_batches(recipe));
@@ -141,7 +140,7 @@ TEST(TuneRules, NarrowLaterSearchesAroundCurrent) {
     const space::Sample now{{"lr", at}, {"momentum", 0.5}, {"batch", 8.0}};
     const space::SearchSpace near = narrowed_space(space, now, reach);
     EXPECT_EQ(near.parameters().size(), 3U);
-    EXPECT_EQ(near.parameters()[1].domain, space.parameters()[1].domain) << "no logarithm, no factor";
+    EXPECT_EQ(near.parameters()[1].domain, space.parameters()[1].domain) << "a linear range is not narrowed";
     EXPECT_EQ(near.parameters()[2].domain, space.parameters()[2].domain);
     const auto& range = std::get<space::FloatRange>(near.parameters()[0].domain);
     EXPECT_TRUE(range.log);
@@ -150,16 +149,16 @@ TEST(TuneRules, NarrowLaterSearchesAroundCurrent) {
   EXPECT_EQ(rates(0.01, 10), std::pair(0.01 / 10, 0.01 * 10));
   EXPECT_EQ(rates(0.5, 10), std::pair(0.5 / 10, 1.0)) << "not beyond the range";
   EXPECT_EQ(rates(5e-4, 10), std::pair(1e-4, 5e-4 * 10));
-  // The recipe's own rate may be outside of what is searched.
+  // The recipe's rate may be outside the range.
   EXPECT_EQ(rates(5, 10), std::pair(0.5, 1.0));
   EXPECT_EQ(rates(100, 10), std::pair(1e-4, 1.0));
-  EXPECT_EQ(rates(1e-5, 10), std::pair(1e-4, 1.0)) << "nothing but its edge is near";
-  EXPECT_EQ(rates(0, 10), std::pair(1e-4, 1.0)) << "no decay, as recipes begin";
-  // Between multiples of a step there is nothing.
+  EXPECT_EQ(rates(1e-5, 10), std::pair(1e-4, 1.0)) << "only the edge of the range is near";
+  EXPECT_EQ(rates(0, 10), std::pair(1e-4, 1.0)) << "the default decay is 0";
+  // A quantised range has no values between multiples of its step.
   space::SearchSpace steps;
   ASSERT_TRUE(steps.add({"lr", space::FloatRange{.lo = 0.1, .hi = 1, .quant = 0.1, .log = true}, {}}));
   const auto near = narrowed_space(steps, {{"lr", 0.015}}, 10);
-  EXPECT_EQ(std::get<space::FloatRange>(near.parameters()[0].domain).hi, 0.015 * 10) << "0.1 is there";
+  EXPECT_EQ(std::get<space::FloatRange>(near.parameters()[0].domain).hi, 0.015 * 10) << "0.1 is in the range";
   const auto none = narrowed_space(steps, {{"lr", 0.25}}, 1.1);
   EXPECT_EQ(none.parameters()[0].domain, steps.parameters()[0].domain);
 }

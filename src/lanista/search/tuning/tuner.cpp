@@ -11,15 +11,15 @@
 namespace lanista::study {
 namespace {
 
-constexpr std::int64_t kNumChecks = 4;        // at a try before its time, with rules.sequential
-constexpr std::int64_t kMaxLengthFactor = 4;  // times rules.retune, where searches find nothing better
+constexpr std::int64_t kNumChecks = 4;        // checks of a try, with rules.sequential
+constexpr std::int64_t kMaxLengthFactor = 4;  // largest factor of rules.retune
 
 double mean_of(std::span<const double> losses) {
   double sum = 0;
   for (const double loss : losses) sum += loss;
   return sum / static_cast<double>(losses.size());
 }
-/// What a trace has come to.
+/// Returns the mean loss over the later half of a trace.
 double level_of_later_half(std::span<const double> losses) { return mean_of(losses.subspan(losses.size() / 2)); }
 
 }  // namespace
@@ -37,7 +37,7 @@ ProposeSetting propose_one_parameter(space::SearchSpace space, space::Sample now
     const auto& parameters = space.parameters();
     const space::Parameter& varied = parameters[tries.size() % parameters.size()];
     space::RandomChooser chooser(rng.split(tries.size()));
-    setting[varied.name] = chooser.draw(varied.name, varied.domain);
+    setting[varied.name] = chooser.sample_value(varied.name, varied.domain);
     return std::optional(std::move(setting));
   };
 }
@@ -48,7 +48,7 @@ TuneSearch::TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trial
       longest_(longest),
       trials_(trials),
       propose_(std::move(propose)),
-      from_now_(includes_current) {
+      includes_current_(includes_current) {
   LANISTA_CHECK(longest_ >= 1 && trials_ >= 1, "a search of nothing");
   if (rules_.halving > 0) {
     stage_ = Stage::kRace;
@@ -62,7 +62,7 @@ std::int64_t TuneSearch::start_steps() const {
   return rules_.halving > 0 ? 0 : std::min(rules_.trend.windows, longest_);
 }
 
-void TuneSearch::tell_start(double loss) {
+void TuneSearch::set_start_loss(double loss) {
   start_loss_ = loss;
   round_ = {propose(rules_.parallel_tries), time_};
   if (round_.branches.empty()) finish();
@@ -80,12 +80,12 @@ std::vector<std::size_t> TuneSearch::propose(std::int64_t count) {
   return fresh;
 }
 
-void TuneSearch::tell(std::size_t branch, std::span<const double> losses) {
+void TuneSearch::add_losses(std::size_t branch, std::span<const double> losses) {
   Try& tried = tries_[branch];
   tried.losses.insert(tried.losses.end(), losses.begin(), losses.end());
 }
 
-void TuneSearch::tell_failed(std::size_t branch) { tries_[branch].failed = true; }
+void TuneSearch::mark_failed(std::size_t branch) { tries_[branch].failed = true; }
 
 void TuneSearch::end_round() {
   if (stage_ == Stage::kRace) return race();
@@ -112,8 +112,8 @@ bool TuneSearch::better(std::size_t a, std::size_t b) const {
   return a < b;
 }
 
-// All of the round have run the same time, on the same batches where they are paired, so they are compared by what
-// their losses have come to: no trend has to be told from the noise of batches.
+// All branches of the round ran the same time, on the same batches if they are paired. So their losses are compared,
+// and no trend has to be separated from the noise of batches.
 void TuneSearch::race() {
   if (std::isnan(start_loss_)) start_loss_ = first_loss();
   std::vector<std::size_t> order;
@@ -129,7 +129,7 @@ void TuneSearch::race() {
   });
   const std::int64_t share = round_.steps == longest_ ? 1 : std::ssize(order) / rules_.halving;
   const auto stay = static_cast<std::size_t>(std::max<std::int64_t>(1, share));
-  if (rules_.sure_standard_errors > 0 && from_now_ && tries_.front().is_alive)
+  if (rules_.sure_standard_errors > 0 && includes_current_ && tries_.front().is_alive)
     return race_current_setting(std::move(order), stay);
   for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].is_alive = false;
   if (stay == 1) return finish();
@@ -144,31 +144,31 @@ void TuneSearch::restart_race() {
   if (round_.branches.empty()) finish();
 }
 
-// The one that is left, if it is not what the trial had already, and its epoch has room.
+// Starts the probation of the winner. There is none if the winner is the current setting, or at the end of the epoch.
 bool TuneSearch::begin_probation() {
   if (rules_.undo == 0 || rules_.halving == 0 || stage_ == Stage::kProbation || !best_) return false;
   won_after_ = std::ssize(tries_[*best_].losses);
   const double further = std::ceil(rules_.undo * static_cast<double>(won_after_));
-  const std::int64_t room = longest_ - won_after_;
-  if ((from_now_ && *best_ == 0) || room < 1) return false;
+  const std::int64_t steps_left = longest_ - won_after_;
+  if ((includes_current_ && *best_ == 0) || steps_left < 1) return false;
   stage_ = Stage::kProbation;
-  round_ = {{*best_}, won_after_ + std::min(room, static_cast<std::int64_t>(std::min(further, 1e9)))};
+  round_ = {{*best_}, won_after_ + std::min(steps_left, static_cast<std::int64_t>(std::min(further, 1e9)))};
   return true;
 }
 
 void TuneSearch::probation() {
   Try& winner = tries_[*best_];
-  const double bar = from_now_ ? level_of_later_half(tries_.front().losses) : start_loss_;
+  const double bar = includes_current_ ? level_of_later_half(tries_.front().losses) : start_loss_;
   const double came_to = mean_of(std::span(winner.losses).subspan(static_cast<std::size_t>(won_after_)));
   if (!winner.failed && (came_to <= bar || (!std::isfinite(bar) && std::isfinite(came_to)))) return finish();
   winner.undone = true;
   winner.is_alive = false;
-  if (from_now_) return finish();
+  if (includes_current_) return finish();
   best_.reset();
   restart_race();
 }
 
-// The first try stays until the best of the others is told from it.
+// The current setting, try 0, stays until the best other try is significantly ahead of it or behind it.
 void TuneSearch::race_current_setting(std::vector<std::size_t> order, std::size_t stay) {
   std::erase(order, 0U);
   for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].is_alive = false;
@@ -187,7 +187,7 @@ void TuneSearch::race_current_setting(std::vector<std::size_t> order, std::size_
   round_ = {std::move(order), std::min(round_.steps * rules_.halving, longest_)};
 }
 
-// Before its first update a branch tells the loss at the start.
+// The first loss of a branch, before its first update, is the loss at the start.
 double TuneSearch::first_loss() const {
   double sum = 0, count = 0;
   for (const std::size_t branch : round_.branches) {
@@ -199,13 +199,13 @@ double TuneSearch::first_loss() const {
   return sum / count;
 }
 
-// What the later half of a trace has come to, against the start. That is one batch's loss, which may be next to
-// nothing: what the setting at hand comes to has not diverged.
+// Compares the later half of a trace with the start. The loss at the start is that of one batch and may be close to 0.
+// So a branch at the level of the current setting has not diverged.
 Convergence TuneSearch::level_of(std::span<const double> losses) const {
   if (losses.empty() || !std::ranges::all_of(losses, [](double loss) { return std::isfinite(loss); })) return {};
   const double level = level_of_later_half(losses);
   double usual = start_loss_;
-  if (from_now_ && !tries_.front().losses.empty()) {
+  if (includes_current_ && !tries_.front().losses.empty()) {
     usual = std::fmax(usual, level_of_later_half(tries_.front().losses));
   }
   Convergence out;
@@ -215,27 +215,27 @@ Convergence TuneSearch::level_of(std::span<const double> losses) const {
   return out;
 }
 
-// All that are alive have run the same time.
+// All tries that are alive have run the same time.
 void TuneSearch::find_time() {
-  std::vector<std::size_t> is_alive;
+  std::vector<std::size_t> alive;
   for (std::size_t i = 0; i < tries_.size(); ++i) {
-    if (tries_[i].is_alive) is_alive.push_back(i);
+    if (tries_[i].is_alive) alive.push_back(i);
   }
   const bool converges = std::ranges::any_of(
-      is_alive, [&](std::size_t i) { return tries_[i].seen.trend == Trend::kConverging && tries_[i].seen.speed > 0; });
+      alive, [&](std::size_t i) { return tries_[i].seen.trend == Trend::kConverging && tries_[i].seen.speed > 0; });
   if (converges) {
-    full_ = is_alive;
+    full_ = alive;
     retain_best(rules_.final_round_factor > 1 ? 2 : 1);
     stage_ = Stage::kTries;
     return next_tries();
   }
   const bool at_the_bound = time_ == longest_;
-  if (at_the_bound && !is_alive.empty()) return finish();
+  if (at_the_bound && !alive.empty()) return finish();
   time_ = std::min(2 * time_, longest_);
   std::vector<std::size_t> fresh = propose(1);
-  is_alive.insert(is_alive.end(), fresh.begin(), fresh.end());
-  if (is_alive.empty()) return finish();
-  round_ = {std::move(is_alive), time_};
+  alive.insert(alive.end(), fresh.begin(), fresh.end());
+  if (alive.empty()) return finish();
+  round_ = {std::move(alive), time_};
 }
 
 void TuneSearch::next_tries() {
@@ -247,7 +247,7 @@ void TuneSearch::next_tries() {
   round_ = {std::move(fresh), (time_ + looks - 1) / looks};
 }
 
-// With a sequential test a try runs in parts, and those that fall behind the best so far go before their time.
+// With rules.sequential a try runs in parts, and one that falls behind the best is discarded early.
 void TuneSearch::look() {
   if (round_.steps == time_) return compare();
   ++look_;
@@ -284,7 +284,7 @@ void TuneSearch::retain_best(std::size_t count) {
   for (std::size_t i = count; i < order.size(); ++i) tries_[order[i]].is_alive = false;
 }
 
-// Slopes of branches that were given up since count as well.
+// Tries that were discarded later count as well.
 bool TuneSearch::has_similar_speeds() const {
   if (std::ssize(full_) < rules_.best) return false;
   std::vector<double> speeds;
@@ -294,23 +294,23 @@ bool TuneSearch::has_similar_speeds() const {
 }
 
 void TuneSearch::end_tries() {
-  std::vector<std::size_t> is_alive;
+  std::vector<std::size_t> alive;
   for (std::size_t i = 0; i < tries_.size(); ++i) {
-    if (tries_[i].is_alive) is_alive.push_back(i);
+    if (tries_[i].is_alive) alive.push_back(i);
   }
   const double wanted = rules_.final_round_factor * static_cast<double>(time_);
   const std::int64_t longer = wanted >= static_cast<double>(longest_) ? longest_ : static_cast<std::int64_t>(wanted);
-  if (is_alive.size() < 2 || longer <= time_) return finish();
+  if (alive.size() < 2 || longer <= time_) return finish();
   stage_ = Stage::kFinalRound;
-  round_ = {std::move(is_alive), longer};
+  round_ = {std::move(alive), longer};
 }
 
 void TuneSearch::finish() {
   round_ = {};
   best_.reset();
   for (std::size_t i = 0; i < tries_.size(); ++i) {
-    // What beats the setting at hand on the same batches is better, wherever its loss began.
-    const bool beats = rules_.halving > 0 && (from_now_ || !rules_.progress) && tries_.size() > 1;
+    // A branch that beats the current setting on the same batches is better, even if its loss rose.
+    const bool beats = rules_.halving > 0 && (includes_current_ || !rules_.progress) && tries_.size() > 1;
     const bool progresses = tries_[i].is_alive && (tries_[i].seen.speed > 0 || beats);
     if (progresses && (!best_ || better(i, *best_))) best_ = i;
   }
@@ -328,7 +328,7 @@ std::int64_t TuneSearch::steps() const {
 std::int64_t search_length_factor(const TuneRules& rules, std::span<const Measurement> measurements) {
   std::int64_t times = 1;
   if (rules.halving == 0) return times;
-  const space::Sample* setting = nullptr;  // under which it trains
+  const space::Sample* setting = nullptr;  // current setting of the trial
   for (const Measurement& m : measurements) {
     if (m.branches.empty()) continue;
     const auto kept = std::ranges::find(m.branches, true, &Branch::kept);
@@ -345,7 +345,7 @@ bool is_search_due(const TuneRules& rules, std::span<const Measurement> measurem
   std::string metric = rules.on;
   if (metric.empty()) metric = measurements.front().metrics.contains("val_accuracy") ? "val_accuracy" : "val_loss";
   const double sign = more_is_better(metric).value_or(false) ? -1 : 1;
-  std::int64_t since = 0;  // epochs that were over at the best one, or at the last search
+  std::int64_t since = 0;  // epoch of the best measurement, or of the last search
   std::optional<double> best;
   for (const Measurement& m : measurements) {
     if (m.epoch > 1 && !m.branches.empty()) since = std::max(since, m.epoch - 1);

@@ -18,145 +18,164 @@
 namespace lanista::study {
 
 // Tuning inside one training (MLtuner: Cui, Ganger, Gibbons, arXiv 1803.07445): branches of the trial's state try
-// settings, the best goes on. All decisions here are folds of losses that were told: no clock, no tensor. The paper's
-// first trial time is what the searcher took to think; here it is in steps, or numbers would depend on a clock.
+// settings, and the trial continues from the best one. Decisions depend on losses only, not on clocks or tensors. In
+// the paper, the first trial time is the time that the searcher needed; here it is a number of steps, so results do not
+// depend on a clock.
 
-/// What may change while a trial trains, in the order in which a marginal search goes through it.
+/// Returns the hyper-parameters that may change while a trial trains, in the order of the searcher `marginal`.
 const std::vector<std::string>& tunable_names();
-/// Whether a parameter may be tuned inside a trial. Errors: kInvalidArgument naming what can.
+/// Checks that a hyper-parameter may be tuned inside a trial. Errors: kInvalidArgument with the names that may.
 Result<void> check_tunable(std::string_view name);
 
-/// The largest batch that a trial of this recipe may come to: its own, or one that train.tune may give it. Programs are
-/// made for it.
+/// Returns the largest batch of a trial with this recipe: its own, or one that train.tune may set. Programs are
+/// compiled for it.
 std::int64_t largest_batch(const Recipe& recipe);
-/// Of the batches that train.tune names. Errors: kInvalidArgument (one is no multiple of the recipe's own).
+/// Checks the batches in train.tune. Errors: kInvalidArgument (one is not a multiple of the recipe's batch).
 Result<void> check_batches(const Recipe& recipe);
-/// What in a study does not go with the batches that such a tuner names. Nullopt: nothing; else why.
+/// Returns why the batches in `tune` do not fit into the study; nullopt: they fit.
 std::optional<std::string> batch_tuning_conflict(const StudyConfig& config, const PluginConfig& tune);
 
-/// The kinds of train.tune.
+/// A kind of train.tune with its options.
 struct TunePlugin {
   std::string name;
   std::string help;
   std::vector<OptionSpec> options;
 };
-/// mltuner (searches), schedule (plays back what a search found), adaptive (adaptive_batch_rules.h).
+/// Returns the kinds: mltuner (searches), schedule (replays settings), adaptive (adaptive_batch_rules.h).
 const std::vector<TunePlugin>& builtin_tuners();
 
-/// Whether it changes the learning rate, so that no schedule may.
+/// Returns true if the tuning changes the learning rate, so the schedule must be constant.
 bool tunes_rate(const PluginConfig& tune);
 
-/// A setting, from the step on that has so many before it.
+/// A setting that applies from step `step` on.
 struct SettingAt {
   std::int64_t step = 0;
   space::Sample setting;
   bool operator==(const SettingAt&) const = default;
 };
-/// The name of the kind that plays a schedule back.
+/// Name of the kind that replays settings.
 inline constexpr std::string_view kReplaySchedule = "schedule";
-/// The settings that a trial with these measurements went on under, by step: a schedule that can be played back.
+/// Returns the settings from which a trial continued, by step. Replay uses them.
 std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements);
-/// As train.tune's kind kReplaySchedule with its options.
+/// Returns the value of train.tune that replays `schedule`.
 PluginConfig replay_schedule(const std::vector<SettingAt>& schedule);
-/// Of the options of that kind. Errors: kInvalidArgument (steps that do not rise, a name that cannot change in
-/// training, a value that is no number).
+/// Reads the schedule from the options of that kind. Errors: kInvalidArgument (steps that do not rise, a name that
+/// cannot change in training, a value that is not numeric).
 Result<std::vector<SettingAt>> read_schedule(const Options& options);
 
-/// How a trial tunes itself: train.tune's options as values.
+/// Rules of the tune searches of a trial: the options of train.tune as values.
 struct TuneRules {
-  std::string searcher = "random";
-  ConvergenceRule trend;
-  std::int64_t time = 0;            ///< steps of the first try, at least; never fewer than trend.windows
-  double later_search_factor = 1;   ///< with halving, times as long begin later searches: what differs by then is less
-  std::int64_t trials = 30;         ///< tries of a search, at most
-  std::int64_t parallel_tries = 4;  ///< tries that begin at once
-  std::int64_t halving = 0;         ///< one of so many that began together goes on, so many times as long; 0: published
-  std::int64_t best = 5;            ///< so many best speeds …
-  double speed_tolerance = 0.1;     ///< … that are within this share of the best one end a search
-  std::int64_t retune = 4;          ///< epochs without an improvement after which there is another search; 0: never
-  double age = 0;                   ///< … and never fewer of them than this share of all epochs so far
-  std::string on;                   ///< what is to improve; empty: val_accuracy, or else val_loss
-  bool paired = true;               ///< all branches of a search see the same mini-batches
-  double sequential = 0;            ///< standard errors at which a try is given up before its time; 0: none is
-  double final_round_factor =
-      1;                 ///< the two best run so many times their time before one of them is chosen; 1: they do not
-  bool progress = true;  ///< what wins the first search has a loss below the one at the start
-  double reach = 20;     ///< with halving: times that later searches look from the setting at hand; 0: everywhere
-  double sure_standard_errors =
-      0;            ///< standard errors by which a race's winner is ahead of the setting at hand; 0: by anything
-  double undo = 0;  ///< a race's winner goes on so many times its steps, and is given up if that was no good; 0: no
-  std::int64_t steps_per_update = 1;  ///< steps of an update of the largest batch that a setting may have
+  std::string searcher = "random";  ///< Name of the sampler of settings.
+  ConvergenceRule trend;            ///< Thresholds for loss traces.
+  std::int64_t time = 0;            ///< Least steps of the first tries; at least trend.windows without halving.
+  double later_search_factor = 1;   ///< Factor of these steps in later searches, with halving.
+  std::int64_t trials = 30;         ///< Most tries of a search.
+  std::int64_t parallel_tries = 4;  ///< Tries that begin together.
+  std::int64_t halving = 0;  ///< One of this many tries continues, this many times as long; 0: the published search.
+  std::int64_t best = 5;     ///< Number of best speeds that end a search if they are similar.
+  double speed_tolerance = 0.1;  ///< Largest relative difference of similar speeds.
+  std::int64_t retune = 4;       ///< Epochs without an improvement after which the trial searches again; 0: never.
+  double age = 0;                ///< Least share of all epochs so far for that number.
+  std::string on;                ///< Metric that must improve; empty: val_accuracy, else val_loss.
+  bool paired = true;            ///< All branches of a search read the same mini-batches.
+  double sequential = 0;         ///< Standard errors by which a slower try is discarded early; 0: never.
+  /// Factor of the steps that the two best tries run before the choice; 1: no final round.
+  double final_round_factor = 1;
+  bool progress = true;  ///< The winner of the first search needs a loss below the one at the start.
+  /// With halving: largest factor between the current setting and those of later searches; 0: no limit.
+  double reach = 20;
+  /// With halving: standard errors by which the winner must be ahead of the current setting; 0: any difference.
+  double sure_standard_errors = 0;
+  /// With halving: the winner trains this factor of its steps on probation, and is discarded if its loss is worse; 0:
+  /// no probation.
+  double undo = 0;
+  std::int64_t steps_per_update = 1;  ///< steps of one update with the largest batch of a setting
 };
-/// But for the batches of the recipe (strides). Errors: kInvalidArgument (train.tune is no mltuner, or lacks options).
+/// Returns the rules in the options of `tune`; steps_per_update keeps its default. Errors: kInvalidArgument (`tune` is
+/// not mltuner, or an option is missing).
 Result<TuneRules> tune_rules(const PluginConfig& tune);
-/// The same of a recipe that has such a tuner. Errors: tune_rules'; kInvalidArgument (check_batches).
+/// Returns the rules of a recipe with such a tuning. Errors: as above; kInvalidArgument (check_batches).
 Result<TuneRules> tune_rules(const Recipe& recipe);
 /// Returns the rules of one search. Its time is multiplied by `longer` (search_length_factor). In later searches than
 /// the trial's first it is also multiplied by later_search_factor, if halving is above 0. It is at least two updates of
 /// the largest batch where an update has several steps, because the next update shows what the last one did.
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer);
 
-/// The space with its logarithmic ranges cut to what is at most `reach`, above 1, times more or less than the setting
-/// at hand. A range that has nothing there stays.
+/// Returns the space with logarithmic ranges limited to at most `reach` times more or less than the current setting.
+/// `reach` is above 1. A range without values there is unchanged.
 space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::Sample& now, double reach);
 
-/// A try of a search, and what is known of it.
+/// One try of a tune search with its state.
 struct Try {
   space::Sample setting;
-  std::vector<double> losses;  ///< one a step
-  Convergence seen;            ///< at the length it has
-  bool is_alive = true;        ///< its branch is there
-  bool failed = false;         ///< it threw, or a loss was no number
-  bool undone = false;         ///< it won, and came to nothing good in the steps behind that
+  std::vector<double> losses;  ///< One loss a step.
+  Convergence seen;            ///< Convergence at its current length.
+  bool is_alive = true;        ///< Its branch exists.
+  bool failed = false;         ///< An exception, or a loss that is not finite.
+  bool undone = false;         ///< It won, and was discarded after its probation.
 };
 
-/// The next setting, of a search that has tried these; nullopt: there is none.
+/// Returns the next setting of a search with these tries; nullopt: there is none.
 using ProposeSetting = std::function<std::optional<space::Sample>(std::span<const Try> tries)>;
 
-/// Settings that differ from the best so far, or else from `now`, in one parameter at a time, which is drawn; they take
-/// turns. `now` has all parameters of the space.
+/// Returns a searcher that changes one hyper-parameter at a time, each in turn, to a random value. It starts from the
+/// best setting so far, or else from `now`, which has all hyper-parameters of the space.
 ProposeSetting propose_one_parameter(space::SearchSpace space, space::Sample now, Rng rng);
 
-/// One search, told what its branches saw. As published the trial time doubles until a branch converges, and is fixed
-/// then. Best is: converging before unstable, then the higher speed, then the earlier. With rules.halving those that
-/// begin together race instead: at a look those whose losses have come to less than those of most others go on, longer,
-/// until one is left (successive halving, Jamieson and Talwalkar 2016, of states in place of trainings). With
-/// rules.undo that one goes on for a while; if its mean loss over these steps is above what the setting at hand had
-/// come to, or the loss at the start where there is none, it is undone: the trial goes back to its state before the
-/// search and on under the setting at hand, or others begin where there is none.
+/// One tune search as a function of the losses of its branches.
+///
+/// Published search: the trial time doubles until a branch converges, and is fixed then. Converging branches are better
+/// than unstable ones, then the higher speed is better, then the earlier try.
+///
+/// Race (rules.halving): tries that begin together are compared after each round by their losses. Those with the lower
+/// losses continue, longer, until one is left (successive halving, Jamieson and Talwalkar 2016, of states instead of
+/// trainings).
+///
+/// Probation (rules.undo): the winner of a race trains further. It is discarded if its mean loss on these steps is
+/// above that of the current setting, or above the loss at the start if there is no current setting. The trial then
+/// returns to its state from before the search; without a current setting, new tries begin.
 class TuneSearch {
  public:
-  /// Branches run `longest` steps at most, at least 1; there are `trials` tries at most, at least 1.
-  /// `includes_current`: with rules.halving the first try is the setting at hand, and what beats it wins even if its
-  /// loss does not fall. With rules.sure it stays in the race to the end, which comes when the best of the others is
-  /// ahead of it, or behind it, by so many standard errors of the differences of their losses; at the epoch's end it
-  /// has won.
+  /// Starts a search. Branches run for at most `longest` steps, and there are at most `trials` tries; both are at least
+  /// 1.
+  ///
+  /// With `includes_current` and rules.halving, the first try is the current setting. A try that beats it wins, even if
+  /// its loss does not fall. With rules.sure_standard_errors it stays in the race to the end. The race then ends when
+  /// the best other try is ahead of it, or behind it, by that many standard errors. At the end of the epoch the current
+  /// setting wins.
   TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose,
              bool includes_current = false);
 
-  /// Steps of the branch that updates nothing, by which the loss at the start is told. 0 with rules.halving: branches
-  /// tell it by their first loss, which is of the state that they have in common.
+  /// Returns the steps of the branch that updates nothing and measures the loss at the start. It is 0 with
+  /// rules.halving: there the first losses of the branches, which share one state, give that loss.
   std::int64_t start_steps() const;
-  /// Mean loss of that branch, not-a-number if there is none; the first round begins.
-  void tell_start(double loss);
+  /// Sets the loss at the start, the mean loss of that branch, and begins the first round. NaN: there is no such
+  /// branch.
+  void set_start_loss(double loss);
+  /// Returns the loss at the start.
   double start_loss() const { return start_loss_; }
 
-  /// Branches to train next, each until it has done so many steps. Empty: the search is over.
+  /// Branches to train next, each up to `steps` steps in all. Empty: the search is over.
   struct Round {
     std::vector<std::size_t> branches;
     std::int64_t steps = 0;
   };
+  /// Returns the current round.
   const Round& round() const { return round_; }
-  /// Losses of further steps of a branch of the round.
-  void tell(std::size_t branch, std::span<const double> losses);
-  void tell_failed(std::size_t branch);
-  /// All were told: branches that are not wanted any more are no longer alive, and the next round stands.
+  /// Adds losses of further steps of a branch of the round.
+  void add_losses(std::size_t branch, std::span<const double> losses);
+  /// Records that a branch of the round failed.
+  void mark_failed(std::size_t branch);
+  /// Ends the round after the losses of all its branches: branches that lost are no longer alive, and the next round
+  /// begins.
   void end_round();
 
+  /// Returns all tries, in order.
   const std::vector<Try>& tries() const { return tries_; }
-  /// Of a search that is over. nullopt: no branch makes progress, the training has converged.
+  /// Returns the winner of a search that is over. nullopt: no branch makes progress, the training has converged.
   std::optional<std::size_t> winner() const { return best_; }
-  std::int64_t steps() const;  ///< trained in all, those for the loss at the start included
+  /// Returns the training steps of all branches, the one at the start included.
+  std::int64_t steps() const;
 
  private:
   enum class Stage { kTime, kTries, kFinalRound, kRace, kProbation, kOver };
@@ -181,25 +200,25 @@ class TuneSearch {
   TuneRules rules_;
   std::int64_t longest_, trials_;
   ProposeSetting propose_;
-  bool from_now_ = false;
+  bool includes_current_ = false;  ///< the first try is the current setting
   double start_loss_ = 0;
   Stage stage_ = Stage::kTime;
-  std::int64_t time_ = 0;  ///< of a try
-  std::int64_t look_ = 0;  ///< of the tries at hand that were looked at
+  std::int64_t time_ = 0;  ///< steps of a try
+  std::int64_t look_ = 0;  ///< checks of the current tries so far
   bool exhausted_ = false;
   Round round_;
   std::vector<Try> tries_;
   std::vector<std::size_t> full_;  ///< tries that ran the whole trial time
   std::optional<std::size_t> best_;
-  std::int64_t won_after_ = 0;  ///< steps of the race that it won, on probation
+  std::int64_t won_after_ = 0;  ///< steps after which the winner on probation had won
 };
 
-/// With rules.halving: how many times as long as rules say branches run and a trial waits for its next search. Each
-/// search that leaves the setting as it is doubles that, up to kMaxLengthFactor; 1 again where one was found.
+/// Returns the factor of the steps of branches and of the wait for the next search, with rules.halving. It doubles with
+/// each search that leaves the setting unchanged, up to kMaxLengthFactor, and is 1 after one that changed it.
 std::int64_t search_length_factor(const TuneRules& rules, std::span<const Measurement> measurements);
 
-/// Whether a trial searches before its next epoch: at its beginning, and once rules.retune epochs have passed since its
-/// best one and since the last search, or rules.age of all its epochs where that is more.
+/// Returns true if a trial searches before its next epoch. It does so before its first epoch. Later it waits
+/// rules.retune epochs after its best epoch and after its last search, or rules.age of all its epochs if that is more.
 bool is_search_due(const TuneRules& rules, std::span<const Measurement> measurements);
 
 }  // namespace lanista::study

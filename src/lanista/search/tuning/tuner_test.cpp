@@ -1,4 +1,4 @@
-// Every rule of a search as it was published, on branches whose losses are known beforehand.
+// Every rule of the published search, on branches with known losses.
 #include "lanista/search/tuning/tuner.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using testing::falls;
 using testing::Indices;
 using testing::Scripted;
 
-/// Too noisy up to a step, and as steep as `falls` from there on.
+/// A curve with too much noise up to step `quiet`, and as `falls` after it.
 Curve noisy_until(std::int64_t quiet, double speed) {
   return [=](std::int64_t step) {
     if (step == quiet / 2) return 3.0;
@@ -48,7 +48,7 @@ TEST(TuneSearch, StartsWithConfiguredTime) {
 }
 
 TEST(TuneSearch, DoublesTheTimeAndAddsATryWhileNothingConverges) {
-  // A jump at step 5 lies in a window of its own share at 10, 20 and 40 steps; the third, which is quiet, converges.
+  // A jump at step 5 is in one window at 10, 20 and 40 steps. The third try, without noise, converges.
   Scripted run(one_at_a_time(), {noisy_until(10, 0.001), noisy_until(10, 0.001), falls(0.001), falls(0.002)});
 
   run.run();
@@ -69,14 +69,14 @@ TEST(TuneSearch, DiscardsDivergedBranches) {
   Scripted run(one_at_a_time(), {explodes(), falls(0.01)});
 
   run.one_round();
-  EXPECT_EQ(run.is_alive(), (Indices{1}));  // the next try; the first is gone
+  EXPECT_EQ(run.alive(), (Indices{1}));  // the next try; the first one was discarded
   EXPECT_EQ(run.search.round().branches, (Indices{1}));
   EXPECT_EQ(run.search.round().steps, 20);
 }
 
 TEST(TuneSearch, TreatsExceptionAsDivergence) {
   Scripted run(one_at_a_time(), {falls(0.01), falls(0.02)});
-  run.search.tell_failed(0);
+  run.search.mark_failed(0);
   run.search.end_round();
 
   EXPECT_FALSE(run.search.tries()[0].is_alive);
@@ -88,13 +88,13 @@ TEST(TuneSearch, FreesLosingBranchImmediately) {
 
   run.one_round();
   run.one_round();
-  EXPECT_EQ(run.is_alive(), (Indices{0, 2}));  // 2 is the next try
+  EXPECT_EQ(run.alive(), (Indices{0, 2}));  // 2 is the next try
   run.one_round();
-  EXPECT_EQ(run.is_alive(), (Indices{2, 3}));
+  EXPECT_EQ(run.alive(), (Indices{2, 3}));
 }
 
 TEST(TuneSearch, SelectsBestUnstableBranchAtLimit) {
-  // At 10 steps the range is -0.1 and the largest rise 0.08; windows of two steps hide the shaking.
+  // At 10 steps the range is -0.1 and the largest rise 0.08; windows of two steps hide the oscillation.
   const auto shaky = [](double speed) {
     return [speed](std::int64_t step) { return 1 - speed * static_cast<double>(step) + (step % 2 == 0 ? 0.1 : 0); };
   };
@@ -123,7 +123,7 @@ TEST(TuneSearch, ReportsConvergenceWithoutProgress) {
   run.run();
 
   EXPECT_EQ(run.search.winner(), std::nullopt);
-  EXPECT_TRUE(run.is_alive().empty());
+  EXPECT_TRUE(run.alive().empty());
 }
 
 TEST(TuneSearch, StopsWhenFiveBestSpeedsAreClose) {
@@ -177,7 +177,7 @@ TEST(TuneSearch, DiscardsLaggingBranchEarly) {
 
   run.run();
 
-  EXPECT_EQ(run.search.tries()[1].losses.size(), 10U);  // given up at the first look
+  EXPECT_EQ(run.search.tries()[1].losses.size(), 10U);  // discarded at the first check
   EXPECT_EQ(run.search.tries()[2].losses.size(), 40U);
   EXPECT_EQ(run.search.winner(), 2U);
 }
@@ -185,7 +185,7 @@ TEST(TuneSearch, DiscardsLaggingBranchEarly) {
 TEST(TuneSearch, RunsFinalRoundOfTwoBest) {
   TuneRules rules = one_at_a_time();
   rules.final_round_factor = 3;
-  // The first falls faster at once, and no further.
+  // The first try falls faster at the beginning, but not later.
   const Curve early = [](std::int64_t step) {
     return 1 - 0.02 * static_cast<double>(std::min<std::int64_t>(step, 10));
   };
@@ -197,7 +197,7 @@ TEST(TuneSearch, RunsFinalRoundOfTwoBest) {
   EXPECT_EQ(run.rounds[3].branches, (Indices{0, 1}));
   EXPECT_EQ(run.rounds[3].steps, 30);
   EXPECT_EQ(run.search.winner(), 1U);
-  EXPECT_EQ(run.is_alive(), (Indices{1}));
+  EXPECT_EQ(run.alive(), (Indices{1}));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ study::TrialView& add_trial(study::StudyView& view, space::Sample sample) {
   return view.trials.back();
 }
 
-/// One epoch of 10 steps on `worker`, which takes half a second from `began` on.
+/// Adds one epoch of 10 steps on `worker`, for half a second from `began` on.
 void measure(study::StudyView& view, study::TrialView& trial, std::int64_t worker, double began, double accuracy) {
   const auto epoch = static_cast<std::int64_t>(trial.measurements.size()) + 1;
   trial.measurements.push_back(
@@ -59,9 +59,9 @@ void measure(study::StudyView& view, study::TrialView& trial, std::int64_t worke
   view.spans.push_back({trial.id, epoch, worker, began, began + 0.5});
 }
 
-space::Sample draw(const space::SearchSpace& space, const Rng& rng) {
+space::Sample sample_of(const space::SearchSpace& space, const Rng& rng) {
   space::RandomChooser choose(rng);
-  return space.draw(choose);
+  return space.sample(choose);
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ study::StudyView random_study(std::int64_t trials, std::uint64_t seed) {
   double free_at[2] = {0, 0};
   for (std::int64_t i = 0; i < trials; ++i) {
     Rng rng = root.split(static_cast<std::uint64_t>(i));
-    auto& trial = add_trial(view, draw(view.config.space.params, rng.split("sample")));
+    auto& trial = add_trial(view, sample_of(view.config.space.params, rng.split("sample")));
     trial.parameters = rng.between(100, 100000);
     const std::uint64_t fate = rng.below(10);
     if (i > 0 && fate == 0) {

@@ -11,8 +11,8 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/engine.h"
-#include "lanista/engine/core/fake_executor.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/fake_executor.h"
 
 namespace lanista::engine::testing {
 

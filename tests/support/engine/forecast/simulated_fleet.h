@@ -12,8 +12,8 @@
 #include "lanista/base/clock.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/core/fake_executor.h"
 #include "lanista/engine/remote/worker_fleet.h"
+#include "support/engine/core/fake_executor.h"
 
 // A simulated cluster: workers, the network and their disk follow one clock and one random stream, so that a seed
 // repeats any failure.

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/engine/core/fake_executor.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "lanista/engine/remote/worker_loop.h"
 #include "lanista/model/graph/text.h"
+#include "support/engine/core/fake_executor.h"
 #include "support/engine/core/test_support.h"
 
 // Worker processes that crash on their trials, for tests.

@@ -19,13 +19,13 @@ const std::vector<std::size_t>& old_choices(const std::string& kernel) {
   return found == kChoices.end() ? kNone : found->second;
 }
 
-// In lines of 64 bytes, as the planner compares sizes.
+// Sizes in lines of 64 bytes, as the planner compares them.
 std::int64_t lines(const graph::ValueType& type) {
   constexpr std::int64_t kBatch = 32;
   return (ElementCount(type.shape).at(kBatch) * element_bytes(type.dtype, sizeof(float)) + 63) / 64;
 }
 
-// The values of the arena: the value that each replaces, with its size and last use.
+// The values of the arena: the value that each one replaces, its size and its last use.
 struct OutputAddresses {
   std::map<Port, Port> of;
   std::map<Port, std::int64_t> size;
@@ -65,7 +65,7 @@ bool v1_rule_overwrote_value_read_again(const LoweredGraph& lowered, const std::
       if (choice >= call.inputs.size() || !places.of.contains(call.inputs[choice])) continue;
       const Port place = places.of.at(call.inputs[choice]);
       if (places.last[place] != i || places.size[place] != places.size[output]) continue;
-      // All other kernels of the list read an element wherever it comes before they write it.
+      // All other kernels of the list read an element before they write it, so they may work in place.
       for (std::size_t slot = 2; call.kernel == "add" && slot < call.inputs.size(); ++slot) {
         const auto found = places.of.find(call.inputs[slot]);
         wrong = wrong || (found != places.of.end() && found->second == place);

@@ -7,11 +7,11 @@
 
 namespace lanista::nn::testing {
 
-/// Whether a model's numbers were wrong in numeric class own-1: there the sum of three values or more could take the
-/// place of its first or second input although the same value came again at a later input. To count such models.
+/// Whether a model's results were wrong in numeric class own-1. There, the sum of three or more values could be stored
+/// over its first or second input although a later input was the same value. Used to count such models.
 bool v1_rule_overwrote_value_read_again(const step::TrainingStep& train, const step::InferenceStep& infer);
-/// The same in one section. `live_out` are values read after the last call, `outside_arena` those that lie outside the
-/// arena; both resolved by LoweredGraph::source.
+/// The same for one section. `live_out` are values that are read after the last call, `outside_arena` those outside of
+/// the arena. Both are resolved by LoweredGraph::source.
 bool v1_rule_overwrote_value_read_again(const LoweredGraph& lowered, const std::set<graph::Port>& live_out,
                                         const std::set<graph::Port>& outside_arena);
 

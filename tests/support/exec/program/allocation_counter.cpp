@@ -1,5 +1,5 @@
-// Replaces the C allocator of the test binary; operator new arrives there too. A file of its own, so that the compiler
-// cannot reason about one half of a pair.
+// Replaces the C allocator of the test binary, which operator new also uses. It is a file of its own, so that the
+// compiler cannot remove pairs of calls.
 #include "support/exec/program/allocation_counter.h"
 
 #include <atomic>

@@ -4,10 +4,10 @@
 
 namespace lanista::nn::testing {
 
-/// Counts what the process asks of the C allocator while it lives; one at a time.
+/// Counts the calls of the process to the C allocator while the object exists. One object at a time.
 class AllocationCounter {
  public:
-  /// False under a sanitizer, which has the allocator for itself.
+  /// False under a sanitizer, which replaces the allocator.
   static bool works();
 
   AllocationCounter();

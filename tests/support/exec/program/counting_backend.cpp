@@ -12,14 +12,16 @@ struct CountingBackend::CallLog {
   bool refuses = false;
 };
 
-class CountingExecutable final : public Executable {
+class CountingExecutable final : public SingleObjectExecutable {
  public:
   CountingExecutable(std::unique_ptr<Executable> inner, std::shared_ptr<CountingBackend::CallLog> call_log)
-      : Executable(inner->properties()), inner_(std::move(inner)), call_log_(std::move(call_log)) {}
+      : SingleObjectExecutable(inner->properties()), inner_(std::move(inner)), call_log_(std::move(call_log)) {}
 
-  std::int64_t bytes() const override { return inner_->bytes(); }
+  std::int64_t bytes() const override { return inner_->memory().bytes(); }
   std::string describe() const override { return inner_->describe(); }
-  Result<LaneState> make_state(std::uint64_t trial_seed) const override { return inner_->make_state(trial_seed); }
+  Result<LaneState> make_state(std::uint64_t trial_seed) const override {
+    return inner_->memory().make_state(trial_seed);
+  }
   void attach(std::int64_t lane, LaneState&& state) override {
     const Inside inside(*this);
     {
@@ -27,11 +29,11 @@ class CountingExecutable final : public Executable {
       if (std::exchange(call_log_->refuses, false)) throw std::bad_alloc();
       ++call_log_->counts.attached[state.seed()];
     }
-    inner_->attach(lane, std::move(state));
+    inner_->lanes().attach(lane, std::move(state));
   }
   LaneState detach(std::int64_t lane) override {
     const Inside inside(*this);
-    LaneState state = inner_->detach(lane);
+    LaneState state = inner_->lanes().detach(lane);
     if (state) {
       const std::lock_guard lock(call_log_->mutex);
       ++call_log_->counts.detached[state.seed()];
@@ -44,62 +46,62 @@ class CountingExecutable final : public Executable {
       const std::lock_guard lock(call_log_->mutex);
       ++call_log_->counts.clones;
     }
-    return inner_->clone(from, to, trial_seed);
+    return inner_->lanes().clone(from, to, trial_seed);
   }
   std::int64_t step_count(std::int64_t lane) const override {
     const Inside inside(*this);
-    return inner_->step_count(lane);
+    return inner_->steps().step_count(lane);
   }
   std::vector<Tensor> extract_state(std::int64_t lane) const override {
     const Inside inside(*this);
-    return inner_->extract_state(lane);
+    return inner_->lanes().extract_state(lane);
   }
   void run(const Chunk& chunk, std::span<LaneResult> results) override {
     const Inside inside(*this);
-    inner_->run(chunk, results);
+    inner_->steps().run(chunk, results);
   }
   void wait() override {
     const Inside inside(*this);
-    inner_->wait();
+    inner_->steps().wait();
   }
-  Result<LaneGradients> make_gradients() const override { return inner_->make_gradients(); }
+  Result<LaneGradients> make_gradients() const override { return inner_->memory().make_gradients(); }
   double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                    LaneGradients& out, bool add) override {
     const Inside inside(*this);
-    return inner_->gradients(lane, batch, total, hyper, out, add);
+    return inner_->gradient_runner().gradients(lane, batch, total, hyper, out, add);
   }
   void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) override {
     const Inside inside(*this);
-    inner_->commit(lane, gradients, hyper);
+    inner_->gradient_runner().commit(lane, gradients, hyper);
   }
   void renew_buffers(std::int64_t lane, const LaneGradients& from) override {
     const Inside inside(*this);
-    inner_->renew_buffers(lane, from);
+    inner_->gradient_runner().renew_buffers(lane, from);
   }
   double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
                                const LaneHyper& hyper) const override {
     const Inside inside(*this);
-    return inner_->squared_gradient_norm(lane, gradients, hyper);
+    return inner_->gradient_runner().squared_gradient_norm(lane, gradients, hyper);
   }
   void predict(std::int64_t lane, const Batch& batch, PredictionBuffer out) override {
     const Inside inside(*this);
-    inner_->predict(lane, batch, out);
+    inner_->evaluator().predict(lane, batch, out);
   }
   void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) override {
     const Inside inside(*this);
-    inner_->evaluate(batches, lanes);
+    inner_->evaluator().evaluate(batches, lanes);
   }
   void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) override {
     const Inside inside(*this);
-    inner_->losses(lane, batch, label_smoothing, out);
+    inner_->evaluator().losses(lane, batch, label_smoothing, out);
   }
   void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) override {
     const Inside inside(*this);
-    inner_->profile_step(batch, hyper, done);
+    inner_->evaluator().profile_step(batch, hyper, done);
   }
 
  private:
-  /// A call under way.
+  /// A call that has not returned yet.
   class Inside {
    public:
     explicit Inside(const CountingExecutable& executable) : executable_(executable) {

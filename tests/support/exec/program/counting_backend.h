@@ -10,11 +10,11 @@
 
 namespace lanista::nn::testing {
 
-/// What machines of a counting backend were asked to do.
+/// Calls that the executables of a counting backend received.
 struct Counts {
-  std::map<std::uint64_t, std::int64_t> attached, detached;  ///< of the state with that seed
+  std::map<std::uint64_t, std::int64_t> attached, detached;  ///< number of calls, by the seed of the state
   std::int64_t clones = 0;
-  std::int64_t concurrent_calls = 0;  ///< calls that began while another was under way in the same machine
+  std::int64_t concurrent_calls = 0;  ///< calls that began during another call of the same executable
 };
 
 /// The CPU backend as a device that moves states only on request, and counts the moves. Thread-safe.
@@ -29,7 +29,7 @@ class CountingBackend final : public Backend {
                                               const ProgramOptions& options) const override;
 
   Counts counts() const;
-  /// The next attach of any machine throws std::bad_alloc.
+  /// The next attach of any executable throws std::bad_alloc.
   void fail_next_attach();
 
  private:
@@ -37,7 +37,7 @@ class CountingBackend final : public Backend {
   struct CallLog;
 
   const Backend& inner_;
-  std::shared_ptr<CallLog> call_log_;  // machines may outlive the backend
+  std::shared_ptr<CallLog> call_log_;  // executables may outlive the backend
 };
 
 }  // namespace lanista::nn::testing

@@ -11,7 +11,7 @@
 namespace lanista::nn::testing {
 namespace {
 
-// Lines between `%0 = input` and `output(%last)`; a line "op(%k, …)" gets the next number.
+// Lines between `%0 = input` and `output(%last)`. A line "op(%k, …)" gets the next number.
 TestModel model(std::string name, std::string shape, std::vector<std::string> lines, std::string_view dtype = "real") {
   std::string text = "%0 = input(shape=[" + shape + "], dtype=\"" + std::string(dtype) + "\")\n";
   std::size_t id = 1;
@@ -228,7 +228,7 @@ void add_shapes(std::vector<TestModel>& all) {
                        "conv2d(%3, out=3, kernel=[1])", "flatten(%4)", "linear(%5, out=4)"}));
 }
 
-// Token numbers [length] below 11 in, vectors of 6 features out as %1.
+// Input: token numbers [length] below 11. Output %1: vectors of 6 features.
 TestModel token_model(std::string name, std::vector<std::string> lines) {
   lines.insert(lines.begin(), "embedding(%0, vocab=11, dim=6)");
   const std::string last = std::to_string(lines.size());
@@ -248,7 +248,7 @@ void add_sequences(std::vector<TestModel>& all) {
   all.push_back(
       model("causal_mask_image", "2,5,5",
             {"conv2d(%0, out=3, kernel=[1])", "causal_mask(%1)", "softmax(%2)", "flatten(%3)", "linear(%4, out=4)"}));
-  // An answer at every position, up to more than are computed at a time.
+  // A prediction at every position, for more positions than are computed at a time.
   all.push_back(model("positions", "3,4", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}));
   all.push_back(
       with_loss(model("positions_focal", "3,4", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), "focal"));
@@ -336,7 +336,7 @@ OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t
   const graph::ValueType& input = derived.train.types.at(derived.train.input);
   fill(batch.features, input.shape);
   if (input.dtype == graph::DType::kIndex) {
-    // One number beyond the vocabularies of the models: a token that they do not know.
+    // One number beyond the vocabularies of the models, to test unknown tokens.
     for (float& token : batch.features) token = static_cast<float>(rng.below(12));
   }
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;

@@ -17,9 +17,10 @@ struct TestModel {
   std::string loss = "cross_entropy";  ///< of step::losses()
 };
 
-/// Small models that together use every operator, each behind a trained layer so that its input gradient matters.
+/// Small models that together use every operator. Each operator follows a trained layer, so that its input gradient
+/// matters.
 std::vector<TestModel> operator_models();
-/// The one of that name.
+/// The model of that name.
 TestModel model_named(std::string_view name);
 
 TestModel small_mlp();  ///< [64] -> 64 relu -> 10
@@ -33,10 +34,10 @@ struct Derived {
 };
 Derived derive(const TestModel& model, const std::string& optimizer = "sgd");
 
-/// The shipped operators of steps, and the fusions of the shipped kernels.
+/// The built-in operators of steps, and the fusions of the built-in kernels.
 LoweringRules shipped_lowering_rules();
 
-/// Every lane with the state of trial seed 0.
+/// A program in which every lane has the state of trial seed 0.
 Program compile(const Derived& derived, const ProgramOptions& options);
 Program compile_empty(const Derived& derived, const ProgramOptions& options);
 

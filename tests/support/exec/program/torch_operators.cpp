@@ -14,7 +14,7 @@ using at::Tensor;
 using List = std::vector<std::int64_t>;
 using Table = std::map<std::string, TorchOperator, std::less<>>;
 
-// An entry of one output.
+// An entry with one output.
 template <class Rule>
 TorchOperator single(Rule rule) {
   return [rule](const TorchCall& call) { return std::vector<Tensor>{rule(call)}; };
@@ -32,7 +32,7 @@ Pads pads_of(const TorchCall& call) {
   return {list.front(), list.front(), list.back(), list.back()};
 }
 
-// Around the one row of a sequence: both ends, or [before, after].
+// Padding around the row of a sequence: equal on both ends, or [before, after].
 Pads row_pads_of(const TorchCall& call) {
   const List& list = call.args.list("padding");
   return {0, 0, list.front(), list.back()};
@@ -59,8 +59,8 @@ Windows row_windows_of(const TorchCall& call) {
   return {{1, kernel}, {1, stride == 0 ? kernel : stride}, row_pads_of(call), call.args.flag("ceil_mode")};
 }
 
-// Cells behind the padding that the last window reaches, if one that reaches beyond counts: it must begin inside the
-// image or the padding in front of it.
+// Cells beyond the padding that the last window reaches, if that window counts: it must begin inside the image or the
+// padding before it.
 std::int64_t beyond(std::int64_t size, std::int64_t before, std::int64_t after, std::int64_t kernel,
                     std::int64_t stride, bool ceil) {
   if (!ceil) return 0;
@@ -70,20 +70,20 @@ std::int64_t beyond(std::int64_t size, std::int64_t before, std::int64_t after, 
   return one_more ? count * stride + kernel - (before + size + after) : 0;
 }
 
-// The padding with which floor mode sees the windows of ceil mode.
+// The padding with which floor mode gives the windows of ceil mode.
 Pads stretched(const Tensor& x, const Windows& w) {
   const auto [top, bottom, left, right] = w.pads;
   return {top, bottom + beyond(x.size(2), top, bottom, w.kernel[0], w.stride[0], w.ceil), left,
           right + beyond(x.size(3), left, right, w.kernel[1], w.stride[1], w.ceil)};
 }
 
-// LibTorch's own where it pads both sides alike, also for what ceil mode means.
+// LibTorch's pooling where both sides have equal padding; it also defines ceil mode.
 Tensor max_pool(const Tensor& x, const Windows& w) {
   if (w.pads.even()) return at::max_pool2d(x, w.kernel, w.stride, {w.pads.top, w.pads.left}, {1, 1}, w.ceil);
   return at::max_pool2d(padded(x, stretched(x, w), -INFINITY), w.kernel, w.stride);
 }
 
-// Else sums and counts of each window apart: what lies behind the padding counts nowhere.
+// Otherwise sums and counts of each window separately. Cells beyond the padding are not counted.
 Tensor avg_pool(const Tensor& x, const Windows& w, bool include_pad) {
   if (w.pads.even()) return at::avg_pool2d(x, w.kernel, w.stride, {w.pads.top, w.pads.left}, w.ceil, include_pad);
   const Pads all = stretched(x, w);
@@ -138,7 +138,7 @@ Tensor conv_transpose2d(const TorchCall& call) {
   return call.args.flag("bias") ? y + call.param("bias").reshape({-1, 1, 1}) : y;
 }
 
-// Nearest is cell floor(i in / out); bilinear lies at (i + 1/2) in / out - 1/2.
+// Nearest reads cell floor(i in / out); bilinear reads at (i + 1/2) in / out - 1/2.
 Tensor resized(const TorchCall& call, std::int64_t height, std::int64_t width) {
   const Tensor& x = call.x[0];
   if (call.args.text("mode") == "bilinear") return at::upsample_bilinear2d(x, {height, width}, false);
@@ -158,7 +158,7 @@ Tensor upsample(const TorchCall& call) {
   return resized(call, factor[0] * call.x[0].size(2), factor[1] * call.x[0].size(3));
 }
 
-// (x - mean) / sqrt(variance + eps) over `dims`, each part a little off.
+// (x - mean) / sqrt(variance + eps) over `dims`, with a disturbance of each part.
 Tensor normalised(const TorchCall& call, const Tensor& x, const List& dims) {
   const Tensor centred = call.rounded(x - call.rounded(x.mean(dims, true)));
   return centred * call.rounded(at::rsqrt(centred.square().mean(dims, true) + call.args.real("eps")));
@@ -173,24 +173,24 @@ Tensor affine(const TorchCall& call, const Tensor& y, std::int64_t first) {
   return y * weight.reshape(shape) + call.param("bias").reshape(shape);
 }
 
-// A single value has no variance that running statistics could learn from.
 Tensor softmax(const TorchCall& call, const Tensor& x, std::int64_t axis) {
   if (!call.rounded) return at::softmax(x, axis);
-  // A certain one's gradient is y (dy - sum of y dy), which cancels: as much as y is a little off.
+  // If one probability is nearly 1, its gradient y (dy - sum of y dy) cancels, and its error is about that of y.
   const Tensor powers = call.rounded(at::exp(x - x.amax(axis, true)));
   return powers / call.rounded(powers.sum(axis, true));
 }
 
-// x (1 + tanh z) / 2 as x sigmoid(2 z): one plus the tangent of what is far below zero would be all rounding.
+// x (1 + tanh z) / 2 as x sigmoid(2 z): for very negative z, one plus the tangent would be rounding only.
 Tensor gelu(const Tensor& x) { return x * at::sigmoid(std::sqrt(8 / std::numbers::pi) * (x + 0.044715 * x * x * x)); }
 
 Tensor batch_norm(const TorchCall& call) {
   const Tensor& x = call.x[0];
-  // LibTorch writes into the statistics that it is given, and looks at them again for the gradient.
+  // LibTorch writes into the given statistics, and reads them again for the gradient.
   Tensor mean = call.param("running_mean").clone(), var = call.param("running_var").clone();
   const Tensor y = at::batch_norm(x, call.param("weight"), call.param("bias"), mean, var, call.training,
                                   call.args.real("momentum"), call.args.real("eps"), false);
   if (!call.training) return y;
+  // A single value has no variance, so the running variance stays.
   const bool alone = x.numel() == x.size(1);
   call.param("running_mean").copy_(mean);
   if (!alone) call.param("running_var").copy_(var);
@@ -244,7 +244,7 @@ Tensor scale(const TorchCall& call) {
   return x * gate.reshape(shape);
 }
 
-// A vector for each token that the vocabulary holds, zeros for all others.
+// A vector for each token of the vocabulary, zeros for all others.
 Tensor embedding(const TorchCall& call) {
   const std::int64_t vocab = call.args.integer("vocab");
   const Tensor tokens = call.x[0].to(at::kLong);
@@ -258,7 +258,7 @@ Tensor causal_mask(const Tensor& x) {
   return x.masked_fill(at::ones({x.size(-2), x.size(-1)}, at::kBool).triu(1), -INFINITY);
 }
 
-// PyTorch's own multi-head attention; with dropout its formula, since its masks are not ours.
+// PyTorch's multi-head attention; with dropout its formula, because PyTorch samples other masks.
 Tensor attention(const TorchCall& call) {
   const Tensor& x = call.x[0];
   const auto param = [&](const std::string& name) { return call.param(name); };

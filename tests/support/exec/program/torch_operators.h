@@ -11,18 +11,18 @@
 
 namespace lanista::nn::testing {
 
-/// One use of an operator, as its interpretation in LibTorch sees it.
+/// An operator call, as its LibTorch implementation sees it.
 struct TorchCall {
-  const graph::OpArgs& args;                                             ///< attributes; types of inputs are not given
+  const graph::OpArgs& args;                                             ///< attributes; inputs have no types
   const std::vector<at::Tensor>& x;                                      ///< data inputs, canonical order
-  const std::function<at::Tensor(const std::string&)>& param;            ///< by name; undefined where there is none
-  const std::function<at::Tensor(const at::Tensor& x, double p)>& mask;  ///< 0 or 1 / (1 - p), in the shape of x
-  /// Set where it is asked what rounding may do: a value a little off. Norms are then computed by their parts, since
-  /// LibTorch's own round inside.
+  const std::function<at::Tensor(const std::string&)>& param;            ///< parameter by name, or an undefined tensor
+  const std::function<at::Tensor(const at::Tensor& x, double p)>& mask;  ///< mask of 0 or 1 / (1 - p), shaped as x
+  /// Disturbs a value by one rounding; null without a disturbance. If set, norms are computed by their parts, since
+  /// LibTorch's own norms round internally.
   const std::function<at::Tensor(const at::Tensor&)>& rounded;
   bool training;
 
-  /// Two numbers from a list of one or two.
+  /// Two values from a list of one or two.
   std::vector<std::int64_t> pair(std::string_view name) const;
 };
 

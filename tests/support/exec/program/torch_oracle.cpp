@@ -51,7 +51,7 @@ torch::optim::OptimizerParamState* state_of(States& states, const at::Tensor& pa
   return found == states.end() ? nullptr : found->second.get();
 }
 
-// One of LibTorch's optimisers; `set` writes a lane's numbers into its options, `read` gives what it keeps.
+// One of LibTorch's optimisers. `set` writes the hyper-parameters of a lane into its options, `read` returns its state.
 template <class Optimizer, class Options, class State>
 class TorchOptimizer : public OracleOptimizer {
  public:
@@ -102,7 +102,7 @@ Tensors slots_of_rmsprop(const RMSpropParamState& state) {
   return slots;
 }
 
-// As its paper states it (Chen et al. 2023, algorithm 2); LibTorch has none.
+// As defined in its paper (Chen et al. 2023, algorithm 2); LibTorch has no such optimiser.
 class Lion : public OracleOptimizer {
  public:
   explicit Lion(const Parameters& parameters) : parameters_(parameters), momentum_(parameters.size()) {}
@@ -163,7 +163,7 @@ const std::map<std::string, Make>& oracle_optimizers() {
 // The mean loss of a batch.
 using LossRule = at::Tensor (*)(const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper);
 
-/// Of each sample: the mean over what it predicts.
+/// The loss of each sample: the mean over its predictions.
 at::Tensor by_sample(const at::Tensor& losses) { return losses.flatten(1).mean(1); }
 
 at::Tensor targets_of(const at::Tensor& prediction, const OwnedBatch& batch) {
@@ -282,7 +282,7 @@ at::Tensor TorchModel::rounded(const at::Tensor& value) {
 }
 
 at::Tensor TorchModel::mask(const graph::Node& node, double p, const at::Tensor& x, const OwnedBatch& batch) const {
-  // Elements are numbered as they lie in a program: channels last.
+  // Elements are numbered in the memory order of a program: channels last.
   const at::Tensor laid_out = x.dim() == 4 ? x.permute({0, 2, 3, 1}) : x;
   at::Tensor keep = at::empty(laid_out.sizes(), at::kDouble);
   const std::int64_t per_sample = x.numel() / x.size(0);
@@ -303,7 +303,7 @@ std::vector<at::Tensor> TorchModel::apply(const graph::Node& node, const Values&
   LANISTA_CHECK(rule != torch_operators().end(), "the oracle does not know operator " + node.op);
   graph::Attrs attrs = node.attrs;
   for (const auto& [number, value] : numbers_) {
-    // Inside attention dropout's probability goes by dropout's own name.
+    // Inside attention, the attribute of the dropout probability is named as in dropout.
     if (number.first == node.id) attrs.set(node.op == "attention" ? "dropout" : number.second, value);
   }
   const graph::OpArgs args{{}, attrs, *ops_.find(node.op)};
@@ -314,12 +314,12 @@ std::vector<at::Tensor> TorchModel::apply(const graph::Node& node, const Values&
     if (found == tensors_.end()) return at::Tensor();
     return found->second.requires_grad() ? rounded(found->second) : found->second;
   };
-  const std::function<at::Tensor(const at::Tensor&, double)> draw = [&](const at::Tensor& x, double p) {
+  const std::function<at::Tensor(const at::Tensor&, double)> sample_mask = [&](const at::Tensor& x, double p) {
     return mask(node, p, x, batch);
   };
   std::function<at::Tensor(const at::Tensor&)> off;
   if (disturbance_ != 0) off = [&](const at::Tensor& value) { return rounded(value); };
-  return rule->second({args, inputs, param, draw, off, training});
+  return rule->second({args, inputs, param, sample_mask, off, training});
 }
 
 at::Tensor TorchModel::features(const graph::Node& input, const OwnedBatch& batch) const {

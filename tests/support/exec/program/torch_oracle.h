@@ -16,41 +16,41 @@ namespace lanista::nn::testing {
 
 using Tensors = std::map<std::string, at::Tensor>;
 
-/// An optimiser as LibTorch has it, or as its paper defines it.
+/// An optimiser of LibTorch, or one defined by its paper.
 class OracleOptimizer {
  public:
   virtual ~OracleOptimizer() = default;
   /// Moves the parameters by their gradients; those without a gradient stay.
   virtual void step(const LaneHyper& hyper) = 0;
-  /// What it keeps for a parameter, by slot; nothing where no gradient has come yet.
+  /// State of a parameter, by slot; empty before the first gradient.
   virtual Tensors slots(const at::Tensor& parameter) const = 0;
 };
 
-/// A model graph interpreted with LibTorch: operators of torch_operators.h, autograd, LibTorch's own losses, optimisers
-/// and clipping. What programs are compared with.
+/// A model graph interpreted with LibTorch: operators of torch_operators.h, autograd, and LibTorch's losses, optimisers
+/// and clipping. Tests compare programs with it.
 class TorchModel {
  public:
-  /// Starts from the state of a lane, for steps a fresh one; every real tensor is taken as `dtype`.
+  /// Starts from the state of a lane, with fresh steps. Every real tensor is converted to `dtype`.
   TorchModel(const Derived& derived, const std::vector<Tensor>& state, at::ScalarType dtype);
 
-  /// From now on every value and every parameter carries a relative error of up to `size`, uniform: what rounding may
-  /// do to the results is seen from their distance to the undisturbed ones.
+  /// From now on, every value and parameter has a uniform relative error of up to `size`. The distance to the
+  /// undisturbed results shows the effect of rounding.
   void disturb(double size, std::uint64_t seed);
-  /// An attribute that the lane sets for itself (nn::LaneAttr).
+  /// Sets an attribute of the lane (nn::LaneAttr).
   void set_number(graph::NodeId node, const std::string& attr, double value) { numbers_[{node, attr}] = value; }
 
-  /// Mean loss of a batch in training form, each sample's times its weight where there are any; buffers advance.
+  /// Mean loss of a batch in training form, with the sample weights if there are any. Buffers advance.
   at::Tensor loss(const OwnedBatch& batch, const LaneHyper& hyper);
   /// Predictions in inference form.
   at::Tensor predict(const OwnedBatch& batch);
   /// One training step; returns the loss before it.
   double step(const OwnedBatch& batch, const LaneHyper& hyper);
-  /// Gradients of all parameters, undefined where none arrives; buffers advance.
+  /// Gradients of all parameters, undefined if there is none. Buffers advance.
   Tensors gradients(const OwnedBatch& batch, const LaneHyper& hyper);
 
-  /// Parameters, buffers and slots, named as in extract(); slots that no gradient has reached are missing.
+  /// Parameters, buffers and slots, named as in extract(). Slots without a gradient so far are missing.
   Tensors state() const;
-  /// Another value for a parameter or buffer, of its shape.
+  /// Replaces the value of a parameter or buffer by one of the same shape.
   void set(const std::string& name, const at::Tensor& value);
 
  private:

@@ -7,6 +7,7 @@
 
 namespace lanista::schedule {
 
+/// Returns a cluster with default memory and interference.
 inline Cluster cluster_of(std::int64_t workers, std::int64_t shares = 4, std::int64_t widest = 4) {
   Cluster cluster;
   cluster.workers = workers;
@@ -15,7 +16,7 @@ inline Cluster cluster_of(std::int64_t workers, std::int64_t shares = 4, std::in
   return cluster;
 }
 
-/// A trial that is as predicted.
+/// Returns a trial with a true prediction.
 inline Arrival arrival(std::int64_t id, const Prediction& trial) { return {id, trial, trial, {}}; }
 
 }  // namespace lanista::schedule

@@ -8,10 +8,10 @@
 #include "lanista/base/rng.h"
 #include "lanista/plan/goodput/allocation.h"
 
-// What tests of allocators deal devices to.
+// Jobs for tests of allocators.
 namespace lanista::cluster {
 
-/// Jobs with models of their own.
+/// Random jobs, each with its own model.
 struct RandomJobs {
   std::deque<GoodputTable> tables;
   std::vector<JobView> views;
@@ -37,8 +37,9 @@ struct RandomJobs {
     }
     current.resize(jobs);
   }
+  /// Returns the input of an allocator.
   AllocatorState state() const { return {1000, nodes, 30, views, current}; }
-  /// Pollux's fitness of device counts, packed, everybody new.
+  /// Returns Pollux's fitness of packed device counts, for jobs that are all new.
   double cost(const std::vector<std::int32_t>& counts) const {
     const double fair = std::ceil(static_cast<double>(nodes.total()) / static_cast<double>(views.size()));
     double sum = 0;
@@ -52,6 +53,7 @@ struct RandomJobs {
   }
 };
 
+/// Returns the devices of each job.
 inline std::vector<std::int32_t> counts_of(const std::vector<Allocation>& all) {
   std::vector<std::int32_t> counts;
   for (const Allocation& allocation : all) counts.push_back(devices_of(allocation));

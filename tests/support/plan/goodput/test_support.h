@@ -10,13 +10,16 @@
 
 namespace lanista::cluster {
 
+/// Writes a text file.
 inline void write_text(FileSystem& fs, const std::string& path, const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
-  LANISTA_CHECK(write_atomically(fs, path, bytes).ok(), "a file in memory");
+  LANISTA_CHECK(write_atomically(fs, path, bytes).ok(), "a file in memory can be written");
 }
 
-/// Traces of an application "net" below "data/traces": steps of 0.1 s and 0.01 s an example, synchronisation 0.05 s
-/// within a node, 0.2 s across; batches 32 and 256, three epochs of 100, 200, 300 steps of 32 in sum.
+/// Writes the traces of an application "net" to `folder`.
+///
+/// A step needs 0.1 s, and 0.01 s for each sample. Synchronisation needs 0.05 s within a node and 0.2 s across nodes.
+/// Batches are 32 and 256. After each of three epochs the progress is 100, 200 and 300 steps of batch 32.
 inline void write_net(FileSystem& fs, const std::string& folder = "data/traces/net") {
   std::string placements = "placement,local_bsz,step_time,sync_time\n",
               scaled = "num_nodes,num_replicas,local_bsz,step_time,sync_time\n";

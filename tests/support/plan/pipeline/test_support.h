@@ -1,12 +1,12 @@
 #pragma once
 
-#include "lanista/plan/pipeline/brute_force_oracle.h"
 #include "lanista/plan/pipeline/plan.h"
-#include "lanista/plan/pipeline/random_problem.h"
+#include "support/plan/pipeline/brute_force_oracle.h"
+#include "support/plan/pipeline/random_problem.h"
 
 namespace lanista::pipeline {
 
-/// An operator of so many seconds a sample forward and twice as many backward.
+/// Returns an operator with `seconds` a sample for the forward pass and twice that for the backward pass.
 inline Operator an_operator(double seconds, double bytes = 0) {
   Operator op;
   op.name = "op";
@@ -19,6 +19,7 @@ inline Operator an_operator(double seconds, double bytes = 0) {
   return op;
 }
 
+/// Returns a problem with operators of 1 s and free links.
 inline Problem a_problem(std::size_t operators, std::vector<std::pair<std::uint32_t, std::uint32_t>> edges,
                          std::int64_t batch, std::int64_t devices) {
   Problem problem;
@@ -30,7 +31,7 @@ inline Problem a_problem(std::size_t operators, std::vector<std::pair<std::uint3
   return problem;
 }
 
-/// Every operator a stage on a device of its own.
+/// Returns the plan with one stage and one device for each operator.
 inline PipelinePlan one_each(const Problem& problem, std::vector<std::int64_t> micro_batches) {
   PipelinePlan plan{problem.model.hash, problem.model.batch, {}};
   for (std::uint32_t i = 0; i < problem.model.operators.size(); ++i) {

@@ -1,15 +1,18 @@
 #include "support/plan/sharing/test_models.h"
 
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "lanista/base/check.h"
 #include "lanista/model/graph/editor.h"
 #include "lanista/model/graph/text.h"
+#include "lanista/plan/sharing/structure.h"
 
 namespace lanista::fuse::testing {
 namespace {
 
-// One mutation at a random place: a wider layer, another activation, one more node, a skip.
+/// Returns the model after one mutation of a random node: a wider layer, another activation, a new node or a skip.
 graph::Graph mutated(const graph::Graph& model, const graph::OpTable& ops, Rng& rng) {
   const auto topo = model.topo();
   const graph::NodeId at = topo[rng.below(topo.size() - 1)];
@@ -34,10 +37,10 @@ graph::Graph mutated(const graph::Graph& model, const graph::OpTable& ops, Rng& 
     }
   }
   auto edited = std::move(edit).commit();
-  return edited ? std::move(*edited).graph : model;  // the classes' layer may not change its width, and the like
+  return edited ? std::move(*edited).graph : model;  // For example, the width of the last layer is fixed.
 }
 
-// Freezes nodes from the input on, as far as chance goes.
+/// Freezes a random number of nodes, from the input on.
 void freeze(FusionMember& member, Rng& rng) {
   const Digest weights{rng.below(2), 7};
   std::uint64_t left = rng.below(6);
@@ -110,8 +113,31 @@ std::size_t nodes_saved(const std::vector<FusionMember>& members) {
   return merge_equal(*graph);
 }
 
-double PenaltyCost::op_us(std::span<const OperatorWork* const> lanes, OpForm form) const {
-  return plain_.op_us(lanes, form) * (form == OpForm::kAlone ? 1 : penalty_ * static_cast<double>(lanes.size()));
+FusionPlan planned(std::vector<FusionMember> members, const std::vector<std::vector<std::size_t>>& programs,
+                   const CostModel& cost) {
+  auto plan = plan_of(std::move(members), programs, ops(), cost);
+  LANISTA_CHECK(plan.ok(), plan ? "" : plan.error().text());
+  return *std::move(plan);
+}
+
+std::vector<std::vector<std::size_t>> one_program(std::size_t lanes) {
+  std::vector<std::size_t> members(lanes);
+  std::iota(members.begin(), members.end(), 0);
+  return {std::move(members)};
+}
+
+std::vector<std::vector<std::size_t>> programs_by_step(const std::vector<FusionMember>& members) {
+  const auto graph = unite(members, ops());
+  LANISTA_CHECK(graph.ok(), graph ? "" : graph.error().text());
+  std::vector<std::vector<std::size_t>> programs;
+  std::map<Digest, std::size_t> program_of;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    std::size_t program = programs.size();
+    if (members[m].alone.empty()) program = program_of.try_emplace(step_key(*graph, m), program).first->second;
+    if (program == programs.size()) programs.emplace_back();
+    programs[program].push_back(m);
+  }
+  return programs;
 }
 
 }  // namespace lanista::fuse::testing

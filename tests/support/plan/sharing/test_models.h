@@ -10,40 +10,36 @@
 
 namespace lanista::fuse::testing {
 
-/// The built-in operators, made once.
+/// Returns the built-in operators.
 const graph::OpTable& ops();
 
-/// The model of a text; a text that does not parse fails the test by throwing.
+/// Returns the model of a text. A text that cannot be parsed fails the test by throwing.
 graph::Graph parsed(const std::string& text);
 
-/// input[8] - linear `width` - relu - linear 3 - output.
+/// Returns the model input[8] - linear `width` - relu - linear 3 - output.
 graph::Graph mlp(std::int64_t width = 16);
 
-/// input[1,8,8] - conv2d 4 - relu - conv2d 4 - relu - flatten - linear `width` - relu - linear 3 - output.
+/// Returns the model input[1,8,8] - conv2d 4 - relu - conv2d 4 - relu - flatten - linear `width` - relu - linear 3 -
+/// output.
 graph::Graph backbone_with_head(std::int64_t width = 8);
 
-/// Trial `trial` with a pipeline of read and normalize, ten microseconds a sample.
+/// Returns trial `trial` with an input pipeline of read and normalize, which needs 10 us a sample.
 FusionMember member(std::uint32_t trial, graph::Graph model);
 
-/// A random population: two to twelve variants of a few models, grown by mutations, with batch sizes, optimisers,
-/// streams and frozen prefixes at random.
+/// Returns 2 to 12 random trials: mutated models with random batch sizes, optimisers, data streams and frozen parts.
 std::vector<FusionMember> population(Rng& rng, const graph::OpTable& ops);
 
-/// How many nodes merge_equal saves among these members.
+/// Returns the number of nodes that merge_equal saves among these members.
 std::size_t nodes_saved(const std::vector<FusionMember>& members);
 
-/// Every operator costs what `Roofline` says, merging lanes costs `penalty` times as much.
-class PenaltyCost final : public CostModel {
- public:
-  explicit PenaltyCost(double penalty) : penalty_(penalty) {}
-  double op_us(std::span<const OperatorWork* const> lanes, OpForm form) const override;
-  double copy_us(double bytes) const override { return plain_.copy_us(bytes); }
-  double store_us(double bytes) const override { return plain_.store_us(bytes); }
-  double load_us(double bytes) const override { return plain_.load_us(bytes); }
+/// Returns the plan of plan_of. A plan that cannot be made fails the test by throwing.
+FusionPlan planned(std::vector<FusionMember> members, const std::vector<std::vector<std::size_t>>& programs,
+                   const CostModel& cost = RooflineCost());
 
- private:
-  RooflineCost plain_;
-  double penalty_;
-};
+/// Returns one program with the lanes 0 to `lanes` - 1.
+std::vector<std::vector<std::size_t>> one_program(std::size_t lanes);
+
+/// Returns the programs in which members with equal training steps are lanes. A trial that must run alone does.
+std::vector<std::vector<std::size_t>> programs_by_step(const std::vector<FusionMember>& members);
 
 }  // namespace lanista::fuse::testing

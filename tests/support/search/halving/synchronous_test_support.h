@@ -6,7 +6,7 @@
 
 namespace lanista::strategy::testing {
 
-/// One goal, which the tests make up.
+/// Returns a context with one goal, which the tests invent.
 inline Context halved_context(std::uint64_t seed, std::int64_t epochs) {
   Context context = small_context(seed);
   context.epochs = epochs;
@@ -14,6 +14,7 @@ inline Context halved_context(std::uint64_t seed, std::int64_t epochs) {
   return context;
 }
 
+/// Returns the halving of a plug-in with these options.
 inline Result<std::unique_ptr<Halving>> rule_of(const StoppingPlugin& plugin, const Context& context,
                                                 const nlohmann::json& options) {
   return plugin.make({context.goals, context.epochs, context.constraints},

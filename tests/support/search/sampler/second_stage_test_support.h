@@ -8,14 +8,14 @@
 
 namespace lanista::strategy::testing {
 
-/// small_context by metrics that a study knows.
+/// Returns small_context with goals that are metrics of a study.
 inline Context staged_context(std::uint64_t seed, bool mutators = true) {
   Context context = small_context(seed, mutators);
   context.goals = {{true, "val_accuracy"}, {false, "val_loss"}};
   return context;
 }
 
-/// A study of it with a second stage, in which trials stand for their last epoch.
+/// Returns a study of the context with a second stage. The last epoch gives a trial's result.
 inline study::StudyConfig staged_config(const Context& context, std::int64_t best, std::int64_t end = 2) {
   study::StudyConfig config;
   config.goals = context.goals;
@@ -27,7 +27,7 @@ inline study::StudyConfig staged_config(const Context& context, std::int64_t bes
   return config;
 }
 
-/// With a halving of its own, or else asha of that type.
+/// Returns the strategy with its own halving, or else with asha of the given type.
 inline std::unique_ptr<Strategy> search_of(const StrategyPlugin& plugin, const Context& context, const char* type) {
   auto sampler = must(plugin.make(context, must(resolve_options(Options::object(), plugin.options))));
   if (plugin.has_own_halving) {

@@ -3,17 +3,17 @@
 #include <cstddef>
 #include <vector>
 
-// Functions whose minimum, 0, everybody knows.
+// Test functions with a known minimum of 0.
 namespace lanista::strategy::testing {
 
-/// Lowest at the origin.
+/// The sum of squares, with its minimum at the origin.
 inline double sphere(const std::vector<double>& x) {
   double sum = 0;
   for (const double u : x) sum += u * u;
   return sum;
 }
 
-/// Lowest where all coordinates are 1, at the end of a bent valley.
+/// The function of Rosenbrock, with its minimum at (1, …, 1) in a curved valley.
 inline double rosenbrock(const std::vector<double>& x) {
   double sum = 0;
   for (std::size_t i = 0; i + 1 < x.size(); ++i) {

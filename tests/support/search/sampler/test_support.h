@@ -12,13 +12,14 @@
 
 namespace lanista::strategy::testing {
 
+/// Returns the value. Aborts on an error.
 template <class T>
 T must(Result<T> result) {
   LANISTA_CHECK(result.ok(), result ? "" : result.error().text());
   return *std::move(result);
 }
 
-/// One small base, two mutators (or none), sgd with lr and momentum or adam with lr.
+/// Returns a space of one small base and two mutators or none, with sgd (lr and momentum) or adam (lr).
 inline Context small_context(std::uint64_t seed, bool mutators = true) {
   std::vector<std::shared_ptr<const mutate::Mutator>> all;
   if (mutators) {
@@ -46,7 +47,7 @@ inline Context small_context(std::uint64_t seed, bool mutators = true) {
           Rng(seed)};
 }
 
-/// The hyper-parameters of small_context over a blueprint with choices in choices, of which some make no model.
+/// Returns the hyper-parameters of small_context over a blueprint with nested choices. Some samples make no model.
 inline Context blueprint_context(std::uint64_t seed) {
   using namespace mutate;
   const Chain layers{
@@ -73,13 +74,14 @@ inline Context blueprint_context(std::uint64_t seed) {
   return context;
 }
 
+/// Returns asha with rungs at epochs 1 and 2.
 inline std::unique_ptr<Halving> small_rule(const Context& context) {
   const StoppingPlugin plugin = asha_plugin();
   return must(plugin.make({context.goals, context.epochs, context.constraints},
                           must(resolve_options({{"rungs", {1, 2}}, {"eta", 2}}, plugin.options))));
 }
 
-/// A population that is asked for no size has room for all that a test proposes.
+/// Returns the strategy of a plug-in. A population without a given size takes all proposals of a test.
 inline std::unique_ptr<Strategy> make(const StrategyPlugin& plugin, const Context& context,
                                       nlohmann::json options = Options::object()) {
   if (plugin.forks && !options.contains("population")) options["population"] = 1000;
@@ -88,7 +90,8 @@ inline std::unique_ptr<Strategy> make(const StrategyPlugin& plugin, const Contex
   return compose(std::move(sampler), std::move(rule));
 }
 
-/// A history as an engine would make it: proposals come from the strategy, numbers from `rng`, some trials fail.
+/// Runs trials as an engine does and returns the events. Proposals come from the strategy and results from `rng`. Some
+/// trials fail.
 inline std::vector<study::Event> play(Strategy& strategy, std::int64_t trials, Rng rng) {
   std::vector<study::Event> events;
   const auto feed_event = [&](study::Event event) {
@@ -113,8 +116,8 @@ inline std::vector<study::Event> play(Strategy& strategy, std::int64_t trials, R
   return events;
 }
 
-/// A smooth landscape over small_context's parameters: sgd with learning rate 0.1 and momentum 0.5 is best (0), adam is
-/// never better than 0.3.
+/// Returns a smooth loss over the parameters of small_context. The best is 0, for sgd with learning rate 0.1 and
+/// momentum 0.5. Adam reaches 0.3.
 inline double toy_loss(const space::Sample& sample) {
   const double lr = portable_log(std::get<double>(sample.at("lr")));
   if (!sample.contains("momentum")) return 0.3 + 0.1 * (lr + 7) * (lr + 7);
@@ -122,8 +125,8 @@ inline double toy_loss(const space::Sample& sample) {
   return (lr + 2.3) * (lr + 2.3) + 4 * momentum * momentum;
 }
 
-/// The logarithm of the lowest toy loss among `trials`, averaged over 20 seeds; each proposal waits for the results of
-/// all but the last `running`.
+/// Returns the logarithm of the lowest toy loss among `trials`, averaged over 20 seeds. A proposal is made when all
+/// trials except the last `running` have results.
 inline double toy_result(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint32_t trials = 60,
                          std::uint32_t running = 0) {
   double sum = 0;
@@ -146,6 +149,7 @@ inline double toy_result(const StrategyPlugin& plugin, const nlohmann::json& opt
   return sum / 20;
 }
 
+/// Returns the proposals as JSON, one per line.
 inline std::string text_of(const Suggestion& group) {
   std::string text;
   for (const study::Proposal& proposal : group.proposals()) text += study::proposal_json(proposal).dump() + "\n";

@@ -11,22 +11,25 @@
 
 #include "lanista/search/tuning/tuner.h"
 
-// Searches whose branches have losses that are known beforehand.
+// Tune searches with branches that have known losses.
 namespace lanista::study::testing {
 
+/// Indices of tries.
 using Indices = std::vector<std::size_t>;
 
-/// The loss of a branch behind so many steps; the start is 1.
+/// The loss of a branch after `step` steps; it starts at 1.
 using Curve = std::function<double(std::int64_t step)>;
 
+/// A curve that falls by `speed` per step.
 inline Curve falls(double speed) {
   return [speed](std::int64_t step) { return 1 - speed * static_cast<double>(step); };
 }
+/// A curve that diverges.
 inline Curve explodes() {
   return [](std::int64_t) { return 100.0; };
 }
 
-/// A search that hears the losses of these curves, one a try.
+/// A search that receives the losses of these curves, one for each try.
 struct Scripted {
   std::vector<Curve> curves;
   TuneSearch search;
@@ -42,8 +45,9 @@ struct Scripted {
               return space::Sample{{"lr", static_cast<double>(tries.size())}};
             },
             includes_current) {
-    search.tell_start(search.start_steps() == 0 ? std::nan("") : 1);
+    search.set_start_loss(search.start_steps() == 0 ? std::nan("") : 1);
   }
+  /// Runs one round.
   void one_round() {
     const TuneSearch::Round round = search.round();
     rounds.push_back(round);
@@ -52,17 +56,19 @@ struct Scripted {
       for (std::int64_t step = std::ssize(search.tries()[branch].losses) + 1; step <= round.steps; ++step) {
         losses.push_back(curves[branch](step));
       }
-      search.tell(branch, losses);
+      search.add_losses(branch, losses);
     }
     search.end_round();
   }
+  /// Runs rounds until the search is over.
   void run() {
     while (!search.round().branches.empty()) {
       ASSERT_LT(rounds.size(), 200U);
       one_round();
     }
   }
-  Indices is_alive() const {
+  /// Indices of the tries with a branch that still exists.
+  Indices alive() const {
     Indices out;
     for (std::size_t i = 0; i < search.tries().size(); ++i) {
       if (search.tries()[i].is_alive) out.push_back(i);

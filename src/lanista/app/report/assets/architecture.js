@@ -1,6 +1,6 @@
-// Drawings of the best models, with what differs from the parent.
+// Drawings of the best models, with the differences to the parent.
 
-// Boxes, and arrows between them; `name` is one of a kind on the page.
+// Boxes, and arrows between them; `name` is unique on the page.
 function layeredPicture(name, drawing, boxes) {
   const tip = `tip-${name}`;
   const root =
@@ -30,7 +30,7 @@ function makeArchitecture() {
     class: "scroll drawing",
     tabindex: 0,
     role: "group",
-    "aria-label": "Drawing of a model; its figures stand in the table below"
+    "aria-label": "Drawing of a model; the table below has its figures"
   });
   const picker = dropdown(
       "Model of trial",
@@ -42,18 +42,18 @@ function makeArchitecture() {
     const model = drawings.get(shown);
     picker.querySelector("select").value = String(shown);
     if (model.error) {
-      holder.replaceChildren(el("p", {class: "caption"}, said(model.error)));
+      holder.replaceChildren(el("p", {class: "caption"}, isolated(model.error)));
       removed.replaceChildren();
       return;
     }
     holder.replaceChildren(layeredPicture("model", model, model.nodes.map(nodeBox)));
-    removed.replaceChildren(
-        ...(model.removed.length ?
-                [
-                  el("h3", {}, "Removed from the parent"),
-                  el("ul", {class: "removed"}, model.removed.map((text) => el("li", {}, el("code", {}, said(text)))))
-                ] :
-                []));
+    removed.replaceChildren(...(
+        model.removed.length ?
+            [
+              el("h3", {}, "Removed from the parent"),
+              el("ul", {class: "removed"}, model.removed.map((text) => el("li", {}, el("code", {}, isolated(text)))))
+            ] :
+            []));
   }
 
 
@@ -81,7 +81,7 @@ function makeArchitecture() {
       el("li", {}, el("span", {class: `swatch ${change}`}, changeSign(change).trim() || "\u00a0"), text);
   return section(
       "model", "Model",
-      "The best model, compared with its parent's or with its base. Selecting another of the best ten draws that one.",
+      "The best model, compared with its parent or its base. Select another of the best ten to draw it.",
       el("div", {class: "controls"}, source.models.length > 1 && picker,
          el("ul", {class: "legend"}, sample("same", "as in the parent"), sample("added", "added"),
             sample("changed", "changed"))),
@@ -89,7 +89,7 @@ function makeArchitecture() {
       dataTable(
           ["node", "operation", "attributes", "output", "against the parent"],
           () => (drawings.get(shown).nodes ?? [])
-                    .map((n) => [`%${n.id}`, said(n.label ? `${n.op} "${n.label}"` : n.op), n.attrs, n.shape, [
+                    .map((n) => [`%${n.id}`, isolated(n.label ? `${n.op} "${n.label}"` : n.op), n.attrs, n.shape, [
                            n.change, n.note
                          ].filter((t) => t).join(": ")])));
 }

@@ -1,13 +1,14 @@
-// Studies side by side: what came of each, the best so far overlaid, what their files say differently.
+// Studies side by side: results, curves of the best values, and settings that differ.
 
 const source = JSON.parse(document.getElementById("data").textContent);
-// What charts of a study's own page know of selection; here nothing is selected.
+// The selection that charts read. Nothing can be selected on this page.
 const state = {selected: 0};
 function select() {}
 
 function curveOf(of, measure) {
   const {trial, trainings, seconds, value} = of.best[measure].curve;
-  return value.map((v, k) => ({trial: trial[k], trainings: trainings[k], seconds: Number(seconds[k]), value: Number(v)}));
+  return value.map(
+      (v, k) => ({trial: trial[k], trainings: trainings[k], seconds: Number(seconds[k]), value: Number(v)}));
 }
 
 function makeResults() {
@@ -18,22 +19,25 @@ function makeResults() {
     ["trained", true], ["failed", true], ["steps", true], ["time", true], ["strategy", false], ["", false]
   ];
   const rows = source.studies.map(
-      (of, k) =>
-          el("tr", {}, el("td", {}, swatch(k)), el("th", {scope: "row"}, said(of.name)),
-             of.best.flatMap((b) => [number(b.value === null ? "–" : fixed(Number(b.value))),
-                                     number(b.trial === null ? "" : `#${b.trial}`)]),
-             el("td", {}, said(Object.entries(of.test).map(([name, v]) => `${name} ${fixed(Number(v))}`).join(", "))),
-             number(short(of.trials)), number(short(of.trainings)), number(short(of.failed)), number(compact(of.steps)),
-             number(duration(Number(of.seconds))), el("td", {}, said(of.strategy)),
-             el("td", {}, of.ended === null ? "not ended" : "")));
+      (of, k) => el(
+          "tr", {}, el("td", {}, swatch(k)), el("th", {scope: "row"}, isolated(of.name)),
+          of.best.flatMap(
+              (b) =>
+                  [number(b.value === null ? "–" : fixed(Number(b.value))),
+                   number(b.trial === null ? "" : `#${b.trial}`)]),
+          el("td", {}, isolated(Object.entries(of.test).map(([name, v]) => `${name} ${fixed(Number(v))}`).join(", "))),
+          number(short(of.trials)), number(short(of.trainings)), number(short(of.failed)), number(compact(of.steps)),
+          number(duration(Number(of.seconds))), el("td", {}, isolated(of.strategy)),
+          el("td", {}, of.ended === null ? "not ended" : "")));
   return section(
       "results", "Results", null,
       el("div", {class: "scroll"},
          el("table", {class: "plain-table"},
             el("thead", {},
-               el("tr", {}, heads.map(([text, right]) => el("th", {scope: "col", class: right ? "number" : null}, text)))),
+               el("tr", {},
+                  heads.map(([text, right]) => el("th", {scope: "col", class: right ? "number" : null}, text)))),
             el("tbody", {}, rows))),
-      source.notes.map((note) => el("p", {class: "caption after"}, said(note))));
+      source.notes.map((note) => el("p", {class: "caption after"}, isolated(note))));
 }
 
 function makeCurves() {
@@ -78,7 +82,7 @@ function makeCurves() {
     ctx.lineWidth = 1;
   }
 
-  const chart = new Chart("The best so far of every study", 360, {
+  const chart = new Chart("The best value so far of each study", 360, {
     paint,
     pick: (px, py) => nearest(places, px, py, 14),
     describe: ({study, step, metric}) =>
@@ -86,49 +90,62 @@ function makeCurves() {
          `trial #${step.trial}, training ${short(step.trainings)}, ${duration(step.seconds)}`],
   });
   return section(
-      "curves", "Best so far", "The best value until then; at the end of a line its study stands now, or has ended.",
+      "curves", "Best so far",
+      "The best value up to each moment. A line ends where its study is now, or where it ended.",
       el("div", {class: "controls"},
-         choices("Over", Object.entries(names), by, (key) => {
-           by = key;
-           chart.draw();
-         }), source.measures.length > 1 && dropdown("Metric", source.measures.map((m, k) => [k, m.metric]), 0, (k) => {
-               measure = Number(k);
+         choices(
+             "Over", Object.entries(names), by,
+             (key) => {
+               by = key;
                chart.draw();
-             })),
+             }),
+         source.measures.length > 1 &&
+             dropdown(
+                 "Metric", source.measures.map((m, k) => [k, m.metric]), 0,
+                 (k) => {
+                   measure = Number(k);
+                   chart.draw();
+                 })),
       chart.node,
-      el("ul", {class: "legend series"}, source.studies.map((of, k) => el("li", {}, swatch(k), said(of.name)))),
-      dataTable(["study", "trainings", "worked seconds", "trial", "best"],
-                () => source.studies.flatMap((of) => curveOf(of, measure).map(
-                          (s) => [said(of.name), s.trainings, s.seconds, `#${s.trial}`, fixed(s.value)]))));
+      el("ul", {class: "legend series"}, source.studies.map((of, k) => el("li", {}, swatch(k), isolated(of.name)))),
+      dataTable(
+          ["study", "trainings", "worked seconds", "trial", "best"],
+          () => source.studies.flatMap(
+              (of) => curveOf(of, measure)
+                          .map((s) => [isolated(of.name), s.trainings, s.seconds, `#${s.trial}`, fixed(s.value)]))));
 }
 
 function makeEffort() {
   if (source.measures.length === 0 || source.trainings.length === 0) return null;
   const cell = (v) => el("td", {class: "number"}, v === null ? "–" : fixed(Number(v)));
   return section(
-      "effort", "At equal effort", "The best so far after a quarter, half and all of what the shortest study has done.",
-      source.measures.map((m, k) => el(
-          "div", {class: "scroll"}, source.measures.length > 1 && el("h3", {}, said(m.metric)),
-          el("table", {class: "plain-table"},
-             el("thead", {}, el("tr", {}, el("th", {scope: "col"}, "study"),
-                                source.trainings.map((t) => el("th", {scope: "col", class: "number"}, plural(t, "training"))),
-                                source.seconds.map((s) => el("th", {scope: "col", class: "number"}, duration(s))))),
-             el("tbody", {}, source.studies.map((of) => el("tr", {}, el("th", {scope: "row"}, said(of.name)),
-                                                           of.best[k].after_trainings.map(cell),
-                                                           of.best[k].after_seconds.map(cell))))))));
+      "effort", "At equal effort", "The best value after a quarter, half and all of the length of the shortest study.",
+      source.measures.map(
+          (m, k) =>
+              el("div", {class: "scroll"}, source.measures.length > 1 && el("h3", {}, isolated(m.metric)),
+                 el("table", {class: "plain-table"},
+                    el("thead", {},
+                       el("tr", {}, el("th", {scope: "col"}, "study"),
+                          source.trainings.map((t) => el("th", {scope: "col", class: "number"}, plural(t, "training"))),
+                          source.seconds.map((s) => el("th", {scope: "col", class: "number"}, duration(s))))),
+                    el("tbody", {},
+                       source.studies.map(
+                           (of) =>
+                               el("tr", {}, el("th", {scope: "row"}, isolated(of.name)),
+                                  of.best[k].after_trainings.map(cell), of.best[k].after_seconds.map(cell))))))));
 }
 
 function makeDifferences() {
   const none = source.differences.length === 0;
   return section(
-      "differences", "What the study files say differently", none ? "Nothing: they say the same." : null,
+      "differences", "Settings that differ", none ? "None: the study files have equal settings." : null,
       none ? null : el("div", {class: "scroll"},
          el("table", {class: "plain-table"},
             el("thead", {}, el("tr", {}, el("th", {scope: "col"}, "setting"),
-                               source.studies.map((of) => el("th", {scope: "col"}, said(of.name))))),
+                               source.studies.map((of) => el("th", {scope: "col"}, isolated(of.name))))),
             el("tbody", {}, source.differences.map(
-                (d) => el("tr", {}, el("th", {scope: "row"}, said(d.key)),
-                          d.values.map((v) => el("td", {class: "words"}, v === "" ? "–" : said(v)))))))));
+                (d) => el("tr", {}, el("th", {scope: "row"}, isolated(d.key)),
+                          d.values.map((v) => el("td", {class: "words"}, v === "" ? "–" : isolated(v)))))))));
 }
 
 document.title = "Studies compared · lanista";
@@ -136,13 +153,16 @@ readTheme();
 document.getElementById("page").append(
     el("header", {id: "overview"}, el("p", {class: "brand"}, "lanista compare"),
        el("h1", {}, `${source.studies.length} studies compared`),
-       el("p", {class: "lead"}, source.measures.length ?
-              `By ${source.measures.slice(0, 4).map((m) => `${m.metric} (${m.maximize ? "more" : "less"} is better)`).join(", ")}${
-                  source.measures.length > 4 ? ", …" : ""}` :
-              "They share no metric")),
-    el("div", {class: "stories"}, [makeResults(), makeCurves(), makeEffort(), makeDifferences()].filter((part) => part !== null)),
+       el("p", {class: "lead"},
+          source.measures.length ? `By ${
+                                       source.measures.slice(0, 4)
+                                           .map((m) => `${m.metric} (${m.maximize ? "more" : "less"} is better)`)
+                                           .join(", ")}${source.measures.length > 4 ? ", …" : ""}` :
+                                   "They share no metric")),
+    el("div", {class: "stories"},
+       [makeResults(), makeCurves(), makeEffort(), makeDifferences()].filter((part) => part !== null)),
     el("footer", {},
-       el("p", {}, `Written by lanista ${source.version}. This page is complete in itself: it asks no network and can be moved or mailed.`)),
+       el("p", {}, `Written by lanista ${source.version}. This page needs no other file and no network.`)),
     bubble);
 requestAnimationFrame(() => requestAnimationFrame(() => {
                         document.documentElement.dataset.rendered = String(Math.round(performance.now()));

@@ -2,10 +2,10 @@
 
 function makeCurves() {
   const metrics = trials.metrics.map((m) => m.name);
-  const kTop = 10, kMostDrawn = 1500;
+  const kTop = 10, kMaxCurves = 1500;
   let metric = 0, places = [];
   const ids = Array.from(curves.keys());
-  const drawOrder = ids.slice(0, kMostDrawn)
+  const drawOrder = ids.slice(0, kMaxCurves)
                         .map((id) => trials.rows.get(id))
                         .filter((i) => i !== undefined)
                         .sort((a, b) => (trials.rank[b] || Infinity) - (trials.rank[a] || Infinity) || b - a);
@@ -98,11 +98,11 @@ function makeCurves() {
   on("selection", update);
   on("filter", update);
   const held = drawOrder.length < ids.length || !complete ?
-      ` Shown are ${short(drawOrder.length)} trials: the best, and a sample of the others.` :
+      ` The chart shows ${short(drawOrder.length)} trials: the best, and a sample of the others.` :
       "";
   return section(
       "curves", "Learning curves",
-      `The best ten stand out; dashed lines are the rungs at which the stopping rule compares trials.${held}`,
+      `The best ten have strong lines. Dashed lines are the rungs at which the stopping rule compares trials.${held}`,
       el("div", {class: "controls"},
          dropdown(
              "Metric", metrics.map((name, k) => [k, name]), 0,

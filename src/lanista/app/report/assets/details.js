@@ -1,4 +1,4 @@
-// The selected trial: result, decisions, curve, lineage, edits, and how to see it again.
+// The selected trial: result, decisions, curve, lineage, edits, and the commands that print or repeat it.
 
 function makeDetails() {
   const node = el("aside", {id: "details", "aria-live": "polite", "aria-label": "Selected trial"});
@@ -20,11 +20,11 @@ function makeDetails() {
     if (!curve)
       return el(
           "p", {class: "caption"},
-          trials.epochs[i] ? "This page does not hold its curve; the command below prints it." :
-                             "It has measured nothing.");
+          trials.epochs[i] ? "This page does not contain its curve; the command below prints it." :
+                             "It has no measurement.");
     const w = 268, h = 96, values = curve.values[metric];
     const finite = Array.from(values).filter(Number.isFinite);
-    if (finite.length === 0) return el("p", {class: "caption"}, "Its measurements are not numbers.");
+    if (finite.length === 0) return el("p", {class: "caption"}, "All its measurements are NaN or infinite.");
     const x = makeScale(curve.epochs[0], curve.epochs[curve.epochs.length - 1], 6, w - 6, false);
     const y = makeScale(Math.min(...finite), Math.max(...finite), h - 18, 12, false);
     let d = "";
@@ -60,26 +60,26 @@ function makeDetails() {
     const line = ancestors(i).reverse();
     if (line.length === 0)
       return el(
-          "p", {}, "Made from ", said(baseName(i)),
-          trials.how.text(i) ? [" by ", said(trials.how.text(i))] : " as it is", ".");
+          "p", {}, "Made from ", isolated(baseName(i)),
+          trials.how.text(i) ? [" by ", isolated(trials.how.text(i))] : " as it is", ".");
     return el(
-        "ol", {class: "ancestry"}, el("li", {}, said(baseName(i))), line.map((id) => {
+        "ol", {class: "ancestry"}, el("li", {}, isolated(baseName(i))), line.map((id) => {
           const row = trials.rows.get(id);
           return el("li", {}, trialLink(id), row !== undefined && [
-            " ", said(trials.how.text(row)), goalColumn(0).has(row) ? ` ${fixed(goalColumn(0).at(row))}` : ""
+            " ", isolated(trials.how.text(row)), goalColumn(0).has(row) ? ` ${fixed(goalColumn(0).at(row))}` : ""
           ]);
         }),
-        el("li", {}, `#${trials.id[i]} `, said(trials.how.text(i) || "same model")));
+        el("li", {}, `#${trials.id[i]} `, isolated(trials.how.text(i) || "same model")));
   }
 
   function edits(i) {
     const lines = source.edits[trials.id[i]];
-    if (lines) return el("ul", {class: "edits"}, lines.map((text) => el("li", {}, el("code", {}, said(text)))));
+    if (lines) return el("ul", {class: "edits"}, lines.map((text) => el("li", {}, el("code", {}, isolated(text)))));
     const silent = ["", "tuning itself"].includes(trials.how.text(i));
     return el(
         "p", {class: "caption"},
-        silent ? "None: the model is its parent's or the base's." :
-                 "This page does not hold them; the first command below prints them.");
+        silent ? "None: the model is equal to its parent or its base." :
+                 "This page does not contain them; the first command below prints them.");
   }
 
   function show() {
@@ -92,8 +92,8 @@ function makeDetails() {
       return;
     }
     node.classList.remove("empty");
-    const numbers = trials.metrics.filter((m) => m.has(i)).map((m) => fact(said(m.name), fixed(m.at(i))));
-    const sample = trials.params.filter((p) => p.has(i)).map((p) => fact(said(p.name), said(p.text(i))));
+    const numbers = trials.metrics.filter((m) => m.has(i)).map((m) => fact(isolated(m.name), fixed(m.at(i))));
+    const sample = trials.params.filter((p) => p.has(i)).map((p) => fact(isolated(p.name), isolated(p.text(i))));
     node.replaceChildren(
         el("header", {}, el("h2", {tabindex: -1}, `Trial #${trials.id[i]}`),
            el("button",
@@ -103,20 +103,21 @@ function makeDetails() {
            trials.same_as[i] ? [" of ", trialLink(trials.same_as[i])] : "",
            trials.rank[i] ? ` · rank ${trials.rank[i]}` : ""),
         source.waits[trials.id[i]] ? el("p", {class: "caption"}, `It waits: ${source.waits[trials.id[i]]}.`) : "",
-        trials.reason.has(i) ? el("blockquote", {}, said(trials.reason.text(i))) : "",
+        trials.reason.has(i) ? el("blockquote", {}, isolated(trials.reason.text(i))) : "",
         el("dl", {}, numbers, fact("epochs", `${trials.epochs[i]} of ${trials.budget[i]}`),
            trials.kept[i] && trials.kept[i] !== trials.epochs[i] ? fact("kept epoch", `${trials.kept[i]}`) : "",
            trials.rungs.text(i) ? fact("rungs", trials.rungs.text(i)) : "",
-           source.hosts?.moves[trials.id[i]] ? fact("moved", said(source.hosts.moves[trials.id[i]].join("; "))) : "",
-           trials.start.text(i) ? fact("started from", said(trials.start.text(i))) : "",
+           source.hosts?.moves[trials.id[i]] ? fact("moved", isolated(source.hosts.moves[trials.id[i]].join("; "))) :
+                                               "",
+           trials.start.text(i) ? fact("started from", isolated(trials.start.text(i))) : "",
            fact("steps", short(trials.steps[i])),
            fact("worker time", trials.worked.at(i) ? duration(trials.worked.at(i)) : ""),
            fact("parameters", short(trials.parameters[i]))),
         smallCurve(i), el("h3", {}, "Sample"),
         sample.length ? el("dl", {}, sample) : el("p", {class: "caption"}, "No hyper-parameter varies."),
-        el("h3", {}, "See it, repeat it"), copyable(command("show", target(i))), copyable(command("repeat", target(i))),
-        el("h3", {}, "Lineage"), lineageList(i), el("h3", {}, `Edits to its ${trials.parent[i] ? "parent" : "base"}`),
-        edits(i));
+        el("h3", {}, "Print it, repeat it"), copyable(command("show", target(i))),
+        copyable(command("repeat", target(i))), el("h3", {}, "Lineage"), lineageList(i),
+        el("h3", {}, `Edits to its ${trials.parent[i] ? "parent" : "base"}`), edits(i));
   }
 
   on("selection", show);

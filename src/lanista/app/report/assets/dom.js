@@ -1,4 +1,4 @@
-// Elements. Text from the study becomes text nodes and nothing else.
+// Functions that make elements. Text of the study becomes text nodes only.
 
 function add(node, children) {
   for (const child of children.flat(Infinity)) {
@@ -26,9 +26,9 @@ function svg(tag, attributes, ...children) {
   return add(assign(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes), children);
 }
 
-// Words of the study itself, kept from reordering what stands around them.
-function said(text) {
-  return el("bdi", {class: "said"}, text);
+// Text of the study, isolated so that its writing direction does not change the text around it.
+function isolated(text) {
+  return el("bdi", {class: "isolated"}, text);
 }
 
 function trialLink(id) {
@@ -58,7 +58,7 @@ function dropdown(label, options, chosen, onChange) {
   return el("label", {class: "dropdown"}, el("span", {}, label), node);
 }
 
-// The figures behind a chart, built when they are first asked for.
+// The figures of a chart as a table, which is built when the reader first opens it.
 const kMostDataRows = 500;
 function dataTable(headers, makeRows) {
   const details = el("details", {class: "figures"}, el("summary", {}, "Figures as a table"));

@@ -1,4 +1,4 @@
-// What was spent, what was not, and what went wrong.
+// Costs of the study, savings, and failures.
 
 function makeEconomy() {
   const e = source.economy;
@@ -6,27 +6,23 @@ function makeEconomy() {
     [
       "Early stopping", e.early_stop,
       e.early_stop.trials ?
-          `${plural(e.early_stop.trials, "trial")} stopped ${
-              plural(
-                  e.early_stop.epochs,
-                  "epoch")} before their budget. Saved against training each of them to its budget, at its own pace.` :
+          `${plural(e.early_stop.trials, "trial")} stopped ${plural(e.early_stop.epochs, "epoch")} before their ` +
+              "budget. Compared with a training of each to its budget, at its own pace." :
           "No trial was stopped early."
     ],
     [
       "Duplicates", e.dedup,
       e.dedup.trials ?
-          `${
-              plural(
-                  e.dedup.trials,
-                  "trial")} took the result of an equal one. Saved against training each like the trial it equals.` :
+          `${plural(e.dedup.trials, "trial")} had the result of an equal trial. Compared with a training of each, ` +
+              "at the cost of the equal trial." :
           "No trial was equal to an earlier one."
     ],
     [
       "Training together", null,
       e.together.trials ?
           `${plural(e.together.trials, "trial")} shared steps with others, up to ${
-              e.together.lanes} in one program; what that saved is not guessed at.` :
-          "Not used: every trial trained in a program of its own."
+              e.together.lanes} in one program. This saving is not estimated.` :
+          "Not used: each trial had its own program."
     ],
   ];
   const saved = e.early_stop.steps + e.dedup.steps;
@@ -43,18 +39,17 @@ function makeEconomy() {
           el("tr", {}, el("th", {scope: "row"}, name), el("td", {class: "number"}, saving ? short(saving.steps) : "–"),
              el("td", {class: "number"}, saving ? share(saving.steps) : "–"),
              el("td", {class: "number"}, saving ? time(saving) : "–"), el("td", {class: "words"}, words)));
-  const lead = without > 0 ?
-      `${plural(e.steps, "training step")} were done of ${short(without)} that the same trials would have taken: ${
-          share(saved)} were never run.` :
-      "Nothing has been trained yet.";
+  const lead = without > 0 ? `The study ran ${plural(e.steps, "training step")} of the ${
+                                 short(without)} that its trials could have needed. It saved ${share(saved)}.` :
+                             "Nothing has been trained yet.";
   const spent = el(
       "tr", {}, el("th", {scope: "row"}, "Spent"), el("td", {class: "number"}, short(e.steps)),
       el("td", {class: "number"}, share(e.steps)), el("td", {class: "number"}, e.seconds ? duration(e.seconds) : "–"),
       el("td", {class: "words"},
          e.lost.trials ? `Of these, ${plural(e.lost.steps, "step")}${
                              e.lost.seconds ? ` and ${duration(e.lost.seconds)}` :
-                                              ""} went into ${plural(e.lost.trials, "trial")} that failed.` :
-                         "No step went into a trial that failed."));
+                                              ""} were spent on ${plural(e.lost.trials, "trial")} that failed.` :
+                         "No step was spent on a trial that failed."));
   return section(
       "economy", "Economy", lead,
       without > 0 &&
@@ -69,11 +64,11 @@ function makeEconomy() {
          el("table", {class: "plain-table"},
             el("thead", {},
                el("tr", {},
-                  ["", "steps", "share", "worker time", "against what"].map(
+                  ["", "steps", "share", "worker time", "compared with"].map(
                       (h, k) => el("th", {scope: "col", class: k > 0 && k < 4 ? "number" : null}, h)))),
             el("tbody", {}, spent, rows))),
       el("p", {class: "caption after"},
-         "Worker time adds up all workers. What would have been proposed after other results is not guessed at."));
+         "Worker time is the sum over all workers. The savings assume that the proposals would have been the same."));
 }
 
 function makeFailures() {
@@ -83,8 +78,8 @@ function makeFailures() {
       "failures", "Failures", `${plural(count, "trial")} failed, grouped by cause.`,
       el("div", {class: "groups"},
          source.failures.map(
-             (group) =>
-                 el("article", {}, el("h3", {}, el("span", {class: "badge"}, short(group.count)), said(group.cause)),
-                    el("blockquote", {}, said(group.message || "(no message)")),
-                    el("p", {}, "First: ", group.first.map((id, k) => [k ? ", " : "", trialLink(id)]))))));
+             (group) => el(
+                 "article", {}, el("h3", {}, el("span", {class: "badge"}, short(group.count)), isolated(group.cause)),
+                 el("blockquote", {}, isolated(group.message || "(no message)")),
+                 el("p", {}, "First: ", group.first.map((id, k) => [k ? ", " : "", trialLink(id)]))))));
 }

@@ -19,7 +19,8 @@ function makeImportance() {
     let d = "", at = 0;
     means.forEach((mean, k) => {
       const to = at + single.weights[k];
-      d += `${k ? "L" : "M"}${(at * w).toFixed(1)} ${y.at(mean).toFixed(1)}L${(to * w).toFixed(1)} ${y.at(mean).toFixed(1)}`;
+      d += `${k ? "L" : "M"}${(at * w).toFixed(1)} ${y.at(mean).toFixed(1)}L${(to * w).toFixed(1)} ${
+          y.at(mean).toFixed(1)}`;
       at = to;
     });
     const ends = `${single.at[0]} to ${single.at[single.at.length - 1]}`;
@@ -30,9 +31,11 @@ function makeImportance() {
   }
 
   function singleRow(single, of, most) {
-    const best = single.best === undefined ? "" : [said(single.at[single.best]), ` (${fixed(Number(single.means[single.best]))})`];
+    const best = single.best === undefined ?
+        "" :
+        [isolated(single.at[single.best]), ` (${fixed(Number(single.means[single.best]))})`];
     return el(
-        "tr", {}, el("th", {scope: "row"}, said(single.name)), el("td", {}, bar(single.share, most)),
+        "tr", {}, el("th", {scope: "row"}, isolated(single.name)), el("td", {}, bar(single.share, most)),
         el("td", {class: "number"}, percent(single.share)), el("td", {class: "number"}, `± ${percent(single.spread)}`),
         el("td", {}, slice(single, of.metric)), el("td", {}, best));
   }
@@ -41,27 +44,37 @@ function makeImportance() {
     return el(
         "div", {class: "scroll"},
         el("table", {class: "plain-table shares"},
-           el("thead", {}, el("tr", {}, heads.map(([text, number]) => el("th", {scope: "col", class: number ? "number" : null}, text)))),
+           el("thead", {},
+              el("tr", {},
+                 heads.map(([text, number]) => el("th", {scope: "col", class: number ? "number" : null}, text)))),
            el("tbody", {}, rows)));
   }
 
   function words(of) {
-    const parts = [`${plural(of.trials, "trial")}, compared by ${of.metric} at epoch ${of.epoch}, which at least half of the ` +
-                   `${plural(of.finished, "finished trial")} measured.`];
-    if (of.few) parts.push("So few trials say little: take this as a hint.");
+    const parts =
+        [`${plural(of.trials, "trial")}, compared by ${of.metric} at epoch ${of.epoch}, which at least half of the ` +
+         `${plural(of.finished, "finished trial")} measured.`];
+    if (of.few) parts.push("With so few trials the shares are only a hint.");
     if (typeof of.explained === "number") {
-      parts.push(of.explained < 0.1 ? "The forest predicts trials that it has not seen hardly better than their mean does: what mattered cannot be told." :
-                                      `Of how trials differ that it has not seen, the forest predicts ${percent(of.explained)}.`);
+      parts.push(
+          of.explained < 0.1 ?
+              "The forest predicts unseen trials hardly better than their mean, so the shares are not reliable." :
+              `The forest explains ${percent(of.explained)} of the variance of unseen trials.`);
     }
-    if (of.far_off) parts.push(`${plural(of.far_off, "value")} far off on the bad side ${of.far_off === 1 ? "counts" : "count"} as the edge of the others.`);
-    if (of.left_out) parts.push(`${plural(of.left_out, "decision")} beyond the first hundred ${of.left_out === 1 ? "is" : "are"} left out.`);
+    if (of.far_off)
+      parts.push(`${plural(of.far_off, "bad outlier")} ${
+          of.far_off === 1 ? "was" : "were"} moved to the edge of the other values.`);
+    if (of.left_out)
+      parts.push(
+          `${plural(of.left_out, "decision")} beyond the first hundred ${of.left_out === 1 ? "is" : "are"} left out.`);
     return el("p", {class: "caption after"}, parts.join(" "));
   }
 
   function show() {
     const of = source.importance[goal];
     if (of.singles.length === 0) {
-      body.replaceChildren(el("p", {class: "caption"}, `Not enough trials have finished with different decisions and values of ${of.metric}.`));
+      body.replaceChildren(
+          el("p", {class: "caption"}, `Too few finished trials differ in their decisions and in ${of.metric}.`));
       return;
     }
     const most = Math.max(0.01, ...of.singles.map((s) => s.share), ...of.pairs.map((p) => p.share));
@@ -69,14 +82,23 @@ function makeImportance() {
     const pairs = of.pairs.filter((p) => p.share >= 0.005).slice(0, kPairs);
     const rest = of.singles.slice(kSingles);
     body.replaceChildren(
-        headed([["decision"], [""], ["share", true], ["", true], [of.metric], ["best near"]],
-               of.singles.slice(0, kSingles).map((s) => singleRow(s, of, most))),
-        rest.length ? el("p", {class: "caption"}, `${plural(rest.length, "further decision")}: ${
-            percent(rest.reduce((sum, s) => sum + s.share, 0))} together.`) : "",
-        pairs.length ? el("h3", {}, "Pairs, beyond each alone") : "",
-        pairs.length ? headed([["decisions"], [""], ["share", true], ["", true]], pairs.map((pair) => el(
-            "tr", {}, el("th", {scope: "row"}, said(pair.names[0]), " × ", said(pair.names[1])), el("td", {}, bar(pair.share, most)),
-            el("td", {class: "number"}, percent(pair.share)), el("td", {class: "number"}, `± ${percent(pair.spread)}`)))) : "",
+        headed(
+            [["decision"], [""], ["share", true], ["", true], [of.metric], ["best near"]],
+            of.singles.slice(0, kSingles).map((s) => singleRow(s, of, most))),
+        rest.length ? el("p", {class: "caption"},
+                         `${plural(rest.length, "further decision")}: ${
+                             percent(rest.reduce((sum, s) => sum + s.share, 0))} together.`) :
+                      "",
+        pairs.length ? el("h3", {}, "Pairs, in addition to each alone") : "",
+        pairs.length ?
+            headed(
+                [["decisions"], [""], ["share", true], ["", true]],
+                pairs.map(
+                    (pair) =>
+                        el("tr", {}, el("th", {scope: "row"}, isolated(pair.names[0]), " × ", isolated(pair.names[1])),
+                           el("td", {}, bar(pair.share, most)), el("td", {class: "number"}, percent(pair.share)),
+                           el("td", {class: "number"}, `± ${percent(pair.spread)}`)))) :
+            "",
         words(of));
   }
 
@@ -84,11 +106,15 @@ function makeImportance() {
   show();
   return section(
       "importance", "What mattered",
-      "How much of the differences between results each decision explains, averaged over all others (fANOVA on a random forest; Hutter, Hoos, Leyton-Brown 2014).",
+      "How much of the differences between results each decision explains, averaged over all others (fANOVA on a " +
+          "random forest; Hutter, Hoos, Leyton-Brown 2014).",
       study.goals.length > 1 &&
-          el("div", {class: "controls"}, dropdown("Goal", study.goals.map((g, k) => [k, g.metric]), 0, (k) => {
-               goal = Number(k);
-               show();
-             })),
+          el("div", {class: "controls"},
+             dropdown(
+                 "Goal", study.goals.map((g, k) => [k, g.metric]), 0,
+                 (k) => {
+                   goal = Number(k);
+                   show();
+                 })),
       body);
 }

@@ -1,4 +1,4 @@
-// Who came from whom: an outline, one row a trial, children below their parent.
+// The lineage as an outline: one row a trial, children below their parent.
 
 function makeLineage() {
   const kIndent = 22, kTallRow = 22, kMostHeight = 640, kFamilies = 30;
@@ -129,11 +129,11 @@ function makeLineage() {
               });
   return section(
       "lineage", "Lineage",
-      `What each trial changed in its parent, and what ${
-          study.goals[0].metric} gained by it. The selected trial's line is drawn bold.`,
+      `The change of each trial to its parent, and the gain in ${
+          study.goals[0].metric}. The lineage of the selected trial is bold.`,
       el("div", {class: "controls"}, switchable), chart.node,
       dataTable(
-          ["trial", "parent", "what was done", "gain"],
+          ["trial", "parent", "change", "gain"],
           () => rows.map(
               ({i}) =>
                   [trialLink(trials.id[i]), trials.parent[i] ? trialLink(trials.parent[i]) : baseName(i),

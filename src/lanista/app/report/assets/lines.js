@@ -1,4 +1,4 @@
-// Series that stand beside each other: told apart by colour and dashes, named in a legend; curves over epochs.
+// Several series in one chart, with different colours and dashes and a legend; curves over epochs.
 
 const kDashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 
@@ -25,11 +25,11 @@ function swatch(k) {
 }
 
 function seriesLegend(names) {
-  return el("ul", {class: "legend series"}, names.map((name, k) => el("li", {}, swatch(k), said(name))));
+  return el("ul", {class: "legend series"}, names.map((name, k) => el("li", {}, swatch(k), isolated(name))));
 }
 
-// Curves of a few series, [{name, epochs, values, kept}], over epochs; `kept` is the epoch that counts, and `lines` are
-// levels to be beaten, [{name, value}]. Marks stand at epochs where there are few.
+// Curves of a few series, [{name, epochs, values, kept}], over epochs; `kept` is the selected epoch, and `lines` are
+// the values of baselines, [{name, value}]. A chart with few epochs has a mark at each.
 class EpochChart extends Chart {
   constructor(label, height, maximize, series, lines) {
     super(label, height, {paint: (ctx, w, h) => this.paintSeries(ctx, w, h)});
@@ -73,11 +73,12 @@ class EpochChart extends Chart {
   }
 }
 
-// Of levels those that a chart can show: its range grows for what lies a few times its span outside, not for more.
+// The baselines that a chart shows. Its range grows for a baseline that is a few spans outside, but not for others.
 function levelsInReach(range, levels, reach) {
   const {lo, hi} = range, f = range.log ? Math.log : (v) => v, span = f(hi) - f(lo);
-  const near = levels.filter(({value}) => Number.isFinite(value) && !(range.log && value <= 0) && f(value) >= f(lo) - reach * span &&
-                                          f(value) <= f(hi) + reach * span);
+  const near = levels.filter(
+      ({value}) => Number.isFinite(value) && !(range.log && value <= 0) && f(value) >= f(lo) - reach * span &&
+          f(value) <= f(hi) + reach * span);
   for (const {value} of near) {
     range.lo = Math.min(range.lo, range.log ? value / 1.1 : value - 0.03 * span);
     range.hi = Math.max(range.hi, range.log ? value * 1.1 : value + 0.03 * span);
@@ -85,7 +86,7 @@ function levelsInReach(range, levels, reach) {
   return near;
 }
 
-// Levels that something has to beat, with their names at the right; where two are close, the names take turns.
+// Lines of baselines with their names at the right; names of close lines alternate.
 function drawLevels(ctx, width, y, levels) {
   ctx.save();
   ctx.setLineDash([2, 3]);

@@ -1,7 +1,7 @@
-// The page of a study under way loads itself again, and shows its reader what he saw before: the browser keeps that as
-// the state of the page's entry in its history, which works from a file, too.
+// The page of a running study reloads itself and then restores its state. The browser stores the state in the page's
+// entry of its history, which also works for files.
 
-const kBusy = 1500;  // milliseconds for which a reader who did something is left alone
+const kBusy = 1500;  // milliseconds without a reload after an action of the reader
 let lastTouch = -Infinity, held = false;
 for (const event of ["pointermove", "pointerdown", "keydown", "wheel", "input"]) {
   addEventListener(event, () => {
@@ -9,7 +9,7 @@ for (const event of ["pointermove", "pointerdown", "keydown", "wheel", "input"])
   }, {passive: true});
 }
 
-// Whatever can be chosen or focused, by its section and its place in it: the next page has the same.
+// All that can be chosen or focused, by its section and its index there, which are the same on the next page.
 function byPlace(selector) {
   const out = new Map(), counts = new Map();
   for (const node of document.querySelectorAll(selector)) {
@@ -80,14 +80,14 @@ function showAgain(kept) {
   held = kept.held;
   const hold = document.getElementById("hold");
   if (hold) hold.checked = held;
-  redrawAll();  // now, for charts have no height before, and there would be nowhere to scroll to
+  redrawAll();  // charts have no height before, so the page could not scroll
   scrollTo({left: kept.at[0], top: kept.at[1], behavior: "instant"});
   const rows = document.querySelector(".scroll.trials");
   if (rows && kept.rows) [rows.scrollLeft, rows.scrollTop] = kept.rows;
   byPlace(kFocusable).get(kept.focus)?.focus({preventScroll: true});
 }
 
-// Called when the page stands: shows what was seen before, and begins to wait.
+// Called when the page is complete: restores the state and starts to wait.
 function goLive() {
   const kept = history.state?.lanista;
   if (kept) {
@@ -101,7 +101,7 @@ function goLive() {
     history.replaceState(null, "");
     if (study.reload) history.scrollRestoration = "manual";
   } catch {
-    return;  // a browser that forbids it would lose the reader's place every few seconds
+    return;  // without history each reload would lose the reader's position
   }
   if (!study.reload) return;
   const first = state.selected;
@@ -112,7 +112,7 @@ function goLive() {
     history.replaceState({lanista: keepView((kept?.selected ?? null) !== null || state.selected !== first)}, "");
     location.reload();
   };
-  // Not oftener than in ten times as long as it takes until it is painted.
+  // The page needs at most a tenth of the time until it is painted.
   requestAnimationFrame(() => requestAnimationFrame(() => {
     setTimeout(again, Math.max(1000 * study.reload, 10 * performance.now()));
   }));
@@ -128,6 +128,6 @@ function liveNote() {
     }
   });
   return el(
-      "p", {class: "caption live"}, "Under way when this page was written: it loads itself again as the study goes on. ",
-      el("label", {}, hold, " hold it"));
+      "p", {class: "caption live"}, "The study was running when this page was written. The page reloads itself. ",
+      el("label", {}, hold, " stop reloading"));
 }

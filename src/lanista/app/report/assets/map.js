@@ -1,4 +1,5 @@
-// Two decisions together: what the forest predicts where they meet, averaged over all others, with the trials as points.
+// Two decisions together: the prediction of the forest for each pair of values, averaged over all other decisions, and
+// the trials as points.
 
 function makeMap() {
   const unpacked = source.importance.map((of) => of.maps && {
@@ -8,7 +9,8 @@ function makeMap() {
     explained: of.explained,
     rows: Array.from(integers(of.maps.trial, of.maps.count)),
     values: reals(of.maps.values, of.maps.count).values,
-    axes: of.maps.axes.map((axis) => ({...axis, places: reals(axis.places, of.maps.count).values, weights: axis.weights.map(Number)})),
+    axes: of.maps.axes.map(
+        (axis) => ({...axis, places: reals(axis.places, of.maps.count).values, weights: axis.weights.map(Number)})),
     maps: of.maps.maps,
   });
   let goal = unpacked.findIndex((of) => of);
@@ -36,7 +38,7 @@ function makeMap() {
 
   const nameOf = (axis) => axis.name + (axis.range?.own ? ", percent of its own range" : "");
 
-  // Of the cell that holds a place.
+  // The index of the cell that contains a position.
   function widthAt(axis, place) {
     let from = 0;
     return axis.weights.find((weight) => (from += weight) > place) ?? 0;
@@ -44,7 +46,8 @@ function makeMap() {
 
   function shade(value, lo, hi) {
     const part = hi > lo ? (value - lo) / (hi - lo) : 0.5;
-    return theme.ramp[Math.round((theme.ramp.length - 1) * Math.max(0, Math.min(1, unpacked[goal].maximize ? part : 1 - part)))];
+    return theme.ramp[Math.round(
+        (theme.ramp.length - 1) * Math.max(0, Math.min(1, unpacked[goal].maximize ? part : 1 - part)))];
   }
 
   function paint(ctx, width, height) {
@@ -55,13 +58,13 @@ function makeMap() {
     cells.forEach((column, i) => column.forEach((value, j) => {
       if (!Number.isFinite(value)) return;
       ctx.fillStyle = shade(value, lo, hi);
-      // A hair more, so that no seams are seen between cells.
+      // Slightly larger, so that no gaps show between cells.
       ctx.fillRect(xs[i], ys[j + 1], xs[i + 1] - xs[i] + 0.6, ys[j] - ys[j + 1] + 0.6);
     }));
-    drawMapAxis(ctx, of.axes[across], xs, (at, text, room) => {
+    drawMapAxis(ctx, of.axes[across], xs, (at, text, space) => {
       ctx.textAlign = "center";
       ctx.textBaseline = "top";
-      ctx.fillText(clip(ctx, text, room), at, bottom + 7);
+      ctx.fillText(clip(ctx, text, space), at, bottom + 7);
     }, 46);
     drawMapAxis(ctx, of.axes[up], ys, (at, text) => {
       ctx.textAlign = "right";
@@ -82,7 +85,7 @@ function makeMap() {
     of.rows.forEach((id, k) => {
       const [a, b] = [of.axes[across].places[k], of.axes[up].places[k]], row = trials.rows.get(id);
       if (Number.isNaN(a) || Number.isNaN(b)) return;
-      // Trials of one cell of names or whole numbers lie around its middle.
+      // Trials in one cell of names or whole numbers are spread around its middle.
       const spread = (axis, place, turn) => axis.range ? 0 : ((id * turn) % 1 - 0.5) * 0.6 * widthAt(axis, place);
       const x = from[0] + (a + spread(of.axes[across], a, 0.618034)) * (to[0] - from[0]);
       const y = from[1] + (b + spread(of.axes[up], b, 0.754878)) * (to[1] - from[1]);
@@ -101,17 +104,18 @@ function makeMap() {
   }
 
   const byRank = () => ranked.map((i) => trials.id[i]).filter((id) => unpacked[goal].rows.includes(id));
-  const chart = new Chart("Predicted goal over two decisions, with the trials. Arrow keys step through trials from best to worst.", 340, {
-    paint,
-    pick: (px, py) => nearest(places, px, py, 12),
-    step: stepThrough(byRank),
-    describe: (id) => {
-      const of = unpacked[goal], k = of.rows.indexOf(id);
-      return [`#${id}`, `${of.metric} ${fixed(of.values[k])} at epoch ${of.epoch}`];
-    },
-  });
+  const chart = new Chart(
+      "Predicted goal over two decisions, with the trials. Arrow keys step through trials from best to worst.", 340, {
+        paint,
+        pick: (px, py) => nearest(places, px, py, 12),
+        step: stepThrough(byRank),
+        describe: (id) => {
+          const of = unpacked[goal], k = of.rows.indexOf(id);
+          return [`#${id}`, `${of.metric} ${fixed(of.values[k])} at epoch ${of.epoch}`];
+        },
+      });
 
-  // Either axis may be chosen freely: who takes the other's changes places with it.
+  // Each axis can be chosen freely. The choice of the other axis swaps the two.
   const chooser = (label, set) => dropdown(label, [], null, (k) => {
     const before = [across, up];
     set(Number(k));
@@ -122,15 +126,19 @@ function makeMap() {
 
   function offer() {
     for (const node of choosers)
-      node.querySelector("select").replaceChildren(...unpacked[goal].axes.map((axis, k) => el("option", {value: k}, axis.name)));
+      node.querySelector("select").replaceChildren(
+          ...unpacked[goal].axes.map((axis, k) => el("option", {value: k}, axis.name)));
   }
 
   function show() {
     choosers.forEach((node, k) => node.querySelector("select").value = String(k === 0 ? across : up));
     const of = unpacked[goal], known = grid().flat().filter(Number.isFinite);
-    caption.textContent = `Predicted ${of.metric} at epoch ${of.epoch}: ${fixed(Math.min(...known))} to ${fixed(Math.max(...known))}, ` +
-        "averaged over all other decisions; a dot is a trial, filled by its own result. What cannot stand together is left blank." +
-        (typeof of.explained === "number" && of.explained < 0.1 ? " This forest predicts trials that it has not seen hardly better than their mean does: a hint at most." : "");
+    caption.textContent =
+        `Predicted ${of.metric} at epoch ${of.epoch}: ${fixed(Math.min(...known))} to ${fixed(Math.max(...known))}, ` +
+        "averaged over all other decisions. A dot is a trial; its colour is its result. Impossible pairs are blank." +
+        (typeof of.explained === "number" && of.explained < 0.1 ?
+             " This forest predicts unseen trials hardly better than their mean, so the map is only a hint." :
+             "");
     chart.draw();
   }
   on("selection", () => chart.draw());
@@ -140,37 +148,45 @@ function makeMap() {
   const goals = unpacked.map((of, k) => [k, of?.metric]).filter(([k]) => unpacked[k]);
   return section(
       "map", "Two decisions together",
-      "What the forest of “What mattered” predicts where two decisions meet: broad strokes between the trials, no more.",
-      el("div", {class: "controls"}, goals.length > 1 && dropdown("Goal", goals, goal, (k) => {
-           [goal, across, up] = [Number(k), 0, 1];
-           offer();
-           show();
-         }),
-         choosers, el("span", {class: "ramp-key"}, "worse", el("div", {class: "ramp", "aria-hidden": "true"}), "better")),
+      "Predictions of the forest of “What mattered” for two decisions. Between the trials they are coarse.",
+      el("div", {class: "controls"},
+         goals.length > 1 &&
+             dropdown(
+                 "Goal", goals, goal,
+                 (k) => {
+                   [goal, across, up] = [Number(k), 0, 1];
+                   offer();
+                   show();
+                 }),
+         choosers,
+         el("span", {class: "ramp-key"}, "worse", el("div", {class: "ramp", "aria-hidden": "true"}), "better")),
       chart.node, caption, dataTable(["across", "up", "predicted"], () => {
         const of = unpacked[goal];
-        return grid().flatMap((column, i) => column.map((value, j) => [said(of.axes[across].labels[i]), said(of.axes[up].labels[j]),
-                                                                      Number.isNaN(value) ? "–" : fixed(value)]));
+        return grid().flatMap(
+            (column, i) => column.map(
+                (value, j) =>
+                    [isolated(of.axes[across].labels[i]), isolated(of.axes[up].labels[j]),
+                     Number.isNaN(value) ? "–" : fixed(value)]));
       }));
 }
 
 // Ticks of a range at round values, of other axes the labels of their cells, as many as there is room for.
-function drawMapAxis(ctx, axis, edges, put, room) {
+function drawMapAxis(ctx, axis, edges, put, space) {
   ctx.fillStyle = theme.soft;
   const from = edges[0], to = edges[edges.length - 1];
   if (axis.range) {
     const scale = makeScale(Number(axis.range.lo), Number(axis.range.hi), from, to, axis.range.log);
-    const many = Math.ceil(scale.ticks.length * room / Math.abs(to - from));
+    const many = Math.ceil(scale.ticks.length * space / Math.abs(to - from));
     scale.ticks.forEach((tick, k) => {
-      if (k % Math.max(1, many) === 0) put(scale.at(tick), tickText(tick), room);
+      if (k % Math.max(1, many) === 0) put(scale.at(tick), tickText(tick), space);
     });
     return;
   }
   let last = -Infinity;
   axis.labels.forEach((label, k) => {
     const at = (edges[k] + edges[k + 1]) / 2, own = Math.abs(edges[k + 1] - edges[k]);
-    if (Math.abs(at - last) < room * (own < room ? 1 : 0.5)) return;
+    if (Math.abs(at - last) < space * (own < space ? 1 : 0.5)) return;
     last = at;
-    put(at, label, Math.max(own, room) - 6);
+    put(at, label, Math.max(own, space) - 6);
   });
 }

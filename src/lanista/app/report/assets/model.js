@@ -23,7 +23,7 @@ function integers(packed, count) {
   return out;
 }
 
-// Values, and which of them are not there at all (as opposed to not being a number).
+// Values, and a mark for each one that is missing. NaN is not missing.
 function reals(packed, count) {
   const bits = new Uint32Array(count);
   const bytes = bytesOf(packed.d);
@@ -71,7 +71,9 @@ function integerColumn(name, values, log) {
 const trials = (() => {
   const packed = source.trials, n = packed.count;
   const out = {count: n};
-  for (const key of ["id", "state", "parent", "base", "budget", "epochs", "kept", "steps", "parameters", "rank", "off_front", "same_as"]) {
+  for (const key
+           of ["id", "state", "parent", "base", "budget", "epochs", "kept", "steps", "parameters", "rank", "off_front",
+               "same_as"]) {
     out[key] = integers(packed[key], n);
   }
   out.how = nameColumn("how", packed.how, n);
@@ -137,7 +139,7 @@ function target(i) {
   return `${study.folder}#${trials.id[i]}`;
 }
 
-// A folder may hold anything; a command must survive being pasted into a shell.
+// A folder's name may contain any character, so a command is quoted for a shell.
 function command(verb, what) {
   const plain = /^[\w@%+=:,./#-]+$/.test(what) && !what.startsWith("#") && !what.startsWith("-");
   return `lanista ${verb} ${plain ? what : `'${what.replaceAll("'", `'\\''`)}'`}`;

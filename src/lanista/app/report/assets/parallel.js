@@ -16,7 +16,7 @@ function makeParallel() {
   order.sort((a, b) => shades[a] - shades[b]);
   let width = 0, dragging = null;
 
-  // Names stand at equal distances; numbers on their scale; what a trial does not have stands below the axis.
+  // Names are at equal distances, numbers on their scale, missing values below the axis.
   function makeAxis(column) {
     if (column.names) {
       const named = column.names.length - 1;
@@ -107,8 +107,8 @@ function makeParallel() {
     ctx.textAlign = last ? "right" : "left";
     ctx.textBaseline = "middle";
     const label = (text, y, bold) => {
-      const room = Math.max(40, (width - 110) / Math.max(1, axes.length - 1) - 14);
-      const shown = clip(ctx, text, room), wide = ctx.measureText(shown).width;
+      const space = Math.max(40, (width - 110) / Math.max(1, axes.length - 1) - 14);
+      const shown = clip(ctx, text, space), wide = ctx.measureText(shown).width;
       ctx.fillStyle = theme.paper;
       ctx.globalAlpha = 0.8;
       ctx.fillRect(last ? axis.x - 8 - wide : axis.x + 4, y - 7, wide + 4, 14);
@@ -205,7 +205,7 @@ function makeParallel() {
             }
           }
         },
-           said(axis.column.name));
+           isolated(axis.column.name));
     axis.button = button;
     return button;
   }));
@@ -224,7 +224,7 @@ function makeParallel() {
   if (axes.length < 2) return null;
   return section(
       "parallel", "Hyper-parameters",
-      "Every line is a trial, the better the stronger. Drag along an axis to keep what passes there; Escape clears.",
+      "Each line is a trial; better trials have stronger lines. Drag along an axis to filter; Escape clears filters.",
       el("div", {class: "parallel"}, heads, chart.node),
       dataTable(
           ["trial", ...axes.map((a) => a.column.name)],
@@ -234,5 +234,5 @@ function makeParallel() {
                     .map(
                         (i) =>
                             [trialLink(trials.id[i]),
-                             ...axes.map((a) => said(a.column.has(i) ? a.column.text(i) : "not used"))])));
+                             ...axes.map((a) => isolated(a.column.has(i) ? a.column.text(i) : "not used"))])));
 }

@@ -1,5 +1,5 @@
-// With several goals: trials by two of them, and the front that nobody dominates in all of them. What breaks a
-// constraint is not on it.
+// With several goals: trials by two of them, and the Pareto front over all of them. Trials that violate a constraint
+// are not on it.
 
 function makePareto() {
   if (study.goals.length < 2) return null;
@@ -35,7 +35,7 @@ function makePareto() {
     if (chosen !== undefined && rows.includes(chosen)) ring(ctx, ...place(chosen));
   }
 
-  // Stairs: what lies behind a corner is dominated by it.
+  // Stairs: a corner dominates all points behind it.
   function drawFront(ctx, place) {
     const corners = Array.from(front, place).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     const turnX = study.goals[first].maximize;
@@ -63,8 +63,8 @@ function makePareto() {
   on("filter", update);
   const options = study.goals.map((goal, g) => [g, goal.metric]);
   return section(
-      "pareto", "Pareto front", `${plural(front.size, "trial")} that no other beats in every goal` +
-          (study.constraints.length ? `, of those that keep best to ${study.constraints.join(", ")}.` : "."),
+      "pareto", "Pareto front", `${plural(front.size, "trial")} that no other trial dominates` +
+          (study.constraints.length ? `, among those that violate ${study.constraints.join(", ")} least.` : "."),
       study.goals.length > 2 &&
           el("div", {class: "controls"},
              dropdown(
@@ -87,7 +87,7 @@ function makePareto() {
                   [trialLink(trials.id[i]), ...study.goals.map((_, g) => goalColumn(g).at(i)), trials.parameters[i]])));
 }
 
-// Rows in order of their losses; each is compared with the front so far, for nothing behind it can dominate it.
+// Rows in order of their losses. Each is compared with the front so far, since no later row can dominate it.
 function paretoFront(rows, loss) {
   const goals = study.goals.map((_, g) => g);
   const order = rows.slice().sort((a, b) => {

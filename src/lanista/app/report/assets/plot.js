@@ -52,7 +52,7 @@ class Chart {
       });
     }
     allCharts.push(this);
-    // Called once at the start, too; the height is our own doing.
+    // Also called once at the start. The height is set here.
     let width = 0;
     new ResizeObserver(() => {
       if (this.node.clientWidth === width) return;
@@ -229,8 +229,8 @@ function ring(ctx, x, y) {
   ctx.lineWidth = 1;
 }
 
-// The range of the finite values of a chart, in which a few very bad ones do not squeeze all others; logarithmic for
-// what is to be small and spreads over decades.
+// The range of the finite values of a chart. A few very bad values do not compress the others. The range is logarithmic
+// for metrics to minimise that spread over decades.
 function robustRange(values, maximize) {
   const finite = Float64Array.from(values.filter(Number.isFinite)).sort(), n = finite.length;
   if (n === 0) return null;
@@ -249,7 +249,7 @@ function robustRange(values, maximize) {
   return {lo: lo - pad, hi: hi + pad, log: false};
 }
 
-// The scale of such a range; what lies beyond it stands at its edges.
+// The scale of such a range; values outside are at its edges.
 function robustScale(range, from, to) {
   const scale = makeScale(range.lo, range.hi, from, to, range.log);
   const [near, far] = [Math.min(from, to), Math.max(from, to)];

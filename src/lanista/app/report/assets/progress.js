@@ -3,7 +3,7 @@
 function makeProgress() {
   let by = "trials", goal = 0, places = [];
 
-  // Where each row stands on the x axis. Steps add up in the order in which trials were proposed.
+  // The x position of each row. Steps add up in the order in which trials were proposed.
   const axes = {trials: {name: "trial", of: () => trials.id}};
   if (trials.ended.missing.some((m) => !m)) axes.seconds = {name: "worked seconds", of: () => trials.ended.values};
   if (complete) {
@@ -28,7 +28,7 @@ function makeProgress() {
   function paint(ctx, width, height) {
     places = [];
     const rows = ordered(), column = goalColumn(goal), xs = axes[by].of();
-    // Stopped trials are bad on purpose: what matters happens among the others.
+    // Stopped trials are bad by selection, so they do not count for the range.
     const whole = rows.filter((i) => trials.state[i] === kSucceeded && Number.isFinite(column.at(i)));
     const range = robustRange((whole.length < 5 ? rows : whole).map((i) => column.at(i)), study.goals[goal].maximize);
     if (!range) return emptyChart(ctx, width, height, "No trial has finished yet.");
@@ -104,7 +104,7 @@ function makeProgress() {
              }));
   return section(
       "progress", "Best so far",
-      "Each mark is a trial by the epoch that it stands for, the line the best until then. Values far off stand at the edge.",
+      "Each mark is a trial at its selected epoch. The line is the best value so far. Outliers are at the edge.",
       controls, chart.node,
       legend([kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"]),
       dataTable(

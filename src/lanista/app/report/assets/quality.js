@@ -1,11 +1,12 @@
-// How good the winner is: its curve in training and validation, what had to be beaten, and what it does with the rows
-// of the validation part: which classes it takes for which, or how far off its numbers are.
+// How good the winner is: its curves in training and validation, the baselines, and its predictions on the validation
+// part: confused classes, or errors of numbers.
 
 const real = (v) => typeof v === "number" ? v : {nan: NaN, inf: Infinity, "-inf": -Infinity}[v] ?? NaN;
 
-// Levels of a metric that need no search.
+// The values of a metric for the baselines.
 function baselineLevels(metric) {
-  return study.baselines.filter((b) => metric in b.metrics).map((b) => ({name: b.name, value: real(b.metrics[metric])}));
+  return study.baselines.filter((b) => metric in b.metrics)
+      .map((b) => ({name: b.name, value: real(b.metrics[metric])}));
 }
 
 function makeQuality() {
@@ -13,10 +14,10 @@ function makeQuality() {
   if (best === undefined) return null;
   const quality = source.quality;
   const node = section(
-      "quality", "How good the winner is", null, winnerCurves(best), beatenTable(best),
+      "quality", "How good the winner is", null, winnerCurves(best), baselineTable(best),
       quality ? assessedRows(quality) :
-                el("p", {class: "caption after"}, "What it does with single classes or numbers was not kept; ",
-                   el("code", {}, command("resume", study.folder)), " finds it where the data are."));
+                el("p", {class: "caption after"}, "The results for single classes or numbers are not stored; ",
+                   el("code", {}, command("resume", study.folder)), " computes them if the data are there."));
   return node;
 }
 
@@ -37,32 +38,36 @@ function winnerCurves(best) {
   }));
   const shown = pairs.filter((metrics) => metrics.length > 0);
   if (shown.length === 0) return null;
-  return el("div", {class: "twins"}, shown.map((metrics) => {
+  return el("div", {class: "curve-pair"}, shown.map((metrics) => {
     const isLoss = metrics[0].endsWith("_loss");
     const name = isLoss ? "loss" : metrics[0];
     const all = series(metrics);
     const chart = new EpochChart(
         `${name} of the winner by epoch`, 210, () => !isLoss && study.goals[0].maximize, () => ({name, all}),
         () => baselineLevels(isLoss ? "val_loss" : metrics[0]));
-    return el("div", {}, chart.node, isLoss ? seriesLegend(all.map((one) => one.name)) : null,
-              dataTable(["epoch", ...metrics], () => Array.from(curve.epochs, (epoch, k) => [epoch, ...all.map((one) => fixed(one.values[k]))])));
+    return el(
+        "div", {}, chart.node, isLoss ? seriesLegend(all.map((one) => one.name)) : null,
+        dataTable(
+            ["epoch", ...metrics],
+            () => Array.from(curve.epochs, (epoch, k) => [epoch, ...all.map((one) => fixed(one.values[k]))])));
   }));
 }
 
-// The winner beside what needs no search.
-function beatenTable(best) {
+// The winner next to the baselines.
+function baselineTable(best) {
   const metrics = trials.metrics.filter((m) => m.name.startsWith("val_") && m.has(best));
   if (study.baselines.length === 0 || metrics.length === 0) return null;
   const cell = (value) => el("td", {class: "number"}, Number.isNaN(value) ? "–" : fixed(value));
   const row = (name, of) => el("tr", {}, el("th", {scope: "row"}, name), metrics.map((m) => cell(of(m))));
-  const words = {constant: "the same answer for every row", linear: "a linear model"};
+  const words = {constant: "the same prediction for every row", linear: "a linear model"};
   return el(
       "div", {class: "scroll after"},
       el("table", {class: "plain-table"},
-         el("thead", {}, el("tr", {}, el("th", {scope: "col"}, "on the validation part"),
-                            metrics.map((m) => el("th", {scope: "col", class: "number"}, m.name.replace(/^val_/, ""))))),
+         el("thead", {},
+            el("tr", {}, el("th", {scope: "col"}, "on the validation part"),
+               metrics.map((m) => el("th", {scope: "col", class: "number"}, m.name.replace(/^val_/, ""))))),
          el("tbody", {}, row(`winner, trial #${trials.id[best]}`, (m) => m.at(best)),
-            study.baselines.map((b) => row(said(words[b.name] ?? b.name), (m) => real(b.metrics[m.name]))))));
+            study.baselines.map((b) => row(isolated(words[b.name] ?? b.name), (m) => real(b.metrics[m.name]))))));
 }
 
 function assessedRows(quality) {
@@ -72,41 +77,56 @@ function assessedRows(quality) {
   const chart = isNumbers ? scatterOf(quality, () => [quality.parts[part], output]) : null;
   function show() {
     const of = quality.parts[part];
-    body.replaceChildren(...(quality.multilabel ? labelNodes(quality, of) : isNumbers ? [residualTable(quality, of)] : classNodes(quality, of)));
+    body.replaceChildren(
+        ...(quality.multilabel ? labelNodes(quality, of) :
+                isNumbers      ? [residualTable(quality, of)] :
+                                 classNodes(quality, of)));
     if (chart) chart.draw();
   }
   if (quality.parts.length === 0) return null;
   show();
   const outputs = isNumbers && quality.parts[0].residuals.length;
-  const title = quality.multilabel ? "How good it is at each label" : isNumbers ? "Predicted and actual" : "Which class it takes for which";
+  const title = quality.multilabel ? "Results for each label" :
+      isNumbers                    ? "Predicted and actual" :
+                                     "Confusion of classes";
   return el(
       "div", {class: "after"}, el("h3", {}, title),
       el("div", {class: "controls"},
-         quality.parts.length > 1 && choices("Part", quality.parts.map((p, k) => [k, p.part]), 0, (k) => {
-           part = k;
-           show();
-         }),
-         outputs > 1 && dropdown("Output", quality.parts[0].residuals.map((_, k) => [k, String(k)]), 0, (k) => {
-           output = Number(k);
-           show();
-         })),
+         quality.parts.length > 1 &&
+             choices(
+                 "Part", quality.parts.map((p, k) => [k, p.part]), 0,
+                 (k) => {
+                   part = k;
+                   show();
+                 }),
+         outputs > 1 &&
+             dropdown(
+                 "Output", quality.parts[0].residuals.map((_, k) => [k, String(k)]), 0,
+                 (k) => {
+                   output = Number(k);
+                   show();
+                 })),
       chart && chart.node, body,
-      chart && dataTable(["actual", "predicted", "difference"],
-                         () => pointsOf(quality, quality.parts[part], output).map(([a, p]) => [fixed(a), fixed(p), fixed(a - p)])));
+      chart &&
+          dataTable(
+              ["actual", "predicted", "difference"],
+              () =>
+                  pointsOf(quality, quality.parts[part], output).map(([a, p]) => [fixed(a), fixed(p), fixed(a - p)])));
 }
 
 // Classes of texts are bytes.
 function className(quality, label) {
-  const byte = String(study.data.source ?? "").startsWith("tokens:") && quality.classes <= 256 && label > 32 && label < 127;
+  const byte =
+      String(study.data.source ?? "").startsWith("tokens:") && quality.classes <= 256 && label > 32 && label < 127;
   const name = quality.names[label] ?? (byte ? `“${String.fromCharCode(label)}”` : undefined);
-  return name === undefined ? String(label) : [`${label} `, said(name)];
+  return name === undefined ? String(label) : [`${label} `, isolated(name)];
 }
 
 function percent(share) {
   return `${(100 * share).toFixed(share > 0.9995 || share < 0.0005 ? 0 : 1)} %`;
 }
 
-// Of labels, of which a row may have any number: each for itself, the worst first, with bars as long as the shares.
+// Labels, of which a row may have several, worst first, with bars as long as the shares.
 function labelNodes(quality, part) {
   const f1 = (c) => c.precision + c.recall > 0 ? 2 * c.precision * c.recall / (c.precision + c.recall) : 0;
   const share = (value) => {
@@ -132,7 +152,8 @@ function labelNodes(quality, part) {
   ];
 }
 
-// Of classes: the matrix, shaded by the share of the label's rows, with recall and precision; of many the worst ones.
+// Classes: the matrix, shaded by the share of the label's rows, with recall and precision; or the worst of many
+// classes.
 function classNodes(quality, part) {
   const n = quality.classes, known = part.rows - part.lost;
   const right = part.confusion.reduce((sum, count, k) => sum + (k % n === Math.floor(k / n) ? count : 0), 0);
@@ -145,15 +166,25 @@ function classNodes(quality, part) {
   if (part.confusion.length && n <= 20) {
     out.push(confusionMatrix(quality, part, n));
   } else {
-    out.push(el("div", {class: "scroll"}, el("table", {class: "plain-table narrow"},
-       el("thead", {}, el("tr", {}, ["lowest recall", "rows", "recall", "precision"].map(
-           (h, k) => el("th", {scope: "col", class: k ? "number" : null}, h)))),
-       el("tbody", {}, part.classes.slice(0, 15).map((c) => el("tr", {}, el("th", {scope: "row"}, className(quality, c.label)),
-          [short(c.rows), percent(real(c.recall)), percent(real(c.precision))].map((t) => el("td", {class: "number"}, t))))))));
+    out.push(el(
+        "div", {class: "scroll"},
+        el("table", {class: "plain-table narrow"},
+           el("thead", {},
+              el("tr", {},
+                 ["lowest recall", "rows", "recall", "precision"].map(
+                     (h, k) => el("th", {scope: "col", class: k ? "number" : null}, h)))),
+           el("tbody", {},
+              part.classes.slice(0, 15).map((c) => el("tr", {}, el("th", {scope: "row"}, className(quality, c.label)), [
+                                              short(c.rows), percent(real(c.recall)), percent(real(c.precision))
+                                            ].map((t) => el("td", {class: "number"}, t))))))));
   }
   if (part.confused.length) {
-    out.push(el("p", {class: "caption after"}, "Most frequent mistakes: ", part.confused.slice(0, 6).map((c, k) => [
-      k ? "; " : "", className(quality, c.label), " taken for ", className(quality, c.prediction), ` (${short(c.rows)})`])));
+    out.push(
+        el("p", {class: "caption after"}, "Most frequent mistakes: ",
+           part.confused.slice(0, 6).map(
+               (c, k) =>
+                   [k ? "; " : "", className(quality, c.label), " taken for ", className(quality, c.prediction),
+                    ` (${short(c.rows)})`])));
   }
   return out;
 }
@@ -167,10 +198,13 @@ function confusionMatrix(quality, part, n) {
     const score = scores.get(i), labelled = score ? score.rows : 0;
     const cells = Array.from({length: n}, (_, j) => {
       const count = part.confusion[i * n + j];
-      const node = el("td", {class: `number${i === j ? " right" : ""}`}, count ? short(count) : el("span", {class: "none"}, "·"));
+      const node = el(
+          "td", {class: `number${i === j ? " right" : ""}`}, count ? short(count) : el("span", {class: "none"}, "·"));
       const share = labelled ? count / labelled : 0;
-      // Mistakes are rare: their shade grows with the root, so that they are seen.
-      if (count) node.style.backgroundColor = `color-mix(in srgb, var(${i === j ? "--good" : "--bad"}) ${Math.round(8 + 60 * (i === j ? share : Math.sqrt(share)))}%, var(--paper))`;
+      // Mistakes are rare, so their shade grows with the square root.
+      if (count)
+        node.style.backgroundColor = `color-mix(in srgb, var(${i === j ? "--good" : "--bad"}) ${
+            Math.round(8 + 60 * (i === j ? share : Math.sqrt(share)))}%, var(--paper))`;
       return node;
     });
     return el("tr", {}, el("th", {scope: "row"}, className(quality, i)), cells,
@@ -178,10 +212,18 @@ function confusionMatrix(quality, part, n) {
   });
   const last = el("tr", {}, el("th", {scope: "row"}, "precision, %"), Array.from({length: n}, (_, j) =>
       el("td", {class: "number sum"}, precision.has(j) ? whole(precision.get(j)) : "–")), el("td", {}));
-  return el("div", {class: "scroll", tabindex: 0, role: "group", "aria-label": "Confusion matrix: a row for each label, a column for each prediction"},
-            el("table", {class: "confusion"},
-               el("thead", {}, el("tr", {}, el("th", {scope: "col"}, el("span", {}, "label ↓ predicted →")), heads, el("th", {scope: "col", class: "number"}, "recall, %"))),
-               el("tbody", {}, rows, last)));
+  return el(
+      "div", {
+        class: "scroll",
+        tabindex: 0,
+        role: "group",
+        "aria-label": "Confusion matrix: a row for each label, a column for each prediction"
+      },
+      el("table", {class: "confusion"},
+         el("thead", {},
+            el("tr", {}, el("th", {scope: "col"}, el("span", {}, "label ↓ predicted →")), heads,
+               el("th", {scope: "col", class: "number"}, "recall, %"))),
+         el("tbody", {}, rows, last)));
 }
 
 function pointsOf(quality, part, output) {
@@ -217,7 +259,10 @@ function scatterOf(quality, what) {
   chart.canvas.addEventListener("pointermove", (event) => {
     const box = chart.canvas.getBoundingClientRect();
     const at = nearest(places, event.clientX - box.left, event.clientY - box.top, 10);
-    if (at) showBubble(event.clientX, event.clientY, [`actual ${fixed(at.a)}`, `predicted ${fixed(at.p)}`, `off by ${fixed(at.p - at.a)}`]);
+    if (at)
+      showBubble(
+          event.clientX, event.clientY,
+          [`actual ${fixed(at.a)}`, `predicted ${fixed(at.p)}`, `off by ${fixed(at.p - at.a)}`]);
     else hideBubble();
   });
   chart.canvas.addEventListener("pointerleave", hideBubble);
@@ -225,14 +270,23 @@ function scatterOf(quality, what) {
 }
 
 function residualTable(quality, part) {
-  const heads = [...(part.residuals.length > 1 ? ["output"] : []), "mean", "deviation", ...quality.percents.map((p) => `${p} %`)];
-  const rows = part.residuals.map((r, k) => el("tr", {}, part.residuals.length > 1 ? el("th", {scope: "row"}, String(k)) : null,
-      [r.mean, r.spread, ...r.quantiles].map((v) => el("td", {class: "number"}, fixed(real(v))))));
-  const drawn = part.actual.length / Math.max(1, part.residuals.length);
-  const more = quality.outputs > part.residuals.length ? ` Outputs beyond the first ${part.residuals.length} are left out.` : "";
-  return el("div", {},
-     el("p", {class: "caption"}, `${short(drawn)} of ${plural(part.rows, "row")} of the ${part.part} part are drawn`,
-        part.lost ? `; ${short(part.lost)} have no prediction` : "", `. Below: actual minus predicted over all of them, with quantiles.${more}`),
-     el("div", {class: "scroll"}, el("table", {class: "plain-table"},
-        el("thead", {}, el("tr", {}, heads.map((h) => el("th", {scope: "col", class: "number"}, h)))), el("tbody", {}, rows))));
+  const heads =
+      [...(part.residuals.length > 1 ? ["output"] : []), "mean", "deviation", ...quality.percents.map((p) => `${p} %`)];
+  const rows = part.residuals.map(
+      (r, k) =>
+          el("tr", {}, part.residuals.length > 1 ? el("th", {scope: "row"}, String(k)) : null,
+             [r.mean, r.spread, ...r.quantiles].map((v) => el("td", {class: "number"}, fixed(real(v))))));
+  const numShown = part.actual.length / Math.max(1, part.residuals.length);
+  const more =
+      quality.outputs > part.residuals.length ? ` Outputs beyond the first ${part.residuals.length} are left out.` : "";
+  return el(
+      "div", {},
+      el("p", {class: "caption"},
+         `The chart shows ${short(numShown)} of ${plural(part.rows, "row")} of the ${part.part} part`,
+         part.lost ? `; ${short(part.lost)} have no prediction` : "",
+         `. Below: actual minus predicted over all of them, with quantiles.${more}`),
+      el("div", {class: "scroll"},
+         el("table", {class: "plain-table"},
+            el("thead", {}, el("tr", {}, heads.map((h) => el("th", {scope: "col", class: "number"}, h)))),
+            el("tbody", {}, rows))));
 }

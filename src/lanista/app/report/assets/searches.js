@@ -1,4 +1,4 @@
-// Searches inside a trial: its training loss with the branches that it tried, each a stroke from where it parted.
+// Searches inside a trial: its training loss, and each tried branch as a stroke from its start.
 
 function makeSearches() {
   const ids = Object.keys(source.searches).map(Number).filter((id) => trials.rows.has(id));
@@ -7,7 +7,7 @@ function makeSearches() {
   const order = ids.slice().sort((a, b) => byRank(a) - byRank(b) || a - b);
   let shown = 0, places = [], over = null;
 
-  // The selected trial where it searched, or else the best that did.
+  // The selected trial if it searched, or else the best trial with a search.
   const choose = () => (source.searches[state.selected] ? state.selected : shown || order[0]);
 
   function paint(ctx, width, height) {
@@ -20,7 +20,7 @@ function makeSearches() {
     const lo = Math.min(...finite), hi = Math.max(...finite);
     const range = lo > 0 && hi / lo > 8 ? {lo: lo / 1.1, hi: hi * 1.1, log: true} :
                                           {lo: lo - 0.05 * (hi - lo), hi: hi + 0.05 * (hi - lo), log: false};
-    if (finite.length === 0) return emptyChart(ctx, width, height, "No loss of this trial is told.");
+    if (finite.length === 0) return emptyChart(ctx, width, height, "The log has no loss of this trial.");
     const last = Math.max(1, ...steps, ...searches.flatMap((s) => s.branches.map((b) => s.step + b.steps)));
     const x = makeScale(0, last, frame.left, width - frame.right, false);
     const y = robustScale(range, height - frame.bottom, frame.top);
@@ -36,7 +36,7 @@ function makeSearches() {
 
   function paintSearch(ctx, search, x, y, height) {
     const from = x.at(search.step);
-    if (search.start === null) {  // where branches began is not told: only that they did
+    if (search.start === null) {  // the loss at the start is unknown
       ctx.fillStyle = theme.soft;
       ctx.fillRect(from - 0.5, height - frame.bottom - 8, 1, 8);
       return;
@@ -49,7 +49,7 @@ function makeSearches() {
       ctx.globalAlpha = branch.kept ? 1 : 0.8;
       ctx.strokeStyle = ctx.fillStyle = branch.kept ? theme.ink : level === null ? theme.bad : theme.soft;
       ctx.lineWidth = branch.kept ? 2.5 : 1;
-      if (level === null) {  // up, by nothing that is known
+      if (level === null) {  // upwards by an unknown amount
         line(ctx, from, top, till, top - 10);
         mark(ctx, kFailed, till, top - 10, 3);
         places.push([till, top - 10, search, branch]);
@@ -64,7 +64,7 @@ function makeSearches() {
     mark(ctx, kSucceeded, from, top, 2);
   }
 
-  const cameTo = (branch) =>
+  const finalLossText = (branch) =>
       (branch.level === null ? branch.trend : branch.fell ? `to ${fixed(Number(branch.level))}` : "did not fall");
   function pick(px, py) {
     let distance = 12 ** 2;
@@ -76,21 +76,25 @@ function makeSearches() {
     return over ? shown : 0;
   }
   const describe = () =>
-      [over.branch.with, `${plural(over.branch.steps, "step")} from step ${short(over.search.step)}, ${over.branch.trend}: ${cameTo(over.branch)}`,
-       over.branch.kept ? "the trial went on from it" : "given up"];
+      [over.branch.with,
+       `${plural(over.branch.steps, "step")} from step ${short(over.search.step)}, ${over.branch.trend}: ${
+           finalLossText(over.branch)}`,
+       over.branch.kept ? "the trial continued from it" : "given up"];
 
   const chosen = (search) => search.branches.find((branch) => branch.kept);
-  const heads = ["epoch", "behind step", "tried", "loss there", "chosen", "steps", "came to", "given up"];
+  const heads = ["epoch", "after step", "tried", "loss at start", "chosen", "steps", "final loss", "given up"];
   function table() {
     return el(
         "table", {class: "plain-table"},
-        el("thead", {}, el("tr", {}, heads.map((head, k) => el("th", {scope: "col", class: k === 4 ? null : "number"}, head)))),
+        el("thead", {},
+           el("tr", {}, heads.map((head, k) => el("th", {scope: "col", class: k === 4 ? null : "number"}, head)))),
         el("tbody", {}, source.searches[shown].searches.map((search) => {
           const kept = chosen(search);
           const cells = [
             short(search.epoch), short(search.step), short(search.tried),
-            search.start === null ? "not told" : fixed(Number(search.start)), kept ? said(kept.with) : "none: it went on as before",
-            kept ? short(kept.steps) : "", kept ? cameTo(kept).replace(/^to /, "") : "", short(search.given_up)
+            search.start === null ? "unknown" : fixed(Number(search.start)),
+            kept ? isolated(kept.with) : "none: the setting stayed", kept ? short(kept.steps) : "",
+            kept ? finalLossText(kept).replace(/^to /, "") : "", short(search.given_up)
           ];
           return el("tr", {}, cells.map((cell, k) => el("td", {class: k === 4 ? "words" : "number"}, cell)));
         })));
@@ -102,24 +106,29 @@ function makeSearches() {
       {paint, pick, describe, step: stepThrough(() => order)});
   function update() {
     shown = choose();
-    title.replaceChildren("Trial ", trialLink(shown), `: ${plural(source.searches[shown].searches.length, "search").replace("searchs", "searches")}.`);
+    title.replaceChildren(
+        "Trial ", trialLink(shown),
+        `: ${plural(source.searches[shown].searches.length, "search").replace("searchs", "searches")}.`);
     below.replaceChildren(table());
     chart.draw();
   }
   update();
   on("selection", update);
-  const untold = Object.values(source.searches).some(({searches}) => searches.some((search) => search.start === null));
+  const unknown = Object.values(source.searches).some(({searches}) => searches.some((search) => search.start === null));
   return section(
       "searches", "Searches inside trials",
-      `${study.searches ?? ""}. A stroke leads from the loss where a branch parted to the loss that its slope came to; bold is ` +
-          `the one that the trial went on from, a cross one that diverged. Of a branch whose loss did not fall the log ` +
-          `does not tell how far it rose: its stroke is level.` + (untold ? " Where the loss at the start is not told there is a tick at the bottom." : ""),
+      `${
+          study.searches ??
+          ""}. A stroke leads from the loss at the start of a branch to its final loss by slope. The chosen ` +
+          `branch is bold; a cross marks a branch that diverged. If the loss of a branch did not fall, its stroke is ` +
+          `level.` + (unknown ? " A tick at the bottom marks an unknown loss at the start." : ""),
       title, chart.node, below,
       dataTable(
-          ["trial", "behind step", "setting", "steps", "ended as", "loss came to", "kept"],
+          ["trial", "after step", "setting", "steps", "ended as", "final loss", "kept"],
           () => source.searches[shown].searches.flatMap(
               (search) => search.branches.map(
                   (branch) =>
-                      [trialLink(shown), search.step, said(branch.with), branch.steps, branch.trend, cameTo(branch),
+                      [trialLink(shown), search.step, isolated(branch.with), branch.steps, branch.trend,
+                       finalLossText(branch),
                        branch.kept ? "yes" : ""]))));
 }

@@ -1,6 +1,7 @@
-// Every hyper-parameter against a goal, trial by trial: where the good ones lie, and where was looked late.
+// Each hyper-parameter against a goal, trial by trial: the good values, and those that the search tried late.
 
-const orderColour = (i) => theme.ramp[trials.count > 1 ? Math.round((theme.ramp.length - 1) * i / (trials.count - 1)) : 11];
+const orderColour = (i) =>
+    theme.ramp[trials.count > 1 ? Math.round((theme.ramp.length - 1) * i / (trials.count - 1)) : 11];
 
 // Hyper-parameters of which the ranked trials have more than one value: those that mattered first.
 const slicedColumns = (() => {
@@ -12,11 +13,14 @@ const slicedColumns = (() => {
       if (c.has(i)) seen.add(c.at(i));
     return seen.size > 1;
   };
-  return trials.params.filter(varies).map((c, k) => [c, k]).sort(([a, j], [b, k]) => place(a) - place(b) || j - k).map(([c]) => c);
+  return trials.params.filter(varies)
+      .map((c, k) => [c, k])
+      .sort(([a, j], [b, k]) => place(a) - place(b) || j - k)
+      .map(([c]) => c);
 })();
 
-// Where names and numbers of a column stand: numbers on their scale; names, and numbers where there are but a few, each
-// in a place of their own.
+// The positions of a column's values: numbers on their scale; names, and numbers of a column with few, each at its own
+// position.
 const kFewValues = 6;
 function columnScale(column, rows, from, to) {
   const distinct = new Set(rows.map((i) => column.at(i)));
@@ -28,17 +32,22 @@ function columnScale(column, rows, from, to) {
   }
   const known = Array.from(distinct).sort((a, b) => a - b);
   const step = (to - from) / known.length, places = new Map(known.map((v, k) => [v, from + (k + 0.5) * step]));
-  return {at: (v) => places.get(v), names: known.map((v) => [places.get(v), column.names ? column.names[v] : short(v)]), step, ticks: []};
+  return {
+    at: (v) => places.get(v),
+    names: known.map((v) => [places.get(v), column.names ? column.names[v] : short(v)]),
+    step,
+    ticks: []
+  };
 }
 
-function drawNames(ctx, names, room, bottom) {
+function drawNames(ctx, names, space, bottom) {
   ctx.fillStyle = theme.soft;
   ctx.textAlign = "center";
   ctx.textBaseline = "top";
   // As many as there is room for.
-  const every = Math.max(1, Math.ceil(26 / room));
+  const every = Math.max(1, Math.ceil(26 / space));
   names.forEach(([at, text], k) => {
-    if (k % every === 0) ctx.fillText(clip(ctx, text, room * every - 6), at, bottom + 7);
+    if (k % every === 0) ctx.fillText(clip(ctx, text, space * every - 6), at, bottom + 7);
   });
 }
 
@@ -61,7 +70,7 @@ function makeSlices() {
       const y = robustScale(range, height - 26, frame.top);
       if (!range.log) y.ticks = linearTicks(range.lo, range.hi, 4);
       drawSliceAxes(ctx, width, height, x, y);
-      // From the first to the last, so that what came late is seen; names are spread a little, by their trials' numbers.
+      // From the first to the last trial, so that late ones are on top; names are spread a little, by trial number.
       for (const i of rows.slice().sort((a, b) => a - b)) {
         const spread = x.names ? ((trials.id[i] * 0.618034) % 1 - 0.5) * Math.min(x.step * 0.5, 40) : 0;
         const px = x.at(column.at(i)) + spread, py = y.at(values.at(i));
@@ -82,8 +91,15 @@ function makeSlices() {
       describe: (id) => [...describeTrial(id), `${column.name} ${column.text(trials.rows.get(id))}`],
     });
     const few = ranked.filter((i) => column.has(i)).length;
-    return {chart, node: el("figure", {class: "slice-plot"}, el("figcaption", {}, said(column.name),
-        few < ranked.length && el("span", {class: "count"}, ` · ${plural(few, "trial")} that ${few === 1 ? "has" : "have"} it`)), chart.node)};
+    return {
+      chart,
+      node:
+          el("figure", {class: "slice-plot"},
+             el("figcaption", {}, isolated(column.name),
+                few < ranked.length &&
+                    el("span", {class: "count"}, ` · ${plural(few, "trial")} that ${few === 1 ? "has" : "have"} it`)),
+             chart.node)
+    };
   }
 
   const slices = columns.map(sliceOf);
@@ -94,15 +110,24 @@ function makeSlices() {
   const ramp = el("div", {class: "ramp", "aria-hidden": "true"});
   return section(
       "slices", "Slices",
-      "Each trial by the value of one hyper-parameter and its result; values far off stand at the edge." +
+      "Each trial by the value of one hyper-parameter and its result; outliers are at the edge." +
           (rest > 0 ? ` The ${columns.length} that mattered most, of ${slicedColumns.length}.` : ""),
-      el("div", {class: "controls"}, study.goals.length > 1 && dropdown("Goal", study.goals.map((g, k) => [k, g.metric]), 0, (k) => {
-           goal = Number(k);
-           update();
-         }), el("span", {class: "ramp-key"}, "first trial", ramp, "last trial")),
+      el("div", {class: "controls"},
+         study.goals.length > 1 &&
+             dropdown(
+                 "Goal", study.goals.map((g, k) => [k, g.metric]), 0,
+                 (k) => {
+                   goal = Number(k);
+                   update();
+                 }),
+         el("span", {class: "ramp-key"}, "first trial", ramp, "last trial")),
       el("div", {class: "slice-grid"}, slices.map(({node}) => node)),
-      dataTable(["trial", study.goals[0].metric, ...columns.map((c) => c.name)],
-                () => ranked.map((i) => [trialLink(trials.id[i]), fixed(goalColumn(goal).at(i)), ...columns.map((c) => said(c.text(i)))])));
+      dataTable(
+          ["trial", study.goals[0].metric, ...columns.map((c) => c.name)],
+          () => ranked.map(
+              (i) =>
+                  [trialLink(trials.id[i]), fixed(goalColumn(goal).at(i)),
+                   ...columns.map((c) => isolated(c.text(i)))])));
 }
 
 function drawSliceAxes(ctx, width, height, x, y) {

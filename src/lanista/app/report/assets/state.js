@@ -1,4 +1,4 @@
-// What the reader has chosen: one trial, up to three that are compared, and filters that leave some trials in view. Charts and table follow.
+// The reader's choices: one selected trial, up to three compared trials, and filters. Charts and table follow them.
 
 const state = {
   selected: 0,
@@ -19,11 +19,12 @@ function on(what, listener) {
   listeners[what].push(listener);
 }
 
-// Everybody is told once a frame, however often things change.
+// Listeners are called once a frame, however many changes there are.
 function announce(what) {
   if (pending.size === 0) {
     requestAnimationFrame(() => {
-      const due = new Set(["filter", "selection", "compared"].filter((kind) => pending.has(kind)).flatMap((kind) => listeners[kind]));
+      const due = new Set(
+          ["filter", "selection", "compared"].filter((kind) => pending.has(kind)).flatMap((kind) => listeners[kind]));
       pending.clear();
       due.forEach((listener) => listener());
     });

@@ -10,7 +10,7 @@ const tableColumns = (() => {
     text: (i) => (column.has(i) ? (column.names ? column.text(i) : format(column.at(i))) : ""),
   });
   const goals = study.goals.map((_, g) => goalColumn(g)).filter((m) => m);
-  // What varies and mattered stands first, what never varies last.
+  // Varying columns first, by importance; constant columns last.
   const rest = trials.params.filter((p) => !slicedColumns.includes(p));
   const worked = shown(trials.worked, (v) => short(Number(v.toPrecision(3))));
   return [
@@ -43,7 +43,12 @@ function makeTable() {
              el("button", {type: "button", click: () => sortBy(column)}, column.label)));
   const body = el("tbody");
   const table =
-      el("table", {role: "grid", "aria-labelledby": "trials-title"}, el("thead", {}, el("tr", {}, el("th", {scope: "col", class: "tick"}, el("span", {title: "Tick two or three to see them side by side"}, "✓")), heads)),
+      el("table", {role: "grid", "aria-labelledby": "trials-title"},
+         el("thead", {},
+            el("tr", {},
+               el("th", {scope: "col", class: "tick"},
+                  el("span", {title: "Tick two or three to see them side by side"}, "✓")),
+               heads)),
          body);
   const box =
       el("div", {
@@ -75,7 +80,7 @@ function makeTable() {
     arrange();
   }
 
-  // What is missing or not a number stands last, whichever way.
+  // Missing values and NaN are last in both orders.
   function arrange() {
     const {column, down} = sort, sign = down ? -1 : 1;
     order = [];
@@ -119,9 +124,9 @@ function makeTable() {
     for (let k = first; k < last; ++k) rows.push(row(order[k], k));
     if (!printing && last < order.length) rows.push(spacer(order.length - last));
     if (order.length === 0) {
-      rows.push(
-          el("tr", {},
-             el("td", {colspan: tableColumns.length + 1}, trials.count ? "No trial fits the filters." : "No trial yet.")));
+      rows.push(el(
+          "tr", {},
+          el("td", {colspan: tableColumns.length + 1}, trials.count ? "No trial fits the filters." : "No trial yet.")));
     }
     body.replaceChildren(...rows);
   }
@@ -135,7 +140,7 @@ function makeTable() {
           column.name === "trial" ? el("span", {class: `state s${trials.state[i]}`}) : null,
           column.code       ? el("code", {}, text) :
               column.number ? text :
-                              said(text));
+                              isolated(text));
     });
     return el(
         "tr", {
@@ -147,7 +152,7 @@ function makeTable() {
         el("td", {class: "tick"}, tick(id)), cells);
   }
 
-  // The box itself takes the keys; a hundred more stops on the way of Tab would help nobody.
+  // The table takes the keys, so that Tab does not stop at a hundred boxes.
   function tick(id) {
     const box = el("input", {
       type: "checkbox",
@@ -165,7 +170,8 @@ function makeTable() {
   }
 
   function onKey(event) {
-    if (event.key === "c" && event.target === box && state.selected && !event.ctrlKey && !event.metaKey) return toggleCompared(state.selected);
+    if (event.key === "c" && event.target === box && state.selected && !event.ctrlKey && !event.metaKey)
+      return toggleCompared(state.selected);
     const page = Math.max(1, Math.floor(box.clientHeight / kRow) - 2);
     const at = order.indexOf(trials.rows.get(state.selected));
     const to = {
@@ -190,7 +196,8 @@ function makeTable() {
   on("filter", arrange);
   on("selection", render);
   on("compared", () => {
-    for (const node of body.querySelectorAll("tr[data-trial]")) settle(node.querySelector("input"), Number(node.dataset.trial));
+    for (const node of body.querySelectorAll("tr[data-trial]"))
+      settle(node.querySelector("input"), Number(node.dataset.trial));
   });
   for (const [event, now] of [["beforeprint", true], ["afterprint", false]]) {
     addEventListener(event, () => {

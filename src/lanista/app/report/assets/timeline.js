@@ -1,41 +1,43 @@
-// Who worked on what, when: one row a worker, a bar a trial, as high as its share of the worker.
+// The work of each worker over time: one row a worker, one bar a trial, as high as its share of the worker.
 
 // How well the workers were used, and how far that is from the limit.
 function workLine() {
   const work = source.work;
   if (!work) return null;
   const most = work.workers === 1 ? "One worker was" : `${work.workers} workers were`;
-  const gap = work.gap < 0.0005 ? "no more than that" : `${Number((100 * work.gap).toPrecision(2))} % more`;
+  const gap = work.gap < 0.0005 ? "the same time" : `${Number((100 * work.gap).toPrecision(2))} % more`;
   return el(
       "p", {class: "caption after"},
-      `${most} busy ${Math.round(100 * work.utilisation)} % of ${duration(work.seconds)}. What was trained takes at ` +
-          `least ${duration(work.bound)} on as many workers; the study took ${gap}. The least time is the longest of ` +
-          `what no order gets below: ${work.bounds}` +
+      `${most} busy ${Math.round(100 * work.utilisation)} % of ${duration(work.seconds)}. ` +
+          `The least time of this work on as many workers is ${duration(work.bound)}; the study needed ${gap}. ` +
+          `The least time is the largest of ` +
+          `these lower bounds: ${work.bounds}` +
           (source.waiting ? ` Of the trials that are not trained now, ${source.waiting}.` : ""));
 }
 
-// Where a bar's worker was; empty: here, or nobody said.
+// The host of a bar's worker; empty: this machine, or unknown.
 function hostOf(k) {
   return (timeline.host && source.hosts?.names[timeline.host[k] - 1]) || "";
 }
 
-// What each host did, where there are several.
+// The work of each host, if there are several.
 function hostTable() {
   const hosts = source.hosts?.uses ?? [];
   const moved = source.hosts?.moved ? el("p", {class: "caption after"}, `${source.hosts.moved}.`) : null;
   if (hosts.length < 2) return moved;
   const devices = hosts.every((host) => host.device);
-  const heads = [devices ? "device" : "host", !study.ended && !devices && "workers there", "share of the work",
+  const heads = [devices ? "device" : "host", !study.ended && !devices && "workers now", "share of the work",
                  !devices && "workers lost"].filter((head) => head);
   const row = (host) =>
-      [el("td", {}, said(host.name)),
+      [el("td", {}, isolated(host.name)),
        !study.ended && !devices && el("td", {class: "number"}, short(host.present)),
        el("td", {class: "number"}, `${Math.round(100 * host.share)} %`),
        !devices && el("td", {class: "number"}, short(host.lost))].filter((cell) => cell);
   return [
     el("div", {class: "scroll", id: "hosts"},
        el("table", {class: "plain-table"},
-          el("thead", {}, el("tr", {}, heads.map((head, k) => el("th", {scope: "col", class: k ? "number" : null}, head)))),
+          el("thead", {},
+             el("tr", {}, heads.map((head, k) => el("th", {scope: "col", class: k ? "number" : null}, head)))),
           el("tbody", {}, hosts.map((host) => el("tr", {}, row(host)))))),
     source.hosts.count > hosts.length &&
         el("p", {class: "caption"}, `${short(hosts.length)} of ${short(source.hosts.count)} hosts.`),
@@ -43,14 +45,14 @@ function hostTable() {
   ];
 }
 
-// `text` cut so that it takes `most` pixels.
+// `text`, cut to at most `most` pixels.
 function fitted(ctx, text, most) {
   if (ctx.measureText(text).width <= most) return text;
   while (text && ctx.measureText(`${text}…`).width > most) text = text.slice(0, -1);
   return `${text}…`;
 }
 
-// What a bar says of its trial's share: "1/3 of worker 0", "worker 0 and 1 helper", "helps".
+// The text of a bar on the share of its trial: "1/3 of worker 0", "worker 0 and 1 helper", "helps".
 function shareText(k) {
   const worker = `worker ${timeline.worker[k]}${hostOf(k) ? ` on ${hostOf(k)}` : ""}`;
   if (timeline.helps[k]) return `${worker}, helping`;
@@ -61,7 +63,7 @@ function shareText(k) {
 function makeTimeline() {
   if (timeline.count === 0) {
     const measured = trials.epochs.some((epochs) => epochs > 0);
-    return measured ? section("timeline", "Device timeline", "The log of this study does not tell when workers worked.") : null;
+    return measured ? section("timeline", "Device timeline", "The log of this study has no working times.") : null;
   }
   const kRow = 34, top = 4;
   let places = [], over = 0;
@@ -71,7 +73,7 @@ function makeTimeline() {
     rows = Math.max(rows, timeline.worker[k] + 1);
   }
   const shownRows = Math.min(rows, 64);
-  const hosts = Array.from({length: shownRows}, () => new Set());  // of each worker, one behind the other
+  const hosts = Array.from({length: shownRows}, () => new Set());  // of each worker, in order of time
   for (let k = 0; k < timeline.count; ++k) {
     if (timeline.worker[k] < shownRows && hostOf(k)) hosts[timeline.worker[k]].add(hostOf(k));
   }
@@ -96,7 +98,7 @@ function makeTimeline() {
     }
   }
 
-  // Of several workers' trial: a line below its leader's bar, and stripes in a helper's.
+  // For a trial of several workers: a line below the bar of the leader, and stripes in those of helpers.
   function paintWidth(ctx, k, px, y, wide, high) {
     ctx.fillStyle = ctx.strokeStyle = theme.paper;
     if (timeline.helps[k]) {
@@ -167,15 +169,15 @@ function makeTimeline() {
   on("selection", update);
   on("filter", update);
   const notes = [
-    kShared && "Trials that took turns at a worker's steps stand over each other, each as high as its share.",
-    kWide && "×2: a trial of two workers; a striped bar is a worker that helped. Helpers tell no times, so these are " +
-            "workers that had no work of their own.",
-    rows > shownRows && `The first ${shownRows} of ${rows} workers are drawn.`
+    kShared && "Trials that share a worker are stacked, each as high as its share.",
+    kWide && "×2: a trial of two workers; a striped bar is a helper. Helpers report no times, so these are workers " +
+            "without other work.",
+    rows > shownRows && `The chart shows the first ${shownRows} of ${rows} workers.`
   ].filter((note) => note);
   return section(
       "timeline", "Device timeline",
-      `Worked seconds of the study, a row for each worker; pauses between attempts are left out. A bar is what a trial ` +
-          `did without a gap that could be seen, ground is idle time. ${notes.join(" ")}`,
+      `Worked seconds of the study, a row for each worker; pauses between attempts are left out. A bar is work ` +
+          `of a trial without a visible gap; the background is idle time. ${notes.join(" ")}`,
       workLine(), chart.node, hostTable(),
       legend(
           [kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"],

@@ -16,7 +16,7 @@
 namespace lanista::device {
 namespace {
 
-// Workers have threads of their own, and no sum is split: one thread in ATen, and in the BLAS behind it.
+// Worker threads run in parallel and no sum may be split, so ATen and its BLAS use one thread each.
 void be_single_threaded() {
   at::set_num_threads(1);
   void* const blas = ::dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_NOLOAD);
@@ -36,7 +36,7 @@ class AtenCpuDevice : public AtenDevice {
  public:
   at::Device device() const override { return at::Device(at::kCPU); }
   std::string_view name() const override { return "torch:cpu"; }
-  // A lane's numbers do not hang on how many there are; the twin tests prove it for this library's CPU.
+  // The numbers of a lane do not depend on the number of lanes. The equivalence tests prove it for this library's CPU.
   std::string_view numeric_class() const override { return "aten/" TORCH_VERSION "/cpu"; }
   std::unique_ptr<AtenQueue> queue() const override { return std::make_unique<HostQueue>(); }
   bool lanes_may_differ() const override { return TORCH_VERSION_MAJOR >= 2; }
@@ -49,7 +49,7 @@ class AtenHostDevice final : public AtenCpuDevice {
   const LaneKernels* kernels() const override { return &host_lane_kernels(); }
   std::size_t steps_per_launch() const override { return 3; }
   bool runs_masked_lanes() const override { return true; }
-  bool lanes_may_differ() const override { return true; }  // it looks, as a GPU does
+  bool lanes_may_differ() const override { return true; }  // programs probe it, as on a GPU
   std::int64_t max_dataset_bytes() const override { return std::int64_t{1} << 30; }
 };
 
@@ -78,7 +78,7 @@ class AtenBackend final : public nn::Backend {
   const AtenDevice& device_;
 };
 
-// Kept to the end of the process, as programs may outlive who asked.
+// Backends live until the process ends, because programs may outlive their caller.
 Result<const nn::Backend*> cuda_backend(int index) {
   static std::mutex mutex;
   static std::map<int, std::unique_ptr<const AtenBackend>> known;

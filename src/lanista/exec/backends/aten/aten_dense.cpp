@@ -1,5 +1,5 @@
-// Linear layers, convolutions and matrix products. A convolution gathers its windows and is a product of each lane and
-// group; nothing is ever scattered.
+// Linear layers, convolutions and matrix products. A convolution gathers its windows and multiplies per lane and group.
+// Nothing is ever scattered.
 #include "lanista/exec/backends/aten/aten_matrix_views.h"
 #include "lanista/exec/backends/aten/aten_shapes.h"
 #include "lanista/exec/backends/aten/aten_table.h"
@@ -18,20 +18,20 @@ AtenRun linear(const AtenCall&) {
 }
 
 Tensor linear_grad_x(const Tensors& in) { return unrolled(at::bmm(rows(in[0]), in[1]), in[0]); }
-// [in, out] as it lies in the state.
+// Weight gradient [in, out], as in the state.
 Tensor linear_grad_w(const Tensors& in) { return at::bmm(rows(in[0]).transpose(1, 2), rows(in[1])).transpose(1, 2); }
 
 Tensor channels_last(const Tensor& x) { return x.permute({0, 1, 3, 4, 2}); }
 Tensor channels_first(const Tensor& x) { return x.permute({0, 1, 4, 2, 3}); }
 
-// What is left of one dimension where `pre_activation` and `after` of it are cut off, which may be nothing: ATen's own
-// padding throws then.
-Tensor cut(const Tensor& x, std::int64_t dim, std::int64_t pre_activation, std::int64_t after) {
-  const std::int64_t size = x.size(dim), begin = std::min(pre_activation, size);
+// Removes `before` and `after` elements at the ends of a dimension. The result may be empty, where ATen's own padding
+// throws.
+Tensor cut(const Tensor& x, std::int64_t dim, std::int64_t before, std::int64_t after) {
+  const std::int64_t size = x.size(dim), begin = std::min(before, size);
   return x.slice(dim, begin, std::max(begin, size - after));
 }
 
-// [lanes, n, h, w, c] between zeros; what is less than none is cut off.
+// x [lanes, n, h, w, c] with zeros around it; a negative width crops.
 Tensor framed(const Tensor& x, std::int64_t top, std::int64_t bottom, std::int64_t left, std::int64_t right) {
   const auto less = [](std::int64_t pad) { return std::max<std::int64_t>(-pad, 0); };
   const Tensor rest = cut(cut(x, 2, less(top), less(bottom)), 3, less(left), less(right));
@@ -43,7 +43,7 @@ Tensor framed(const Tensor& x, std::int64_t top, std::int64_t bottom, std::int64
   return at::constant_pad_nd(rest, {0, 0, more(left), more(right), more(top), more(bottom)}, 0).contiguous();
 }
 
-// The windows of framed images: [lanes groups, n oh ow, kh kw c/groups].
+// Windows of padded images: [lanes groups, n oh ow, kh kw c/groups].
 Tensor windows(const Tensor& framed, const Conv& s) {
   const std::int64_t lanes = framed.size(0), n = framed.size(1), c = framed.size(4), each = c / s.groups;
   const std::int64_t row = framed.size(3) * c, image = framed.size(2) * row;
@@ -62,7 +62,7 @@ Tensor conv2d_of(const Tensor& x, const Tensor& weight, const Conv& s) {
   return channels_first(from_groups(y, x.size(0), s.groups, x.size(1), s.oh, s.ow));
 }
 
-// dy spread by the stride, then a convolution of step one with the weights turned.
+// dy spread by the stride, then a convolution of stride one with flipped weights.
 Tensor conv2d_grad_x_of(const Tensor& dy, const Tensor& weight, const Conv& s) {
   const std::int64_t lanes = dy.size(0), n = dy.size(1);
   const std::int64_t high = (s.oh - 1) * s.stride_h + 1, vector_width = (s.ow - 1) * s.stride_w + 1;

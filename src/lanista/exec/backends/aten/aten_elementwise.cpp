@@ -13,13 +13,13 @@ constexpr double kCubic = 0.044715;
 
 Tensor zeros(const Tensor& like) { return at::zeros_like(like); }
 
-// What is no number stays.
+// NaN passes through.
 Tensor clipped(const Tensor& x, double low, double high) {
   const Tensor raised = at::where(x < low, at::full_like(x, low), x);
   return at::where(raised > high, at::full_like(x, high), raised);
 }
 
-// d where y lies inside, zero at the ends and beyond.
+// d where y is strictly inside the range, else zero.
 Tensor inside(const Tensor& y, double low, double high, const Tensor& d) {
   return at::where((y <= low).logical_or(y >= high), zeros(d), d);
 }
@@ -130,7 +130,7 @@ AtenRun softmax_grad(const AtenCall& call) {
   };
 }
 
-// The CPU's own masks, with its own kernel: elements are numbered as they lie in its memory, channels of images last.
+// The masks of the CPU, by its kernel. Elements are numbered in the CPU's memory order, channels of images last.
 template <class T>
 void drop(const Frame& frame, std::size_t number, std::uint64_t origin, const Tensor& x, Tensor& y) {
   const auto& kernel = kernels::kernels<T>(kernels::best_isa());
@@ -156,7 +156,7 @@ AtenRun dropout_train(const AtenCall& call) {
   };
 }
 
-// Rows and columns are the last two dimensions; what stands above the diagonal is not seen, whatever it is.
+// Rows and columns are the last two dimensions. Values above the diagonal are ignored, whatever they are.
 AtenRun causal_mask(const AtenCall&) {
   return [](const Frame& frame, const Tensors& in) {
     const Tensor position = at::arange(in[0].size(-1), frame.real.dtype(at::kLong));

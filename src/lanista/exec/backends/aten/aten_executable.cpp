@@ -1,4 +1,4 @@
-// How machines are made, and where states lie. Steps are in aten_steps.cpp, predictions in aten_predictions.cpp.
+// Construction of executables, and their lane states. Steps are in aten_steps.cpp, predictions in aten_predictions.cpp.
 #include "lanista/exec/backends/aten/aten_executable.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::size_t element_size(const nn::StateFormat& state_format) {
   return state_format.is_double() ? sizeof(double) : sizeof(float);
 }
 
-// Bytes of the values of a section that live at the same time, in one lane with a full batch.
+// Bytes of the values of a section that are live at the same time, for one lane with a full batch.
 std::int64_t bytes_of_values(const graph::Graph& graph, const graph::Types& types,
                              const std::vector<graph::NodeId>& order, std::int64_t batch, std::size_t element) {
   const auto size = [&](graph::Port port) {
@@ -45,7 +45,7 @@ std::int64_t bytes_of_values(const graph::Graph& graph, const graph::Types& type
   return step::plan_memory(graph, order, {}, size, outputs).bytes;
 }
 
-// Weights that a product may change as it makes their gradients, by those.
+// Parameters that a product may update while it computes their gradients, by gradient.
 std::map<graph::Port, graph::Port> updatable_by_products(const step::TrainingStep& train,
                                                          const nn::StateLayout& layout) {
   std::map<graph::Port, graph::Port> updatable_parameters;
@@ -66,7 +66,7 @@ std::map<graph::Port, graph::Port> updatable_by_products(const step::TrainingSte
 
 }  // namespace
 
-// Everything that is known before memory is asked for.
+// Everything that is computed before memory is allocated.
 struct AtenExecutable::CompiledParts {
   std::optional<step::TrainingStep> train;
   step::InferenceStep infer;
@@ -75,12 +75,12 @@ struct AtenExecutable::CompiledParts {
   std::int64_t planned_bytes = 0;
   MemoryBudget::Reservation reservation;
   std::unique_ptr<AtenQueue> queue;
-  Tensor rows;  // of as many lanes as there is memory for
+  Tensor rows;  // [lanes that fit into memory, elements of a state]
 
   void allocate_rows(std::int64_t lanes, const nn::StateFormat& state_format, at::Device device);
 };
 
-// Where memory ends, for half as many, down to one.
+// Allocates state rows. If memory ends, it tries half as many lanes, down to one.
 void AtenExecutable::CompiledParts::allocate_rows(std::int64_t lanes, const nn::StateFormat& state_format,
                                                   at::Device device) {
   const AtenScope scope(*queue);
@@ -104,14 +104,14 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
                                                                 const AtenDevice& device) {
   const c10::InferenceMode no_gradients;
   LANISTA_TRY(check_options(options));
-  // How states lie is the CPU's to say, for they come from there and go there; so are the checks of options.
+  // The CPU backend checks the options and gives the state format, because states move between it and the device.
   nn::ProgramOptions like = options;
   like.max_batch = std::min<std::int64_t>(options.max_batch, 1);
   like.threads = std::min(options.threads, 1);
   like.precision = stored(options.precision);
   like.budget = nullptr;
-  LANISTA_ASSIGN(const auto twin, nn::cpu_backend().compile(train, infer, like));
-  nn::ExecutableProperties properties = twin->properties();
+  LANISTA_ASSIGN(const auto cpu_program, nn::cpu_backend().compile(train, infer, like));
+  nn::ExecutableProperties properties = cpu_program->properties();
   properties.shard_bytes = 0;
 
   const nn::OperatorTables all(options);
@@ -183,7 +183,7 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
 
 AtenExecutable::AtenExecutable(nn::ExecutableProperties properties, CompiledParts parts,
                                const nn::ProgramOptions& options, const AtenDevice& device)
-    : Executable(std::move(properties)),
+    : SingleObjectExecutable(std::move(properties)),
       options_(options),
       device_(device),
       queue_(std::move(parts.queue)),
@@ -212,17 +212,17 @@ AtenExecutable::AtenExecutable(nn::ExecutableProperties properties, CompiledPart
   chunk_totals_ = at::zeros({kNumTotals, options.lanes}, real_.dtype(at::kDouble));
 }
 
-// Nothing goes before the device is done with it.
+// Waits until the device no longer uses the memory of the executable.
 AtenExecutable::~AtenExecutable() {
   const AtenScope scope(*queue_);
   try {
     queue_->synchronise();
-  } catch (const c10::Error&) {  // it is lost with all it had
+  } catch (const c10::Error&) {  // The device is lost.
   }
   recorded_steps_.clear();
 }
 
-// What throws here will throw again where it is somebody's step.
+// An exception is ignored here, because it recurs in a step, where the caller receives it.
 void AtenExecutable::check_lane_equality() {
   if (!train_ || options_.lanes < 2 || !device_.lanes_may_differ()) return;
   try {
@@ -240,7 +240,7 @@ void AtenExecutable::check_lane_equality() {
                          "); a resumed or repeated trial agrees up to rounding only");
 }
 
-// If numbers depend on the lane, they depend on the number of lanes too.
+// If the bits of a lane depend on its position, they depend on the number of lanes too.
 std::string AtenExecutable::numeric_class_by_lanes() const {
   return std::string(device_.numeric_class()) + "/L" + std::to_string(options_.lanes);
 }
@@ -273,7 +273,7 @@ Result<nn::LaneState> AtenExecutable::make_state(std::uint64_t trial_seed) const
   return nn::LaneState::make(state_format_, trial_seed, options_.budget);
 }
 
-// The host's memory of a lane's state, as a tensor.
+// Host memory of a lane's state, as a tensor.
 Tensor AtenExecutable::host_row(std::int64_t lane) const {
   const nn::LaneState& state = states_[static_cast<std::size_t>(lane)];
   void* const bytes =
@@ -285,7 +285,7 @@ void AtenExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   const AtenScope scope(*queue_);
   state_of(lane) = std::move(state);
   try {
-    // What is written here later may not be anybody else's.
+    // Later writes to this memory must not change another state.
     state_of(lane).ensure_unique();
     state_rows_.select(0, lane).copy_(host_row(lane));
   } catch (...) {
@@ -300,7 +300,7 @@ nn::LaneState AtenExecutable::detach(std::int64_t lane) {
   try {
     if (state_of(lane)) host_row(lane).copy_(state_rows_.select(0, lane));
   } catch (const c10::Error&) {
-    abort_on_lost_device(device_.name());  // the host's memory of it is older than its steps
+    abort_on_lost_device(device_.name());  // the host copy is older than the steps
   }
   return std::exchange(state_of(lane), {});
 }
@@ -336,13 +336,13 @@ Result<nn::LaneGradients> AtenExecutable::make_gradients() const {
   return nn::LaneGradients::make(state_format_, options_.budget);
 }
 
-// Some lanes' part of the state, [lanes, elements]: parameters, buffers, or a slot.
+// A part of the state of some lanes: parameters, buffers or a slot, [lanes, elements].
 Tensor AtenExecutable::state_part(const Lanes& lanes, std::size_t part, std::int64_t elements) const {
   const std::int64_t begin = state_format_->part_offset(part) / static_cast<std::int64_t>(element_size(*state_format_));
   return state_rows_.narrow(0, lanes.begin, lanes.count).narrow(1, begin, elements);
 }
 
-// A tensor of the state in canonical order: a view of where it lies in `flat` [lanes, parameters or buffers].
+// A tensor of the state in canonical order, as a view of `flat` [lanes, parameters or buffers].
 Tensor AtenExecutable::tensor_view(const Tensor& flat, const nn::StateTensorLayout& item) const {
   const std::vector<std::int64_t>& dims = item.tensor.shape.dims;
   const std::vector<std::size_t> axes = nn::memory_axes(item.layout, dims.size());

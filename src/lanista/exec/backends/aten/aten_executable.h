@@ -20,7 +20,7 @@ namespace lanista::device {
 ///
 /// States are the rows of one tensor [lanes, elements of StateFormat]. So attach, detach and clone copy one row. Masked
 /// or empty lanes between active ones are computed but never written.
-class AtenExecutable final : public nn::Executable {
+class AtenExecutable final : public nn::SingleObjectExecutable {
  public:
   /// Compiles a program for `device`. `train` may be null; then the executable only predicts.
   ///

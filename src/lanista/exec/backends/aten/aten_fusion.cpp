@@ -86,12 +86,12 @@ class FusionFinder {
     const auto found = readers_.find(port);
     return found != readers_.end() && found->second.size() == 1 && !keep_.contains(port);
   }
-  // What this section does not make is there from the beginning.
+  // Values that the section does not compute exist from the start.
   bool is_available(graph::Port port, graph::NodeId at) const {
     const auto maker = position_.find(port.node);
     return maker == position_.end() || maker->second < position_.at(at);
   }
-  // Where the second reads what is not made any more.
+  // Index of the input of the second node that the fusion removes.
   std::optional<std::size_t> replaced_input(AtenFusion::FusionKind kind, graph::Port result,
                                             graph::NodeId second) const {
     const std::vector<graph::Port>& second_inputs = node(second).inputs;
@@ -137,7 +137,7 @@ class FusionFinder {
 AtenFusions aten_fusions(const LaneKernels* kernels, Precision precision) {
   AtenFusions fusions;
   if (kernels == nullptr) return fusions;
-  // Operands of narrow products are rounded by whoever calls one product.
+  // The caller of one product rounds the operands of narrow products.
   const OperandRounding operand_rounding(precision);
   if (!operand_rounding.rounds_operands()) {
     add_lane_linear_fusions(fusions, *kernels, operand_rounding);
@@ -154,7 +154,7 @@ std::map<graph::NodeId, FusedNodes> find_fusions(const graph::Graph& graph, cons
   std::map<graph::NodeId, FusedNodes> all;
   if (fusions.empty()) return all;
   FusionFinder find(graph, types, order, keep, fusions);
-  // Parts take more together than a pair would.
+  // kManyToOne fusions come first, because they join more calls than a pair.
   for (const graph::NodeId id : order) {
     if (auto match_many = find.is_fused(id) ? std::nullopt : find.match_many(id))
       all.emplace(id, std::move(*match_many));

@@ -1,4 +1,4 @@
-// A step in halves, gradients here and their commit there, and the step that stopwatches look at.
+// Split steps, which compute and commit gradients separately, and the profiled step.
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/aten/aten_recorded_step.h"
 

@@ -1,5 +1,5 @@
-// Twins in all lanes: whether the numbers of a lane hang on where it lies. A library promises the same bits for the
-// same call, not for every matrix of a call; kernels are chosen by sizes, so every program looks for itself.
+// Tests whether the numbers of a lane depend on its position. A library promises equal bits for equal calls, but not
+// for every matrix of a call. Kernels are selected by sizes, so every program runs the test.
 #include <cstring>
 
 #include "lanista/base/check.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kProbedSteps = 2;
 
-// A batch that suits any data of these types.
+// A batch that fits any data of these types.
 struct ProbeBatch {
   std::vector<float> features, targets;
   std::vector<std::int32_t> labels;
@@ -29,12 +29,12 @@ std::vector<float> probe_values(Rng& rng, const graph::ValueType& type, std::int
 
 }  // namespace
 
-// One state in all lanes, two steps with one batch for all of them, and again with a batch a lane. Steps are not
-// recorded: the calls are the same, and the shapes of real steps are not known yet.
+// All lanes start from one state and run two steps, first with a shared batch, then with one batch per lane. The steps
+// are not recorded: the calls are the same, and the shapes of real steps are unknown.
 bool AtenExecutable::probe_lanes() {
   const AtenScope scope(*queue_);
   const std::int64_t size = options_.max_batch;
-  LANISTA_CHECK(train_.has_value(), "a program that only predicts has no steps to look at");
+  LANISTA_CHECK(train_.has_value(), "a program that only predicts has no steps to probe");
   auto state = nn::LaneState::make(state_format_, 1, nullptr);
   if (!state) throw DeviceOutOfMemory(state.error().message);
   void* const bytes =

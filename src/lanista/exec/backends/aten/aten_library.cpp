@@ -1,4 +1,4 @@
-// What the program finds in the library of LibTorch.
+// Entry points of the LibTorch library that the program opens.
 #include <torch/version.h>
 
 #include "lanista/exec/backends/aten/aten_backend.h"

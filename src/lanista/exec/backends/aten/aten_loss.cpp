@@ -1,4 +1,4 @@
-// Losses of samples and their gradients. A lane's loss is its own mean; lanes are never averaged.
+// Losses of samples and their gradients. The loss of a lane is the mean over its own samples; lanes are never averaged.
 #include <limits>
 
 #include "lanista/exec/backends/aten/aten_table.h"
@@ -6,7 +6,7 @@
 namespace lanista::device {
 namespace {
 
-// Behind whatever loss there is: [lanes, batch, …] times the weight of each sample.
+// x [lanes, batch, …] times the weight of each sample.
 Tensor weighed(const Frame& frame, const Tensor& x) {
   if (!frame.weights.defined()) return x;
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(x.dim()), 1);
@@ -15,7 +15,7 @@ Tensor weighed(const Frame& frame, const Tensor& x) {
   return x * frame.weights.reshape(sizes);
 }
 
-// Rows of logits [lanes, rows, classes], and of what belongs to their labels.
+// Rows of logits [lanes, rows, classes], and values that depend on their labels.
 struct Classes {
   Tensor smoothing;  // [lanes, 1, 1]
   Tensor label;      // [lanes, rows, classes]: true at the label
@@ -27,13 +27,13 @@ struct Classes {
   }
   Tensor hard() const { return 1 - smoothing; }
   Tensor soft() const { return smoothing / classes; }
-  /// What stands at the label.
+  /// Values of x at the labels.
   Tensor at_label(const Tensor& x) const { return row_sum(at::where(label, x, at::zeros_like(x))); }
 };
 
 Tensor rows_of_classes(const Tensor& x) { return x.reshape({x.size(0), -1, x.size(-1)}); }
 
-// The mean over a sample's positions.
+// The mean over the positions of a sample.
 Tensor of_samples(const Frame& frame, const Tensor& rows) {
   const Tensor positions = rows.reshape({rows.size(0), frame.batch, -1});
   return (row_sum(positions) / static_cast<double>(positions.size(2))).squeeze(2);
@@ -81,7 +81,7 @@ Tensors focal_grad(const Frame& frame, const Tensors& in) {
   return {weighed(frame, (slope * share(frame, p)).reshape(in[0].sizes()))};
 }
 
-// [lanes, batch]: the mean over each sample's numbers.
+// [lanes, batch]: the mean over the errors of each sample.
 Tensor mean_of(const Frame& frame, const Tensor& errors) { return weighed(frame, of_samples(frame, errors)); }
 
 Tensor scaled(const Frame& frame, const Tensor& slope, double times) {
@@ -99,7 +99,7 @@ Tensor within_one(const Tensor& x) {
   return at::where(low > 1, at::full_like(x, 1), low);
 }
 
-// log(1 + e^x) - t x, which no finite x overflows.
+// log(1 + e^x) - t x, without overflow for any finite x.
 Tensor log_loss(const Tensor& x, const Tensor& t) {
   const Tensor zero = at::zeros_like(x);
   const Tensor rest = at::exp(at::where(x < 0, x, x * -1).contiguous()), sum = rest + 1;
@@ -107,7 +107,7 @@ Tensor log_loss(const Tensor& x, const Tensor& t) {
   return (at::where(x < 0, zero, x) - t * x) + log_of_sum;
 }
 
-// An entry from the error d of prediction minus target.
+// An entry for the error d, which is prediction minus target.
 template <class F>
 AtenPrepare of_error(F term) {
   return [term](const AtenCall&) -> AtenRun {

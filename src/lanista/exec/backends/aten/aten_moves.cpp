@@ -1,4 +1,4 @@
-// Operators that move values about, means over axes, gates and shuffles of channels, and tables of tokens.
+// Data movement, means over axes, gates and shuffles of channels, and embedding tables.
 #include <algorithm>
 
 #include "lanista/exec/backends/aten/aten_table.h"
@@ -40,7 +40,7 @@ AtenRun slice_grad(const AtenCall& call) {
       };
 }
 
-// `sign` -1 cuts off instead.
+// `sign` -1 crops instead.
 AtenRun frame_of(const AtenCall& call, std::int64_t sign) {
   const std::vector<std::int64_t> pads = call.args.list("pads");
   return [pads, sign](const Frame&, const Tensors& in) {
@@ -72,8 +72,8 @@ AtenRun mean_grad(const AtenCall& call) {
   };
 }
 
-// [lanes, N, C] beside a value with its channels at `channel`.
-Tensor gate_beside(const Tensor& gate, const Tensor& x, std::int64_t channel) {
+// gate [lanes, N, C] with the rank of x and its channels at `channel`.
+Tensor gate_like(const Tensor& gate, const Tensor& x, std::int64_t channel) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(x.dim()), 1);
   sizes[0] = x.size(0);
   sizes[1] = x.size(1);
@@ -83,7 +83,7 @@ Tensor gate_beside(const Tensor& gate, const Tensor& x, std::int64_t channel) {
 
 AtenRun scale(const AtenCall& call) {
   return [channel = channel_of(call.x())](const Frame&, const Tensors& in) {
-    return Tensors{in[0] * gate_beside(in[1], in[0], channel)};
+    return Tensors{in[0] * gate_like(in[1], in[0], channel)};
   };
 }
 
@@ -113,7 +113,7 @@ LrnSizes lrn_of(const AtenCall& call) {
           call.args.real("beta"), call.args.real("bias")};
 }
 
-// The sum over neighbouring channels; absent ones are zeros.
+// The sum over neighbouring channels; channels outside are zero.
 Tensor window_sum(const Tensor& x, std::int64_t size) {
   const std::int64_t side = std::min((size - 1) / 2, x.size(2) - 1), channels = x.size(2);
   const Tensor fringed = at::constant_pad_nd(x, {0, 0, 0, 0, side, side}, 0);
@@ -136,7 +136,7 @@ AtenRun lrn_grad(const AtenCall& call) {
   };
 }
 
-// Rows of the lanes' tables, which lie one behind the other; zeros for a token that the table does not have.
+// Rows of the concatenated tables of all lanes. A token that is not in the table gives zeros.
 Tensor embedding(const Tensors& in) {
   const Tensor& tokens = in[0];
   const Tensor& table = in[1];
@@ -150,7 +150,7 @@ Tensor embedding(const Tensors& in) {
   return at::where(known.unsqueeze(-1), y.reshape(sizes), at::zeros({}, table.options()));
 }
 
-// A product with rows that are one at their token: nothing is added by several at once.
+// A product with one-hot rows, so that no two threads add to one element.
 AtenRun embedding_grad(const AtenCall& call) {
   return [vocab = call.args.integer("vocab")](const Frame& frame, const Tensors& in) {
     const Tensor tokens = in[0].reshape({frame.lanes, -1});
@@ -179,7 +179,7 @@ Tensor MeanGradientShare::operator()(const Frame& frame, const Tensor& shares) c
 
 void add_moves(AtenTable& table) {
   table["identity"] = elementwise_entry([](const Tensors& in) { return in[0]; });
-  table["dropout"] = table["identity"];  // in inference form
+  table["dropout"] = table["identity"];  // inference form
   table["flatten"] = reshape;
   table["reshape"] = reshape;
   table["transpose"] = transpose;

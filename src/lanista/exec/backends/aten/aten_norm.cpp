@@ -1,16 +1,16 @@
-// Batch, layer and group normalisation. Means are those of the distances to the first value, as on the CPU, so that
-// equal values have no variance.
+// Batch, layer and group normalisation. Means are computed from differences to the first value, as on the CPU. So equal
+// values have zero variance.
 #include "lanista/exec/backends/aten/aten_table.h"
 
 namespace lanista::device {
 namespace {
 
-// What a normalisation keeps of rows; dimension `along` is what is summed over, and stays with size 1.
+// Statistics of rows. Dimension `along` is reduced and stays with size 1.
 struct Moments {
   Tensor mean, squares;
 };
 
-// Of columns [lanes, rows, c].
+// Statistics of columns [lanes, rows, c].
 Moments moments_of_columns(const Tensor& x) {
   const double count = static_cast<double>(x.size(1));
   const Tensor first = x.narrow(1, 0, 1);
@@ -19,7 +19,7 @@ Moments moments_of_columns(const Tensor& x) {
   return {mean, column_sum(d * d).unsqueeze(1)};
 }
 
-// Of rows, along the last dimension.
+// Statistics of rows, along the last dimension.
 Moments moments_of_rows(const Tensor& x) {
   const double count = static_cast<double>(x.size(-1));
   const Tensor first = x.narrow(-1, 0, 1);
@@ -30,10 +30,10 @@ Moments moments_of_rows(const Tensor& x) {
 
 Tensor inverse_root(const Tensor& x) { return 1 / at::sqrt(x); }
 
-// Channels of [N, C] or of an image are dimension 1 of the graph.
+// Dimension of the channels in a value with lanes. In the graph it is dimension 1.
 constexpr std::int64_t kChannel = 2;
 
-// Rows [lanes, rows, c] back in the place of `like`.
+// Rows [lanes, rows, c] in the shape of `like`.
 Tensor in_place_of(const Tensor& rows, const Tensor& like) {
   if (like.dim() == 3) return rows.reshape(like.sizes());
   return rows.reshape({like.size(0), like.size(1), like.size(3), like.size(4), like.size(2)}).permute({0, 1, 4, 2, 3});
@@ -64,7 +64,7 @@ AtenRun batch_norm_train(const AtenCall& call) {
     const Tensor momentum = frame.lane_attrs.narrow(1, static_cast<std::int64_t>(number), 1);
     const Tensor keep = (1 - momentum).to(frame.real), take = momentum.to(frame.real);
     const Tensor m = mean.squeeze(1);
-    // One value has no variance: what is known stays.
+    // One value has no variance, so the running variance stays.
     const Tensor var = count > 1 ? in[next + 1] * keep + squares.squeeze(1) / (count - 1) * take : in[next + 1];
     return Tensors{in_place_of(y, in[0]), m, inverse.squeeze(1), in[next] * keep + m * take, var};
   };
@@ -82,7 +82,7 @@ AtenRun batch_norm_grad(const AtenCall&) {
   };
 }
 
-// The last `axes` dimensions are normalised: [lanes, rows, len], with weights [lanes, 1, len].
+// Normalises the last `axes` dimensions: [lanes, rows, len], with weights [lanes, 1, len].
 AtenRun layer_norm(const AtenCall& call, bool keeps) {
   std::int64_t len = 1;
   for (std::int64_t i = 0; i < call.args.integer("axes"); ++i)
@@ -116,7 +116,7 @@ AtenRun layer_norm_grad(const AtenCall& call) {
   };
 }
 
-// Groups of neighbouring channels, each with all its positions: [lanes, n, groups, c/groups positions].
+// Groups of neighbouring channels with all their positions: [lanes, n, groups, c/groups positions].
 AtenRun group_norm(const AtenCall& call, bool keeps) {
   const bool affine = call.args.flag("affine");
   return [groups = call.args.integer("groups"), affine, keeps, eps = call.args.real("eps")](const Frame& frame,

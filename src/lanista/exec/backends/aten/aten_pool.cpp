@@ -1,6 +1,5 @@
-// Pooling over windows and over parts of images, and images of another size. Windows are visited cell by cell, every
-// cell of them all at once; a size that is no window's is a product with two fixed matrices, whose transposes are the
-// gradient.
+// Window pools, adaptive pools, and image resizing. Window pools process one cell of all windows at a time. Adaptive
+// pools and resizing are products with two fixed matrices; the transposed matrices give the gradient.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -12,7 +11,7 @@
 namespace lanista::device {
 namespace {
 
-constexpr std::int64_t kNone = 255;  // no cell of a window won
+constexpr std::int64_t kNone = 255;  // index of an empty window
 
 Tensor framed(const Tensor& x, const Pool& s, double value) {
   return at::constant_pad_nd(x, {s.pads.left, s.right(), s.pads.top, s.below()}, value);
@@ -31,7 +30,7 @@ void for_cells(const Pool& s, F f) {
   }
 }
 
-// [1, 1, 1, oh, ow]: of every window, f of its first row and column.
+// [1, 1, 1, oh, ow]: `f` of the first row and column of every window.
 template <class F>
 Tensor of_windows(const Pool& s, const at::TensorOptions& real, F f) {
   std::vector<double> values;
@@ -43,7 +42,7 @@ Tensor of_windows(const Pool& s, const at::TensorOptions& real, F f) {
   return at::tensor(values, at::kDouble).reshape({1, 1, 1, s.oh, s.ow}).to(real);
 }
 
-// The first of the largest, or the last that is no number; an empty window gives minus infinity and no index.
+// Index of the first largest value, or of the last NaN. An empty window gives minus infinity and no index.
 AtenRun max_pool(const AtenCall& call) {
   return [s = pool_of(call.args, call.x(), call.y()), indexed = call.out.size() > 1](const Frame& frame,
                                                                                      const Tensors& in) {
@@ -64,7 +63,7 @@ AtenRun max_pool(const AtenCall& call) {
   };
 }
 
-// Adds to every cell what `of` says that the windows give it, and takes the frame off.
+// Sums over windows the values that `of` gives for each cell, and removes the padding.
 template <class F>
 Tensor spread(const Pool& s, const Tensor& dy, F of) {
   Tensor dx = at::zeros(
@@ -80,7 +79,7 @@ AtenRun max_pool_grad(const AtenCall& call) {
   };
 }
 
-// Cells that a window's mean is taken over: those inside, or inside the padding too.
+// Number of cells of each window mean: those inside the image, or also those of the padding.
 Tensor divisors(const Pool& s, bool padding, const at::TensorOptions& real) {
   const auto reach = [padding](std::int64_t first, std::int64_t window, std::int64_t size, std::int64_t behind) {
     const std::int64_t begin = padding ? first : std::max<std::int64_t>(first, 0);
@@ -113,7 +112,7 @@ AtenRun avg_pool_grad(const AtenCall& call) {
   };
 }
 
-// [to, from]: what each position of an axis takes of each cell.
+// [to, from]: weight of each input cell in each output position of an axis.
 using Axis = std::vector<std::vector<double>>;
 
 Axis even_parts(std::int64_t from, std::int64_t to) {
@@ -133,7 +132,7 @@ Axis nearest(std::int64_t from, std::int64_t to) {
   return axis;
 }
 
-// Position i lies at (i + 1/2) from / to - 1/2, between two cells.
+// Position i is at (i + 1/2) from / to - 1/2, between two cells.
 Axis between(std::int64_t from, std::int64_t to) {
   Axis axis(static_cast<std::size_t>(to), std::vector<double>(static_cast<std::size_t>(from)));
   for (std::int64_t i = 0; i < to; ++i) {
@@ -152,7 +151,7 @@ Tensor matrix(const Axis& axis, const at::TensorOptions& real) {
   return at::tensor(all, at::kDouble).reshape({static_cast<std::int64_t>(axis.size()), -1}).to(real);
 }
 
-// rows x columns^T of every channel, a product a lane.
+// rows x columns^T for every channel, as one product per lane.
 Tensor mapped(const Tensor& x, const Tensor& rows, const Tensor& columns) {
   const std::int64_t lanes = x.size(0);
   const auto right = [lanes](const Tensor& image, const Tensor& m) {
@@ -167,7 +166,7 @@ Tensor mapped(const Tensor& x, const Tensor& rows, const Tensor& columns) {
 // `from` and `to` are the shapes of the forward operator.
 AtenRun separable(Axis (*axis)(std::int64_t, std::int64_t), const graph::Shape& from, const graph::Shape& to,
                   bool backward) {
-  // Made once, for what is recorded may read nothing of the host.
+  // Computed once, because a recorded step cannot read host memory.
   return [rows = axis(from.dims[2], to.dims[2]), columns = axis(from.dims[3], to.dims[3]), backward,
           made = std::make_shared<std::pair<Tensor, Tensor>>()](const Frame& frame, const Tensors& in) {
     auto& [r, c] = *made;

@@ -1,5 +1,4 @@
-// The forward pass in inference form, of all lanes that are asked at once; what is measured of it is measured on the
-// host, in sample order.
+// Forward pass in inference form for all requested lanes. Metrics are computed on the host, in sample order.
 #include <algorithm>
 #include <numeric>
 
@@ -10,7 +9,7 @@
 
 namespace lanista::device {
 
-// [lanes, elements], on the host.
+// [lanes, elements], in host memory.
 Tensor AtenExecutable::predictions(const LaneBatches& fed) const {
   const Frame frame{
       .lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_, .products = device_.products()};
@@ -27,11 +26,11 @@ Tensor AtenExecutable::predictions(const LaneBatches& fed) const {
   bind_state(fed.lanes, infer_.state, values);
   values[infer_.input] = read(inputs, shape, StepInputBuffer::kFeatures);
   predict_.run(frame, values);
-  // A prediction may be what was fed, whose memory goes with `inputs`.
+  // A prediction may alias an input, and `inputs` is freed on return. So the result is a copy.
   return values.at(infer_.prediction).reshape({fed.lanes.count, -1}).cpu().clone(at::MemoryFormat::Contiguous);
 }
 
-// The same of one batch for all of them, as many lanes at once as memory allows.
+// Predictions of several lanes for one batch, in launches of as many lanes as memory allows.
 Tensor AtenExecutable::predictions_of(const Lanes& lanes, const nn::Batch& batch) {
   std::vector<Tensor> parts;
   for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
@@ -55,7 +54,7 @@ void AtenExecutable::predict(std::int64_t lane, const nn::Batch& batch, nn::Pred
       [&](auto span) {
         LANISTA_CHECK(
             static_cast<std::int64_t>(span.size()) == all.numel(),
-            "room for " + std::to_string(span.size()) + " predictions instead of " + std::to_string(all.numel()));
+            "space for " + std::to_string(span.size()) + " predictions instead of " + std::to_string(all.numel()));
         const auto copy = [&](const auto* from) {
           std::transform(from, from + all.numel(), span.begin(),
                          [](auto value) { return static_cast<typename decltype(span)::value_type>(value); });
@@ -74,15 +73,15 @@ void AtenExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::Lane
   for (const nn::LaneMetrics& each : lanes) {
     metrics.emplace_back(*each.requested, values_per_target(*each.requested), kernels::best_isa());
   }
-  std::vector<double> room;
+  std::vector<double> values;
   while (const nn::Batch* batch = batches()) {
     check_batch(*batch, false);
-    const Tensor told = predictions_of(all, *batch).to(at::kDouble);
+    const Tensor predicted = predictions_of(all, *batch).to(at::kDouble);
     for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const double* from = told.data_ptr<double>() + (lanes[i].lane - all.begin) * told.size(1);
-      room.assign(from, from + told.size(1));
-      lanes[i].requested->unit.to_original(room);
-      metrics[i].add(room, batch->labels, batch->targets, lanes[i].sums);
+      const double* from = predicted.data_ptr<double>() + (lanes[i].lane - all.begin) * predicted.size(1);
+      values.assign(from, from + predicted.size(1));
+      lanes[i].requested->unit.to_original(values);
+      metrics[i].add(values, batch->labels, batch->targets, lanes[i].sums);
     }
   }
 }
@@ -90,11 +89,11 @@ void AtenExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::Lane
 void AtenExecutable::losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) {
   const AtenScope scope(*queue_);
   check_batch(batch, true);
-  std::vector<double> told(static_cast<std::size_t>(batch.size * properties().prediction_size));
-  predict(lane, batch, std::span(told));
+  std::vector<double> predicted(static_cast<std::size_t>(batch.size * properties().prediction_size));
+  predict(lane, batch, std::span(predicted));
   const nn::Metrics requested{.loss = train_->options.loss};
   nn::HostMetrics metrics(requested, values_per_target(requested), kernels::best_isa());
-  const auto of_answers = metrics.losses(told, batch.labels, batch.targets, label_smoothing);
+  const auto of_answers = metrics.losses(predicted, batch.labels, batch.targets, label_smoothing);
   const auto each = static_cast<std::size_t>(positions_);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto own = of_answers.subspan(i * each, each);
@@ -102,7 +101,7 @@ void AtenExecutable::losses(std::int64_t lane, const nn::Batch& batch, double la
   }
 }
 
-// Numbers that are one answer: of classes those of one position, else the whole prediction.
+// Number of values of one answer: the classes of one position, or the whole prediction.
 std::int64_t AtenExecutable::values_per_target(const nn::Metrics& requested) const {
   return step::find_loss(requested.loss)->of_classes() ? row_ : properties().prediction_size;
 }

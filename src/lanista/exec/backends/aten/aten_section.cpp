@@ -127,7 +127,7 @@ void AtenSection::run(const Frame& frame, Values& values, const std::function<vo
     try {
       const auto scope = frame.products ? frame.products(call.narrow) : nullptr;
       out = call.run(frame, in);
-    } catch (const c10::Error& error) {  // whose text has its stack in it
+    } catch (const c10::Error& error) {  // its text includes the stack trace
       const std::string whole = error.what_without_backtrace();
       const std::string text = "device: operator '" + call.op + "': " + whole.substr(0, whole.find('\n'));
       if (is_out_of_memory(error)) throw DeviceOutOfMemory(text);

@@ -1,4 +1,4 @@
-// What a step reads: batches, numbers of lanes and keys of masks, laid out for the device.
+// Inputs of a step: batches, lane attributes and mask keys, in device layout.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,14 +8,14 @@
 
 namespace lanista::device {
 
-// What is no token number is a token that no vocabulary holds.
+// An invalid token number becomes a token that no vocabulary contains.
 std::int64_t AtenExecutable::token_index(float number) {
   return number >= 0 && number < 0x1p31F ? static_cast<std::int64_t>(number) : std::int64_t{-1};
 }
 
 void AtenExecutable::check_hyper(const nn::LaneHyper& hyper) const {
   LANISTA_CHECK(hyper.lane_attrs.empty() || hyper.lane_attrs.size() == properties().lane_attrs.size(),
-                std::to_string(hyper.lane_attrs.size()) + " numbers of a lane instead of " +
+                std::to_string(hyper.lane_attrs.size()) + " lane attributes instead of " +
                     std::to_string(properties().lane_attrs.size()));
 }
 
@@ -87,7 +87,7 @@ StepInputBuffer::Layouts AtenExecutable::layouts_of(const StepShape& shape) cons
   return all;
 }
 
-// [lanes, …]: what is shared, each lane sees.
+// [lanes, …]; a shared value is the same memory for every lane.
 Tensor AtenExecutable::read_shared(const StepInputBuffer& inputs, StepInputBuffer::Region region, std::int64_t lanes,
                                    std::size_t at) {
   const Tensor& all = inputs.at(region, at);
@@ -96,7 +96,7 @@ Tensor AtenExecutable::read_shared(const StepInputBuffer& inputs, StepInputBuffe
   return all.expand(sizes);
 }
 
-// Features or targets of a step: as they came, or out of the table.
+// Features or targets of a step, from the uploaded batch or from the data set on the device.
 Tensor AtenExecutable::read(const StepInputBuffer& inputs, const StepShape& shape, StepInputBuffer::Region region,
                             std::size_t at) {
   if (shape.table == nullptr) return read_shared(inputs, region, shape.lanes, at);
@@ -106,7 +106,7 @@ Tensor AtenExecutable::read(const StepInputBuffer& inputs, const StepShape& shap
   const std::int64_t readers = rows.size(0);
   std::vector<std::int64_t> sizes = found.sizes().vec();
   sizes[0] = shape.size;
-  // Labels of positions lie one after the other, as they are fed.
+  // Labels of positions are consecutive, as they are uploaded.
   if (region == StepInputBuffer::kTargets && found.scalar_type() == at::kLong) sizes = {shape.size * found.size(1)};
   sizes.insert(sizes.begin(), readers);
   Tensor all = found.reshape(sizes);
@@ -114,13 +114,13 @@ Tensor AtenExecutable::read(const StepInputBuffer& inputs, const StepShape& shap
   return all.expand(sizes);
 }
 
-// Zeros where a lane has none.
+// Lanes without a batch get zeros.
 void AtenExecutable::fill_batches(StepInputBuffer& inputs, std::size_t at, const LaneBatches& fed,
                                   const DeviceDataset* table) const {
-  const auto each = [&](auto room, const auto& write) {
-    const std::size_t count = room.size() / fed.of.size();
+  const auto each = [&](auto region, const auto& write) {
+    const std::size_t count = region.size() / fed.of.size();
     for (std::size_t i = 0; i < fed.of.size(); ++i) {
-      const auto own = room.subspan(i * count, count);
+      const auto own = region.subspan(i * count, count);
       if (fed.of[i] == nullptr) {
         std::ranges::fill(own, typename decltype(own)::value_type{});
       } else {
@@ -159,7 +159,7 @@ void AtenExecutable::fill_batches(StepInputBuffer& inputs, std::size_t at, const
   }
 }
 
-// `hyper` and `active` are of these lanes alone.
+// `hyper` and `active` have entries for these lanes only.
 void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches& fed,
                           std::span<const nn::LaneHyper> hyper, std::span<const std::uint8_t> active,
                           std::int64_t number) const {
@@ -200,10 +200,10 @@ void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches&
                        .active = true,
                        .samples = batch->sample_index};
     }
-    const auto write_weights = [&](auto room) {
+    const auto write_weights = [&](auto region) {
       for (std::int64_t n = 0; n < fed.size; ++n) {
         const bool own = batch != nullptr && !batch->weights.empty();
-        room[i * static_cast<std::size_t>(fed.size) + static_cast<std::size_t>(n)] =
+        region[i * static_cast<std::size_t>(fed.size) + static_cast<std::size_t>(n)] =
             own ? batch->weights[static_cast<std::size_t>(n)] : 1.0F;
       }
     };

@@ -1,4 +1,4 @@
-// Steps of lanes: batches are fed, the section runs once for all of them, and the lanes that are meant commit.
+// Steps of lanes: upload of batches, one run of the section for all lanes, and the commit of the active lanes.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -13,7 +13,7 @@
 namespace lanista::device {
 namespace {
 
-constexpr std::size_t kMaxRecordedShapes = 64;  // of steps that are kept
+constexpr std::size_t kMaxRecordedShapes = 64;  // recordings that are kept
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::make_recorded_step
   return step;
 }
 
-// Recorded with every lane masked, so that nothing changes.
+// Records with every lane masked, so that no state changes.
 std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::record(const StepShape& shape) {
   auto made = make_recorded_step(shape, device_.steps_per_launch());
   const auto lanes = static_cast<std::size_t>(shape.lanes);
@@ -63,7 +63,7 @@ std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::record(const StepS
   return made;
 }
 
-// Steps of this shape. Where memory ends, steps of other shapes give theirs back, and it is tried once more.
+// Recorded steps of this shape. If memory ends, recordings of other shapes are freed and it tries once more.
 AtenExecutable::RecordedStep& AtenExecutable::recorded(const StepShape& shape) {
   if (const auto known = recorded_steps_.find(shape); known != recorded_steps_.end()) return *known->second;
   const auto release_recorded_steps = [&] {
@@ -121,7 +121,7 @@ AtenExecutable::StepResults AtenExecutable::collect_results(const Lanes& lanes, 
   return of;
 }
 
-// [lanes], in double: nn::squared_gradient_norm of each.
+// [lanes], in double: nn::squared_gradient_norm of each lane.
 Tensor AtenExecutable::gradient_squares(const Step& step, const Tensor& gradients) const {
   const nn::StateLayout& layout = state_format_->layout();
   const std::int64_t slot = nn::second_moment_slot(layout);
@@ -153,7 +153,7 @@ double AtenExecutable::squared_gradient_norm(std::int64_t lane, const nn::LaneGr
   return gradient_squares({*step}, host.to(real_.device())).cpu().data_ptr<double>()[0];
 }
 
-// What a step says of its lanes' chunk: places and their new values.
+// Pairs of a destination in the chunk totals and its new value.
 std::vector<std::pair<Tensor, Tensor>> AtenExecutable::loss_updates(const Step& step, const StepResults& of) {
   const StepShape& shape = step.shape();
   const Tensor mask = step.frame().active != 0;
@@ -173,7 +173,7 @@ std::vector<std::pair<Tensor, Tensor>> AtenExecutable::loss_updates(const Step& 
   return writes;
 }
 
-// Everything is computed before anything is written; what is written is selected, so that no lane meets another's.
+// Computes all values before it writes any. Written values are selected, so that lanes stay independent.
 void AtenExecutable::commit_lanes(const Step& step, const StepResults& of,
                                   std::vector<std::pair<Tensor, Tensor>> writes) {
   const nn::StateLayout& layout = state_format_->layout();
@@ -205,12 +205,12 @@ void AtenExecutable::commit_lanes(const Step& step, const StepResults& of,
 
 void AtenExecutable::run_step(const Step& step) {
   if (device_.kernels() != nullptr) {
-    const Tensor pre_activation = device_.device().is_cpu() ? state_rows_.clone() : Tensor();
+    const Tensor rows_before = device_.device().is_cpu() ? state_rows_.clone() : Tensor();
     try {
       return commit_fused(step, compute_step(step));
     } catch (...) {
-      // A step that cannot end on the host has changed nothing; what a GPU has recorded ends, or the GPU is lost.
-      if (pre_activation.defined()) state_rows_.copy_(pre_activation);
+      // On the host, a failed step restores the states. On a GPU, a recorded step completes, or the GPU is lost.
+      if (rows_before.defined()) state_rows_.copy_(rows_before);
       throw;
     }
   }
@@ -233,20 +233,20 @@ void AtenExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends)
                          std::ranges::any_of(chunk.wants_gradient_norm, [](std::uint8_t asked) { return asked != 0; })};
   chunk_totals_.zero_();
   chunk_totals_.select(0, kFirstNonfiniteStep).fill_(-1);
-  // Sums go on from where they stand, so that they do not hang on how steps are cut into chunks.
+  // Sums continue from the previous chunk, so that they do not depend on the split into chunks.
   std::vector<double> sums(ends.size());
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (chunk.active[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
     sums[i] = ends[i].loss_sum;
   }
   chunk_totals_.select(0, kLossSum).copy_(at::tensor(sums, at::kDouble));
-  // Those that fill no launch go first, one by one, so that the device has work while the host fills what follows.
+  // Steps that do not fill a launch go first, one by one. So the device works while the host fills later steps.
   num_single_steps_ = chunk.steps % static_cast<std::int64_t>(device_.steps_per_launch());
   for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.step_input(step), step);
   run_queued_steps();
 }
 
-// Lanes whose batches have different sizes take turns, the others masked.
+// Lanes with batches of different sizes run one size at a time, with the others masked.
 void AtenExecutable::train_step(const nn::StepInput& step_input, std::int64_t step) {
   const auto lanes = static_cast<std::size_t>(options_.lanes);
   LANISTA_CHECK(
@@ -276,7 +276,8 @@ void AtenExecutable::train_step(const nn::StepInput& step_input, std::int64_t st
   }
 }
 
-// Those of the lanes that are in the group, as many at once as memory allows: where it ends, half as many from then on.
+// Trains the lanes of the group in launches of as many as memory allows. If memory ends, later launches are half as
+// large.
 void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group,
                                  const nn::StepInput& step_input, std::int64_t step) {
   const bool shared = step_input.batches.size() == 1;
@@ -303,7 +304,7 @@ void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_
   }
 }
 
-// False: there is no memory for so many lanes at once, and nothing has happened.
+// Returns false if memory does not suffice for so many lanes at once. Then nothing has changed.
 bool AtenExecutable::train_group(const LaneBatches& fed, const nn::StepInput& step_input,
                                  std::vector<std::uint8_t> active, std::int64_t number) {
   const auto begin = static_cast<std::size_t>(fed.lanes.begin), count = static_cast<std::size_t>(fed.lanes.count);
@@ -342,7 +343,7 @@ bool AtenExecutable::train_group(const LaneBatches& fed, const nn::StepInput& st
   return true;
 }
 
-// Steps that are filled. A device fails whole: then all of their lanes are as they were after the last that was done.
+// Runs the filled steps. If the device fails, no lane of the launch advances.
 void AtenExecutable::run_queued_steps() {
   if (queued_ == nullptr) return;
   RecordedStep& step = *std::exchange(queued_, nullptr);
@@ -379,7 +380,7 @@ void AtenExecutable::run_queued_steps() {
   }
 }
 
-// The only place where a chunk's numbers come to the host.
+// The only place that downloads the results of a chunk.
 void AtenExecutable::wait() {
   const AtenScope scope(*queue_);
   if (pending_chunk_->ends.empty()) return;

@@ -21,14 +21,14 @@ double whole_power(double base, std::int64_t exponent) {
 
 using H = UpdateHyperTable;
 
-// A lane without decay does not look at the parameter.
+// A lane without decay does not read the parameter.
 Tensor decayed(const H& hyper, const Tensor& g, const Tensor& p) {
   return at::where(hyper.is(H::kWeightDecay), hyper.of(H::kWeightDecay) * p + g, g);
 }
 
 Updated sgd(const H& hyper, const Tensor& gradients, const Tensor& p, const std::vector<Tensor>& slots) {
   const Tensor g = decayed(hyper, gradients, p), mu = hyper.of(H::kMomentum), moves = hyper.is(H::kMomentum);
-  // The first momentum is the gradient; without momentum the slot stays as it is.
+  // The first momentum is the gradient. Without momentum the slot does not change.
   const Tensor momentum = at::where(hyper.is(H::kIsFirstStep), g, mu * slots[0] + g);
   const Tensor ahead = at::where(hyper.is(H::kNesterov), mu * momentum + g, momentum);
   return {hyper.of(H::kNegativeLr) * at::where(moves, ahead, g) + p, {at::where(moves, momentum, slots[0])}};
@@ -121,7 +121,7 @@ const std::map<std::string, AtenUpdate, std::less<>>& aten_updates() {
 Tensor clip_scale(const UpdateHyperTable& hyper, const Tensor& gradients) {
   const Tensor doubles = gradients.to(at::kDouble);
   const Tensor wanted = hyper.doubles(H::kClipNorm) / (at::sqrt(row_sum(doubles * doubles)) + 1e-6);
-  // Not below one, and not-a-number too: scale.
+  // The scale applies unless it is at least 1; NaN applies too.
   const Tensor scales = (hyper.doubles(H::kClipNorm) > 0).logical_and((wanted >= 1).logical_not());
   return at::where(scales, wanted, at::ones({}, wanted.options())).to(gradients.options());
 }

@@ -1,5 +1,6 @@
-// Twins: the same trials on own kernels and on a device, twenty steps each. LANISTA_WHOLE_TWINS=1 tries every model
-// with every recipe on more lanes; otherwise each model has its turn with one recipe, in one precision.
+// Equivalence tests: the same trials with CPU kernels and on a device, twenty steps each. By default each model runs
+// with one recipe in one precision.
+// LANISTA_FULL_EQUIVALENCE=1 runs every model with every recipe on more lanes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,14 +22,14 @@ struct EquivalenceCase {
   Recipe recipe;
   Precision precision = Precision::kFloat64;
   std::int64_t lanes = 1;
-  bool one_rate = false;   ///< of all parameters, in every lane
-  double disturbance = 0;  ///< relative, of every number that a trial starts from
-  std::uint64_t draw = 0;  ///< of disturbances
+  bool one_rate = false;     ///< one learning rate for all parameters of every lane
+  double disturbance = 0;    ///< relative change of every initial parameter
+  std::uint64_t sample = 0;  ///< seed of the disturbances
 };
 
-void disturb(nn::Program& program, std::int64_t lane, double size, std::uint64_t draw) {
+void disturb(nn::Program& program, std::int64_t lane, double size, std::uint64_t sample) {
   std::vector<Tensor> state = program.extract(lane);
-  Rng rng(99 + draw);
+  Rng rng(99 + sample);
   for (Tensor& tensor : state) {
     const auto each = [&](auto values) {
       for (auto& value : values)
@@ -40,7 +41,7 @@ void disturb(nn::Program& program, std::int64_t lane, double size, std::uint64_t
   LANISTA_CHECK(program.insert(lane, state).ok(), "the state of the same program");
 }
 
-// Every fifth batch is short; in every fourth step lanes read batches of their own, of different sizes and weights.
+// Every fifth batch is short. In every fourth step, each lane reads its own batch, and sizes and weights differ.
 std::vector<OwnedBatch> batches_of(const Derived& derived, std::int64_t step, std::int64_t lanes) {
   const bool apart = step % 4 == 3 && lanes > 1;
   std::vector<OwnedBatch> owned;
@@ -61,13 +62,13 @@ TrainingRun train(const EquivalenceCase& s, const nn::Backend& backend) {
   nn::Program& program = trained.program;
   for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
     program.initialise(lane, 7 + static_cast<std::uint64_t>(lane));
-    if (s.disturbance > 0) disturb(program, lane, s.disturbance, s.draw);
+    if (s.disturbance > 0) disturb(program, lane, s.disturbance, s.sample);
   }
   std::vector<std::vector<double>> numbers(static_cast<std::size_t>(s.lanes));
   for (std::size_t lane = 1; lane < numbers.size(); ++lane) {
     for (const nn::LaneAttr& each : program.lane_attrs()) numbers[lane].push_back(each.value * 0.7);
   }
-  // The first lane trains at one rate, others have factors that begin and end where they like.
+  // The first lane trains at one rate; the others have factors for arbitrary ranges.
   std::vector<std::vector<nn::LrRange>> lr_ranges(numbers.size());
   for (std::size_t lane = 1; lane < lr_ranges.size() && !s.one_rate; ++lane) {
     const std::int64_t third = std::max<std::int64_t>(1, program.state_format().layout().parameters / 3),
@@ -92,8 +93,8 @@ TrainingRun train(const EquivalenceCase& s, const nn::Backend& backend) {
   return trained;
 }
 
-// What twins may differ by, and where rounding alone does more: then the same program, started a rounding away, says
-// how much (as `model_oracle` asks its oracle). A bias whose gradient is zero in exact arithmetic is the usual reason.
+// Allowed error. Where rounding alone causes more, the bound is the change after a disturbance of the start by one
+// rounding, as in `model_oracle`. The usual reason is a bias with a gradient that is zero in exact arithmetic.
 struct ErrorBound {
   double usual, rounding, times;
 };
@@ -103,8 +104,8 @@ ErrorBound bound_of(Precision precision) {
 }
 
 struct ErrorTally {
-  int twins = 0, ill_conditioned = 0;
-  double worst = 0;  ///< of the others
+  int cases = 0, ill_conditioned = 0;
+  double worst = 0;  ///< largest error of the other cases
 };
 
 void compare(const EquivalenceCase& s, const nn::Backend& backend, ErrorTally& tally) {
@@ -112,7 +113,7 @@ void compare(const EquivalenceCase& s, const nn::Backend& backend, ErrorTally& t
   std::string where;
   const double far = train(s, backend).distance(own, &where);
   const ErrorBound bound = bound_of(s.precision);
-  ++tally.twins;
+  ++tally.cases;
   if (far <= bound.usual) {
     tally.worst = std::max(tally.worst, far);
     return;
@@ -120,13 +121,13 @@ void compare(const EquivalenceCase& s, const nn::Backend& backend, ErrorTally& t
   ++tally.ill_conditioned;
   EquivalenceCase away = s;
   away.disturbance = bound.rounding;
-  // A kink is on one side of some draws and on the other of others: one alone may not tell.
+  // Samples fall on different sides of a kink, so one sample may not be enough.
   double rounding = 0;
-  for (constexpr std::uint64_t kDraws = 16; away.draw < kDraws && far > bound.times * rounding; ++away.draw) {
+  for (constexpr std::uint64_t kSamples = 16; away.sample < kSamples && far > bound.times * rounding; ++away.sample) {
     rounding = std::max(rounding, train(away, nn::cpu_backend()).distance(own));
   }
   EXPECT_LE(far, bound.times * rounding) << s.model.name << " " << s.recipe.name << " at " << where
-                                         << ", where a rounding does " << rounding;
+                                         << ", with a rounding error of " << rounding;
 }
 
 std::string text_of(double value) {
@@ -148,10 +149,10 @@ void compare_all(Precision precision, const nn::Backend& backend) {
       for (const std::int64_t count : lanes) compare({models[i], all[r], precision, count, i % 4 >= 2}, backend, tally);
     }
   }
-  ::testing::Test::RecordProperty("twins", tally.twins);
+  ::testing::Test::RecordProperty("cases", tally.cases);
   ::testing::Test::RecordProperty("ill_conditioned", tally.ill_conditioned);
   ::testing::Test::RecordProperty("worst", text_of(tally.worst));
-  EXPECT_LT(tally.ill_conditioned, tally.twins / 4);
+  EXPECT_LT(tally.ill_conditioned, tally.cases / 4);
 }
 
 class CpuEquivalence : public DeviceTest {};
@@ -169,8 +170,8 @@ TEST_P(CpuEquivalence, AgreesForEveryRecipe) {
   EXPECT_EQ(tally.ill_conditioned, 0);
 }
 
-// Two convolutions with anything that they can have, and a pool between them: sizes that a kernel takes several at a
-// time, and sizes that it cannot.
+// Two convolutions with random attributes and a pool between them. Some sizes are multiples of the kernels' vector
+// width, and some are not.
 TestModel random_convolutions(std::uint64_t seed) {
   Rng rng(seed);
   const auto one_of = [&](std::initializer_list<const char*> all) {
@@ -200,7 +201,7 @@ TestModel random_convolutions(std::uint64_t seed) {
   const std::string size = std::to_string(side);
   std::string text = "%0 = input(shape=[" + std::to_string(channels) + "," + size + "," + size + "], dtype=\"real\")\n";
   for (std::size_t i = 0; i < lines.size(); ++i) text += "%" + std::to_string(i + 1) + " = " + lines[i] + "\n";
-  return {.name = "drawn_" + std::to_string(seed), .text = text};
+  return {.name = "random_" + std::to_string(seed), .text = text};
 }
 
 TEST_P(CpuEquivalence, AgreesForRandomConvolutions) {
@@ -212,16 +213,16 @@ TEST_P(CpuEquivalence, AgreesForRandomConvolutions) {
              1 + static_cast<std::int64_t>(seed / 2 % 2), seed % 3 == 0},
             backend(), tally);
   }
-  EXPECT_LT(tally.ill_conditioned, tally.twins / 3);
+  EXPECT_LT(tally.ill_conditioned, tally.cases / 3);
 }
 
-// An image of a pixel or four and a stride that passes over it: some outputs see zeros alone, some pixels nobody sees.
+// An image of one or four pixels with a large stride: some outputs see only padding, and no output reads some pixels.
 TestModel random_small_convolution(std::uint64_t seed) {
   Rng rng(seed);
   const auto number = [&](std::int64_t low, std::int64_t high) { return std::to_string(rng.between(low, high)); };
   const std::string sizes = "[4," + number(1, 2) + "," + number(1, 2) + "]";
   const std::string groups = rng.bernoulli(0.5) ? "4" : "1";
-  return {.name = "drawn_small_" + std::to_string(seed),
+  return {.name = "random_small_" + std::to_string(seed),
           .text = "%0 = input(shape=[4,6])\n%1 = linear(%0, out=6)\n%2 = flatten(%1)\n%3 = linear(%2, out=" +
                   std::to_string(4 * (sizes[3] - '0') * (sizes[5] - '0')) + ")\n%4 = reshape(%3, shape=" + sizes +
                   ")\n%5 = conv2d(%4, out=8, kernel=[1,1], stride=[" + number(1, 6) + "," + number(1, 6) +
@@ -238,7 +239,8 @@ TEST_P(CpuEquivalence, AgreesForConvolutionsLargerThanTheImage) {
   EXPECT_EQ(tally.ill_conditioned, 0);
 }
 
-// By plain descent: a bias of keys has no gradient but rounding, of which other optimisers make whole steps.
+// Plain gradient descent, because the key bias of attention has no gradient except rounding, which other optimisers
+// amplify.
 TEST_P(CpuEquivalence, AgreesForRandomRowModels) {
   ErrorTally tally;
   const std::uint64_t count = runs_all_cases() ? 300 : 24;
@@ -247,12 +249,12 @@ TEST_P(CpuEquivalence, AgreesForRandomRowModels) {
              1 + static_cast<std::int64_t>(seed / 3 % 3), seed % 3 == 0},
             backend(), tally);
   }
-  EXPECT_LT(tally.ill_conditioned, tally.twins / 10);
+  EXPECT_LT(tally.ill_conditioned, tally.cases / 10);
 }
 
-// So that the tests above are of what they say.
+// Ensures that the tests above cover fusions.
 TEST_P(CpuEquivalence, FusesWhereAllowed) {
-  if (GetParam() == std::string("cpu")) GTEST_SKIP() << "LibTorch's CPU has no kernels of ours";
+  if (GetParam() == std::string("cpu")) GTEST_SKIP() << "torch:cpu has no lane kernels";
   const TestModel rows{.name = "rows",
                        .text =
                            "%0 = input(shape=[5,8])\n%1 = attention(%0, heads=2)\n%2 = linear(%1, out=16)\n"
@@ -285,7 +287,7 @@ TEST_P(CpuEquivalence, FusesWhereAllowed) {
   }
 }
 
-// Of one lane of two, of several steps, so that moments are divided by.
+// One of two lanes, over several steps, so that the moments of the optimiser matter.
 TEST_P(CpuEquivalence, ReportsEqualGradientNorms) {
   for (const char* optimizer : {"sgd", "adam", "rmsprop"}) {
     const Derived derived = derive(operator_models().front(), optimizer);
@@ -321,7 +323,7 @@ TEST_P(CpuEquivalence, ReportsEqualGradientNorms) {
   }
 }
 
-// Where nobody looks at a gradient, weights may descend as it is made; to the bit as where somebody does.
+// Fused updates are allowed only if no caller reads the gradient norm. The bits are the same in both cases.
 TEST_P(CpuEquivalence, GivesEqualBitsWithAndWithoutFusedUpdates) {
   for (std::uint64_t seed = 0; seed < (runs_all_cases() ? 200 : 30); ++seed) {
     const std::vector<const char*> optimizers{"sgd", "adam", "adamw", "lion", "rmsprop"};
@@ -374,8 +376,8 @@ TEST_P(CpuEquivalence, PredictsAndMeasuresAlike) {
       all.insert(all.end(), losses.begin(), losses.end());
       const nn::Metrics requested{.loss = derived.train.options.loss};
       std::vector<nn::LaneMetrics> lanes{{.lane = 0, .requested = &requested}, {.lane = 2, .requested = &requested}};
-      bool told = false;
-      program.evaluate([&]() -> const nn::Batch* { return std::exchange(told, true) ? nullptr : &view; }, lanes);
+      bool is_done = false;
+      program.evaluate([&]() -> const nn::Batch* { return std::exchange(is_done, true) ? nullptr : &view; }, lanes);
       for (const nn::LaneMetrics& each : lanes) all.push_back(each.sums.loss);
       answers.push_back(std::move(all));
     }

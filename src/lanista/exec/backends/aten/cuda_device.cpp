@@ -1,4 +1,4 @@
-// What needs CUDA's headers: streams, and steps as graphs.
+// The parts that need CUDA headers: streams and graph capture.
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kWarmups = 2;
 
-// Versions of LibTorch differ in what a capture is told: other threads may allocate meanwhile.
+// Starts a capture during which other threads may allocate. Versions of LibTorch differ in the arguments.
 template <class Graph>
 void begin_capture(Graph& graph, const at::cuda::MempoolId_t& pool) {
   if constexpr (requires { graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal); }) {
@@ -30,7 +30,7 @@ void begin_capture(Graph& graph, const at::cuda::MempoolId_t& pool) {
   }
 }
 
-// Numbers that are the same every time, and single precision that is single. What is allocated need not be filled.
+// Selects deterministic algorithms and full float32 precision. Allocated memory need not be filled.
 template <class Context>
 void be_exact(Context& context) {
   context.setAllowTF32CuBLAS(false);
@@ -48,7 +48,7 @@ class CudaQueue final : public AtenQueue {
   explicit CudaQueue(c10::cuda::CUDAStream stream)
       : AtenQueue(stream.unwrap()), stream_(stream), pool_(at::cuda::graph_pool_handle()) {}
 
-  // Graphs of one queue never run at once, so that they share their memory.
+  // Graphs of one queue never run at the same time, so they share their memory pool.
   std::function<void()> record(const std::function<void()>& step) override {
     for (int i = 0; i < kWarmups; ++i) step();
     stream_.synchronize();
@@ -61,7 +61,7 @@ class CudaQueue final : public AtenQueue {
     } catch (...) {
       try {
         graph->capture_end();
-      } catch (const c10::Error&) {  // what was thrown first says more
+      } catch (const c10::Error&) {  // the first exception has the cause
       }
       throw;
     }
@@ -71,7 +71,7 @@ class CudaQueue final : public AtenQueue {
 
   void synchronise() override { stream_.synchronize(); }
   void free_unused() override {
-    pool_ = at::cuda::graph_pool_handle();  // the graphs of the last one are gone, and so is it
+    pool_ = at::cuda::graph_pool_handle();  // a pool ends with its last graph
     c10::cuda::CUDACachingAllocator::emptyCache();
   }
   bool is_device_alive() override {
@@ -107,8 +107,8 @@ class AtenCudaDevice final : public AtenDevice {
   std::size_t steps_per_launch() const override { return 8; }
   bool runs_masked_lanes() const override { return true; }
   std::int64_t max_dataset_bytes() const override { return std::int64_t{8} << 30; }
-  // What cuBLAS may do with float32 is told for the whole process, and read as a product is called: so narrow products
-  // are called one at a time, and others while there are none.
+  // The float32 precision of cuBLAS is a setting of the process that a product reads when it is called. So products
+  // with narrow operands are called one at a time, and never together with others.
   MatmulPrecisionScope products() const override {
     return [](bool narrow) -> std::shared_ptr<void> {
       static std::shared_mutex calls;
@@ -154,7 +154,7 @@ Result<const AtenDevice*> aten_cuda(int index) {
   const auto unavailable = [&](const std::string& why) {
     return Error{.code = Code::kUnavailable, .message = name + " cannot be used: " + why, .where = {}};
   };
-  // Read as the first handle of cuBLAS is made; without it, sums may differ from run to run.
+  // cuBLAS reads this when it makes its first handle. Without it, sums may differ between runs.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   const int there = c10::cuda::device_count();
   if (there == 0) return unavailable("LibTorch finds no GPU (nvidia-smi shows driver and devices)");

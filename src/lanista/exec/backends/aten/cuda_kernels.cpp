@@ -1,4 +1,4 @@
-// Kernels of lanes on a GPU, by the driver as it is found on the machine.
+// Lane kernels on a GPU, by the driver that is found at run time.
 #include "lanista/exec/backends/aten/cuda_kernels.h"
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace lanista::device {
 namespace {
 
-// Of cuDeviceGetAttribute.
+// Attributes of cuDeviceGetAttribute.
 constexpr int kMajor = 75, kMinor = 76;
 
 struct Driver {
@@ -76,7 +76,7 @@ class Kernels final : public CudaKernels {
  private:
   void check(int status, const char* what) const { TORCH_CHECK(status == 0, what, ": ", driver_.reason(status)); }
 
-  // The driver has one context a thread; that of LibTorch is the device's first.
+  // The driver has one current context per thread. LibTorch uses the primary context of the device.
   int be_current() const {
     void* current = nullptr;
     if (const int status = driver_.current(&current); status != 0) return status;
@@ -89,7 +89,7 @@ class Kernels final : public CudaKernels {
     if (found != nullptr) return found;
     void*& module = modules_[type];
     if (module == nullptr) {
-      // LibTorch's own stub finds NVRTC wherever its package has put it.
+      // LibTorch's own stub finds NVRTC wherever its package installed it.
       const auto binary = compile_lane_kernels(type, architecture_, {torch_folder_ + "/libcaffe2_nvrtc.so"});
       TORCH_CHECK(binary.ok(), binary.ok() ? "" : binary.error().message);
       check(driver_.load(&module, binary->data()), "kernels of lanes");

@@ -1,4 +1,4 @@
-// Stub for builds whose LibTorch has no CUDA.
+// Stub for builds with a LibTorch that has no CUDA.
 #include "lanista/exec/backends/aten/aten_devices.h"
 
 namespace lanista::device {

@@ -1,4 +1,4 @@
-// Data sets that stay on the device: brought up once, and read by rows from then on.
+// Data sets that stay on the device. They are uploaded once, and steps read rows.
 #include "lanista/exec/backends/aten/device_dataset.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Tensor AtenExecutable::upload_column(const nn::SampleTable& table, const graph::
     const nn::Batch batch = table.read(first, count);
     sizes[0] = count;
     const auto values = batch.*member;
-    LANISTA_CHECK(static_cast<std::int64_t>(values.size()) == type.shape.elements(count), "a table of other samples");
+    LANISTA_CHECK(static_cast<std::int64_t>(values.size()) == type.shape.elements(count), "table and samples differ");
     Tensor rows = at::empty(sizes, at::TensorOptions(is_real ? at::kFloat : at::kLong));
     if (is_real) {
       std::ranges::copy(values, rows.data_ptr<float>());
@@ -61,7 +61,7 @@ std::shared_ptr<const DeviceDataset> AtenExecutable::upload_dataset(const nn::Sa
       }
       samples->targets = labels.to(real_.device());
     }
-    queue_->synchronise();  // queues of other programs read it too
+    queue_->synchronise();  // the queues of other programs read it too
   } catch (const std::exception& error) {
     if (!is_out_of_memory(error)) throw;
     queue_->free_unused();
@@ -70,7 +70,8 @@ std::shared_ptr<const DeviceDataset> AtenExecutable::upload_dataset(const nn::Sa
   return samples;
 }
 
-// The table that all these batches are rows of, once it is there; null: there is none, or no memory for it.
+// The data set on the device that contains all these batches. It is uploaded if necessary. Null if there is no common
+// table or no memory.
 const DeviceDataset* AtenExecutable::dataset_of(const LaneBatches& fed) const {
   if (!train_ || device_.max_dataset_bytes() == 0) return nullptr;
   const nn::SampleTable* table = nullptr;
@@ -79,7 +80,7 @@ const DeviceDataset* AtenExecutable::dataset_of(const LaneBatches& fed) const {
     if (batch->table == nullptr || (table != nullptr && batch->table->identity != table->identity)) return nullptr;
     table = batch->table;
     const auto is_row = [&](std::int64_t row) { return row >= 0 && row < table->rows; };
-    LANISTA_CHECK(std::ranges::all_of(batch->sample_index, is_row), "a row that its table has not");
+    LANISTA_CHECK(std::ranges::all_of(batch->sample_index, is_row), "a sample index outside of its table");
   }
   if (table == nullptr) return nullptr;
   const auto [known, is_new] = dataset_cache_.try_emplace(table->identity);

@@ -1,4 +1,4 @@
-// Data sets that stay on a device: steps are told rows, and everything else is as if batches came with their samples.
+// Data sets that stay on a device. Steps receive row numbers, and all results equal those of uploaded batches.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kRows = 1500;  // more than are read at once
+constexpr std::int64_t kRows = 1500;  // more than one read
 constexpr std::int64_t kLanes = 3;
 
-// The host as a GPU, with room for so much of a data set.
+// The host as a GPU that keeps data sets of limited size.
 class DatasetKeepingDevice final : public AtenDevice {
  public:
-  explicit DatasetKeepingDevice(std::int64_t room) : room_(room) {}
+  explicit DatasetKeepingDevice(std::int64_t max_bytes) : max_bytes_(max_bytes) {}
   at::Device device() const override { return aten_host().device(); }
   std::string_view name() const override { return "torch:keeping"; }
   std::string_view numeric_class() const override { return "aten/keeping"; }
@@ -29,24 +29,24 @@ class DatasetKeepingDevice final : public AtenDevice {
   std::size_t steps_per_launch() const override { return 3; }
   bool runs_masked_lanes() const override { return true; }
   bool lanes_may_differ() const override { return false; }
-  std::int64_t max_dataset_bytes() const override { return room_; }
+  std::int64_t max_dataset_bytes() const override { return max_bytes_; }
 
  private:
-  std::int64_t room_;
+  std::int64_t max_bytes_;
 };
 
-// All samples, and batches of some rows of them.
+// All samples, and batches of some of their rows.
 class Samples {
  public:
   explicit Samples(const Derived& derived) : all_(random_batch(derived, kRows, 77)) {
     table_.identity = this;
     table_.rows = kRows;
-    table_.read = [this, room = OwnedBatch()](std::int64_t first, std::int64_t count) mutable {
+    table_.read = [this, max_bytes = OwnedBatch()](std::int64_t first, std::int64_t count) mutable {
       ++reads;
       std::vector<std::int64_t> rows;
       for (std::int64_t row = first; row < first + count; ++row) rows.push_back(row);
-      room = of(rows);
-      return room.view();
+      max_bytes = of(rows);
+      return max_bytes.view();
     };
   }
   OwnedBatch of(const std::vector<std::int64_t>& rows) const {
@@ -79,7 +79,7 @@ struct DatasetRun {
   std::int64_t uploaded_bytes = 0;
 };
 
-// Steps of three lanes, one of them masked in the last, then a measurement.
+// Steps of three lanes, one of them masked in the last steps, then an evaluation.
 DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevice& device, bool names_table,
                  bool shared, Precision precision, MemoryBudget* budget = nullptr) {
   auto made =
@@ -102,12 +102,12 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
     owned[at] = samples.of(rows);
     if (step == 2) owned[at].weights.assign(rows.size(), 0.5F);
     batches[at] = owned[at].view();
-    // What is augmented has features of its own, and stands nowhere; once it is one lane's of three.
+    // Augmented batches have features outside of the table. In step 6 only one lane of three has one.
     const bool is_own = step == 5 || (step == 6 && at == 2);
     for (float& value : owned[at].features) value *= is_own ? 0.5F : 1.0F;
     if (names_table && !is_own) batches[at].table = &samples.table();
   };
-  DatasetRun told;
+  DatasetRun result;
   for (const std::int64_t first : {0, 8}) {
     if (first > 0) active[1] = 0;
     executable.run({.steps = 8,
@@ -120,19 +120,19 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
     executable.wait();
     for (const nn::LaneResult& end : ends) {
       EXPECT_FALSE(end.failure);
-      told.sums.push_back(end.loss_sum);
+      result.sums.push_back(end.loss_sum);
     }
   }
-  told.uploaded_bytes = executable.uploaded_bytes();
+  result.uploaded_bytes = executable.uploaded_bytes();
   const nn::Metrics asked{.loss = derived.train.options.loss};
   std::vector<nn::LaneMetrics> measured{{.lane = 0, .requested = &asked}, {.lane = 2, .requested = &asked}};
   batch_of(0, 20);
   bool asked_for = false;
   executable.evaluate([&]() -> const nn::Batch* { return std::exchange(asked_for, true) ? nullptr : &batches[0]; },
                       measured);
-  for (const nn::LaneMetrics& each : measured) told.sums.push_back(each.sums.loss);
-  for (std::int64_t lane = 0; lane < kLanes; ++lane) told.states.push_back(executable.extract_state(lane));
-  return told;
+  for (const nn::LaneMetrics& each : measured) result.sums.push_back(each.sums.loss);
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) result.states.push_back(executable.extract_state(lane));
+  return result;
 }
 
 TEST(DeviceDatasets, GiveEqualBitsWhenReadByRow) {
@@ -183,7 +183,7 @@ TEST(DeviceDatasets, AreUploadedPerBatchWithoutMemory) {
   Samples samples(derived);
   const DatasetKeepingDevice plenty(std::int64_t{1} << 30), little(1000);
   const DatasetRun fed = train(derived, samples, plenty, false, true, Precision::kFloat32);
-  MemoryBudget budget(600000);  // for the program, not for 1500 rows beside it
+  MemoryBudget budget(600000);  // enough for the program, but not for 1500 rows
   MemoryBudget* const none = nullptr;
   for (const auto& [device, of] : {std::pair(&little, none), std::pair(&plenty, &budget)}) {
     const DatasetRun read = train(derived, samples, *device, true, true, Precision::kFloat32, of);

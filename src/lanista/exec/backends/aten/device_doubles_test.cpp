@@ -1,5 +1,4 @@
-// What programs make of devices that are not as they should be: whose kernels know where a lane lies, or whose memory
-// ends.
+// Devices with a defect: kernels that depend on the position of a lane, and limited memory.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -20,13 +19,12 @@ namespace {
 
 using namespace testing;
 
-// The host's kernels; one may leave the last number of a call as it is, and none makes more numbers than there is room
-// for.
+// Host kernels with two optional defects: the last element of a call stays unwritten, or large calls run out of memory.
 class LaneDependentKernels final : public LaneKernels {
  public:
   bool forgets = false;
-  std::int64_t room = std::int64_t{1} << 40;
-  mutable std::int64_t most = 0;  // that one has made
+  std::int64_t max_count = std::int64_t{1} << 40;
+  mutable std::int64_t most = 0;  // largest count of a call
 
  protected:
   void start(const char* kernel, at::ScalarType type, std::int64_t count, Launch, const void* args,
@@ -35,7 +33,7 @@ class LaneDependentKernels final : public LaneKernels {
       std::array<std::byte, 4096> bytes;
     } any;
     ASSERT_LE(bytes, sizeof any);
-    if (count > room) throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "the double has no room");
+    if (count > max_count) throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "the fake device has no memory");
     most = std::max(most, count);
     std::memcpy(&any, args, bytes);
     const bool wrong = forgets && std::string_view(kernel).starts_with("product");
@@ -43,7 +41,7 @@ class LaneDependentKernels final : public LaneKernels {
   }
 };
 
-// Does a step while it is recorded, as a GPU's queue does: there it may have no room.
+// Runs a step while it is recorded, as the queue of a GPU does. So recording may run out of memory.
 class WarmingQueue final : public AtenQueue {
  public:
   WarmingQueue() : AtenQueue(std::nullopt) {}
@@ -87,7 +85,7 @@ class DoubleBackend final : public nn::Backend {
 };
 
 TEST(LaneProbe, ReportsLaneDependenceOnlyWhereItExists) {
-  if (TORCH_VERSION_MAJOR >= 2) GTEST_SKIP() << "lanes of this LibTorch differ without a double";
+  if (TORCH_VERSION_MAJOR >= 2) GTEST_SKIP() << "lanes of this LibTorch differ without a fake device";
   for (const bool forgets : {false, true}) {
     LaneDependentKernels kernels;
     kernels.forgets = forgets;
@@ -100,9 +98,9 @@ TEST(LaneProbe, ReportsLaneDependenceOnlyWhereItExists) {
     }
     const Derived derived = derive(small_mlp());
     nn::Program alone = compile_empty(derived, {.lanes = 1, .max_batch = kBatch, .backend = &backend});
-    EXPECT_EQ(alone.describe().find("lanes differ"), std::string::npos) << "one lane has no other";
+    EXPECT_EQ(alone.describe().find("lanes differ"), std::string::npos) << "a single lane has no other lane";
     const std::vector<std::string> warnings = device.warnings().drain();
-    ASSERT_EQ(warnings.size(), forgets ? 1U : 0U) << "it is told once";
+    ASSERT_EQ(warnings.size(), forgets ? 1U : 0U) << "the warning appears once";
     if (forgets) {
       EXPECT_NE(warnings[0].find("aten/double/L3"), std::string::npos) << warnings[0];
     }
@@ -135,11 +133,11 @@ std::string failure_of(const nn::LaneResult& end) {
 struct ProgramSet {
   std::vector<nn::LaneResult> ends;
   std::vector<std::vector<lanista::Tensor>> states;
-  std::vector<double> losses;  // measured
+  std::vector<double> losses;  // of the evaluation
   std::int64_t at_once = 0;
 };
 
-// Seven steps of some lanes, with a batch for all of them or one a lane, and what is measured then.
+// Seven steps of some lanes with shared batches or one batch per lane, then an evaluation.
 ProgramSet train(const Derived& derived, const DoubleBackend& backend, std::int64_t lanes, bool shared) {
   nn::Program program = compile_empty(derived, {.lanes = lanes, .max_batch = kBatch, .backend = &backend});
   for (std::int64_t lane = 0; lane < lanes; ++lane)
@@ -169,8 +167,8 @@ ProgramSet train(const Derived& derived, const DoubleBackend& backend, std::int6
   std::vector<nn::LaneMetrics> measured{{.lane = 0, .requested = &asked}, {.lane = lanes - 1, .requested = &asked}};
   const OwnedBatch batch = random_batch(derived, kBatch, 99);
   const nn::Batch view = batch.view();
-  bool told = false;
-  program.evaluate([&]() -> const nn::Batch* { return std::exchange(told, true) ? nullptr : &view; }, measured);
+  bool is_done = false;
+  program.evaluate([&]() -> const nn::Batch* { return std::exchange(is_done, true) ? nullptr : &view; }, measured);
   for (const nn::LaneMetrics& each : measured) several.losses.push_back(each.sums.loss);
   for (std::int64_t lane = 0; lane < lanes; ++lane) several.states.push_back(program.extract(lane));
   several.at_once = backend.last->lanes_per_launch();
@@ -195,9 +193,9 @@ TEST(LimitedMemory, RunsFewerLanesPerLaunchWithEqualBits) {
     EXPECT_EQ(plenty.at_once, lanes);
     EXPECT_TRUE(device.warnings().drain().empty());
 
-    kernels.room = rng.between(least, least * lanes);
+    kernels.max_count = rng.between(least, least * lanes);
     const ProgramSet poor = train(derived, backend, lanes, shared);
-    EXPECT_LE(poor.at_once * (least - 4), kernels.room) << "some kernels make four numbers a thread";
+    EXPECT_LE(poor.at_once * (least - 4), kernels.max_count) << "some kernels compute four elements per thread";
     if (poor.at_once < lanes) {
       ++halved;
       const auto warnings = device.warnings().drain();
@@ -222,7 +220,7 @@ TEST(LimitedMemory, FailsALaneThatDoesNotFitAlone) {
   const DoubleBackend backend(device);
   nn::Program program = compile(derived, {.lanes = 3, .max_batch = kBatch, .backend = &backend});
   const std::vector<lanista::Tensor> before = program.extract(2);
-  kernels.room = 4;
+  kernels.max_count = 4;
   const OwnedBatch owned = random_batch(derived, kBatch, 1);
   const nn::Batch batch = owned.view();
   const std::vector<nn::LaneHyper> hyper(3);
@@ -243,12 +241,12 @@ TEST(LimitedMemory, FailsALaneThatDoesNotFitAlone) {
       std::rethrow_exception(ends[lane].failure);
     } catch (const DeviceOutOfMemory& error) {
       EXPECT_EQ(std::string(error.what()),
-                "device torch:double has no memory for a step of 1 lane with 8 samples; take a smaller batch "
+                "device torch:double has no memory for a step of 1 lane with 8 samples; use a smaller batch "
                 "(data.batch) or model, or run on the CPU (run.devices: [cpu])");
     }
   }
   EXPECT_EQ(program.extract(2), before);
-  kernels.room = std::int64_t{1} << 40;
+  kernels.max_count = std::int64_t{1} << 40;
   std::vector<nn::LaneResult> later(3);
   program.run({.steps = 2,
                .active = active,
@@ -257,7 +255,7 @@ TEST(LimitedMemory, FailsALaneThatDoesNotFitAlone) {
                      return nn::StepInput{{&batch, 1}, hyper};
                    }},
               later);
-  EXPECT_EQ(later[2].steps, 2) << "memory that comes back is taken";
+  EXPECT_EQ(later[2].steps, 2) << "freed memory is used again";
 }
 
 #if !defined(__SANITIZE_ADDRESS__)

@@ -6,7 +6,7 @@
 namespace lanista::device {
 namespace {
 
-constexpr std::int64_t kFewRows = 64;  // of which a thread sums a column alone
+constexpr std::int64_t kFewRows = 64;  // up to which one thread sums a column
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The end of a step by kernels of our own: updates where parameters lie, new buffers, and what the chunk is told.
+// The end of a step by lane kernels: parameter updates in place, new buffers, and the totals of the chunk.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -14,10 +14,10 @@
 namespace lanista::device {
 namespace {
 
-constexpr std::int64_t kMaxSamplesPerThread = 256;  // losses of a lane that one thread sums while others update
-constexpr std::int64_t kClipParts = 256;            // of a lane's sum of squares, whatever its size
+constexpr std::int64_t kMaxSamplesPerThread = 256;  // up to which one thread sums the losses of a lane
+constexpr std::int64_t kClipParts = 256;            // parts of a lane's sum of squares, for any size
 
-// [lanes, elements] of a value in the order in which the state holds it; a lane's are neighbours.
+// [lanes, elements] of a value in the element order of the state; the elements of a lane are contiguous.
 Tensor in_state_layout(const Tensor& value, const nn::StateTensorLayout& item) {
   const std::vector<std::size_t> axes = nn::memory_axes(item.layout, item.tensor.shape.dims.size());
   std::vector<std::int64_t> order{0};
@@ -35,7 +35,7 @@ lane::UpdateRule update_rule_of(std::string_view optimizer) {
   return static_cast<lane::UpdateRule>(lane::kSgd + (found - kNames.begin()));
 }
 
-/// Ranges gathered until a kernel's room for them is full.
+/// Collects ranges until the argument struct of a kernel is full.
 class RangeCollector {
  public:
   explicit RangeCollector(std::function<void(const lane::StateRanges&)> run) : run_(std::move(run)) {}
@@ -63,13 +63,13 @@ class RangeCollector {
 
 }  // namespace
 
-// Where nobody looks at all gradients together, and a rate is one for all parameters, each is used where it is made.
+// An update may be fused if no step needs all gradients at once and all parameters have one learning rate.
 bool AtenExecutable::can_fuse_updates(const StepShape& shape) const {
   return shape.lr_ranges.size() == 2 * state_format_->layout().trained.size() && !shape.clipped &&
          !shape.wants_gradient_norm;
 }
 
-// Parameters from `begin` on.
+// Update target of the parameters from `begin` on.
 lane::UpdateTarget AtenExecutable::update_target(const Step& step, std::int64_t piece, std::int64_t begin) const {
   const nn::StateLayout& layout = state_format_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
@@ -150,11 +150,11 @@ void AtenExecutable::commit_fused(const Step& step, const Values& values) {
   }
   RangeCollector updates([&](const lane::StateRanges& of) { update_with_lane_kernels(step, 0, of, {}, &note); });
   RangeCollector buffers([&](const lane::StateRanges& of) { update_buffers_with_lane_kernels(step, of); });
-  std::vector<Tensor> kept;  // until they are read
+  std::vector<Tensor> kept;  // alive until the kernel has read them
   for (const nn::StateTensorLayout& item : layout.items) {
     const auto& sources = item.tensor.trained ? train_->gradient : train_->renewed;
     const auto found = sources.find(item.tensor.node);
-    if (found == sources.end() || !values.at(found->second).defined()) continue;  // used up where it was made
+    if (found == sources.end() || !values.at(found->second).defined()) continue;  // applied by a fused update
     kept.push_back(in_state_layout(values.at(found->second), item));
     (item.tensor.trained ? updates : buffers).add(item.range, kept.back());
   }

@@ -1,5 +1,5 @@
-// Linear layers and convolutions by the library's products, with kernels of our own around them: windows are laid out
-// in one pass, with their padding; a convolution whose channels are groups of their own is no product at all.
+// Linear layers and convolutions by library products and lane kernels. One pass gathers the windows with their padding.
+// A depthwise convolution needs no product.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -13,8 +13,8 @@
 namespace lanista::device {
 namespace {
 
-// Windows of x that a product takes: sizes of the image that they are cut from, and of what they make.
-struct WorkSplit {
+// Windows of x that a product multiplies: the sizes of the input image and of the output.
+struct WindowShape {
   std::int64_t h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, spread_h, spread_w, groups;
 
   bool is_whole() const {
@@ -23,13 +23,13 @@ struct WorkSplit {
   }
 };
 
-WorkSplit forward_cut(const Conv& s) {
+WindowShape windows_forward(const Conv& s) {
   return {s.h,          s.w,          s.oh,       s.ow,        s.kh, s.kw, s.stride_h, s.stride_w,
           s.dilation_h, s.dilation_w, s.pads.top, s.pads.left, 1,    1,    s.groups};
 }
 
-// Of the gradient by what comes back: a convolution of step one over dy spread by the stride.
-WorkSplit backward_cut(const Conv& s) {
+// Windows of dy in the gradient by x: a convolution of stride one over dy, spread by the stride.
+WindowShape windows_backward(const Conv& s) {
   return {s.oh,
           s.ow,
           s.h,
@@ -47,8 +47,8 @@ WorkSplit backward_cut(const Conv& s) {
           s.groups};
 }
 
-// [lanes groups, n oh ow, kh kw c/groups]. Images that all lanes share are cut once.
-Tensor windows(const LaneKernels& kernels, const Tensor& x, const WorkSplit& s) {
+// [lanes groups, n oh ow, kh kw c/groups]. Images that all lanes share are gathered once.
+Tensor windows(const LaneKernels& kernels, const Tensor& x, const WindowShape& s) {
   const std::int64_t lanes = x.size(0), n = x.size(1), c = x.size(2), each = c / s.groups;
   if (s.is_whole()) return x.permute({0, 1, 3, 4, 2}).reshape({lanes, n * s.h * s.w, c});
   if (lanes > 1 && x.stride(0) == 0 && s.groups == 1) {
@@ -63,11 +63,11 @@ Tensor windows(const LaneKernels& kernels, const Tensor& x, const WorkSplit& s) 
   return y;
 }
 
-// ---- channels that are groups of their own ----
+// ---- depthwise convolutions ----
 
 bool is_depthwise(const Conv& s) { return s.groups > 1 && s.groups == s.ci && s.groups == s.co; }
 
-// [lanes, kh, kw, c], whose lanes may lie apart.
+// [lanes, kh, kw, c]; the lanes need not be contiguous.
 Tensor depthwise_weights(const Tensor& weight) {
   const Tensor w = weight.select(2, 0).permute({0, 2, 3, 1});
   const bool dense = w.stride(3) == 1 && w.stride(2) == w.size(3) && w.stride(1) == w.size(2) * w.size(3);
@@ -132,20 +132,20 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
   call.x = x.data_ptr(), call.at = image_of(x);
   call.dy = dy.data_ptr(), call.dy_at = image_of(dy);
   call.y = parts.data_ptr();
-  const std::int64_t cells = s.kw >= 5 ? 5 : s.kw >= 2 ? 3 : 1;  // of a window's row, that a thread makes
+  const std::int64_t cells = s.kw >= 5 ? 5 : s.kw >= 2 ? 3 : 1;  // cells of a window row per thread
   call.vector_width = can_load_fours(x) && can_load_fours(dy) && vector_width_of(parts, s.ci) == 4 ? 4 : 1;
   kernels.run(("depthwise_grad_w_" + std::to_string(cells)).c_str(), x.scalar_type(),
               parts.numel() / s.kw * ((s.kw + cells - 1) / cells) / call.vector_width, call);
   return lane_column_sum(kernels, parts).reshape({x.size(0), s.kh, s.kw, 1, s.ci}).permute({0, 4, 3, 1, 2});
 }
 
-// ---- eight output channels at a time, without windows laid out ----
+// ---- eight output channels per thread, without gathered windows ----
 
-constexpr std::int64_t kOutputs = 8;  // that a thread makes of a pixel
+constexpr std::int64_t kOutputs = 8;  // output channels per thread
 constexpr std::int64_t kThreadsOfLane = 4096;
-constexpr std::int64_t kThreadsOfDevice = 132 * 512;  // that keep a large one busy
+constexpr std::int64_t kThreadsOfDevice = 132 * 512;  // threads that fill a large GPU
 
-// [lanes, kh kw ci co], whose lanes may lie apart; a copy where they do not begin at a multiple of four.
+// [lanes, kh kw ci co]; the lanes need not be contiguous. A copy if a lane does not begin at a multiple of four.
 Tensor stored_weights(const Tensor& weight) {
   const Tensor w = weight.permute({0, 3, 4, 2, 1});
   const std::int64_t each = w.numel() / w.size(0);
@@ -154,12 +154,12 @@ Tensor stored_weights(const Tensor& weight) {
       .as_strided({w.size(0), each}, {dense ? w.stride(0) : each, 1});
 }
 
-bool is_direct(const WorkSplit& cut, std::int64_t outputs) {
+bool is_direct(const WindowShape& cut, std::int64_t outputs) {
   return cut.groups == 1 && outputs % kOutputs == 0 && !cut.is_whole();
 }
 
 Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weights, std::int64_t co,
-                 const WorkSplit& s, const Tensor& bias = {}) {
+                 const WindowShape& s, const Tensor& bias = {}) {
   Tensor y = at::empty({weights.size(0), x.size(1), s.oh, s.ow, co}, x.options());
   const Tensor columns = bias.defined() ? dense_columns(bias) : Tensor();
   const std::int64_t pixels = x.size(1) * s.oh * s.ow;
@@ -195,7 +195,7 @@ Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weig
   return to_channels_first(y);
 }
 
-// [lanes, kh kw co ci] for the way back.
+// [lanes, kh kw co ci] for the backward pass.
 Tensor turned(const LaneKernels& kernels, const Tensor& weight, const Conv& s) {
   const Tensor w = stored_weights(weight);
   Tensor y = at::empty({w.size(0), w.size(1)}, w.options());
@@ -209,7 +209,7 @@ Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& 
                         ? back
                         : to_channels_first(back.permute({0, 1, 3, 4, 2}).clone(at::MemoryFormat::Contiguous));
   const std::int64_t lanes = dy.size(0), rows = x.size(1) * s.oh * s.ow;
-  // As many parts as keep a device busy, whatever lanes there are.
+  // The split depends on sizes only, not on the lanes, and gives enough parts for a large GPU.
   const std::int64_t threads = s.kh * s.kw * ((s.ci + 3) / 4) * (s.co / kOutputs);
   const std::int64_t wanted = std::clamp<std::int64_t>(kThreadsOfLane / threads, 1, 128);
   const std::int64_t each = std::max<std::int64_t>(32, (rows + wanted - 1) / wanted);
@@ -243,19 +243,19 @@ Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& 
   return dw.reshape({lanes, s.kh, s.kw, s.ci, s.co}).permute({0, 4, 3, 1, 2});
 }
 
-// Channels of an image as columns, where its memory has them last.
+// Adds the bias to the channels of an image, which are its last axis in memory.
 Tensor with_bias(const LaneKernels& kernels, const Tensor& y, const Tensor& bias) {
   const Tensor last = y.permute({0, 1, 3, 4, 2}).contiguous();
   lane_add_columns(kernels, last.reshape({last.size(0), -1, last.size(4)}), bias);
   return to_channels_first(last);
 }
 
-// ---- all of them ----
+// ---- all convolutions ----
 
 Tensor conv2d_of(const LaneProducts& multiply, const Tensor& x, const Tensor& weight, const Conv& s,
                  const Tensor& bias = {}) {
   const LaneKernels& kernels = multiply.kernels();
-  const WorkSplit cut = forward_cut(s);
+  const WindowShape cut = windows_forward(s);
   if (is_direct(cut, s.co)) return convolved(kernels, x, stored_weights(weight), s.co, cut, bias);
   if (is_depthwise(s)) {
     const Tensor y = depthwise(kernels, x, weight, s);
@@ -270,7 +270,7 @@ Tensor conv2d_of(const LaneProducts& multiply, const Tensor& x, const Tensor& we
 Tensor conv2d_grad_x_of(const LaneProducts& multiply, const Tensor& dy, const Tensor& weight, const Conv& s) {
   const LaneKernels& kernels = multiply.kernels();
   if (is_depthwise(s)) return depthwise_grad_x(kernels, dy, weight, s);
-  const WorkSplit cut = backward_cut(s);
+  const WindowShape cut = windows_backward(s);
   if (is_direct(cut, s.ci)) return convolved(kernels, dy, turned(kernels, weight, s), s.ci, cut);
   const Tensor dx = multiply(windows(kernels, dy, cut), turned_weights_of(weight, s)).y;
   return to_channels_first(from_groups(dx, dy.size(0), s.groups, dy.size(1), s.h, s.w));
@@ -281,7 +281,8 @@ Tensor conv2d_grad_w_of(const LaneProducts& multiply, const Tensor& x, const Ten
   if (is_depthwise(s)) return depthwise_grad_w(kernels, x, dy, s);
   if (s.groups == 1 && s.co % kOutputs == 0) return direct_grad_w(kernels, x, dy, s);
   const Tensor dw =
-      multiply(windows(kernels, x, forward_cut(s)).transpose(1, 2), by_group(dy.permute({0, 1, 3, 4, 2}), s.groups)).y;
+      multiply(windows(kernels, x, windows_forward(s)).transpose(1, 2), by_group(dy.permute({0, 1, 3, 4, 2}), s.groups))
+          .y;
   return dw.reshape({x.size(0), s.groups, s.kh, s.kw, s.ci / s.groups, s.co / s.groups})
       .permute({0, 1, 5, 4, 2, 3})
       .reshape({x.size(0), s.co, s.ci / s.groups, s.kh, s.kw});

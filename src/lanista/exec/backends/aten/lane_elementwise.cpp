@@ -1,4 +1,4 @@
-// Activations, masks and cross-entropy, a kernel each.
+// Activations, masks and cross-entropy, one kernel each.
 #include <algorithm>
 
 #include "lanista/exec/backends/aten/aten_fusion.h"
@@ -11,7 +11,7 @@ namespace {
 AtenRun dropout_train(const AtenCall& call, const LaneKernels* k) {
   return [k, number = static_cast<std::int64_t>(call.lane_attr("p")), origin = call.args.integer("origin"),
           image = call.x().rank() == 4](const Frame& frame, const Tensors& in) {
-    // Elements are numbered as they lie in the CPU's memory, channels of images last.
+    // Elements are numbered in the CPU's memory order, channels of images last.
     const Tensor x = (image ? in[0].permute({0, 1, 3, 4, 2}) : in[0]).contiguous();
     Tensor y = at::empty_like(x);
     const std::int64_t each = x.numel() / frame.lanes / frame.batch;
@@ -42,7 +42,7 @@ lane::CrossEntropy loss_of(const Frame& frame, const Tensor& x, const Tensor& la
           .share = 1.0 / (static_cast<double>(frame.total) * static_cast<double>(positions))};
 }
 
-// Labels of lanes may be the same memory; a lane's are neighbours.
+// Lanes may share their labels; the labels of a lane are contiguous.
 Tensor labels_of(const Tensor& labels, const Frame& frame) {
   const Tensor flat = labels.reshape({frame.lanes, -1});
   return flat.size(1) <= 1 || flat.stride(1) == 1 ? flat : flat.contiguous();
@@ -72,7 +72,7 @@ AtenRun cross_entropy_grad(const AtenCall&, const LaneKernels* k) {
   };
 }
 
-// Terms that lie alike are added in one pass, four of them at most.
+// Terms with equal layouts are added in one pass, up to four at a time.
 Tensor sum_of_many(const LaneKernels& kernels, const Tensors& in) {
   Tensor sum = in[0].is_non_overlapping_and_dense() ? in[0] : in[0].contiguous();
   for (std::size_t next = 1; next < in.size();) {
@@ -101,10 +101,10 @@ lane::Embedding embedding_of(const Frame& frame, const Tensor& tokens, std::int6
   return call;
 }
 
-// Lanes may lie apart, but what a lane has does not.
+// The elements of a lane are contiguous; the lanes need not be.
 Tensor dense_lanes(const Tensor& x) { return x.select(0, 0).is_contiguous() ? x : x.contiguous(); }
 
-// Of a position, what it has of its own is added, where there is a third input that says what.
+// Adds a value per position if there is a third input.
 AtenRun embedding(const LaneKernels* k) {
   return [k](const Frame& frame, const Tensors& in) {
     const Tensor tokens = labels_of(in[0], frame), table = dense_lanes(in[1]);
@@ -126,26 +126,26 @@ AtenRun embedding(const LaneKernels* k) {
   };
 }
 
-// A lane's positions are a row of all their numbers, which is added to those of every sample.
+// The positions of a lane are one row, which is added to the rows of every sample.
 Tensor positional_embedding(const LaneKernels& kernels, const Tensors& in) {
   const Tensor x = in[0].contiguous(), by = dense_lanes(in[1]).flatten(1);
   const Tensor rows = x.reshape({x.size(0), -1, by.size(1)});
   return lane_add_columns(kernels, rows, by, at::empty_like(rows)).reshape(in[0].sizes());
 }
 
-// Every row of the table is the sum of those rows that had its token, in their order.
+// Each row of the table gets the sum of the gradient rows of its token, in order.
 AtenRun embedding_grad(const AtenCall& call, const LaneKernels* k) {
   return [k, vocab = call.args.integer("vocab")](const Frame& frame, const Tensors& in) {
     const Tensor tokens = labels_of(in[0], frame), dy = in[1].contiguous();
     Tensor y = at::empty({frame.lanes, vocab, dy.size(-1)}, dy.options());
     lane::Embedding of = embedding_of(frame, tokens, vocab);
     of.table = dy.data_ptr(), of.y = y.data_ptr(), of.dim = dy.size(-1);
-    k->run_rows("embedding_grad", y.scalar_type(), frame.lanes * vocab, of.each, of);  // tokens are looked through
+    k->run_rows("embedding_grad", y.scalar_type(), frame.lanes * vocab, of.each, of);  // each row scans the tokens
     return Tensors{y};
   };
 }
 
-// Means over the rows of images, or of positions, are sums of columns.
+// Means over the rows of images or of positions are column sums.
 AtenRun mean_over_rows(const LaneKernels* k) {
   return [k](const Frame& frame, const Tensors& in) {
     const Tensor x = in[0].dim() == 5 ? in[0].permute({0, 1, 3, 4, 2}) : in[0];

@@ -1,4 +1,4 @@
-// Kernels of lanes on the host: the text of lane/, compiled for both types of values.
+// Lane kernels on the host: the text of device/, compiled for both types of values.
 #include "lanista/exec/backends/aten/lane_kernels.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ using u32 = unsigned int;
 using n32 = unsigned int;
 using Start = void (*)(i64 count, const void* args);
 
-// Made by the constructors of the kernels, below, before anybody asks.
+// Kernels by name. The constructors of static objects below fill it at start-up.
 std::map<std::string_view, Start>& floats() {
   static std::map<std::string_view, Start> all;
   return all;
@@ -68,13 +68,13 @@ std::map<std::string_view, Start>& doubles() {
                    })                                                                                      \
           .second;
 
-// In the order of the GPU's.
-#define LANE_ROW_THREADS_SUM(share, member)                                                                   \
-  for (int lane_distance = (share) / 2; lane_distance > 0; lane_distance /= 2) {                              \
-    T pre_activation[kThreads];                                                                               \
-    for (int t = 0; t < kThreads; ++t) pre_activation[t] = own[t].member;                                     \
-    for (int t = 0; t < kThreads; ++t) own[t].member = pre_activation[t] + pre_activation[t ^ lane_distance]; \
-  }                                                                                                           \
+// Adds in the order of the GPU.
+#define LANE_ROW_THREADS_SUM(share, member)                                                   \
+  for (int lane_distance = (share) / 2; lane_distance > 0; lane_distance /= 2) {              \
+    T before[kThreads];                                                                       \
+    for (int t = 0; t < kThreads; ++t) before[t] = own[t].member;                             \
+    for (int t = 0; t < kThreads; ++t) own[t].member = before[t] + before[t ^ lane_distance]; \
+  }                                                                                           \
   static_assert(true)
 #define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
 #define LANE_ROW_FN inline

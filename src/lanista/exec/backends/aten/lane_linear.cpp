@@ -1,4 +1,4 @@
-// Linear layers and products of values by tiles of our own, with what is done to their numbers in the same pass.
+// Linear layers and matrix products by tile kernels, with their epilogues.
 #include <string>
 #include <utility>
 
@@ -25,7 +25,7 @@ ProductResult linear_grad_x(const LaneProducts& multiply, const Tensors& in, Pro
   return out;
 }
 
-// [in, out] as it lies in the state; nothing where the weights have descended by it.
+// Weight gradient [in, out], as in the state. It is undefined if the product updated the weights.
 ProductResult linear_grad_w(const LaneProducts& multiply, const Frame& frame, graph::NodeId id, const Tensors& in,
                             ProductEpilogue end = {}) {
   if (frame.fused_updates != nullptr) {
@@ -41,10 +41,10 @@ struct MergedBatches {
   Tensor left, right, destination;
 };
 
-// All as [outer, inner, rows, columns], copied only where no two strides say where their matrices lie; then there is no
-// `destination`.
+// Operands as [outer, inner, rows, columns]. An operand is copied only if two strides cannot describe its matrices;
+// then there is no `destination`.
 MergedBatches in_two_batches(const Tensor& left, const Tensor& right, const Tensor& destination = {}) {
-  std::vector<std::int64_t> dims;  // the inmost of each run of batches that lie one behind the other in all
+  std::vector<std::int64_t> dims;  // last axis of each run of axes that merge in all operands
   std::vector<std::int64_t> sizes;
   const auto follows = [](const Tensor& x, std::int64_t outer, std::int64_t inner) {
     return !x.defined() || x.stride(outer) == x.stride(inner) * x.size(inner);
@@ -83,7 +83,7 @@ AtenRun matmul(const LaneMatmul& product, const AtenCall& call) {
   };
 }
 
-// Its matrices are written where a transposition wants them, if rows stay rows.
+// Writes the product in the transposed order if rows stay rows.
 AtenRun transposed_matmul(const LaneMatmul& product, const AtenCall& transpose) {
   return [product, back = inverse_of(axes_of(transpose)), y = transpose.y()](const Frame& frame, const Tensors& in) {
     const Tensor made = at::empty(sizes_of(frame, y), in[0].options());

@@ -1,4 +1,4 @@
-// Values that are put in another order, or together from parts.
+// Transpositions, and values that are joined from parts.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -11,8 +11,8 @@
 namespace lanista::device {
 namespace {
 
-// Whose rows stay rows lies where it did: products read it there. Else once in its new order, so that not everybody who
-// reads it puts it there.
+// If the last axis stays the last, the result is a view, which products can read. Otherwise it is copied once, so that
+// its readers need not copy it.
 AtenRun transpose(const AtenCall& call) {
   const std::vector<std::int64_t> axes = axes_of(call);
   const bool rows_stay = axes.back() + 1 == std::ssize(axes);
@@ -24,10 +24,10 @@ AtenRun transpose(const AtenCall& call) {
 
 struct SlicePart {
   std::int64_t axis, begin, end;
-  std::optional<LaneMatmul> product;  // that makes it
+  std::optional<LaneMatmul> product;  // product that computes it
 };
 
-// Whether each place of the axis is in one part.
+// Returns true if the parts cover each index of the axis exactly once.
 bool tile(std::vector<SlicePart> parts, std::int64_t size) {
   std::ranges::sort(parts, {}, &SlicePart::begin);
   std::int64_t end = 0;
@@ -38,8 +38,8 @@ bool tile(std::vector<SlicePart> parts, std::int64_t size) {
   return end == size;
 }
 
-// The gradient of what was cut in slices: each is written where it belongs, products straight away. What nobody cut off
-// is zero, and what two have cut is their sum. Behind a transposition, the memory is that of its result.
+// Gradient of a value that slices read. Each part is written in place, by its product if there is one. Unread elements
+// are zero, and elements of two slices get the sum. A transposition changes the layout of the memory.
 AtenRun joined_slices(std::span<const AtenCall> calls, const LaneProducts& multiply) {
   const bool turned = calls.back().args.def.name == "transpose";
   const std::size_t last = calls.size() - (turned ? 2 : 1);

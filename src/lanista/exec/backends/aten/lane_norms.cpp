@@ -1,4 +1,4 @@
-// Normalisations and softmax in a few kernels each.
+// Normalisations and softmax, in a few kernels each.
 #include <algorithm>
 
 #include "lanista/exec/backends/aten/aten_fusion.h"
@@ -7,9 +7,9 @@
 namespace lanista::device {
 namespace {
 
-constexpr std::int64_t kChannel = 2;  // of a value: behind lanes and samples
+constexpr std::int64_t kChannel = 2;  // dimension of the channels, after lanes and samples
 
-// Rows [lanes, rows, c] back in the place of `like`.
+// Rows [lanes, rows, c] in the shape of `like`.
 Tensor in_place_of(const Tensor& rows, const Tensor& like) {
   if (like.dim() == 3) return rows.reshape(like.sizes());
   return to_channels_first(rows.reshape({like.size(0), like.size(1), like.size(3), like.size(4), like.size(2)}));
@@ -46,7 +46,7 @@ AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k, const LaneA
     const auto fresh = [&] { return at::empty({lanes, columns}, x.options()); };
     Tensor mean = fresh(), inverse = fresh(), new_mean = fresh(), new_var = fresh(), y = at::empty_like(x);
     const Tensor old_mean = dense_columns(in[next]), old_var = dense_columns(in[next + 1]);
-    TORCH_CHECK(old_mean.stride(0) == old_var.stride(0), "running statistics that lie apart");
+    TORCH_CHECK(old_mean.stride(0) == old_var.stride(0), "running statistics with different strides");
     k->run_rows("norm_end", type, lanes * columns, sums.size(1),
                 lane::NormFinalize{
                     static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(), old_var.data_ptr(),
@@ -107,7 +107,7 @@ std::int64_t normalised(const AtenCall& call) {
   return len;
 }
 
-// [lanes, len] of weights, which lie as the rows do.
+// Weights [lanes, len] with the element order of the rows.
 Tensor flat(const Tensor& weights) { return dense_columns(weights.reshape({weights.size(0), -1})); }
 
 AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
@@ -121,7 +121,7 @@ AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
     rows_of.rows_per_lane = rows / frame.lanes;
     if (affine) {
       weight = flat(in[1]), bias = flat(in[2]);
-      TORCH_CHECK(weight.stride(0) == bias.stride(0), "weights that lie apart");
+      TORCH_CHECK(weight.stride(0) == bias.stride(0), "weights with different strides");
       rows_of.weight = weight.data_ptr(), rows_of.bias = bias.data_ptr(), rows_of.stride = weight.stride(0);
     }
     if (keeps) {
@@ -134,7 +134,7 @@ AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
   };
 }
 
-// Of a norm whose rows nobody reads but for their mean over positions.
+// Layer norm with rows that are read only by a mean over positions.
 AtenRun layer_norm_and_mean(std::span<const AtenCall> calls, const LaneKernels* k) {
   return [k, affine = calls[0].args.flag("affine"), eps = calls[0].args.real("eps"), norm = calls[0].out,
           y = calls[1].y()](const Frame& frame, const Tensors& in) {
@@ -153,10 +153,10 @@ bool is_mean_of_positions(const graph::Types& types, const graph::Node& norm, co
          *over == graph::AttrValue(std::vector<std::int64_t>{1});
 }
 
-// Rows [lanes, .., len] of a gradient; of one that is the same for some rows, one behind the other, each but once.
+// Distinct rows [lanes, .., len] of a gradient. Equal rows that follow one another are kept once.
 Tensor unlike_rows(const Tensor& dy, std::int64_t len) {
   Tensor x = dy;
-  std::int64_t dim = x.dim() - 1;  // the last that is none of a row
+  std::int64_t dim = x.dim() - 1;  // last dimension outside of a row
   for (std::int64_t left = len; left > 1; left /= x.size(dim--)) {
   }
   while (dim > 0 && x.stride(dim) == 0) x = x.select(dim--, 0);
@@ -183,7 +183,7 @@ AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
   };
 }
 
-// What the norm is beside, as a residual has it, adds its own gradient.
+// Adds the gradient of the residual path around the norm.
 AtenRun layer_norm_grad_and_sum(const AtenCall& call, const LaneKernels* k) {
   return [k, len = call.y(1).elements_per_sample(), out = call.out, own = call.args.inputs.size()](const Frame& frame,
                                                                                                    const Tensors& in) {

@@ -1,11 +1,11 @@
-// Pools over windows, a kernel each way.
+// Window pools: one kernel for each direction.
 #include "lanista/exec/backends/aten/aten_shapes.h"
 #include "lanista/exec/backends/aten/lane_calls.h"
 
 namespace lanista::device {
 namespace {
 
-// `larger` is the image that windows lie in; what is read lies as `read` does.
+// `larger` is the image that contains the windows; the kernel reads with the strides of `read`.
 lane::Pool call_of(const Pool& s, const Tensor& read) {
   return {.x = read.data_ptr(),
           .winning_cell = nullptr,

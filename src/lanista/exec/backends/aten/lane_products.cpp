@@ -1,4 +1,4 @@
-// Products by tiles of our own, and which tile a product takes.
+// Products by tile kernels, and the choice of the tile.
 #include "lanista/exec/backends/aten/lane_products.h"
 
 #include <algorithm>
@@ -12,33 +12,34 @@
 namespace lanista::device {
 namespace {
 
-// Of a GPU that these are made for; on any other, numbers are the same and times are not the best.
+// Multiprocessors of the GPU that the costs were measured on. On other GPUs the numbers are the same, but a tile may be
+// slower than the best.
 constexpr std::int64_t kMultiprocessors = 132;
 
 struct TileShape {
   const char* kernel;
   std::int64_t rows, columns;
-  int threads, most_warps;  // of a multiprocessor, by the registers that they take
-  double speed;             // of multiplications, as measured
-  bool of_doubles = true;   // fits into the registers of a thread
-  bool anyhow = false;      // takes right sides however they lie
+  int threads, most_warps;   // threads per block; most warps of a multiprocessor by register use
+  double speed;              // measured relative speed of multiplications
+  bool of_doubles = true;    // doubles fit into the registers of a thread
+  bool any_strides = false;  // accepts a right matrix with any strides
 };
-constexpr std::array<TileShape, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
-                                           {"product_128x64", 128, 64, 256, 16, 0.98},
-                                           {"product_64x128", 64, 128, 128, 12, 0.93, false},
-                                           {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
-                                           {"product_32x64", 32, 64, 128, 16, 0.8},
-                                           {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
-                                           {"product_32x16", 32, 16, 32, 12, 0.5}}};
+constexpr std::array<TileShape, 7> kTileShapes{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
+                                                {"product_128x64", 128, 64, 256, 16, 0.98},
+                                                {"product_64x128", 64, 128, 128, 12, 0.93, false},
+                                                {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
+                                                {"product_32x64", 32, 64, 128, 16, 0.8},
+                                                {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
+                                                {"product_32x16", 32, 16, 32, 12, 0.5}}};
 
 std::int64_t tiles_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, std::int64_t n) {
   return batch * ((m + tile_shape.rows - 1) / tile_shape.rows) * ((n + tile_shape.columns - 1) / tile_shape.columns);
 }
 
-// What the busiest multiprocessor has to do, the slower the fewer warps it has: and while a block's numbers go through
-// what comes behind the sums, others must be at their sums.
+// Relative time of the busiest multiprocessor. It is longer with fewer warps. With an epilogue, other warps must
+// compute sums while one block stores its results.
 double cost_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends) {
-  const double wanted = ends ? 16 : 8;  // warps that keep one busy
+  const double wanted = ends ? 16 : 8;  // warps that keep a multiprocessor busy
   const std::int64_t tiles = tiles_of(tile_shape, batch, m, n), own = (tiles + kMultiprocessors - 1) / kMultiprocessors;
   const double warps =
       static_cast<double>(std::min<std::int64_t>(own * tile_shape.threads / 32, tile_shape.most_warps));
@@ -46,13 +47,13 @@ double cost_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, 
          std::min(1.0, warps / wanted);
 }
 
-const TileShape& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends,
-                          std::string_view asked) {
+const TileShape& tile_shape_for(bool doubles, bool any_strides, std::int64_t batch, std::int64_t m, std::int64_t n,
+                                bool ends, std::string_view asked) {
   const TileShape* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
-  for (const TileShape& tile_shape : kForms) {
-    if ((doubles && !tile_shape.of_doubles) || (anyhow && !tile_shape.anyhow)) continue;
-    // What is asked for and cannot be is the best instead.
+  for (const TileShape& tile_shape : kTileShapes) {
+    if ((doubles && !tile_shape.of_doubles) || (any_strides && !tile_shape.any_strides)) continue;
+    // A requested tile is used if it supports the product; otherwise the best one is.
     if (asked == tile_shape.kernel) return tile_shape;
     const double cost = cost_of(tile_shape, batch, m, n, ends);
     if (cost < least) least = cost, best = &tile_shape;
@@ -60,25 +61,26 @@ const TileShape& form_for(bool doubles, bool anyhow, std::int64_t batch, std::in
   return *best;
 }
 
-constexpr std::int64_t kLong = 256;  // terms, beside which what comes behind them is little
+constexpr std::int64_t kLong = 256;  // terms, for which the epilogue costs little
 
-// Few multiprocessors would be at work, each for long; the library cuts such sums in parts.
+// Few multiprocessors would work, each for a long time. The library splits such sums.
 bool is_long_and_narrow(std::int64_t tiles, std::int64_t k) { return tiles < kMultiprocessors / 2 && k >= 512; }
 
-// [outer, inner, rows, columns].
+// x as [outer, inner, rows, columns].
 Tensor with_two_batches(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(1) : x; }
 
 lane::Matrices matrices_of(const Tensor& x) { return {x.stride(0), x.stride(1), x.stride(2), x.stride(3)}; }
 
-// Whether numbers along a dimension are neighbours that may be read in fours, wherever they begin.
+// Returns true if elements along a dimension are contiguous and may be read in fours at any offset.
 bool in_fours(const Tensor& x, int along) {
   bool even = x.stride(along) == 1 && vector_width_of(x, x.size(along)) == 4;
   for (int dim = 0; dim < 4; ++dim) even = even && (dim == along || x.size(dim) == 1 || x.stride(dim) % 4 == 0);
   return even;
 }
 
-// The kernels' names for how both sides lie: n as rows of numbers, t turned, a anyhow.
-std::string_view lying_of(const Tensor& left, const Tensor& right) {
+// Suffix of the kernel for the layouts of both sides: n is rows of contiguous elements, t is transposed, a is any
+// strides.
+std::string_view layout_suffix_of(const Tensor& left, const Tensor& right) {
   const bool left_terms = in_fours(left, 3), left_rows = in_fours(left, 2);
   const bool right_terms = in_fours(right, 2), right_columns = in_fours(right, 3);
   if (left_terms && right_columns) return "_nn";
@@ -87,7 +89,7 @@ std::string_view lying_of(const Tensor& left, const Tensor& right) {
   return left_terms ? "_na" : left_rows ? "_ta" : "_aa";
 }
 
-// Whether rows of n parameters may be read in fours, and their slots with them.
+// Returns true if rows of n parameters and their slots may be read in fours.
 bool in_fours(const lane::UpdateTarget& to, std::int64_t n, at::ScalarType type) {
   const auto four = static_cast<std::uintptr_t>(4 * at::elementSize(type));
   const auto begins_well = [four](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % four == 0; };
@@ -95,7 +97,7 @@ bool in_fours(const lane::UpdateTarget& to, std::int64_t n, at::ScalarType type)
          begins_well(to.slots[1]);
 }
 
-// A kernel counts within a matrix by 32 bits.
+// Kernels use 32-bit offsets within a matrix.
 bool is_small(const Tensor& x) {
   return x.size(2) * x.stride(2) + x.size(3) * x.stride(3) < std::numeric_limits<std::int32_t>::max();
 }
@@ -113,7 +115,7 @@ LaneProducts LaneProducts::with_tile(std::string_view kernel) const {
 
 std::vector<std::string> LaneProducts::tiles(at::ScalarType type) {
   std::vector<std::string> all;
-  for (const TileShape& tile_shape : kForms) {
+  for (const TileShape& tile_shape : kTileShapes) {
     if (type != at::kDouble || tile_shape.of_doubles) all.emplace_back(tile_shape.kernel);
   }
   return all;
@@ -122,10 +124,10 @@ std::vector<std::string> LaneProducts::tiles(at::ScalarType type) {
 ProductResult LaneProducts::operator()(const Tensor& left, const Tensor& right, const ProductEpilogue& end) const {
   const Tensor l = with_two_batches(left), r = with_two_batches(right);
   const std::int64_t batch = l.size(0) * l.size(1), m = l.size(2), k = l.size(3), n = r.size(3);
-  const std::string_view lying = lying_of(l, r);
+  const std::string_view layouts = layout_suffix_of(l, r);
   const TileShape& tile_shape =
-      form_for(l.scalar_type() == at::kDouble, lying.back() == 'a', batch, m, n,
-               k < kLong && (end.activation.of != lane::kNoActivation || end.other.defined()), tile_);
+      tile_shape_for(l.scalar_type() == at::kDouble, layouts.back() == 'a', batch, m, n,
+                     k < kLong && (end.activation.of != lane::kNoActivation || end.other.defined()), tile_);
   const std::int64_t tiles = tiles_of(tile_shape, batch, m, n);
   const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
   if (!uses_lane_kernels_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {
@@ -135,7 +137,7 @@ ProductResult LaneProducts::operator()(const Tensor& left, const Tensor& right, 
   sizes.back() = n;
   ProductResult out;
   const bool updates_parameters =
-      end.fused_update != nullptr && lying == "_tn" && in_fours(end.fused_update->to, n, l.scalar_type());
+      end.fused_update != nullptr && layouts == "_tn" && in_fours(end.fused_update->to, n, l.scalar_type());
   if (!updates_parameters) out.y = end.destination.defined() ? end.destination : at::empty(sizes, l.options());
   const Tensor y = updates_parameters ? Tensor() : with_two_batches(out.y);
   if (end.activated) out.activated = at::empty(sizes, l.options());
@@ -144,9 +146,9 @@ ProductResult LaneProducts::operator()(const Tensor& left, const Tensor& right, 
   const Tensor pre_activation = end.pre_activation.defined() ? end.pre_activation.contiguous() : Tensor();
   const Tensor other = end.other.defined() ? end.other.contiguous() : Tensor();
   const auto memory = [](const Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; };
-  // What has no gaps may still begin anywhere.
+  // A contiguous tensor may still begin at any address.
   const auto begins_well = [n](const Tensor& x) { return !x.defined() || vector_width_of(x, n) == 4; };
-  const std::string kernel = tile_shape.kernel + std::string(lying);
+  const std::string kernel = tile_shape.kernel + std::string(layouts);
   kernels_->run_tiles(
       kernel.c_str(), l.scalar_type(), tiles, tile_shape.threads,
       lane::Product{.left = l.data_ptr(),

@@ -1,4 +1,4 @@
-// Products by tiles of our own against sums in double that are written out here.
+// Products by tile kernels against sums in double that the test computes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,25 +17,25 @@ namespace {
 
 using namespace testing;
 
-// What is drawn of a matrix [outer, inner, rows, columns]: turned, with gaps behind its rows, or one for all.
+// Random matrices [outer, inner, rows, columns]: transposed, with gaps after the rows, or shared by the batch.
 at::Tensor random_matrices(Rng& rng, std::vector<std::int64_t> sizes, at::TensorOptions like) {
   const bool turned = rng.between(0, 1) == 1, inner_first = rng.between(0, 3) == 0;
   const bool shared = rng.between(0, 4) == 0 && sizes.size() == 3;
   const std::int64_t gap = rng.between(0, 2) == 0 ? rng.between(1, 5) : 0;
-  std::vector<std::int64_t> lying = sizes;
-  if (turned) std::swap(lying[lying.size() - 1], lying[lying.size() - 2]);
-  if (shared) lying[0] = 1;
-  if (inner_first && sizes.size() == 4) std::swap(lying[0], lying[1]);
-  const std::int64_t columns = lying.back();
-  lying.back() += gap;
+  std::vector<std::int64_t> strided_sizes = sizes;
+  if (turned) std::swap(strided_sizes[strided_sizes.size() - 1], strided_sizes[strided_sizes.size() - 2]);
+  if (shared) strided_sizes[0] = 1;
+  if (inner_first && sizes.size() == 4) std::swap(strided_sizes[0], strided_sizes[1]);
+  const std::int64_t columns = strided_sizes.back();
+  strided_sizes.back() += gap;
   std::int64_t count = 1;
-  for (const std::int64_t each : lying) count *= each;
-  // Memory may begin anywhere.
+  for (const std::int64_t each : strided_sizes) count *= each;
+  // Memory may begin at any offset.
   const std::int64_t offset = rng.between(0, 3) == 0 ? rng.between(1, 3) : 0;
   at::Tensor x = at::empty({offset + count}, at::TensorOptions(at::kDouble));
   for (std::int64_t i = 0; i < x.numel(); ++i) x.data_ptr<double>()[i] = rng.normal();
   x = x.to(like.device()).to(c10::typeMetaToScalarType(like.dtype()));
-  x = x.narrow(0, offset, count).view(lying).narrow(-1, 0, columns);
+  x = x.narrow(0, offset, count).view(strided_sizes).narrow(-1, 0, columns);
   if (inner_first && sizes.size() == 4) x = x.transpose(0, 1);
   if (turned) x = x.transpose(-1, -2);
   return shared ? x.expand(sizes) : x;
@@ -43,7 +43,7 @@ at::Tensor random_matrices(Rng& rng, std::vector<std::int64_t> sizes, at::Tensor
 
 struct Expected {
   std::vector<double> y, activated, columns;
-  double size = 0;  // of the terms of a sum
+  double size = 0;  // sum of the absolute values of the terms
 };
 
 double function_of(lane::ActivationFn activation, double x) {
@@ -130,7 +130,7 @@ TEST_P(LaneProductsTest, MatchDoublesForRandomSizesAndEpilogues) {
     const auto size = [&](std::int64_t most) {
       return rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
     };
-    // Now and then few numbers of long sums, which are the library's.
+    // Some products have few elements and long sums, which LibTorch computes.
     const bool is_long = rng.between(0, 9) == 0;
     const std::int64_t m = size(is_long ? 40 : 150), k = is_long ? 512 + size(90) : size(70),
                        n = size(is_long ? 40 : 150);
@@ -171,10 +171,10 @@ TEST_P(LaneProductsTest, MatchDoublesForRandomSizesAndEpilogues) {
         EXPECT_LE(distance(out.column_sums, want.columns), doubles ? 1e-11 : 2e-5) << "round " << round;
       }
       if (!is_long || &each != &all.back()) {
-        EXPECT_TRUE(out.y.equal(first.y)) << "round " << round << ": a tile has other bits";
+        EXPECT_TRUE(out.y.equal(first.y)) << "round " << round << ": the bits depend on the tile";
       }
     }
-    // Of the batch one alone, and beside numbers that are none.
+    // A single matrix of the batch, and a batch with NaN in other matrices.
     const std::int64_t last = batch[0] - 1;
     const auto alone = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, last, 1) : x; };
     ProductEpilogue of = end;
@@ -183,7 +183,7 @@ TEST_P(LaneProductsTest, MatchDoublesForRandomSizesAndEpilogues) {
   }
 }
 
-// In matrices that lie behind each other in another order, with gaps behind their rows.
+// The destination has its matrices in another order, with gaps after the rows.
 TEST_P(LaneProductsTest, WriteOnlyTheirDestination) {
   const c10::InferenceMode no_gradients;
   Rng rng(7);
@@ -218,19 +218,18 @@ TEST_P(LaneProductsTest, KeepNanInItsMatrix) {
   }
 }
 
-// Weights that descend where their gradient is made, beside those that do when it is there: by their bytes, with all
-// that lies around them.
+// Fused updates equal updates after the gradient, bit by bit, including all memory around the parameters.
 TEST_P(LaneProductsTest, FuseUpdatesWithEqualResults) {
   const c10::InferenceMode no_gradients;
   Rng rng(259);
   const std::vector<const char*> rules{"sgd", "adam", "adamw", "lion", "rmsprop"};
   const LaneKernels& kernels = *device().kernels();
   const LaneProducts multiply(kernels, OperandRounding{});
-  int descended = 0;
+  int num_fused = 0;
   for (int round = 0; round < 60; ++round) {
     const bool doubles = rng.between(0, 2) == 0;
     const auto like = at::TensorOptions(doubles ? at::kDouble : at::kFloat).device(device().device());
-    const auto drawn = [&](std::vector<std::int64_t> sizes) {
+    const auto normals = [&](std::vector<std::int64_t> sizes) {
       at::Tensor x = at::empty(sizes, at::TensorOptions(at::kDouble));
       for (std::int64_t i = 0; i < x.numel(); ++i) x.data_ptr<double>()[i] = rng.normal();
       return x;
@@ -241,50 +240,49 @@ TEST_P(LaneProductsTest, FuseUpdatesWithEqualResults) {
     const std::int64_t lanes = rng.between(1, 4), m = size(300), n = size(150), k = size(70);
     const std::int64_t begin = rng.between(0, 2) > 0 ? 16 : rng.between(0, 9);
     const std::int64_t gap = rng.between(0, 2) > 0 ? 4 - m * n % 4 : rng.between(0, 3);
-    const at::Tensor left = drawn({lanes, k, m}).to(like).transpose(1, 2), right = drawn({lanes, k, n}).to(like);
-    const at::Tensor lr_ranges = drawn({lanes, UpdateHyperTable::kColumns}).abs().add(0.1).to(like.device());
+    const at::Tensor left = normals({lanes, k, m}).to(like).transpose(1, 2), right = normals({lanes, k, n}).to(like);
+    const at::Tensor hyper = normals({lanes, UpdateHyperTable::kColumns}).abs().add(0.1).to(like.device());
     const at::Tensor active = at::ones({lanes}, like.dtype(at::kLong));
     if (lanes > 1) active.select(0, rng.between(0, lanes - 1)).fill_(0);
     const auto rule = static_cast<std::size_t>(rng.between(0, 4));
     const std::int64_t slots = rule == 0 || rule == 3 ? 1 : 2, row = begin + m * n + gap;
-    const at::Tensor pre_activation = drawn({1 + slots, lanes, row}).abs().to(like);
+    const at::Tensor rows_before = normals({1 + slots, lanes, row}).abs().to(like);
     const auto descended_of = [&](const at::Tensor& state, std::int64_t from) {
       const auto part = [&](std::int64_t i) { return state.select(0, i).narrow(1, from, row - from).data_ptr(); };
       return lane::UpdateTarget{.active = reinterpret_cast<const long long*>(active.data_ptr()),
-                                .hyper = lr_ranges.data_ptr<double>(),
+                                .hyper = hyper.data_ptr<double>(),
                                 .parameters = part(0),
                                 .slots = {part(1), slots == 2 ? part(2) : nullptr},
                                 .lane = row,
                                 .columns = UpdateHyperTable::kColumns};
     };
-    const ProductResult runs_all_cases = multiply(left, right, {.scale = 0.5, .column_sums = true});
-    const at::Tensor later = pre_activation.clone();
+    const ProductResult whole = multiply(left, right, {.scale = 0.5, .column_sums = true});
+    const at::Tensor later = rows_before.clone();
     lane::Update update{.of = {}, .to = descended_of(later, 0), .scale = nullptr, .updates = 0, .note = {}};
     update.of.items = 1;
     update.of.count = (m * n + 3) / 4 * 4;
     update.of.length[0] = m * n;
     update.of.begin[0] = begin;
-    update.of.from[0] = runs_all_cases.y.data_ptr();
+    update.of.from[0] = whole.y.data_ptr();
     update.of.from_stride[0] = m * n;
     update.updates = lanes * update.of.count / 4;
-    kernels.run((std::string("update_") + rules[rule]).c_str(), pre_activation.scalar_type(), update.updates, update);
-    for (const std::string& tile : LaneProducts::tiles(pre_activation.scalar_type())) {
-      const at::Tensor at_once = pre_activation.clone();
+    kernels.run((std::string("update_") + rules[rule]).c_str(), rows_before.scalar_type(), update.updates, update);
+    for (const std::string& tile : LaneProducts::tiles(rows_before.scalar_type())) {
+      const at::Tensor at_once = rows_before.clone();
       const FusedUpdate fused_update{descended_of(at_once, begin), static_cast<lane::UpdateRule>(lane::kSgd + rule)};
       const ProductResult out =
           multiply.with_tile(tile)(left, right, {.scale = 0.5, .column_sums = true, .fused_update = &fused_update});
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
         if (active[lane].item<std::int64_t>() == 0) continue;
-        EXPECT_TRUE(out.column_sums.select(0, lane).equal(runs_all_cases.column_sums.select(0, lane)))
-            << "round " << round;
+        EXPECT_TRUE(out.column_sums.select(0, lane).equal(whole.column_sums.select(0, lane))) << "round " << round;
       }
-      if (out.y.defined()) continue;  // these lie so that there is no such tile
-      ++descended;
+      if (out.y.defined()) continue;  // no tile supports these strides
+      ++num_fused;
       EXPECT_TRUE(at_once.equal(later)) << "round " << round << ", " << tile << ", " << rules[rule];
-      EXPECT_FALSE(at_once.equal(pre_activation)) << "round " << round;
+      EXPECT_FALSE(at_once.equal(rows_before)) << "round " << round;
     }
   }
-  EXPECT_GE(descended, 60);
+  EXPECT_GE(num_fused, 60);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, LaneProductsTest, kKernelDevices, kernel_device_name);

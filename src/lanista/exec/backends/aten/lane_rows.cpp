@@ -1,11 +1,11 @@
-// The gradient of rows that are normalised each for itself.
+// Gradient of row normalisation.
 #include "lanista/exec/backends/aten/lane_rows.h"
 
 namespace lanista::device {
 namespace {
 
 struct RowKernelNames {
-  std::int64_t longest, share;  // row; threads that share one
+  std::int64_t longest, share;  // longest row; threads per row
   const char *grad, *mean;
 };
 constexpr std::array<RowKernelNames, 3> kKernels{{{64, 16, "row_grad_64", "row_mean_64"},
@@ -75,7 +75,7 @@ LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const T
   call.mean = made.mean.data_ptr(), call.inverse = made.inverse.data_ptr();
   call.eps = eps, call.len = len, call.rows = rows, call.samples = samples, call.fours = vector_width_of(x, len) == 4;
   if (weight.defined()) {
-    TORCH_CHECK(weight.stride(0) == bias.stride(0), "weights that lie apart");
+    TORCH_CHECK(weight.stride(0) == bias.stride(0), "weights with different strides");
     call.weight = weight.data_ptr(), call.bias = bias.data_ptr(), call.stride = weight.stride(0);
   }
   kernels.run_tiles(kernels_of(len).mean, x.scalar_type(), lanes * samples, lane::RowMean::kThreads, call);

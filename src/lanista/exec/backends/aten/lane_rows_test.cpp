@@ -1,4 +1,4 @@
-// What is made of rows in one pass, against sums in double that are written out here.
+// Row kernels against sums in double that the test computes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ using namespace testing;
 
 class LaneRowsTest : public LaneKernelTest {};
 
-// A call for entries that ask nothing of it.
+// A call for entries that do not read it.
 struct Nothing {
   graph::OpDef def;
   graph::Attrs attrs;
@@ -27,11 +27,11 @@ struct Nothing {
 struct RandomRows {
   LaneRows of;
   at::Tensor dy, other;
-  std::int64_t lanes, rows, len, each;  // rows that have a row of dy in common
+  std::int64_t lanes, rows, len, each;  // consecutive rows that share a row of dy
 };
 
-// Rows that a few threads share and such that no block keeps, of one to some blocks.
-RandomRows drawn(Rng& rng, at::TensorOptions like) {
+// Random rows of several thread counts, from one to several blocks. Some are too long for registers.
+RandomRows random_rows(Rng& rng, at::TensorOptions like) {
   const std::int64_t most =
       std::vector<std::int64_t>{12, 64, 128, 256, 300}[static_cast<std::size_t>(rng.between(0, 4))];
   const std::int64_t len = rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
@@ -48,7 +48,7 @@ RandomRows drawn(Rng& rng, at::TensorOptions like) {
 
 struct ExpectedRows {
   std::vector<double> x, weight, bias;
-  double most = 1;  // of the terms of any sum, together
+  double most = 1;  // largest sum of absolute terms
 };
 
 ExpectedRows wanted(const RandomRows& of) {
@@ -93,14 +93,14 @@ TEST_P(LaneRowsTest, MatchTheGradientInDoubles) {
   Rng rng(61);
   for (int round = 0; round < 200; ++round) {
     const bool doubles = rng.between(0, 2) == 0;
-    const RandomRows rows = drawn(rng, options(doubles));
+    const RandomRows rows = random_rows(rng, options(doubles));
     const ExpectedRows want = wanted(rows);
     const double most = want.most * (doubles ? 1e-15 : 5e-7);
     const LaneRowsGrad grad = lane_rows_grad(*device().kernels(), rows.of, rows.dy, rows.other);
     EXPECT_LE(distance(grad.x, want.x), most) << "round " << round << ", len " << rows.len;
     EXPECT_LE(distance(grad.weight, want.weight), most) << "round " << round << ", len " << rows.len;
     EXPECT_LE(distance(grad.bias, want.bias), most) << "round " << round << ", len " << rows.len;
-    // Of the lanes one alone, to the bit.
+    // A single lane gives the same bits.
     const std::int64_t last = rows.lanes - 1;
     const auto alone = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, last, 1) : x; };
     const LaneRows one{alone(rows.of.x), alone(rows.of.mean), alone(rows.of.inverse), alone(rows.of.weight)};
@@ -110,13 +110,13 @@ TEST_P(LaneRowsTest, MatchTheGradientInDoubles) {
   }
 }
 
-// Beside numbers that are none, in a lane's last rows and in its columns.
+// NaN in the last rows of a lane and in its columns.
 TEST_P(LaneRowsTest, KeepNanInItsLane) {
   const c10::InferenceMode no_gradients;
   Rng rng(62);
   for (int round = 0; round < 40; ++round) {
-    RandomRows rows = drawn(rng, options(false));
-    const LaneRowsGrad pre_activation = lane_rows_grad(*device().kernels(), rows.of, rows.dy, rows.other);
+    RandomRows rows = random_rows(rng, options(false));
+    const LaneRowsGrad before = lane_rows_grad(*device().kernels(), rows.of, rows.dy, rows.other);
     const std::int64_t lane = rng.between(0, rows.lanes - 1);
     rows.of.x.select(0, lane).fill_(NAN);
     const LaneRowsGrad grad = lane_rows_grad(*device().kernels(), rows.of, rows.dy, rows.other);
@@ -124,7 +124,7 @@ TEST_P(LaneRowsTest, KeepNanInItsLane) {
       EXPECT_EQ(grad.x.select(0, other).isnan().all().item<bool>(), other == lane) << "round " << round;
       EXPECT_EQ(grad.weight.select(0, other).isnan().all().item<bool>(), other == lane) << "round " << round;
       if (other == lane) continue;
-      EXPECT_TRUE(grad.x.select(0, other).equal(pre_activation.x.select(0, other))) << "round " << round;
+      EXPECT_TRUE(grad.x.select(0, other).equal(before.x.select(0, other))) << "round " << round;
     }
   }
 }
@@ -141,7 +141,7 @@ TEST_P(LaneRowsTest, MatchTheMeanOfNormalisedRows) {
     const std::int64_t lanes = rng.between(1, 4), samples = rng.between(1, 5), rows = rng.between(1, 40);
     const at::Tensor x = random_dense(rng, {lanes, samples, rows, len}, like);
     const bool weighed = rng.between(0, 2) > 0;
-    // Both lie in one state.
+    // Weight and bias are parts of one state.
     const at::Tensor both = random_strided_lanes(rng, {lanes, 2, len}, like);
     const at::Tensor weight = weighed ? both.select(1, 0) : at::Tensor(),
                      bias = weighed ? both.select(1, 1) : at::Tensor();
@@ -175,7 +175,7 @@ TEST_P(LaneRowsTest, MatchTheMeanOfNormalisedRows) {
   }
 }
 
-// Tokens that a table does not have among them.
+// Some tokens are not in the table.
 TEST_P(LaneRowsTest, MatchEmbeddingPlusPosition) {
   const c10::InferenceMode no_gradients;
   Rng rng(63);

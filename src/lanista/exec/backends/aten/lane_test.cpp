@@ -1,4 +1,4 @@
-// What a device must keep of lanes: states that come and go, neighbours that do not feel each other. All by their
+// Guarantees of lanes on a device: states move in and out, and lanes do not affect each other. All comparisons are by
 // bytes.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ const std::vector<const char*> kSome{"mlp",
                                      "embedding",
                                      "resize_bilinear"};
 
-const std::vector<nn::LrRange> kRates{{0, 7, 0.5}, {9, 30, 2}};  // of every third trial
+const std::vector<nn::LrRange> kRates{{0, 7, 0.5}, {9, 30, 2}};  // ranges of every third trial
 
 nn::LaneHyper hyper_of(std::uint64_t trial) {
   nn::LaneHyper hyper{
@@ -36,7 +36,7 @@ nn::LaneHyper hyper_of(std::uint64_t trial) {
   return hyper;
 }
 
-// Steps of some lanes on shared batches; the number of a step is that of its batch.
+// Steps of some lanes on shared batches. The step number selects the batch.
 void steps(nn::Program& program, const Derived& derived, const std::vector<std::uint64_t>& trials, std::int64_t from,
            std::int64_t count, std::vector<nn::LaneResult>* ends = nullptr) {
   // Further lanes are empty.
@@ -68,7 +68,7 @@ class AtenLanes : public DeviceTest {
  public:
   void SetUp() override {
     if (TORCH_VERSION_MAJOR >= 2 && !std::string_view(GetParam()).starts_with("cuda")) {
-      GTEST_SKIP() << "products of this LibTorch's CPU hang on where matrices lie, so lanes differ by roundings";
+      GTEST_SKIP() << "products of this LibTorch depend on the position of a matrix, so lanes differ by roundings";
     }
     DeviceTest::SetUp();
   }
@@ -77,7 +77,7 @@ class AtenLanes : public DeviceTest {
   nn::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision::kFloat32) const {
     return {.lanes = num_lanes_for(lanes), .max_batch = kBatch, .precision = precision, .backend = &backend()};
   }
-  /// The trial alone in a program.
+  /// The states of a trial that trains alone in a program.
   std::vector<Tensor> alone(const Derived& derived, std::uint64_t trial, std::int64_t count) const {
     nn::Program program = compile_empty(derived, on_torch(1));
     EXPECT_TRUE(program.begin(0, trial).ok());
@@ -142,7 +142,7 @@ TEST_P(AtenLanes, SupportEvictRefillCloneAndCompact) {
     steps(program, derived, {1, 0, 3}, 0, 2);
 
     nn::LaneState evicted = program.detach(0);
-    ASSERT_TRUE(program.clone(2, 0, 8).ok());  // the masks of another trial from here on
+    ASSERT_TRUE(program.clone(2, 0, 8).ok());  // the clone uses the masks of another trial
     steps(program, derived, {8, 0, 3}, 2, 1);
     nn::Program smaller = compile_empty(derived, on_torch(2));
     smaller.attach(0, program.detach(2));
@@ -156,13 +156,13 @@ TEST_P(AtenLanes, SupportEvictRefillCloneAndCompact) {
     ASSERT_TRUE(other.begin(0, 3).ok());
     steps(other, derived, {3}, 0, 2);
     nn::LaneState parent = other.detach(0);
-    const std::vector<Tensor> pre_activation = parent.extract();
+    const std::vector<Tensor> before = parent.extract();
     auto child = parent.clone(8);
     ASSERT_TRUE(child.ok());
     other.attach(0, *std::move(child));
     steps(other, derived, {8}, 2, 1);
     EXPECT_EQ(program.extract(0), other.extract(0)) << name;
-    EXPECT_EQ(parent.extract(), pre_activation) << name << ": what is trained may not share memory with who waits";
+    EXPECT_EQ(parent.extract(), before) << name << ": a trained state must not share memory with a waiting one";
   }
 }
 
@@ -205,7 +205,7 @@ TEST_P(AtenLanes, ContinueOnTheCpuAndBack) {
     steps(device, derived, {3, 0}, 6, 3);
     const std::vector<Tensor> a = device.extract(0), b = whole_way.extract(0);
     for (std::size_t i = 0; i < a.size(); ++i) {
-      if (a[i].name.ends_with("in_proj_bias") || name == std::string("batch_norm_image")) continue;  // Adam on rounding
+      if (a[i].name.ends_with("in_proj_bias") || name == std::string("batch_norm_image")) continue;  // Adam
       EXPECT_LE(scaled_error(a[i], b[i]), 1e-10) << name << " " << a[i].name;
     }
     EXPECT_EQ(device.step_count(0), 9);
@@ -221,10 +221,10 @@ TEST_P(AtenLanes, KeepTheirStateWhenAStepThrows) {
   };
   nn::Program program = compile(derived, options);
   steps(program, derived, {1, 2, 3}, 0, 2);
-  const std::vector<Tensor> pre_activation = program.extract(1);
+  const std::vector<Tensor> before = program.extract(1);
   throws = true;
   EXPECT_THROW(steps(program, derived, {1, 2, 3}, 2, 2), std::runtime_error);
-  EXPECT_EQ(program.extract(1), pre_activation);
+  EXPECT_EQ(program.extract(1), before);
   EXPECT_EQ(program.step_count(0), 4);
   EXPECT_EQ(program.step_count(2), 4);
 }
@@ -246,7 +246,7 @@ TEST_P(AtenLanes, CommitGradientsAsAStepDoes) {
   const double sum = halves.gradients(1, view, kBatch, hyper, *gradients);
   halves.commit(1, *gradients, hyper);
   const std::vector<Tensor> a = whole_step.extract(1), b = halves.extract(1);
-  // A gradient alone is a program of one lane.
+  // A split step is a program of one lane.
   if (has_equal_bits_at_any_size()) {
     EXPECT_EQ(a, b);
   }
@@ -262,7 +262,7 @@ TEST(AtenTable, HasAnEntryForEveryKernel) {
   }
 }
 
-// The older one too with LANISTA_WHOLE_TWINS=1.
+// LANISTA_FULL_EQUIVALENCE=1 compiles for the older architecture too.
 TEST(LaneKernels, CompileForCurrentArchitectures) {
   for (const int architecture : {90, 80}) {
     if (architecture != 90 && !runs_all_cases()) break;

@@ -1,4 +1,4 @@
-// The library of LibTorch as the program opens it.
+// The LibTorch library as the program opens it.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

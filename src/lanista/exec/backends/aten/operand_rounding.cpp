@@ -8,9 +8,9 @@
 namespace lanista::device {
 namespace {
 
-constexpr int kDropped = 13;  // bits of a float's mantissa that tf32 has not
+constexpr int kDropped = 13;  // mantissa bits of a float that tf32 lacks
 
-// Half of what is dropped is added, less one where what is kept is even; a carry goes into the exponent, as it must.
+// Adds half of the dropped range, minus one if the kept part is even. A carry correctly increases the exponent.
 Tensor rounded_to_tf32(const Tensor& x) {
   const Tensor bits = x.view(at::kInt);
   const Tensor odd = at::bitwise_and(at::bitwise_right_shift(bits, kDropped), 1);

@@ -1,5 +1,5 @@
-// tf32 and bf16: the operands of products are rounded, and nothing else is. Judged by sums in double over operands that
-// are rounded here by another routine.
+// tf32 and bf16 round the operands of products and nothing else. The reference computes sums in double over operands
+// that an independent routine rounds.
 #include <gtest/gtest.h>
 
 #include <cfloat>
@@ -17,12 +17,12 @@ namespace {
 
 using namespace testing;
 
-int digits_of(Precision precision) {  // of a mantissa, the leading one too
+int digits_of(Precision precision) {  // bits of the mantissa, with the leading one
   return precision == Precision::kTf32 ? 11 : precision == Precision::kBf16 ? 8 : 53;
 }
 
-// To the nearest with so many binary digits, ties to even; of numbers that are not subnormal.
-double near(double x, Precision precision) {
+// x rounded to so many binary digits, ties to even. x is not subnormal.
+double nearest(double x, Precision precision) {
   int exponent = 0;
   const double mantissa = std::frexp(x, &exponent);
   const int digits = digits_of(precision);
@@ -35,16 +35,15 @@ TEST(Rounding, IsToTheNearestWithTiesToEven) {
     std::vector<float> values{0.0F, -0.0F, 1.0F, -1.0F, 3.0F, FLT_MIN, FLT_MAX / 4};
     const int digits = digits_of(precision);
     for (int i = 0; i < 4000; ++i) {
-      const double runs_all_cases = static_cast<double>(rng.between(1 << (digits - 1), (1 << digits) - 1));
+      const double whole = static_cast<double>(rng.between(1 << (digits - 1), (1 << digits) - 1));
       const double part = i % 3 == 0 ? 0.5 : i % 3 == 1 ? rng.uniform() : 0.5 + (rng.bernoulli(0.5) ? 1 : -1) * 0x1p-12;
-      values.push_back(
-          static_cast<float>(std::ldexp(rng.bernoulli(0.5) ? runs_all_cases + part : -runs_all_cases - part,
-                                        static_cast<int>(rng.between(-100, 90)))));
+      values.push_back(static_cast<float>(
+          std::ldexp(rng.bernoulli(0.5) ? whole + part : -whole - part, static_cast<int>(rng.between(-100, 90)))));
     }
     const at::Tensor x = at::from_blob(values.data(), {1, static_cast<std::int64_t>(values.size())}, at::kFloat);
     const at::Tensor y = rounded(x, precision);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      EXPECT_EQ(y.data_ptr<float>()[i], near(values[i], precision)) << name_of(precision) << " of " << values[i];
+      EXPECT_EQ(y.data_ptr<float>()[i], nearest(values[i], precision)) << name_of(precision) << " of " << values[i];
     }
     float odd[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                    std::nanf("0x3fffff")};
@@ -73,24 +72,24 @@ bool is_parameter(const lanista::Tensor& tensor) {
   return tensor.type == ElementType::kF32 && tensor.name.find('/') == std::string::npos;
 }
 
-// What a step of plain descent with rate 1 took off the parameters is their gradient.
-Gradients told(const std::vector<lanista::Tensor>& pre_activation, const std::vector<lanista::Tensor>& after,
-               double loss) {
+// The gradient: the difference of the parameters over one step of plain descent with rate 1.
+Gradients gradients_of_step(const std::vector<lanista::Tensor>& before, const std::vector<lanista::Tensor>& after,
+                            double loss) {
   Gradients all{.loss = loss, .of = {}};
-  for (const lanista::Tensor& tensor : pre_activation) {
+  for (const lanista::Tensor& tensor : before) {
     if (!is_parameter(tensor)) continue;
-    const std::vector<double> a = doubles(pre_activation, tensor.name), b = doubles(after, tensor.name);
+    const std::vector<double> a = doubles(before, tensor.name), b = doubles(after, tensor.name);
     for (std::size_t i = 0; i < a.size(); ++i) all.of[tensor.name].push_back(a[i] - b[i]);
   }
   return all;
 }
 
-// %1 = linear, %2 = relu, %3 = linear, mse: forward and backward by their definitions.
+// The model %1 = linear, %2 = relu, %3 = linear with mse, forward and backward by their definitions.
 Gradients linear_reference(const std::vector<lanista::Tensor>& state, const OwnedBatch& batch, std::size_t in,
                            std::size_t hidden, std::size_t out, Precision precision,
                            const std::vector<std::string>& names) {
   const auto n = static_cast<std::size_t>(batch.size);
-  const auto r = [&](double x) { return x == 0 ? 0 : near(x, precision); };
+  const auto r = [&](double x) { return x == 0 ? 0 : nearest(x, precision); };
   const auto narrow = [](double x) { return static_cast<double>(static_cast<float>(x)); };
   const std::vector<double> w1 = doubles(state, names[0]), b1 = doubles(state, names[1]), w2 = doubles(state, names[2]),
                             b2 = doubles(state, names[3]);
@@ -137,13 +136,13 @@ Gradients linear_reference(const std::vector<lanista::Tensor>& state, const Owne
 Gradients one_step(const Derived& derived, const nn::Backend& backend, Precision precision, const OwnedBatch& batch) {
   nn::Program program =
       compile(derived, {.lanes = 2, .max_batch = kBatch, .precision = precision, .backend = &backend});
-  const std::vector<lanista::Tensor> pre_activation = program.extract(1);
+  const std::vector<lanista::Tensor> before = program.extract(1);
   const nn::Batch view = batch.view();
   const std::vector<nn::LaneHyper> hyper(2, nn::LaneHyper{.lr = 1});
   const std::vector<std::uint8_t> active{0, 1};
   std::vector<double> loss(2);
   program.train_step({&view, 1}, hyper, active, loss);
-  return told(pre_activation, program.extract(1), loss[1]);
+  return gradients_of_step(before, program.extract(1), loss[1]);
 }
 
 double distance(const Gradients& a, const Gradients& b, std::string* where = nullptr) {
@@ -188,9 +187,9 @@ TEST_P(RoundedOperands, RoundsOnlyOperandsOfLinearLayers) {
   }
 }
 
-// A convolution, its bias, and the gradient of its weights; by loops.
+// A convolution, its bias and its weight gradient, computed by loops.
 TEST_P(RoundedOperands, RoundsOnlyOperandsOfConvolutions) {
-  for (const std::int64_t channels : {3, 8}) {  // by windows, and by the kernel that needs none
+  for (const std::int64_t channels : {3, 8}) {  // with gathered windows, and with the direct kernel
     const auto co = static_cast<std::size_t>(channels);
     const TestModel model{
         .name = "convolution",
@@ -206,7 +205,7 @@ TEST_P(RoundedOperands, RoundsOnlyOperandsOfConvolutions) {
     }
     constexpr std::size_t kC = 2, kH = 6, kW = 5, kOh = 3, kOw = 3;
     for (const Precision precision : {Precision::kTf32, Precision::kBf16}) {
-      const auto r = [&](double x) { return x == 0 ? 0 : near(x, precision); };
+      const auto r = [&](double x) { return x == 0 ? 0 : nearest(x, precision); };
       const std::vector<double> w = doubles(state, weight), b = doubles(state, bias);
       Gradients wanted;
       wanted.of[weight].resize(w.size());

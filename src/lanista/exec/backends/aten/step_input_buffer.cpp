@@ -49,7 +49,7 @@ StepInputBuffer::StepInputBuffer(const Layouts& layouts, at::Device device, std:
   }
 }
 
-// Nobody else may have the host's buffers before the device has read them.
+// Host buffers are freed only after the device has read them.
 StepInputBuffer::~StepInputBuffer() {
   for (const auto& event : upload_events_) {
     while (event && !event->query()) std::this_thread::yield();

@@ -10,15 +10,15 @@
 namespace lanista::device {
 namespace {
 
-// The order of every sum is the CPU's, with its fused multiply-add: so its numeric class.
+// The order of every sum is that of the CPU kernels with fused multiply-add, and so is the numeric class.
 class BlockBackend final : public nn::Backend {
  public:
   BlockBackend(std::string name, BlockDevice& device) : name_(std::move(name)), device_(device) {}
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return nn::cpu_backend(kernels::Isa::kAvx2).numeric_class(); }
   nn::Capability capability() const override {
-    // A thread a structure that is under way: their lanes go in one launch (LaunchBatcher), and most of the time
-    // threads wait for it. A second machine for a structure serves trials that came too late for the first.
+    // One thread per structure that is training, because their lanes share a launch (LaunchBatcher) and threads mostly
+    // wait for it. A second executable of a structure serves trials that came too late for the first.
     return &device_ == &host_block_device()
                ? nn::Capability{}
                : nn::Capability{.workers = 64, .prefers_many_lanes = true, .max_executables = 2};

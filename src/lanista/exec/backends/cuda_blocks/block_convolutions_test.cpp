@@ -1,4 +1,4 @@
-// Convolutions of drawn sizes on blocks: what is read once for three taps, what is summed in chunks, and what is
+// Convolutions of random sizes on the block backend, with all their code paths: three taps at once, sums in chunks, and
 // neither.
 #include <gtest/gtest.h>
 
@@ -13,12 +13,12 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kBatch = 11;  // sums are of any length
+constexpr std::int64_t kBatch = 11;  // sums have any length
 
-std::uint64_t drawn() { return std::getenv("LANISTA_WHOLE_TWINS") != nullptr ? 1000 : 60; }
+std::uint64_t num_models() { return runs_all_cases() ? 1000 : 60; }
 
-// Two convolutions, most of them with stride and dilation 1 and three taps side by side, over images of any sides.
-TestModel drawn_taps(std::uint64_t seed) {
+// Two convolutions, most with stride and dilation 1 and three adjacent taps, over images of any size.
+TestModel random_tap_model(std::uint64_t seed) {
   Rng rng(seed);
   const auto one_of = [&](std::initializer_list<std::int64_t> all) { return all.begin()[rng.below(all.size())]; };
   const auto seldom = [&](std::int64_t usual, std::int64_t low, std::int64_t high) {
@@ -47,8 +47,8 @@ TestModel drawn_taps(std::uint64_t seed) {
 
 TEST(BlockConvolutions, EqualTheCpuToTheBitForRandomSizes) {
   const kernels::FlushToZero as_workers;
-  for (std::uint64_t seed = 0; seed < drawn(); ++seed) {
-    const TestModel model = drawn_taps(seed);
+  for (std::uint64_t seed = 0; seed < num_models(); ++seed) {
+    const TestModel model = random_tap_model(seed);
     const Derived derived = derive(model);
     expect_equal_results(train(derived, host(), 2, 3, recipes(), true, kBatch),
                          train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
@@ -57,8 +57,8 @@ TEST(BlockConvolutions, EqualTheCpuToTheBitForRandomSizes) {
 }
 
 TEST(BlockConvolutions, HaveNoRacesForRandomSizes) {
-  for (std::uint64_t seed = 1000; seed < 1000 + drawn() / 12; ++seed) {
-    const TestModel model = drawn_taps(seed);
+  for (std::uint64_t seed = 1000; seed < 1000 + num_models() / 12; ++seed) {
+    const TestModel model = random_tap_model(seed);
     RaceDetectingDevice race_device;
     ASSERT_FALSE(train_on(race_device, derive(model)).empty()) << model.text;
     EXPECT_EQ(race_device.race_report.races, 0) << model.text << race_device.race_report.first;
@@ -70,8 +70,8 @@ TEST(BlockOnCuda, EqualsTheCpuToTheBitForRandomConvolutions) {
   const nn::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
   const kernels::FlushToZero as_workers;
-  for (std::uint64_t seed = 0; seed < 2 * drawn(); ++seed) {
-    const TestModel model = drawn_taps(seed);
+  for (std::uint64_t seed = 0; seed < 2 * num_models(); ++seed) {
+    const TestModel model = random_tap_model(seed);
     const Derived derived = derive(model);
     expect_equal_results(train(derived, *backend, 2, 3, recipes(), true, kBatch),
                          train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);

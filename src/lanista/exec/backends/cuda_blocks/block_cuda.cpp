@@ -1,5 +1,5 @@
-// CUDA devices by their driver alone: its library and the run-time compiler are opened when they are wanted, and no
-// header of theirs is needed.
+// CUDA devices through the driver. Its library and the run-time compiler are opened when they are needed. No CUDA
+// header is included.
 
 #include <algorithm>
 #include <array>
@@ -18,22 +18,22 @@
 namespace lanista::device {
 namespace {
 
-// How many threads a block has, and how many blocks share a lane.
+// Threads per block, and blocks per lane.
 struct LaunchShape {
   int threads = 256, team = 1;
 };
 
-// The types of the driver's interface, as it documents them.
+// Types of the driver interface, as documented.
 using CuResult = int;
 using CuDevice = int;
 using CuPointer = unsigned long long;
-using CuHandle = void*;  // of contexts, modules, functions, streams
+using CuHandle = void*;  // context, module, function or stream
 constexpr CuResult kOutOfMemory = 2;
-constexpr int kClusters = 90;  // the first architecture that has them
+constexpr int kClusters = 90;  // first architecture with clusters
 
-// How a kernel is launched where blocks stand in clusters.
+// Attributes of a launch with clusters of blocks.
 struct CuLaunchAttribute {
-  int id = 4;  // the size of a cluster
+  int id = 4;  // identifier of the cluster size
   int unused = 0;
   unsigned cluster[16] = {1, 1, 1};
 };
@@ -70,7 +70,7 @@ struct Driver {
   CuResult (*stream_after)(CuHandle, CuHandle, unsigned) = nullptr;
   CuResult (*launch)(CuHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuHandle, void**,
                      void**) = nullptr;
-  CuResult (*launch_in_clusters)(const CuLaunchConfig*, CuHandle, void**, void**) = nullptr;  // of newer drivers
+  CuResult (*launch_in_clusters)(const CuLaunchConfig*, CuHandle, void**, void**) = nullptr;  // null in older drivers
 
   Result<void> open() {
     LANISTA_TRY(library.open({"libcuda.so.1"}));
@@ -109,17 +109,17 @@ struct Driver {
   }
 };
 
-// What may wait for the next machine: some dozens of small ones, or a few large ones.
+// Limits of free memory for the next executable: dozens of small ones, or a few large ones.
 constexpr BlockMemoryPool::Limits kIdle{.device = std::int64_t{2} << 30, .staging = std::int64_t{256} << 20};
 
 CuPointer pointer(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
-// Copies have a stream of their own, so that who takes a state home or sends batches up does not stand behind a launch
-// of others; a launch waits for the copies before it.
+// Copies have a stream of their own, so that downloads of states and uploads of batches do not wait for launches of
+// other threads. A launch waits for the copies that were begun before it.
 class CudaBlockDevice final : public BlockDevice {
  public:
   CudaBlockDevice() : BlockDevice(kIdle) {}
-  // Finds the device and makes its stream; kernels come when they are launched.
+  // Finds the device and makes its stream. Kernels are loaded at the first launch.
   Result<void> open(int number, std::optional<LaunchShape> asked) {
     asked_ = asked;
     if (auto opened = driver_.open(); !opened) {
@@ -215,7 +215,7 @@ class CudaBlockDevice final : public BlockDevice {
     check("cuLaunchKernelEx", driver_.launch_in_clusters(&config, function, arguments.data(), nullptr));
   }
 
-  // Without the mutex: others may send their batches up meanwhile.
+  // The wait holds no lock, so that other threads may upload batches meanwhile.
   void wait() override {
     enter();
     check("cuStreamSynchronize", driver_.stream_wait(stream_));
@@ -237,8 +237,8 @@ class CudaBlockDevice final : public BlockDevice {
   }
   void enter() const { check("cuCtxSetCurrent", driver_.set_current(context_)); }
 
-  // Many lanes: small blocks, two on a multiprocessor. Few: large ones, so that each has warps to switch between. Teams
-  // of blocks are for who asks for them (block:cuda:0/512x2).
+  // With many lanes, blocks are small, two per multiprocessor. With few lanes, blocks are large, so that each has
+  // enough warps. Teams of blocks are used only on request (block:cuda:0/512x2).
   LaunchShape shape_for(int lanes) const {
     if (asked_) return *asked_;
     return lanes > processors_ ? LaunchShape{256, 1} : LaunchShape{512, 1};
@@ -251,7 +251,7 @@ class CudaBlockDevice final : public BlockDevice {
       CuHandle module = nullptr, found = nullptr;
       check("cuModuleLoadData", driver_.module_load(&module, cubin->data()));
       check("cuModuleGetFunction", driver_.function_get(&found, module, "lanista_block"));
-      // The first cache is what blocks read through: little of it for shared memory.
+      // Blocks read through the first cache, so shared memory gets little of it.
       constexpr int kCarveout = 9, kFewPercent = 15;
       check("cuFuncSetAttribute", driver_.function_set(found, kCarveout, kFewPercent));
       kernel_ = found;
@@ -281,13 +281,13 @@ class CudaBlockDevice final : public BlockDevice {
   std::optional<LaunchShape> asked_;
   int processors_ = 1, architecture_ = 0;
   CuHandle context_ = nullptr, stream_ = nullptr, kernel_ = nullptr;
-  CuHandle copies_ = nullptr, copied_ = nullptr;  // a stream, and where in it a launch may begin
+  CuHandle copies_ = nullptr, copied_ = nullptr;  // stream, and the event that a launch waits for
   CuPointer lanes_ = 0;
   std::size_t lanes_bytes_ = 0;
   std::mutex mutex_;
 };
 
-// "0", "0/512", "0/512x2"
+// Parses "0", "0/512" or "0/512x2".
 Result<std::pair<int, std::optional<LaunchShape>>> parsed(std::string_view name) {
   int number = -1, threads = 0, team = 1, used = 0;
   const std::string text(name);

@@ -1,4 +1,4 @@
-// Products and convolutions as calls of a block.
+// Products and convolutions as block calls.
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 #include "lanista/model/ops/window.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Binding = nn::Binding<float>;
 
-// c = a b: sizes, of which m or k may go with the batch, and steps.
+// Sizes and strides of c = a b. Either m or k may grow with the batch.
 struct ProductSizes {
   std::int64_t m = 0, m_sample = 0, n = 0, k = 0, k_sample = 0;
   std::int64_t a_m = 0, a_k = 0, b_k = 0, b_n = 0, c_m = 0;
@@ -23,7 +23,7 @@ void add_product(Emitter& e, const ProductSizes& s, const OperandRange& a, const
         {a, b, bias, c});
 }
 
-// The same matrices with rows and columns exchanged, in the scratch: so that neighbours are read together.
+// Transposes matrices into scratch, so that threads read neighbours together.
 OperandRange add_transposed(Emitter& e, const OperandRange& x, std::int64_t matrices, std::int64_t rows,
                             std::int64_t columns) {
   OperandRange y = e.scratch(matrices * rows * columns);
@@ -163,7 +163,7 @@ void conv2d(const Binding& b, Emitter& e) {
         {e.read(b, 0), e.read(b, 1), bias, e.write(b, 0)});
 }
 
-// From the outer image to the inner one.
+// Backward pass, from the output image to the input image.
 void taps_back(const ConvSizes& s, const Binding& b, Emitter& e, const OperandRange& bias) {
   if (s.is_pointwise()) {
     const OperandRange w = add_transposed(e, e.read(b, 1), 1, s.ci, s.co);
@@ -198,7 +198,7 @@ void conv2d_grad_w(const Binding& b, Emitter& e) {
       .has_phases = true;
 }
 
-// The last two dimensions are a matrix; in images (rank 4) the channels lie inside of both.
+// The last two dimensions are a matrix. In images (rank 4), the channels are inside of both in memory.
 void matmul(const Binding& b, Emitter& e) {
   const graph::Shape &left = b.x_shape(0), &y = b.y_shape();
   const bool t_a = b.args().flag("transpose_a"), t_b = b.args().flag("transpose_b");

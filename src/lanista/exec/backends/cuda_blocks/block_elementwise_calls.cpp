@@ -1,4 +1,4 @@
-// Operators that go element by element, as calls of a block.
+// Element-wise operators as block calls.
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 
 namespace lanista::device {
@@ -6,7 +6,7 @@ namespace {
 
 using Binding = nn::Binding<float>;
 
-// Elements of the result: fixed, and a sample.
+// Elements of the result: a fixed number, and a number per sample.
 std::vector<std::int64_t> count_of(const Binding& b, std::int64_t which = 0) {
   const nn::ElementCount count(b.y_shape());
   return {count.batched ? 0 : count.per_sample, count.batched ? count.per_sample : 0, which};
@@ -39,7 +39,7 @@ void numbered_grad(const Binding& b, Emitter& e, std::initializer_list<const cha
       e.add(block::kParametricActivationGrad, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)}));
 }
 
-// A sum of many: ((x0 + x1) + x2) + …
+// A sum of many terms: ((x0 + x1) + x2) + …
 void add(const Binding& b, Emitter& e) {
   if (b.in.size() == 1) return unary<block::kCopy, 0>(b, e);
   binary<block::kBinary, block::kAdd>(b, e);
@@ -60,7 +60,7 @@ void scale_by(const Binding& b, Emitter& e) {
   set_numbers(b, {"by"}, e.add(block::kScale, count_of(b), {e.read(b, 0), e.write(b, 0)}));
 }
 
-// The table lies below every sample.
+// The table is added to every sample.
 void positional_embedding(const Binding& b, Emitter& e) {
   e.add(block::kRowAdd, count_of(b, b.x_shape(0).elements_per_sample()), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
 }
@@ -74,7 +74,7 @@ std::vector<std::int64_t> softmax_axis(const Binding& b) {
       nn::axis_view(shape, nn::value_layout(shape), static_cast<std::size_t>(axis < 0 ? axis + rank : axis)));
 }
 
-// Rows that lie together go in phases, with partial sums between them.
+// Contiguous rows are computed in phases, with partial sums in scratch.
 OperandRange row_scratch(Emitter& e, const std::vector<std::int64_t>& axis, std::int64_t numbers) {
   return axis[2] == 1 ? e.scratch(numbers * axis[0] * e.max_batch()) : OperandRange{};
 }

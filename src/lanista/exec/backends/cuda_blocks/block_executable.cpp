@@ -1,4 +1,5 @@
-// How machines of blocks are made, where states lie, and what the CPU does for them. Steps are in block_steps.cpp.
+// Construction of block executables, their lane states, and the work that the CPU does for them. Steps are in
+// block_steps.cpp.
 #include "lanista/exec/backends/cuda_blocks/block_executable.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ Result<std::unique_ptr<nn::Executable>> BlockExecutable::compile(BlockDevice& de
                                                                  const step::InferenceStep& infer,
                                                                  const nn::ProgramOptions& options) {
   LANISTA_TRY(check_options(options));
-  // Of one numeric class with the blocks; the caller has seen that this CPU has it.
+  // It has the numeric class of the block backend. The caller has checked that this CPU supports it.
   const kernels::Isa isa = kernels::best_isa() == kernels::Isa::kAvx512 ? kernels::Isa::kAvx512 : kernels::Isa::kAvx2;
   nn::ProgramOptions like = options;
   like.backend = nullptr;
@@ -76,7 +77,7 @@ Result<std::unique_ptr<nn::Executable>> BlockExecutable::compile(BlockDevice& de
 BlockExecutable::BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program,
                                  std::unique_ptr<nn::Executable> cpu_executable, const step::TrainingStep& train,
                                  const nn::ProgramOptions& options)
-    : Executable(std::move(properties)),
+    : SingleObjectExecutable(std::move(properties)),
       options_(options),
       device_(&device),
       program_(std::move(program)),
@@ -96,7 +97,7 @@ BlockExecutable::BlockExecutable(nn::ExecutableProperties properties, BlockDevic
   } else {
     target_ = nn::Reorder::to_layout(target.shape, nn::value_layout(target.shape));
   }
-  // A step's part in the staging: a batch a lane, its numbers, and their fringes.
+  // Staging bytes of one step: a batch per lane, its hyper-parameters, and the alignment of both.
   const std::int64_t sample = 4 * (sample_values_ + target_values_ + 1) + 8;
   const std::int64_t lr_ranges = 16 * (std::ssize(state_format_->layout().trained) + 64);
   staging_bytes_per_lane_ =
@@ -111,7 +112,7 @@ BlockExecutable::~BlockExecutable() {
   device_->launch_batcher().leave(this);
   if (rounds_.empty()) return;
   try {
-    device_->wait();  // nobody else may have the staging yet
+    device_->wait();  // until then, the staging memory is in use
   } catch (const std::exception&) {
   }
 }
@@ -152,7 +153,7 @@ void BlockExecutable::release_spare_slabs() {
 std::int64_t BlockExecutable::bytes() const {
   const std::int64_t states = num_occupied_lanes();
   return (states + std::ssize(spare_slabs_)) * program_.slab_bytes() + staging_.bytes() + device_staging_.bytes() +
-         cpu_executable_->bytes() + states * state_format_->bytes();
+         cpu_executable_->memory().bytes() + states * state_format_->bytes();
 }
 
 std::string BlockExecutable::describe() const {
@@ -190,7 +191,7 @@ void BlockExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   at = {std::move(state), false, std::move(spare_slabs_.back())};
   spare_slabs_.pop_back();
   try {
-    at.state.ensure_unique();  // what is written here later may not be anybody else's
+    at.state.ensure_unique();  // later writes must not change another state
     upload_state(lane);
   } catch (...) {
     state = std::move(at.state);
@@ -207,7 +208,7 @@ nn::LaneState BlockExecutable::detach(std::int64_t lane) {
   try {
     download_state(lane);
   } catch (const std::runtime_error&) {
-    abort_on_lost_device("block");  // the host's memory of it is older than its steps
+    abort_on_lost_device("block");  // the host copy is older than the steps
   }
   LaneSlot left = std::exchange(at, {});
   spare_slabs_.push_back(std::move(left.slab));
@@ -247,19 +248,19 @@ std::vector<Tensor> BlockExecutable::extract_state(std::int64_t lane) const {
   return lane_slot(lane).state.extract();
 }
 
-// Lends the state of a lane to the CPU's program of one lane.
+// Runs `f` with the state of a lane in the CPU executable of one lane.
 template <class F>
 void BlockExecutable::with_cpu_executable(std::int64_t lane, bool changes, const F& f) const {
   download_state(lane);
   LaneSlot& at = lane_slot(lane);
-  cpu_executable_->attach(0, std::move(at.state));
+  cpu_executable_->lanes().attach(0, std::move(at.state));
   try {
     f();
   } catch (...) {
-    at.state = cpu_executable_->detach(0);
+    at.state = cpu_executable_->lanes().detach(0);
     throw;
   }
-  at.state = cpu_executable_->detach(0);
+  at.state = cpu_executable_->lanes().detach(0);
   if (changes) upload_state(lane);
 }
 
@@ -279,42 +280,44 @@ std::vector<BlockExecutable::TimedCall> BlockExecutable::timed_calls() const {
   return timed;
 }
 
-Result<nn::LaneGradients> BlockExecutable::make_gradients() const { return cpu_executable_->make_gradients(); }
+Result<nn::LaneGradients> BlockExecutable::make_gradients() const { return cpu_executable_->memory().make_gradients(); }
 
 double BlockExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,
                                   const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
   double sum = 0;
-  with_cpu_executable(lane, false, [&] { sum = cpu_executable_->gradients(0, batch, total, hyper, out, add); });
+  with_cpu_executable(lane, false,
+                      [&] { sum = cpu_executable_->gradient_runner().gradients(0, batch, total, hyper, out, add); });
   return sum;
 }
 
 void BlockExecutable::commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) {
-  with_cpu_executable(lane, true, [&] { cpu_executable_->commit(0, gradients, hyper); });
+  with_cpu_executable(lane, true, [&] { cpu_executable_->gradient_runner().commit(0, gradients, hyper); });
 }
 
 void BlockExecutable::renew_buffers(std::int64_t lane, const nn::LaneGradients& from) {
-  with_cpu_executable(lane, true, [&] { cpu_executable_->renew_buffers(0, from); });
+  with_cpu_executable(lane, true, [&] { cpu_executable_->gradient_runner().renew_buffers(0, from); });
 }
 
 double BlockExecutable::squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
                                               const nn::LaneHyper& hyper) const {
   double square = 0;
-  with_cpu_executable(lane, false, [&] { square = cpu_executable_->squared_gradient_norm(0, gradients, hyper); });
+  with_cpu_executable(lane, false,
+                      [&] { square = cpu_executable_->gradient_runner().squared_gradient_norm(0, gradients, hyper); });
   return square;
 }
 
 void BlockExecutable::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) {
-  with_cpu_executable(lane, false, [&] { cpu_executable_->predict(0, batch, out); });
+  with_cpu_executable(lane, false, [&] { cpu_executable_->evaluator().predict(0, batch, out); });
 }
 
-// Batches come once, and every lane wants them all: so lanes take turns at each.
+// Batches can be read only once, and every lane reads all of them. So all lanes process each batch in turn.
 void BlockExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) {
   while (const nn::Batch* batch = batches()) {
     for (nn::LaneMetrics& each : lanes) {
       const nn::Batch* left = batch;
       nn::LaneMetrics own{0, each.requested, std::move(each.sums)};
       with_cpu_executable(each.lane, false, [&] {
-        cpu_executable_->evaluate([&] { return std::exchange(left, nullptr); }, {&own, 1});
+        cpu_executable_->evaluator().evaluate([&] { return std::exchange(left, nullptr); }, {&own, 1});
       });
       each.sums = std::move(own.sums);
     }
@@ -322,15 +325,15 @@ void BlockExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::Lan
 }
 
 void BlockExecutable::losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) {
-  with_cpu_executable(lane, false, [&] { cpu_executable_->losses(0, batch, label_smoothing, out); });
+  with_cpu_executable(lane, false, [&] { cpu_executable_->evaluator().losses(0, batch, label_smoothing, out); });
 }
 
 void BlockExecutable::profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper,
                                    const std::function<void()>& done) {
-  with_cpu_executable(0, true, [&] { cpu_executable_->profile_step(batch, hyper, done); });
+  with_cpu_executable(0, true, [&] { cpu_executable_->evaluator().profile_step(batch, hyper, done); });
 }
 
-// What the device does not do in a chunk: a stop before every commit, squares of gradients.
+// The CPU runs chunks that need features the device lacks: a hook before every commit, or gradient norms.
 void BlockExecutable::run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
   std::vector<nn::LaneResult> own(1);
   for (std::int64_t step = 0; step < chunk.steps; ++step) {
@@ -344,11 +347,11 @@ void BlockExecutable::run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResul
                                step_input.hyper.subspan(i, 1)};
       own[0] = {.loss_sum = end.loss_sum, .failure = {}};
       with_cpu_executable(static_cast<std::int64_t>(i), true, [&] {
-        cpu_executable_->run({.steps = 1,
-                              .active = {&one, 1},
-                              .step_input = [&](std::int64_t) { return part; },
-                              .wants_gradient_norm = {&wants_gradient_norm, 1}},
-                             own);
+        cpu_executable_->steps().run({.steps = 1,
+                                      .active = {&one, 1},
+                                      .step_input = [&](std::int64_t) { return part; },
+                                      .wants_gradient_norm = {&wants_gradient_norm, 1}},
+                                     own);
       });
       end.loss_sum = own[0].loss_sum;
       end.failure = own[0].failure;

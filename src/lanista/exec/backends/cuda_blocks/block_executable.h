@@ -19,7 +19,7 @@ namespace lanista::device {
 /// of the program for a chunk of steps. The batches of a round of steps are uploaded together, and a launch writes
 /// losses to the host. Predictions and split steps run on the CPU: a CPU executable of one lane runs them on the
 /// downloaded state.
-class BlockExecutable final : public nn::Executable {
+class BlockExecutable final : public nn::SingleObjectExecutable {
  public:
   /// Compiles a program for `device`.
   ///
@@ -71,13 +71,13 @@ class BlockExecutable final : public nn::Executable {
  private:
   friend void run_in_one_launch(std::span<const struct LaunchPart> parts);
 
-  // A lane's steps of a round: those that went up together.
+  // Steps of a lane in a round, which were uploaded together.
   struct Round {
     std::size_t lane = 0;
     std::vector<block::Step> steps;
-    nn::LaneHyper hyper;            // of the last of them
-    std::int64_t first = 0;         // of the chunk
-    const float* losses = nullptr;  // one a step
+    nn::LaneHyper hyper;            // of the last step
+    std::int64_t first = 0;         // first step in the chunk
+    const float* losses = nullptr;  // one per step
   };
   struct Slab {
     BlockMemory memory;
@@ -86,9 +86,9 @@ class BlockExecutable final : public nn::Executable {
   struct LaneSlot {
     nn::LaneState state;
     bool is_device_newer = false;  // the device's bytes are newer than the host's
-    Slab slab = {};                // while there is a state
+    Slab slab = {};                // empty if the lane has no state
   };
-  // What a batch brings, once up.
+  // Addresses of an uploaded batch.
   struct UploadedBatch {
     const void *input = nullptr, *target = nullptr;
     const block::i64* samples = nullptr;
@@ -116,12 +116,12 @@ class BlockExecutable final : public nn::Executable {
   void with_cpu_executable(std::int64_t lane, bool changes, const F& f) const;
   void run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResult> ends);
 
-  // A chunk in rounds: begin, then while it has steps left: open a round, take steps while they fit, close it, have its
-  // lanes launched, settle.
+  // A chunk runs in rounds. After `begin`, while it has steps left: open a round, append steps while they fit, close
+  // the round, launch its lanes, collect the results.
   void begin(const nn::Chunk& chunk, std::span<nn::LaneResult> ends);
   bool has_steps() const { return next_step_ < chunk_.steps; }
   void allocate_staging(std::int64_t lanes, std::int64_t most);
-  void open_round(std::int64_t executables);  // that go together: their staging is had between them
+  void open_round(std::int64_t executables);  // number of executables that share the launch and the staging limit
   bool has_staging_space() const;
   void append_step(std::vector<SharedUpload>* shared_uploads);
   void close_round(std::vector<block::Lane>& lanes);
@@ -149,15 +149,15 @@ class BlockExecutable final : public nn::Executable {
   bool tokens_ = false;
   std::int64_t classes_ = 0, positions_ = 1;
   std::int64_t sample_values_ = 1, target_values_ = 1;
-  std::int64_t staging_bytes_per_lane_ = 0;  // a step's part in the staging, of a lane, at most
+  std::int64_t staging_bytes_per_lane_ = 0;  // maximum staging bytes of a step, per lane
   std::int64_t max_staging_bytes_ = std::int64_t{64} << 20, num_rounds_ = 0;
-  BlockMemory calls_, staging_, device_staging_;  // staging, staged: while a chunk is under way; what of it went up
+  BlockMemory calls_, staging_, device_staging_;  // staging memory exists while a chunk runs
   BlockMemory call_cycles_;                       // cycles of each call; empty unless calls are timed
   mutable std::vector<LaneSlot> lane_slots_;
-  std::vector<Slab> spare_slabs_;        // for who comes
-  std::int64_t num_reserved_lanes_ = 1;  // lanes that have a slab, at least
+  std::vector<Slab> spare_slabs_;        // for later states
+  std::int64_t num_reserved_lanes_ = 1;  // minimum number of slabs
 
-  // Of the chunk under way.
+  // State of the current chunk.
   nn::Chunk chunk_;
   std::span<nn::LaneResult> ends_;
   std::vector<std::uint8_t> active_;

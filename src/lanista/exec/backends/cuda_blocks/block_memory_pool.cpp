@@ -10,7 +10,7 @@
 namespace lanista::device {
 namespace {
 
-// Four sizes an octave: what one machine gives back fits the next that is about as large.
+// Rounds up to four sizes per octave, so that freed memory fits the next request of similar size.
 std::int64_t rounded(std::int64_t bytes) {
   const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
   const std::uint64_t step = std::max<std::uint64_t>(std::bit_ceil(wanted) / 8, 256);

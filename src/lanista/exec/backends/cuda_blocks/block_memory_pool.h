@@ -52,8 +52,8 @@ class BlockMemoryPool {
   std::int64_t idle_locked(MemoryKind kind) const;
 
   const Limits limits_;
-  mutable std::mutex mutex_;                      // guards what follows
-  std::vector<IdleAllocation> idle_allocations_;  // given back longest ago first
+  mutable std::mutex mutex_;                      // guards the members below
+  std::vector<IdleAllocation> idle_allocations_;  // in the order of release
 };
 
 }  // namespace lanista::device

@@ -1,4 +1,4 @@
-// Memory that waits for the next machine, and machines that have memory for the lanes in hand alone.
+// The memory pool, and executables that allocate memory for occupied lanes only.
 #include "lanista/exec/backends/cuda_blocks/block_memory_pool.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-// The host's blocks, of which so much may be held, counted; memory comes full of what is no number.
+// The host as a device with limited memory. It counts calls, and new memory is filled with NaN.
 class CountingBlockDevice final : public BlockDevice {
  public:
   explicit CountingBlockDevice(BlockMemoryPool::Limits idle = {.device = 1 << 24, .staging = 1 << 22})
@@ -25,7 +25,7 @@ class CountingBlockDevice final : public BlockDevice {
     EXPECT_TRUE(held.empty());
   }
   std::byte* allocate(MemoryKind kind, std::int64_t bytes) override {
-    if (total() + bytes > room) throw std::bad_alloc();
+    if (total() + bytes > max_bytes) throw std::bad_alloc();
     std::byte* const memory = host_block_device().allocate(kind, bytes);
     std::memset(memory, 0xff, static_cast<std::size_t>(bytes));
     held[memory] = bytes;
@@ -45,7 +45,7 @@ class CountingBlockDevice final : public BlockDevice {
     host_block_device().launch(lanes);
     ++launches;
   }
-  void wait() override { ++needs_barrier; }
+  void wait() override { ++waits; }
 
   std::int64_t total() const {
     std::int64_t bytes = 0;
@@ -53,9 +53,9 @@ class CountingBlockDevice final : public BlockDevice {
     return bytes;
   }
   std::map<const std::byte*, std::int64_t> held;
-  std::int64_t room = std::int64_t{1} << 40;
+  std::int64_t max_bytes = std::int64_t{1} << 40;
   std::int64_t copied = 0;
-  int allocations = 0, copies = 0, launches = 0, needs_barrier = 0;
+  int allocations = 0, copies = 0, launches = 0, waits = 0;
 };
 
 TEST(BlockMemoryPool, ReusesFreedMemoryOfSimilarSize) {
@@ -69,7 +69,7 @@ TEST(BlockMemoryPool, ReusesFreedMemoryOfSimilarSize) {
   const auto other = store.take(device, MemoryKind::kStaging, 1000);
   EXPECT_NE(other.at, first.at);
   const auto small = store.take(device, MemoryKind::kDevice, 100);
-  EXPECT_NE(small.at, first.at) << "of which most would be lost";
+  EXPECT_NE(small.at, first.at) << "most of that memory would be unused";
   EXPECT_EQ(store.take(device, MemoryKind::kDevice, 900).at, first.at);
   EXPECT_EQ(store.idle_bytes(MemoryKind::kDevice), 0);
   EXPECT_EQ(device.allocations, 3);
@@ -89,7 +89,7 @@ TEST(BlockMemoryPool, KeepsTheLatestWithinItsLimit) {
   EXPECT_FALSE(device.held.contains(a.at));
   store.release_to_pool(device, MemoryKind::kDevice, huge);
   store.release_to_pool(device, MemoryKind::kStaging, staging);
-  EXPECT_EQ(device.held.size(), 2U) << "more than it may ever keep goes at once, and sends nobody away";
+  EXPECT_EQ(device.held.size(), 2U) << "memory above the limit is freed at once and evicts nothing";
   EXPECT_EQ(device.total(), 4096);
 }
 
@@ -99,7 +99,7 @@ TEST(BlockMemoryPool, FreesIdleMemoryAndRetriesAllocation) {
   const auto a = store.take(device, MemoryKind::kDevice, 4096), b = store.take(device, MemoryKind::kStaging, 4096);
   store.release_to_pool(device, MemoryKind::kDevice, a);
   store.release_to_pool(device, MemoryKind::kStaging, b);
-  device.room = 65536;
+  device.max_bytes = 65536;
   const auto large = store.take(device, MemoryKind::kDevice, 65536);
   EXPECT_EQ(device.total(), 65536);
   EXPECT_THROW(store.take(device, MemoryKind::kDevice, 256), std::bad_alloc);
@@ -114,8 +114,8 @@ nn::LaneResult chunk(nn::Executable& executable, const Derived& derived, std::in
   std::fill_n(active.begin(), lanes, std::uint8_t{1});
   std::vector<LaneResult> ends(hyper.size());
   const auto step_input = [&](std::int64_t) { return StepInput{{&batch, 1}, hyper}; };
-  executable.run({.steps = steps, .active = active, .step_input = step_input}, ends);
-  executable.wait();
+  executable.steps().run({.steps = steps, .active = active, .step_input = step_input}, ends);
+  executable.steps().wait();
   if (ends[0].failure) std::rethrow_exception(ends[0].failure);
   return ends[0];
 }
@@ -127,21 +127,21 @@ TEST(BlockMemory, CoversOccupiedLanesAndTheCurrentChunk) {
       BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 64, .max_batch = kMaxBatch});
   ASSERT_TRUE(compiled.ok());
   nn::Executable& executable = **compiled;
-  const std::int64_t begin = device.total(), bytes = executable.bytes();
-  executable.attach(0, *executable.make_state(1));
-  EXPECT_EQ(device.total(), begin) << "there is room for one from the first";
-  executable.attach(7, *executable.make_state(2));
+  const std::int64_t begin = device.total(), bytes = executable.memory().bytes();
+  executable.lanes().attach(0, *executable.memory().make_state(1));
+  EXPECT_EQ(device.total(), begin) << "memory for one lane is allocated at the start";
+  executable.lanes().attach(7, *executable.memory().make_state(2));
   const std::int64_t two = device.total();
   EXPECT_GT(two, begin);
   EXPECT_LT(two - begin, bytes);
   chunk(executable, derived, 3);
   EXPECT_EQ(device.total(), two);
-  static_cast<void>(executable.detach(7));
+  static_cast<void>(executable.lanes().detach(7));
   EXPECT_EQ(device.total(), begin);
-  ASSERT_TRUE(executable.reserve_lanes(2).ok());
+  ASSERT_TRUE(executable.memory().reserve_lanes(2).ok());
   EXPECT_EQ(device.total(), two);
-  static_cast<void>(executable.detach(0));
-  EXPECT_EQ(device.total(), two) << "who was promised room has it";
+  static_cast<void>(executable.lanes().detach(0));
+  EXPECT_EQ(device.total(), two) << "reserved memory stays";
 }
 
 TEST(BlockMemory, FailsBeforeTrainingWhenExhausted) {
@@ -151,19 +151,19 @@ TEST(BlockMemory, FailsBeforeTrainingWhenExhausted) {
       BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 4, .max_batch = kMaxBatch});
   ASSERT_TRUE(compiled.ok());
   nn::Executable& executable = **compiled;
-  executable.attach(0, *executable.make_state(1));
-  device.room = device.total();
-  const auto room = executable.reserve_lanes(3);
-  ASSERT_FALSE(room.ok());
-  EXPECT_EQ(room.error().code, Code::kResourceExhausted);
-  EXPECT_NE(room.error().message.find("run.lanes"), std::string::npos) << room.error().message;
-  EXPECT_EQ(executable.clone(0, 1, 5).error().code, Code::kResourceExhausted);
-  nn::LaneState state = *executable.make_state(2);
-  EXPECT_THROW(executable.attach(1, std::move(state)), std::bad_alloc);
-  EXPECT_TRUE(static_cast<bool>(state)) << "it is the caller's as before";
-  EXPECT_EQ(executable.step_count(1), -1);
+  executable.lanes().attach(0, *executable.memory().make_state(1));
+  device.max_bytes = device.total();
+  const auto reserved = executable.memory().reserve_lanes(3);
+  ASSERT_FALSE(reserved.ok());
+  EXPECT_EQ(reserved.error().code, Code::kResourceExhausted);
+  EXPECT_NE(reserved.error().message.find("run.lanes"), std::string::npos) << reserved.error().message;
+  EXPECT_EQ(executable.lanes().clone(0, 1, 5).error().code, Code::kResourceExhausted);
+  nn::LaneState state = *executable.memory().make_state(2);
+  EXPECT_THROW(executable.lanes().attach(1, std::move(state)), std::bad_alloc);
+  EXPECT_TRUE(static_cast<bool>(state)) << "the caller still owns the state";
+  EXPECT_EQ(executable.steps().step_count(1), -1);
   EXPECT_THROW(chunk(executable, derived, 2), std::bad_alloc) << "no staging: the lane fails";
-  device.room *= 100;
+  device.max_bytes *= 100;
   EXPECT_EQ(chunk(executable, derived, 2).steps, 2);
 }
 
@@ -176,13 +176,13 @@ TEST(BlockMemory, ReusesFreedSlabWithoutDriverCall) {
       const Derived derived = derive(model);
       auto compiled = BlockExecutable::compile(device, &derived.train, derived.infer, {.max_batch = kMaxBatch});
       if (!compiled) continue;
-      (*compiled)->attach(0, *(*compiled)->make_state(3));
+      (*compiled)->lanes().attach(0, *(*compiled)->memory().make_state(3));
       chunk(**compiled, derived, 3);
       if (again) continue;
       auto cpu = nn::cpu_backend().compile(&derived.train, derived.infer, {.max_batch = kMaxBatch});
-      (*cpu)->attach(0, *(*cpu)->make_state(3));
+      (*cpu)->lanes().attach(0, *(*cpu)->memory().make_state(3));
       chunk(**cpu, derived, 3);
-      expect_same_states((*compiled)->extract_state(0), (*cpu)->extract_state(0), model.name);
+      expect_same_states((*compiled)->lanes().extract_state(0), (*cpu)->lanes().extract_state(0), model.name);
     }
     if (again) {
       EXPECT_EQ(device.allocations, before);
@@ -196,16 +196,16 @@ TEST(BlockCalls, OfAChunkAreOneUploadAndOneLaunch) {
   const Derived derived = derive(small_mlp());
   auto executable =
       *BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 3, .max_batch = kMaxBatch});
-  for (std::int64_t lane = 0; lane < 3; ++lane) executable->attach(lane, *executable->make_state(1));
+  for (std::int64_t lane = 0; lane < 3; ++lane) executable->lanes().attach(lane, *executable->memory().make_state(1));
   chunk(*executable, derived, 1, 3);
-  device.copies = device.launches = device.needs_barrier = 0;
+  device.copies = device.launches = device.waits = 0;
   chunk(*executable, derived, 20, 3);
   EXPECT_EQ(device.copies, 1);
   EXPECT_EQ(device.launches, 1);
-  EXPECT_EQ(device.needs_barrier, 1);
+  EXPECT_EQ(device.waits, 1);
 }
 
-// Two machines of other structures read one batch, a third has its own.
+// Two executables of different structures read one batch, a third has its own.
 TEST(BlockSharedLaunch, UploadsASharedBatchOnce) {
   const kernels::FlushToZero as_workers;
   CountingBlockDevice device;
@@ -220,7 +220,7 @@ TEST(BlockSharedLaunch, UploadsASharedBatchOnce) {
     std::vector<nn::Chunk> chunks;
     for (std::size_t i = 0; i < all.size(); ++i) {
       executables.push_back(*BlockExecutable::compile(device, &all[i].train, all[i].infer, {.max_batch = kMaxBatch}));
-      executables.back()->attach(0, *executables.back()->make_state(i));
+      executables.back()->lanes().attach(0, *executables.back()->memory().make_state(i));
       chunks.push_back({.steps = i == 1 ? 30 : 40, .active = {&one, 1}, .step_input = [&, i](std::int64_t step) {
                           OwnedBatch& to = i == 2 ? other : owned;
                           if (i != 1 || !together)
@@ -239,14 +239,14 @@ TEST(BlockSharedLaunch, UploadsASharedBatchOnce) {
     std::vector<std::vector<Tensor>> states;
     for (std::size_t i = 0; i < all.size(); ++i) {
       EXPECT_EQ(ends[i].steps, i == 1 ? 30 : 40);
-      states.push_back(executables[i]->extract_state(0));
+      states.push_back(executables[i]->lanes().extract_state(0));
     }
     return states;
   };
   const auto together = run(true);
   const std::int64_t sent = std::exchange(device.copied, 0);
   EXPECT_EQ(run(false), together);
-  EXPECT_GT(device.copied - sent, 30 * kMaxBatch * 4) << "30 batches of 110 are another one's";
+  EXPECT_GT(device.copied - sent, 30 * kMaxBatch * 4) << "30 of 110 batches are not shared";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Norms, pools, moves, embeddings and losses as calls of a block.
+// Norms, pools, moves, embeddings and losses as block calls.
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 #include "lanista/exec/program/mean_plan.h"
@@ -33,7 +33,7 @@ void batch_norm_grad(const Binding& b, Emitter& e) {
       .has_phases = true;
 }
 
-// Rows a sample, and how long each is: the last `axes` dimensions.
+// Rows per sample and elements per row: a row is the last `axes` dimensions.
 std::pair<std::int64_t, std::int64_t> layer_norm_size(const Binding& b) {
   const graph::Shape& x = b.x_shape(0);
   std::int64_t len = 1;
@@ -214,7 +214,7 @@ void embedding_grad(const Binding& b, Emitter& e) {
       .has_phases = true;
 }
 
-// Classes, and positions a sample.
+// Classes, and positions per sample.
 std::vector<std::int64_t> logits_size(const Binding& b) {
   const graph::Shape& logits = b.x_shape(0);
   return {logits.dims.back(), logits.elements_per_sample() / logits.dims.back()};

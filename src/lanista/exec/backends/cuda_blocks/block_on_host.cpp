@@ -1,5 +1,5 @@
-// The text of blocks, compiled for the host with fused multiply-add: it may only be called where the CPU has it. No
-// standard header here: an inline function of one could be picked by the linker for everybody.
+// The block text, compiled for the host with fused multiply-add. It may be called only if the CPU supports that.
+// It includes no standard header: the linker could select an inline function compiled here for the whole program.
 #include "lanista/exec/backends/cuda_blocks/block_on_host.h"
 
 #include "lanista/exec/backends/cuda_blocks/device/run.inc.h"

@@ -1,4 +1,4 @@
-// A step's calls, taken down for a block: the lowering, the layouts and the plan of memory are the CPU's.
+// Lowers a step to block calls. The lowering, the layouts and the memory plan are those of the CPU.
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ bool overlap(const OperandRange& a, const OperandRange& b) {
   return a.part == b.part && a.begin < b.begin + b.words && b.begin < a.begin + a.words;
 }
 
-// Whether the second may not begin before the first is done.
+// Returns true if the second call may not start before the first is done.
 bool depends(const EmittedCall& first, const EmittedCall& second) {
   for (const OperandRange& a : first.at) {
     for (const OperandRange& b : second.at) {
@@ -50,7 +50,7 @@ bool depends(const EmittedCall& first, const EmittedCall& second) {
   return false;
 }
 
-// A call waits where it depends on one since the last barrier.
+// A call waits if it depends on a call since the last barrier.
 void insert_barriers(std::vector<EmittedCall>& calls) {
   std::vector<const EmittedCall*> open;
   for (EmittedCall& call : calls) {
@@ -61,8 +61,8 @@ void insert_barriers(std::vector<EmittedCall>& calls) {
   }
 }
 
-// The bias gradient of a convolution sums what its weight gradient reads: both are long chains of few outputs, and go
-// together.
+// The bias gradient of a convolution sums values that its weight gradient reads. Both are long sums of few outputs, so
+// one call computes both.
 void fuse_bias_gradients(std::vector<EmittedCall>& calls) {
   for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
     EmittedCall &weights = calls[i], &sums = calls[i + 1];
@@ -82,7 +82,7 @@ bool touches(const EmittedCall& call, const OperandRange& operand, bool writing)
       call.at, [&](const OperandRange& each) { return (each.written || !writing) && overlap(each, operand); });
 }
 
-// Where a call stores the results that another may finish; none of calls that finish nothing.
+// Operand of the results that an epilogue may change; none if the call supports no epilogue.
 std::optional<std::size_t> epilogue_target(const EmittedCall& call) {
   const int* n = call.call.n;
   if (call.call.after != block::kNoEpilogue) return {};
@@ -101,7 +101,7 @@ std::optional<std::size_t> epilogue_target(const EmittedCall& call) {
   }
 }
 
-// What a call does to a value in its own place: a finish, and what its gate reads.
+// The epilogue that replaces an in-place call, and the operand that its gate reads.
 block::Epilogue epilogue_of(const EmittedCall& call, const OperandRange& value, OperandRange& saved) {
   const auto in_place = [&](std::size_t in, std::size_t out) {
     return same(call.at[in], value) && same(call.at[out], value);
@@ -123,8 +123,8 @@ block::Epilogue epilogue_of(const EmittedCall& call, const OperandRange& value, 
   }
 }
 
-// A call that only goes over what another has just stored becomes that one's last act: to the same bits, and a pass
-// over memory less. Nobody may have seen the value between them.
+// A call that only transforms a value which another call has just stored becomes the epilogue of that call. The bits
+// are the same, and memory is read once less. No call may read the value between them.
 void fuse_epilogues(std::vector<EmittedCall>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const std::optional<std::size_t> result = epilogue_target(calls[i]);
@@ -148,7 +148,7 @@ void fuse_epilogues(std::vector<EmittedCall>& calls) {
   }
 }
 
-// A kernel of the CPU's table that takes its call down instead of running it.
+// A copy of the CPU's kernel table, with kernels that emit a call instead of running it.
 nn::KernelTable<float> emitting_table(const nn::KernelTable<float>& cpu, Emitter& emitter) {
   nn::KernelTable<float> table;
   for (const auto& [name, emit] : emit_table()) {
@@ -187,11 +187,11 @@ void emit_commit(const step::TrainingStep& train, const nn::StateFormat& state_f
 }  // namespace
 
 EmittedCall& Emitter::add(block::Op op, std::vector<std::int64_t> sizes, std::vector<OperandRange> spots) {
-  LANISTA_CHECK(sizes.size() <= block::kSizes && spots.size() <= block::kMaxOperands, "a call of too many sizes");
+  LANISTA_CHECK(sizes.size() <= block::kSizes && spots.size() <= block::kMaxOperands, "a call has too many sizes");
   EmittedCall& to = calls_.emplace_back();
   to.call.op = op;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    LANISTA_CHECK(sizes[i] >= INT32_MIN && sizes[i] <= INT32_MAX, "a size beyond 32 bits");
+    LANISTA_CHECK(sizes[i] >= INT32_MIN && sizes[i] <= INT32_MAX, "a size exceeds 32 bits");
     to.call.n[i] = static_cast<int>(sizes[i]);
   }
   std::ranges::copy(spots, to.at.begin());
@@ -200,7 +200,7 @@ EmittedCall& Emitter::add(block::Op op, std::vector<std::int64_t> sizes, std::ve
 
 OperandRange Emitter::operand(nn::Address place, std::int64_t words) const {
   const std::int64_t at = place.offset / kWord;
-  LANISTA_CHECK(place.offset % kWord == 0, "a value that begins inside a word");
+  LANISTA_CHECK(place.offset % kWord == 0, "a value does not begin at a word");
   switch (place.space) {
     case nn::MemorySpace::kArena:
       return {SlabRegion::kArena, at, words, false};
@@ -221,7 +221,7 @@ OperandRange Emitter::operand(nn::Address place, std::int64_t words) const {
     case nn::MemorySpace::kEdge:
       break;
   }
-  LANISTA_CHECK(false, "a value of another stage");
+  LANISTA_CHECK(false, "a value belongs to another stage");
   return {};
 }
 
@@ -260,7 +260,7 @@ BlockProgram Emitter::finish(std::int64_t arena_words) && {
   place_region(SlabRegion::kScratch, scratch_);
   BlockProgram program;
   program.slab_words = end;
-  LANISTA_CHECK(end <= INT32_MAX, "a lane of more than 8 GiB");
+  LANISTA_CHECK(end <= INT32_MAX, "a lane needs more than 8 GiB");
   for (EmittedCall& each : calls_) {
     for (std::size_t i = 0; i < each.at.size(); ++i) {
       const OperandRange& operand = each.at[i];

@@ -1,4 +1,4 @@
-// No two threads of a block meet at one address between two barriers, and so their order shows in no bit.
+// No two threads access one address between two barriers, so the order of threads does not change any bit.
 #include <gtest/gtest.h>
 
 #include "support/exec/backends/cuda_blocks/block_test_devices.h"

@@ -1,4 +1,4 @@
-// Chunks of steps on blocks: what goes up, and what becomes of it.
+// Chunks of steps: the upload of batches, and the collection of results.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,7 +14,7 @@ constexpr std::int64_t kAlign = 16;
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-// What is no token number is a token that no vocabulary holds.
+// An invalid token number becomes a token that no vocabulary contains.
 std::int32_t token_of(float number) { return number >= 0 && number < 0x1p31F ? static_cast<std::int32_t>(number) : -1; }
 
 double whole_power(double base, std::int64_t exponent) {
@@ -25,7 +25,7 @@ double whole_power(double base, std::int64_t exponent) {
   return result;
 }
 
-// The numbers of an update as the CPU's kernels convert them: once, from doubles.
+// Hyper-parameters of an update, converted from double once, as the CPU kernels do.
 void set_update(const nn::LaneHyper& h, std::int64_t done, block::Step& to) {
   const auto narrow = [](double x) { return static_cast<float>(x); };
   to.done = static_cast<std::uint64_t>(done);
@@ -47,7 +47,7 @@ void set_update(const nn::LaneHyper& h, std::int64_t done, block::Step& to) {
 
 bool corrects_rate(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adamw"; }
 
-// Whether an update is the same; of spans, whether they are none: what they show may have changed.
+// Returns true if an update has equal hyper-parameters. Spans must be empty, because their contents may have changed.
 bool same_numbers(const nn::LaneHyper& a, const nn::LaneHyper& b) {
   const auto plain = [](const nn::LaneHyper& h) { return h.lane_attrs.empty() && h.lr_ranges.empty(); };
   return plain(a) && plain(b) && a.lr == b.lr && a.momentum == b.momentum && a.weight_decay == b.weight_decay &&
@@ -55,7 +55,7 @@ bool same_numbers(const nn::LaneHyper& a, const nn::LaneHyper& b) {
          a.label_smoothing == b.label_smoothing && a.nesterov == b.nesterov;
 }
 
-// `uploaded` tells what a batch brings.
+// Sets the pointers of a step to an uploaded batch.
 void set_batch(const auto& uploaded, block::Step& to) {
   to.input = uploaded.input;
   to.target = uploaded.target;
@@ -66,11 +66,11 @@ void set_batch(const auto& uploaded, block::Step& to) {
 
 }  // namespace
 
-// Room in the staging; where it will lie on the device goes to `on_device`.
+// Reserves staging memory and sets `on_device` to its address on the device.
 template <class T>
 T* BlockExecutable::put(std::int64_t count, const T*& on_device) {
   const std::int64_t bytes = aligned(count * static_cast<std::int64_t>(sizeof(T)));
-  LANISTA_CHECK(num_staged_bytes_ + bytes <= staging_.bytes(), "a step of more bytes than were planned");
+  LANISTA_CHECK(num_staged_bytes_ + bytes <= staging_.bytes(), "a step needs more bytes than planned");
   on_device = reinterpret_cast<const T*>(device_staging_.at(num_staged_bytes_));
   T* const here = reinterpret_cast<T*>(staging_.at(num_staged_bytes_));
   num_staged_bytes_ += bytes;
@@ -96,7 +96,7 @@ void BlockExecutable::check_batch(const nn::Batch& batch) const {
   } else {
     want(batch.targets.size(), batch.size * target_values_, "targets");
   }
-  if (program_.has_random_masks) want(batch.sample_index.size(), batch.size, "sample indices, which dropout wants,");
+  if (program_.has_random_masks) want(batch.sample_index.size(), batch.size, "sample indices for dropout");
   if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
 }
 
@@ -145,7 +145,7 @@ block::Step BlockExecutable::put_step(const UploadedBatch& uploaded, const nn::L
   const std::vector<nn::LaneAttr>& lane_attrs = properties().lane_attrs;
   LANISTA_CHECK(
       hyper.lane_attrs.empty() || hyper.lane_attrs.size() == lane_attrs.size(),
-      std::to_string(hyper.lane_attrs.size()) + " numbers of a lane instead of " + std::to_string(lane_attrs.size()));
+      std::to_string(hyper.lane_attrs.size()) + " lane attributes instead of " + std::to_string(lane_attrs.size()));
   if (!lane_attrs.empty()) {
     double* const to = put(std::ssize(lane_attrs), step.lane_attrs);
     for (std::size_t i = 0; i < lane_attrs.size(); ++i)
@@ -179,7 +179,7 @@ void BlockExecutable::begin(const nn::Chunk& chunk, std::span<nn::LaneResult> en
   }
 }
 
-// Room for what is left of the chunk, or for so much of it as it may have; at least for a step.
+// Allocates staging memory for the rest of the chunk, or for as many steps as the limit allows; at least one step.
 void BlockExecutable::allocate_staging(std::int64_t lanes, std::int64_t most) {
   const std::int64_t step = std::max<std::int64_t>(lanes, 1) * staging_bytes_per_lane_,
                      left = chunk_.steps - next_step_;
@@ -202,14 +202,14 @@ void BlockExecutable::open_round(std::int64_t executables) {
   allocate_staging(std::ssize(rounds_), max_staging_bytes_ / executables);
 }
 
-// For one more step: every step as large as the largest so far, and its record and loss.
+// One more step must fit if it is as large as the largest so far, with its record and loss.
 bool BlockExecutable::has_staging_space() const {
   const std::int64_t records = std::ssize(rounds_) * (next_step_ - first_step_ + 1) *
                                static_cast<std::int64_t>(sizeof(block::Step) + sizeof(float) + kAlign);
   return next_step_ == first_step_ || num_staged_bytes_ + max_step_bytes_ + records + 4096 <= staging_.bytes();
 }
 
-// Whether a batch is the same bytes to both.
+// Returns true if a batch has the same bytes for both executables.
 bool BlockExecutable::has_same_batch_layout(const BlockExecutable& other) const {
   const auto same = [](const nn::Reorder& a, const nn::Reorder& b) {
     return std::ranges::equal(a.sizes(), b.sizes()) && std::ranges::equal(a.strides(), b.strides());
@@ -219,7 +219,7 @@ bool BlockExecutable::has_same_batch_layout(const BlockExecutable& other) const 
          program_.has_random_masks == other.program_.has_random_masks;
 }
 
-// Sends a batch up, unless another machine has for this step.
+// Uploads a batch, unless another executable has done so for this step.
 BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const nn::Batch& batch,
                                                              std::vector<SharedUpload>* shared_uploads) {
   const auto same = [](auto a, auto b) { return a.data() == b.data() && a.size() == b.size(); };
@@ -244,7 +244,7 @@ void BlockExecutable::append_step(std::vector<SharedUpload>* shared_uploads) {
   const nn::StepInput work = chunk_.step_input(next_step_);
   LANISTA_CHECK(work.hyper.size() == lane_slots_.size() &&
                     (work.batches.size() == 1 || work.batches.size() == lane_slots_.size()),
-                "a step wants hyper-parameters for every lane, and one batch or one a lane");
+                "a step needs hyper-parameters for every lane, and one batch or one batch per lane");
   UploadedBatch uploaded;
   const bool shared = work.batches.size() == 1;
   for (Round& round : rounds_) {
@@ -254,7 +254,8 @@ void BlockExecutable::append_step(std::vector<SharedUpload>* shared_uploads) {
       LANISTA_CHECK(static_cast<bool>(lane_slots_[i].state), "lane " + std::to_string(i) + " is empty");
       if (!shared || uploaded.input == nullptr) uploaded = upload_batch(work.batches[shared ? 0 : i], shared_uploads);
       const nn::LaneHyper& hyper = work.hyper[i];
-      // The numbers of a lane seldom change from step to step, and then what stands in the staging serves again.
+      // The hyper-parameters of a lane seldom change between steps. Then the record in the staging memory is used
+      // again.
       if (!round.steps.empty() && !corrects_rate(optimizer_) && same_numbers(round.hyper, hyper)) {
         block::Step& step = round.steps.emplace_back(round.steps.back());
         set_batch(uploaded, step);
@@ -274,7 +275,7 @@ void BlockExecutable::append_step(std::vector<SharedUpload>* shared_uploads) {
   ++next_step_;
 }
 
-// Sends up what was taken; its lanes are ready then. A launch leaves losses where the host reads them.
+// Uploads the staged steps, so that their lanes are ready. A launch writes losses where the host reads them.
 void BlockExecutable::close_round(std::vector<block::Lane>& lanes) {
   const std::size_t begin = lanes.size();
   for (const Round& round : rounds_) {
@@ -302,7 +303,7 @@ void BlockExecutable::close_round(std::vector<block::Lane>& lanes) {
   device_->copy(device_staging_.at(), staging_.at(), num_upload_bytes);
 }
 
-// Steps are counted when a launch is done.
+// Steps are counted when their launch is done.
 void BlockExecutable::collect_results() {
   for (const Round& round : rounds_) {
     if (round.steps.empty()) continue;
@@ -320,17 +321,17 @@ void BlockExecutable::collect_results() {
   }
   rounds_.clear();
   if (has_steps()) return;
-  staging_ = {};  // for whoever is next
+  staging_ = {};  // returns the memory to the pool
   device_staging_ = {};
 }
 
-// A device fails whole, and for want of memory nothing begins: all lanes are as they were after their last round.
+// If the device fails or memory ends, no lane advances: all lanes keep the state after their last round.
 void BlockExecutable::fail(const std::exception_ptr& why) {
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     if (active_[i] != 0) ends_[i].failure = why;
   }
   try {
-    device_->wait();  // what was sent up may be under way, and the staging is the next one's
+    device_->wait();  // uploads may still read the staging memory
   } catch (const std::exception&) {
   }
   std::ranges::fill(active_, std::uint8_t{0});
@@ -359,7 +360,7 @@ void BlockExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends
       fail(std::current_exception());
       return;
     }
-    if (has_steps()) collect_results();  // wait() sees the end of the last round
+    if (has_steps()) collect_results();  // wait() collects the last round
   }
 }
 

@@ -1,4 +1,4 @@
-// Blocks on the host: the bits of the CPU's kernels, whatever the order of threads.
+// The block backend on the host gives the bits of the CPU kernels, for any order of threads.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -93,7 +93,7 @@ TEST(Block, TrainsWithEveryOptimiserAndLrRanges) {
   }
 }
 
-// A number that is none goes where the CPU lets it go, and to no other lane.
+// NaN and infinity spread as on the CPU, and to no other lane.
 TEST(Block, PropagatesNanAndInfinityAsTheCpuDoes) {
   const kernels::FlushToZero as_workers;
   for (const TestModel& model : operator_models()) {
@@ -253,10 +253,10 @@ TEST(BlockOnCuda, EqualsTheCpuToTheBitForSupportedModels) {
   }
 }
 
-// A minute of a core each: the older one too with LANISTA_WHOLE_TWINS=1.
+// It needs a minute of one core each. LANISTA_FULL_EQUIVALENCE=1 compiles for the older architecture too.
 TEST(BlockText, CompilesForCurrentArchitectures) {
   for (const int architecture : {90, 80}) {
-    if (architecture != 90 && std::getenv("LANISTA_WHOLE_TWINS") == nullptr) break;
+    if (architecture != 90 && !runs_all_cases()) break;
     std::string log;
     const Result<std::string> cubin = compile_block(architecture, &log);
     if (!cubin && cubin.error().message.find("libnvrtc") != std::string::npos) GTEST_SKIP() << cubin.error().message;
@@ -267,7 +267,7 @@ TEST(BlockText, CompilesForCurrentArchitectures) {
   }
 }
 
-// Also fills LANISTA_BLOCK_CACHE for a machine without a compiler.
+// It also fills LANISTA_BLOCK_CACHE for a machine without a compiler.
 TEST(BlockText, IsCachedAfterCompilation) {
   if (std::getenv("LANISTA_BLOCK_CACHE") == nullptr) GTEST_SKIP() << "LANISTA_BLOCK_CACHE is not set";
   const Result<std::string> first = compile_block(90), again = compile_block(90);

@@ -20,7 +20,7 @@ void LaunchBatcher::run(BlockDevice& device, std::span<const block::Lane> lanes,
       }
     }
     if (!own_request.done) {
-      // The first who finds the device free launches for all.
+      // The first thread that finds the device idle launches for all.
       is_launching_ = true;
       const std::vector<LaunchRequest*> requests = std::exchange(waiting_, {});
       lock.unlock();
@@ -65,7 +65,7 @@ void LaunchBatcher::launch(BlockDevice& device, std::span<LaunchRequest* const> 
     launched = false;
     if (requests.size() == 1) set_failure(requests);
   }
-  // What was refused has not begun: each for itself, then.
+  // A refused launch has not begun, so each request is launched alone.
   for (std::size_t i = 0; !launched && requests.size() > 1 && i < requests.size(); ++i) {
     try {
       device.launch(requests[i]->lanes);

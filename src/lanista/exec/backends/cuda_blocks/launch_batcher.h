@@ -44,13 +44,13 @@ class LaunchBatcher {
   bool all_arrived() const { return expected_clients_.empty() || Time::now() >= wait_deadline_; }
   static void launch(BlockDevice& device, std::span<LaunchRequest* const> requests) noexcept;
 
-  std::mutex mutex_;  // guards all that follows, and the parts that wait
+  std::mutex mutex_;  // guards the members below, and the waiting requests
   std::condition_variable changed_;
   bool is_launching_ = false;
   std::vector<LaunchRequest*> waiting_;
-  std::set<const void*> expected_clients_;  // of the last launch, not come again
-  Time::time_point wait_deadline_ = {};     // when they are not expected any more
-  std::chrono::nanoseconds max_wait_ = {};  // 0: as the last launch took
+  std::set<const void*> expected_clients_;  // clients of the last launch that have not called again
+  Time::time_point wait_deadline_ = {};     // end of the wait for them
+  std::chrono::nanoseconds max_wait_ = {};  // 0: the duration of the last launch
 };
 
 }  // namespace lanista::device

@@ -1,4 +1,4 @@
-// Threads whose machines share a device: whoever comes while a launch is under way goes in the next one.
+// Threads with executables of one device: requests that arrive during a launch share the next launch.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-// The host's blocks, which take their time, count launches and refuse programs of so many calls.
+// The host as a device with slow launches. It counts launches and refuses programs with so many calls.
 class SlowBlockDevice final : public BlockDevice {
  public:
   std::byte* allocate(MemoryKind kind, std::int64_t bytes) override {
@@ -25,7 +25,7 @@ class SlowBlockDevice final : public BlockDevice {
   void release(MemoryKind kind, std::byte* memory) noexcept override { host_block_device().release(kind, memory); }
   void copy(void* to, const void* from, std::int64_t bytes) override { host_block_device().copy(to, from, bytes); }
   void launch(std::span<const block::Lane> lanes) override {
-    // One thread may launch several before it waits.
+    // One thread may launch several times before it waits.
     const std::thread::id before = launching.exchange(std::this_thread::get_id());
     EXPECT_TRUE(before == std::thread::id() || before == std::this_thread::get_id()) << "two launches at once";
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -36,7 +36,7 @@ class SlowBlockDevice final : public BlockDevice {
       refuses = refuses || lane.call_count == refused;
     }
     if (refuses) {
-      throw std::runtime_error("the double refuses these calls");
+      throw std::runtime_error("the fake device refuses these calls");
     }
     host_block_device().launch(lanes);
     ++launches;
@@ -74,7 +74,7 @@ struct TrainingResult {
   std::int64_t failures = 0;
 };
 
-// Chunks of three steps, one after the other; the second lane's labels may be none in some chunk.
+// Chunks of three steps. In chunk `bad_chunk` the labels of the second lane are invalid.
 TrainingResult train_in_chunks(const Derived& derived, const nn::Backend& backend, std::int64_t bad_chunk = -1) {
   const kernels::FlushToZero as_workers;
   TrainingResult outcome;
@@ -152,7 +152,7 @@ TEST(LaunchBatcher, SynchronisesChunks) {
   const auto began = std::chrono::steady_clock::now();
   const std::vector<TrainingResult> outcomes = side_by_side(backend);
   for (const TrainingResult& each : outcomes) EXPECT_EQ(each.failures, 0);
-  // Once somebody has met another they stay together; who comes to its end leaves, and nobody waits for it.
+  // Clients that have shared a launch stay together. A client that finishes leaves, and no other client waits for it.
   EXPECT_LE(device.launches, 2 * kChunks);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
 }
@@ -170,25 +170,25 @@ TEST(LaunchBatcher, DoesNotWaitForAClientThatLeft) {
     const LaneHyper hyper{.lr = 0.05};
     const std::uint8_t one = 1;
     LaneResult end;
-    executable.run({.steps = 1,
-                    .active = {&one, 1},
-                    .step_input =
-                        [&](std::int64_t) {
-                          return StepInput{{&batch, 1}, {&hyper, 1}};
-                        }},
-                   {&end, 1});
-    executable.wait();
+    executable.steps().run({.steps = 1,
+                            .active = {&one, 1},
+                            .step_input =
+                                [&](std::int64_t) {
+                                  return StepInput{{&batch, 1}, {&hyper, 1}};
+                                }},
+                           {&end, 1});
+    executable.steps().wait();
     EXPECT_EQ(end.steps, 1);
   };
-  a->attach(0, *a->make_state(1));
-  b->attach(0, *b->make_state(1));
+  a->lanes().attach(0, *a->memory().make_state(1));
+  b->lanes().attach(0, *b->memory().make_state(1));
   step(*a, all[0]);
-  static_cast<void>(a->extract_state(0));  // it does something else
+  static_cast<void>(a->lanes().extract_state(0));  // work outside of launches
   step(*b, all[3]);
-  static_cast<void>(b->detach(0));
+  static_cast<void>(b->lanes().detach(0));
   step(*a, all[0]);
   a.reset();
-  b->attach(0, *b->make_state(1));
+  b->lanes().attach(0, *b->memory().make_state(1));
   step(*b, all[3]);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
 }
@@ -203,7 +203,7 @@ TEST(LaunchBatcher, LaunchesEveryChunkOfASingleClient) {
 TEST(LaunchBatcher, FailsOnlyClientsThatCannotBeLaunched) {
   SlowBlockDevice device;
   const SlowBlockBackend backend(device);
-  // Calls of the convolutions are refused; a thread of another structure brings a label that no class has.
+  // The device refuses the calls of convolutions. A thread with another structure has an invalid label.
   const auto refused =
       BlockExecutable::compile(device, &structures()[1].train, structures()[1].infer, {.max_batch = kMaxBatch});
   ASSERT_TRUE(refused.ok());

@@ -41,8 +41,8 @@ inline AxisClass axis_class_at(const ConvAxis& axis, i64 position) {
   if (!axis.backward) {
     const i64 start = position * axis.stride - axis.pad;
     const i64 low = start < 0 ? (-start + axis.dilation - 1) / axis.dilation : 0;
-    const i64 room = axis.source_len - start;
-    const i64 high = room <= 0 ? 0 : smaller(axis.taps, (room + axis.dilation - 1) / axis.dilation);
+    const i64 remaining = axis.source_len - start;
+    const i64 high = remaining <= 0 ? 0 : smaller(axis.taps, (remaining + axis.dilation - 1) / axis.dilation);
     at.tap = low;
     at.tap_count = larger(0, high - low);
     at.source = start + low * axis.dilation;

@@ -206,8 +206,8 @@ inline TapTileFunction<T> tap_function(i64 rows, bool two, bool part) {
 inline void seen_positions(const ConvAxis& axis, i64 tap, i64& low, i64& high) {
   const i64 shift = axis.pad - tap * axis.dilation;
   low = shift <= 0 ? 0 : (shift + axis.stride - 1) / axis.stride;
-  const i64 room = axis.source_len + shift;
-  high = room <= 0 ? 0 : smaller(axis.positions, (room + axis.stride - 1) / axis.stride);
+  const i64 end = axis.source_len + shift;
+  high = end <= 0 ? 0 : smaller(axis.positions, (end + axis.stride - 1) / axis.stride);
   low = smaller(low, high);
 }
 

@@ -28,8 +28,8 @@ struct PoolAxis {
 
 inline PoolAxis window_axis(i64 positions, i64 len, i64 window, i64 stride, i64 pad) {
   const i64 begin = smaller((pad + stride - 1) / stride, positions);
-  const i64 room = len + pad - window;
-  const i64 end = room < 0 ? 0 : smaller(room / stride + 1, positions);
+  const i64 last_start = len + pad - window;
+  const i64 end = last_start < 0 ? 0 : smaller(last_start / stride + 1, positions);
   return {positions, len, window, stride, pad, begin, larger(begin, end), stride};
 }
 

@@ -12,10 +12,10 @@
 #include "lanista/exec/backends/aten/aten_devices.h"
 #include "lanista/exec/backends/aten/lane_calls.h"
 
-// Kernels of lanes against sums in double that a test writes out.
+// Support for tests that compare lane kernels with sums in double.
 namespace lanista::device::testing {
 
-/// On the host, and on a GPU where there is one.
+/// Runs each test on the host, and on a GPU if there is one.
 class LaneKernelTest : public ::testing::TestWithParam<const char*> {
  public:
   void SetUp() override {
@@ -45,7 +45,7 @@ inline std::string kernel_device_name(const ::testing::TestParamInfo<const char*
   return name;
 }
 
-/// Numbers in the order of their dimensions, whatever lies where.
+/// Elements in the order of the dimensions, whatever the strides are.
 inline std::vector<double> numbers(const at::Tensor& x) {
   const at::Tensor flat = x.to(at::kCPU).to(at::kDouble).contiguous();
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
@@ -62,7 +62,7 @@ inline double distance(const at::Tensor& seen, const std::vector<double>& wanted
   return worst;
 }
 
-/// Drawn numbers without gaps, in memory that may begin anywhere.
+/// Random values without gaps, in memory that may begin at any offset.
 inline at::Tensor random_dense(Rng& rng, const std::vector<std::int64_t>& sizes, at::TensorOptions like) {
   const std::int64_t offset = rng.between(0, 3) == 0 ? rng.between(1, 3) : 0;
   std::int64_t count = 1;
@@ -72,7 +72,7 @@ inline at::Tensor random_dense(Rng& rng, const std::vector<std::int64_t>& sizes,
   return x.to(like.device()).to(c10::typeMetaToScalarType(like.dtype())).narrow(0, offset, count).view(sizes);
 }
 
-/// The same, of lanes that lie apart, as they do in a state: what is in the gaps is no number.
+/// Random values with gaps between the lanes, as in states. The gaps contain NaN.
 inline at::Tensor random_strided_lanes(Rng& rng, const std::vector<std::int64_t>& sizes, at::TensorOptions like) {
   const std::int64_t each = random_dense(rng, sizes, like).numel() / sizes[0],
                      gap = rng.between(0, 1) == 0 ? 4 * rng.between(0, 2) : rng.between(0, 5);

@@ -1,4 +1,4 @@
-// A library of another build, for tests: it has what a device library has, and another stamp.
+// A device library of another build, for tests. It has the symbols of a device library and another stamp.
 extern "C" {
 const char* lanista_device_stamp();
 const void* lanista_device_library();

@@ -10,8 +10,8 @@
 
 namespace lanista::device::testing {
 
-// Rows of eight numbers through what a device may make as one, in any order: layers whose result is read once, twice,
-// or by what it is a residual of.
+// A random model on rows of eight elements, with layers that a device may fuse, in any order. A layer's result is read
+// once, twice, or by a residual sum.
 inline TestModel random_row_model(std::uint64_t seed) {
   Rng rng(seed);
   const auto one_of = [&](std::initializer_list<const char*> all) {
@@ -65,7 +65,7 @@ inline TestModel random_row_model(std::uint64_t seed) {
   then("linear", ", out=10");
   std::string text = "%0 = input(shape=[5,6])\n";
   for (std::size_t i = 0; i < lines.size(); ++i) text += "%" + std::to_string(i + 1) + " = " + lines[i] + "\n";
-  return {.name = "drawn_rows_" + std::to_string(seed),
+  return {.name = "random_rows_" + std::to_string(seed),
           .text = text + "%" + std::to_string(lines.size() + 1) + " = output(" + last() + ")\n"};
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lanista/exec/backends/aten/aten_backend.h"
+#include "support/exec/backends/all_cases.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::device::testing {
@@ -20,8 +21,7 @@ using namespace nn::testing;
 
 inline constexpr std::int64_t kBatch = 8;
 
-/// Tests of what every device of LibTorch keeps: on its CPU, on the CPU with the kernels that GPUs have, and on a GPU
-/// where there is one.
+/// Base of tests for all devices of LibTorch: its CPU, the CPU with lane kernels, and a GPU if there is one.
 class DeviceTest : public ::testing::TestWithParam<const char*> {
  public:
   void SetUp() override {
@@ -34,8 +34,8 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
 
  protected:
   const nn::Backend& backend() const { return *backend_; }
-  /// Lanes of a program that are no part of a test's meaning: a GPU promises its bits among programs of one size, and
-  /// so do the products of later LibTorch on the CPU.
+  /// Lanes of a program if the test does not depend on the number. A GPU gives equal bits only for programs of one
+  /// size, and so do the products of later LibTorch versions on the CPU.
   std::int64_t num_lanes_for(std::int64_t lanes) const { return has_equal_bits_at_any_size_ ? lanes : 5; }
   bool has_equal_bits_at_any_size() const { return has_equal_bits_at_any_size_; }
   bool is_gpu() const { return is_gpu_; }
@@ -52,12 +52,12 @@ inline std::string device_name(const ::testing::TestParamInfo<const char*>& info
   return name;
 }
 
-/// A schedule: what a lane trains with in a step.
+/// Hyper-parameters of a training, by lane and step.
 struct Recipe {
   std::string name, optimizer;
   nn::LaneHyper hyper;
 
-  /// Lanes differ, and the rate falls from step to step.
+  /// Hyper-parameters of a lane in a step. Lanes differ, and the rate falls from step to step.
   nn::LaneHyper at(std::int64_t lane, std::int64_t step) const {
     nn::LaneHyper h = hyper;
     h.lr *= (1 + 0.1 * static_cast<double>(lane % 3)) *
@@ -78,7 +78,8 @@ inline std::vector<Recipe> recipes() {
           {"lion", "lion", {.lr = 0.003, .weight_decay = 0.1, .beta2 = 0.99}}};
 }
 
-/// max |a - b| / max |b| of a tensor, at least over 1e-3; infinite where one is a number and the other is none.
+/// max |a - b| / max |b| of a tensor, where max |b| is at least 1e-3. It is infinite if an element is NaN in only one
+/// of them.
 inline double scaled_error(const lanista::Tensor& a, const lanista::Tensor& b) {
   double worst = 0, size = 1e-3;
   const auto each = [&](const auto* p, const auto* q, std::size_t count) {
@@ -97,7 +98,7 @@ inline double scaled_error(const lanista::Tensor& a, const lanista::Tensor& b) {
   return worst / size;
 }
 
-/// One program's steps, lane by lane, with all it takes.
+/// Results of a program's steps, by lane.
 struct TrainingRun {
   nn::Program program;
   std::vector<std::vector<double>> losses;  ///< by step and lane
@@ -124,7 +125,5 @@ struct TrainingRun {
     return worst;
   }
 };
-
-inline bool runs_all_cases() { return std::getenv("LANISTA_WHOLE_TWINS") != nullptr; }
 
 }  // namespace lanista::device::testing

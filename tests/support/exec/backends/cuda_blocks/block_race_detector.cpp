@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kSeveralThreads = -1;
 
-// Who was last at an address, and between which barriers.
+// Last accesses to an address, by thread and phase.
 struct LastAccess {
   u32 written = 0, read = 0;  // phases
   int writer = 0, reader = 0;
@@ -72,7 +72,7 @@ void start_tracking(const void* slab, std::int64_t bytes, RaceReport& race_repor
   access_tracker.begin = static_cast<const std::byte*>(slab);
   access_tracker.last_accesses.assign(static_cast<std::size_t>(bytes), LastAccess{});
   access_tracker.race_report = &race_report;
-  host.phase = 1;  // behind what nobody has seen yet
+  host.phase = 1;  // phase 0 means no access
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Pointers that tell of every access, for the text of blocks: base.inc.h includes this inside of its namespace, in the
-// place of plain pointers.
+// Pointers that report every access, for the block text. base.inc.h includes this text inside of its namespace, instead
+// of plain pointers.
 template <class T>
 struct TracedPointer;
 
-/// What a pointer shows: reading it and writing it are told.
+/// Target of a pointer. It reports each read and write.
 template <class T>
 struct TracedReference {
   T* p;

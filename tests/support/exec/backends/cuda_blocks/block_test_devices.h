@@ -10,14 +10,14 @@
 #include "support/exec/backends/cuda_blocks/block_race_detector.h"
 #include "support/exec/program/test_models.h"
 
-// Hosts that run blocks otherwise: threads in another order, every access watched.
+// Host devices that run blocks with another thread order, or with the race detector.
 namespace lanista::device::testing {
 
 using namespace nn::testing;
 
 inline constexpr std::int64_t kRaceTestBatch = 7;
 
-// The host's blocks with another way to run a lane; it knows how long every allocation is.
+// The host device with a replaceable way to run a lane. It knows the size of every allocation.
 class HostBlockDeviceBase : public BlockDevice {
  public:
   std::byte* allocate(MemoryKind kind, std::int64_t bytes) override {
@@ -62,29 +62,30 @@ class RaceDetectingDevice final : public HostBlockDeviceBase {
   RaceReport race_report;
 };
 
-// Two steps of a lane; its state, or nothing where an operator has no form.
+// The state after two steps of a lane, or nothing if an operator is unsupported.
 inline std::vector<Tensor> train_on(BlockDevice& device, const Derived& derived, std::int64_t size = kRaceTestBatch) {
   auto executable = BlockExecutable::compile(device, &derived.train, derived.infer, {.max_batch = size});
   if (!executable) return {};
-  (*executable)->attach(0, *(*executable)->make_state(3));
+  (*executable)->lanes().attach(0, *(*executable)->memory().make_state(3));
   const std::vector<nn::LaneHyper> hyper{{.lr = 0.05, .momentum = 0.9, .clip_norm = 0.5}};
   const std::uint8_t active = 1;
   std::vector<nn::LaneResult> ends(1);
   OwnedBatch owned;
   nn::Batch batch;
   (*executable)
-      ->run({.steps = 2,
-             .active = {&active, 1},
-             .step_input =
-                 [&](std::int64_t step) {
-                   owned = random_batch(derived, size, 20 + static_cast<std::uint64_t>(step));
-                   batch = owned.view();
-                   return nn::StepInput{{&batch, 1}, hyper};
-                 }},
-            ends);
-  (*executable)->wait();
+      ->steps()
+      .run({.steps = 2,
+            .active = {&active, 1},
+            .step_input =
+                [&](std::int64_t step) {
+                  owned = random_batch(derived, size, 20 + static_cast<std::uint64_t>(step));
+                  batch = owned.view();
+                  return nn::StepInput{{&batch, 1}, hyper};
+                }},
+           ends);
+  (*executable)->steps().wait();
   EXPECT_FALSE(ends[0].failure);
-  return (*executable)->extract_state(0);
+  return (*executable)->lanes().extract_state(0);
 }
 
 }  // namespace lanista::device::testing

@@ -12,9 +12,10 @@
 #include "lanista/exec/backends/cuda_blocks/block_backend.h"
 #include "lanista/exec/backends/device.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
+#include "support/exec/backends/all_cases.h"
 #include "support/exec/program/test_models.h"
 
-// Steps of a block's backend beside those of the CPU.
+// Support for tests that compare the block backend with the CPU.
 namespace lanista::device::testing {
 
 using namespace nn::testing;
@@ -36,7 +37,7 @@ inline const nn::Backend& host() {
   return **backend;
 }
 
-// Bytes of a state but that no number equals no number: their signs and payloads are nobody's promise.
+// Expects equal bytes, except that any NaN equals any NaN: signs and payloads of NaN are not guaranteed.
 inline void expect_same_states(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted,
                                const std::string& what) {
   ASSERT_EQ(got.size(), wanted.size()) << what;
@@ -57,7 +58,7 @@ struct TrainingRun {
   std::vector<std::vector<Tensor>> states;
 };
 
-// Fresh lanes, each with its own rates, through a chunk whose batches are drawn by step (and by lane, unless shared).
+// Trains fresh lanes, each with its own rates, in chunks with random batches by step, and by lane unless shared.
 inline TrainingRun train(const Derived& derived, const nn::Backend& backend, std::int64_t lanes, std::int64_t steps,
                          const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMaxBatch) {
   auto program =
@@ -80,7 +81,7 @@ inline TrainingRun train(const Derived& derived, const nn::Backend& backend, std
     owned.clear();
     batches.clear();
     for (std::int64_t lane = 0; lane < (shared ? 1 : lanes); ++lane) {
-      // A short batch now and then.
+      // Some batches are short.
       const std::int64_t size = (step + lane) % 5 == 3 ? std::max<std::int64_t>(1, most - 3) : most;
       owned.push_back(random_batch(derived, size, static_cast<std::uint64_t>(100 * step + lane)));
     }
@@ -113,7 +114,8 @@ inline std::vector<LaneHyper> recipes() {
           {.lr = 0.05, .momentum = 0.8, .weight_decay = 0.02, .clip_norm = 0.3, .nesterov = true}};
 }
 
-// On a device: skipped where there is none. LANISTA_BLOCK_DEVICE names another, as "block:cuda:0/512x2".
+// The block backend of a GPU, or null and the reason. LANISTA_BLOCK_DEVICE selects another device, as
+// "block:cuda:0/512x2".
 inline const nn::Backend* cuda(std::string& why) {
   const char* const asked = std::getenv("LANISTA_BLOCK_DEVICE");
   const auto backend = open(asked != nullptr ? asked : "block:cuda:0");

@@ -1,8 +1,9 @@
-// What kernels of lanes are told. `vector_width` is 4 where numbers are read and written four at a time, else 1: a
-// kernel's threads are so many fewer. Read by the host's compiler and by the GPU's alike, so there is nothing in here
-// but numbers and pointers. Pointers to values are void: the same kernel is there for float and for double. NOLINTBEGIN
+// Arguments of the lane kernels. `vector_width` is 4 where elements are read and written in fours, else 1; a kernel
+// then has a quarter of the threads.
+// The compilers of the host and of the GPU read this text, so it contains only numbers and pointers. Pointers to values
+// are void, because each kernel exists for float and for double. NOLINTBEGIN
 
-/// y = f(x), or of x and dy, element by element; all lie alike.
+/// y = f(x) or f(x, dy), element by element. All have the same layout.
 struct Elementwise {
   const void* x;
   const void* dy;
@@ -11,36 +12,37 @@ struct Elementwise {
   long long vector_width;
 };
 
-/// Up to four values, added in their order.
+/// Sum of up to four values, added in order.
 struct Sum {
   const void* x[4];
   void* y;
   long long terms, vector_width;
 };
 
-/// Rows of the lanes' tables [lanes, vocab, dim], lanes `stride` apart; or marks [lanes, tokens, vocab] that are one at
-/// their token. What a position has of its own is added.
+/// Rows of the lanes' tables [lanes, vocab, dim], with the lanes `stride` apart. Adds the row of `position`, if there
+/// is one.
 struct Embedding {
   const long long* tokens;  // [lanes, each], lanes `token_stride` apart
   const void* table;
-  const void* position;  // [lanes, positions, dim], lanes `position_stride` apart; may be null
+  const void* position;  // [lanes, positions, dim], lanes `position_stride` apart; or null
   void* y;
   long long each, vocab, dim, stride, token_stride, positions, position_stride, vector_width;
 };
 
-/// [lanes, rows, columns] and values of a column in a lane.
+/// [lanes, rows, columns], and a value per column and lane.
 struct Columns {
   const void* x;
   const void* by;  // [lanes, columns], lanes `stride` apart
   void* y;
   long long per_lane, columns, stride, vector_width;
-  long long can_load_fours;  // `by`, too, may be read four at a time
+  long long can_load_fours;  // whether `by` may be read in fours too
 };
 
-/// What is done to a number of a product before it is stored.
+/// Activation that a product applies to an element before it is stored.
 enum ActivationFn { kNoActivation, kRelu, kGelu, kSilu, kHardSwish, kClip };
 
-/// Parameters and slots of lanes where they lie, rows of a state `lane` elements apart, and what changes them.
+/// Parameters and optimiser slots in the states of the lanes, with a state every `lane` elements, and the update's
+/// inputs.
 struct UpdateTarget {
   const long long* active;
   const double* hyper;  // [lanes, columns]
@@ -49,50 +51,51 @@ struct UpdateTarget {
   long long lane, columns;
 };
 
-/// An optimiser's rule.
+/// Update rule of an optimiser.
 enum UpdateRule { kNoUpdate, kSgd, kAdam, kAdamw, kLion, kRmsprop };
 
-/// Where the matrices [outer, inner, rows, columns] of a product lie.
+/// Strides of the matrices [outer, inner, rows, columns] of a product.
 struct Matrices {
   long long outer, inner, row, column;
 };
 
-/// y = scale left right + bias + other, [outer, inner, m, n]; and f(y) beside it, or f'(before) y in its place, which
-/// lie as y does.
+/// y = scale left right + bias + other, [outer, inner, m, n]. The epilogue returns f(y) in addition to y, or y
+/// f'(pre_activation) instead of y. All have the layout of y.
 struct Product {
-  const void* left;            // [m, k] of each
+  const void* left;            // [m, k] per matrix
   const void* right;           // [k, n]
   const void* bias;            // [outer, n], `bias_outer` apart; may be null
-  const void* other;           // as y, added to it; may be null
-  const void* pre_activation;  // as y; null: f itself is wanted, if any
+  const void* other;           // with the layout of y, added to it; or null
+  const void* pre_activation;  // with the layout of y; null if the epilogue computes f or nothing
   void* y;
-  void* activated;                   // f(y); may be null
-  void* column_sums;                 // [outer inner, n], of `right`; may be null
-  Matrices left_at, right_at, y_at;  // y has neighbours along a row
+  void* activated;                   // f(y); or null
+  void* column_sums;                 // [outer inner, n], of `right`; or null
+  Matrices left_at, right_at, y_at;  // a row of y is contiguous
   long long inner, m, n, k, bias_outer;
-  long long y_can_load_fours, bias_can_load_fours;  // what is made, or lies like it, and the bias, come four at a time
+  long long y_can_load_fours, bias_can_load_fours;  // y and its like, and the bias, may be read in fours
   double scale;                                     // of the product, before the bias
   double a, b;                                      // of f
-  long long activation;                             // f, a ActivationFn
-  UpdateTarget to;         // parameters [m, n] of each lane, in the order of y, whose gradient this is,
-  long long fused_update;  // and by which UpdateRule they are changed at once, in place of storing it; or kNoUpdate
+  long long activation;                             // f, an ActivationFn
+
+  UpdateTarget to;         // parameters [m, n] of each lane, in the order of y; y is their gradient
+  long long fused_update;  // UpdateRule that is applied instead of storing y; or kNoUpdate
 };
 
-/// Sums over rows of [lanes, rows, columns], `each` rows a part: [lanes, parts, columns] in double. Of what a
-/// normalisation sums (Moments), there are two columns for each.
+/// Sums over rows of [lanes, rows, columns], in parts of `each` rows: [lanes, parts, columns] in double. A
+/// normalisation sums two quantities per column.
 struct ColumnSum {
   const void* x;
-  const void* dy;       // of a gradient
+  const void* dy;       // gradient, for gradients of normalisations
   const void* mean;     // [lanes, columns]
-  const void* inverse;  // of rows that are normalised each for itself, as their mean: [lanes, rows]
+  const void* inverse;  // with row normalisation, mean and inverse are [lanes, rows]
   void* out;
   long long rows, columns, each, parts;
 };
 
-/// The end of a batch norm's statistics: from sums [lanes, 2 columns].
+/// The end of a batch norm's statistics, from the sums [lanes, 2 columns].
 struct NormFinalize {
   const double* sums;  // [lanes, parts, 2 columns]
-  const void* x;       // whose first row the distances are taken from
+  const void* x;       // input; differences are to its first row
   const void* old_mean;
   const void* old_var;  // [lanes, columns], lanes `stride` apart
   const double* momentum;
@@ -104,7 +107,7 @@ struct NormFinalize {
   long long rows, columns, stride, momentum_stride, parts;
 };
 
-/// Batch norm's values, or its gradient: [lanes, rows, columns].
+/// Values of a batch norm, or its gradient: [lanes, rows, columns].
 struct NormApply {
   const void* x;
   const void* dy;
@@ -115,45 +118,44 @@ struct NormApply {
   const void* dot;
   const void* sum;
   void* y;
-  void* activated;  // f(y); may be null
+  void* activated;  // f(y); or null
   long long rows, columns, stride, vector_width;
   double a, b;           // of f
-  long long activation;  // f, a ActivationFn
+  long long activation;  // f, an ActivationFn
 };
 
-/// Rows of `len` numbers: softmax, layer norm and their gradients.
+/// Rows of `len` elements: softmax, layer norm and their gradients.
 struct Rows {
   const void* x;
   const void* dy;
   const void* weight;  // [lanes, len], lanes `stride` apart; may be null
   const void* bias;
-  const void* other;  // as y, added to it, of a layer norm's gradient; may be null
+  const void* other;  // with the layout of y, added to a layer norm's gradient; or null
   void* y;
-  void* mean;  // a number a row
+  void* mean;  // one value per row
   void* inverse;
   double eps;
-  double scale;  // of a softmax's gradient
+  double scale;  // scale of a softmax gradient
   long long len, rows_per_lane, stride;
 };
 
-/// The gradient of rows [lanes, rows, len] that were normalised each for itself, and sums over some rows: of dy times
-/// what was normalised, and of dy. Of rows that threads of a block can keep.
+/// Gradient of normalised rows [lanes, rows, len], and sums over a block's rows of dy times the normalised x, and of
+/// dy. Rows must fit into the registers of the threads that share them.
 struct RowGrad {
-  static constexpr int kThreads = 256, kEach = 8;  // of a block; rows that one of them takes part in
+  static constexpr int kThreads = 256, kEach = 8;  // threads of a block; rows per thread
   const void* x;
-  const void* dy;    // a row of it for each `rows_per_dy` rows
+  const void* dy;    // one row for every `rows_per_dy` rows of x
   const void* mean;  // [lanes, rows]
   const void* inverse;
   const void* weight;  // [lanes, len], lanes `stride` apart; may be null
-  const void* other;   // as y, added to it; may be null
+  const void* other;   // with the layout of y, added to it; or null
   void* y;
-  double* sums;  // [lanes, parts, 2 len], a part being a block's rows
+  double* sums;  // [lanes, parts, 2 len], where a part is the rows of a block
   long long len, rows, parts, stride, rows_per_dy;
-  long long fours, weight_can_load_fours;  // rows, and weights, may be read four at a time
+  long long fours, weight_can_load_fours;  // whether rows and weights may be read in fours
 };
 
-/// The mean over rows [lanes, samples, rows, len] of a sample that are normalised each for itself: [lanes, samples,
-/// len].
+/// Mean over the normalised rows [lanes, samples, rows, len] of a sample: [lanes, samples, len].
 struct RowMean {
   static constexpr int kThreads = RowGrad::kThreads;
   const void* x;
@@ -166,12 +168,12 @@ struct RowMean {
   long long len, rows, samples, stride, fours;
 };
 
-/// Where a value [lanes, samples, channels, rows, columns] lies.
+/// Strides of a value [lanes, samples, channels, rows, columns].
 struct Image {
   long long lane, sample, channel, row, column;
 };
 
-/// Windows of images, spread first by `spread` where it is above one: [lanes groups, n oh ow, kh kw c/groups].
+/// Windows of images, which are first spread if `spread` is above one: [lanes groups, n oh ow, kh kw c/groups].
 struct Windows {
   const void* x;
   void* y;
@@ -180,8 +182,8 @@ struct Windows {
       groups, each;
 };
 
-/// A convolution whose outputs come eight channels at a time: [lanes, samples, oh, ow, co]. Of a gradient by x, x is
-/// dy, spread by the stride, and weights are turned.
+/// Convolution with eight output channels per thread: [lanes, samples, oh, ow, co]. In the gradient by x, x is dy,
+/// spread by the stride, and weights are flipped.
 struct Convolution {
   const void* x;
   const void* weight;  // [kh, kw, ci, co] of a lane, lanes `weight_stride` apart
@@ -189,11 +191,11 @@ struct Convolution {
   void* y;
   Image at;
   long long samples, h, w, ci, oh, ow, co, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, spread_h,
-      spread_w, weight_stride, bias_stride, fours;  // fours: input channels may be read four at a time
+      spread_w, weight_stride, bias_stride, fours;  // fours: input channels may be read in fours
 };
 
-/// Its gradient by weights, four input channels and eight outputs at a time: [lanes, parts, kh, kw, ci, co], a part
-/// being `each` rows of the output.
+/// Gradient of a convolution by its weights, with four input channels and eight outputs per thread: [lanes, parts, kh,
+/// kw, ci, co]. A part is `each` rows of the output.
 struct ConvolutionGrad {
   const void* x;
   const void* dy;
@@ -203,14 +205,14 @@ struct ConvolutionGrad {
       fours;
 };
 
-/// Weights of a convolution for the way back: windows turned, channels changed places.
+/// Weights of a convolution for the backward pass: flipped windows, exchanged channels.
 struct WeightTranspose {
   const void* x;  // [kh, kw, ci, co], lanes `lane` apart
   void* y;        // [kh, kw, co, ci], dense
   long long windows, ci, co, lane;
 };
 
-/// A convolution in which every channel is a group of its own; channels lie last in all that is written.
+/// Depthwise convolution. Everything that is written has its channels last.
 struct Depthwise {
   const void* x;
   const void* dy;
@@ -221,45 +223,45 @@ struct Depthwise {
       weight_stride, each, parts, vector_width;
 };
 
-/// Pools; what is written has its channels last.
+/// Pools. Everything that is written has its channels last.
 struct Pool {
   const void* x;
-  unsigned char* winning_cell;  // the cell of a window that won
+  unsigned char* winning_cell;  // index of the largest cell of each window
   void* y;
-  Image at;               // of x
-  Image winning_cell_at;  // of `winning_cell`, where it is read
+  Image at;               // strides of x
+  Image winning_cell_at;  // strides of `winning_cell` when it is read
   long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, top, left, bottom, right, padding,
       vector_width;
 };
 
-/// Cross-entropy of samples with some positions each.
+/// Cross-entropy of samples with several positions each.
 struct CrossEntropy {
-  const void* x;            // [lanes, samples positions, classes]: logits, or probabilities where a gradient is wanted
+  const void* x;            // [lanes, samples positions, classes]: logits, or probabilities for a gradient
   const long long* labels;  // [lanes, samples positions], lanes `label_stride` apart
-  const double* smoothing;  // of each lane, `smoothing_stride` apart
-  const void* weights;      // [lanes, samples], may be null
+  const double* smoothing;  // one per lane, `smoothing_stride` apart
+  const void* weights;      // [lanes, samples], or null
   void* loss;               // [lanes, samples]
-  void* y;                  // probabilities, or the gradient
-  void* gradient;           // beside probabilities; may be null
+  void* y;                  // probabilities or the gradient
+  void* gradient;           // gradient in addition to probabilities; or null
   long long samples, positions, classes, label_stride, smoothing_stride;
-  double share;  // of one row in the mean
+  double share;  // weight of a row in the mean
 };
 
-/// Some stretches of all lanes' states, which become others or are updated: element k of those of a lane belongs to the
-/// stretch whose `first` is the last at or before it, if it is that long.
+/// Ranges of all lanes' states that a kernel replaces or updates. Element k of a lane belongs to the last range with
+/// `first` <= k, unless k is beyond its length.
 struct StateRanges {
   static constexpr int kMaxRanges = 24;
-  long long count;  // elements of all of them in a lane, each stretch rounded up to fours
+  long long count;  // elements of all ranges in a lane, each range rounded up to fours
   int items;
-  int fours[kMaxRanges];        // read and written four at a time
-  long long first[kMaxRanges];  // of each, among these
+  int fours[kMaxRanges];        // whether the range is read and written in fours
+  long long first[kMaxRanges];  // first element of each range in this count
   long long length[kMaxRanges];
-  long long begin[kMaxRanges];        // where it begins in parameters, or buffers
+  long long begin[kMaxRanges];        // first element in the parameters or buffers
   const void* from[kMaxRanges];       // gradients, or new values
-  long long from_stride[kMaxRanges];  // elements between two lanes of these
+  long long from_stride[kMaxRanges];  // elements between two lanes of `from`
 };
 
-/// What a step says of its chunk: rows of totals, `lanes` apart.
+/// Losses of a step for the totals of its chunk. Rows of totals are `lanes` apart.
 struct LossRecord {
   const long long* active;
   const void* losses;  // [lanes, samples]
@@ -272,9 +274,9 @@ struct LossRecord {
 struct Update {
   StateRanges of;
   UpdateTarget to;
-  const void* scale;  // of each lane's gradients; may be null
-  long long updates;  // fours of all lanes
-  LossRecord note;    // of lanes that come behind them
+  const void* scale;  // factor of each lane's gradients; or null
+  long long updates;  // number of fours of all lanes
+  LossRecord note;    // losses, recorded by the threads after the updates
 };
 
 /// New buffers of active lanes.
@@ -285,7 +287,7 @@ struct Renew {
   long long lane;
 };
 
-/// The factor of clipped gradients.
+/// Factor of gradient clipping.
 struct Clip {
   const void* gradients;
   double* partial;
@@ -294,7 +296,7 @@ struct Clip {
   long long count, lane, parts, columns, clip;
 };
 
-/// [lanes, samples, each].
+/// Dropout of [lanes, samples, each].
 struct Dropout {
   const void* x;
   void* y;

@@ -1,15 +1,16 @@
-// Kernels of lanes: each stands for many calls of ATen. One thread makes one number, or a few that nobody else makes,
-// and reads nothing that a neighbour writes, so the order of threads is of no account. Where some threads share a row
-// (LANE_ROW_KERNEL: `i` is the row), each has columns of its own, and they tell each other sums, in one order.
-// The host compiles the same text (lane_kernels.cpp), where a kernel is a loop over its threads; a GPU's compiler gets
-// it behind lane/gpu.inc.h. T is the type of values; LANE_KERNEL(name, Arguments) { … } has its number `i` and `a`.
-// NOLINTBEGIN
+// Lane kernels; each replaces many ATen calls. A thread computes one element or a few, and reads nothing that another
+// thread writes. So the order of threads does not matter.
+// Where several threads share a row (LANE_ROW_KERNEL: `i` is the row), each has columns of its own, and they exchange
+// sums in a fixed order.
+// The host compiles the same text (lane_kernels.cpp), where a kernel is a loop over its threads. A GPU compiler
+// receives it after device/gpu.inc.h.
+// T is the type of values. LANE_KERNEL(name, Arguments) { … } has the index `i` and the arguments `a`. NOLINTBEGIN
 
-// Numbers that lie side by side, read as one.
+// Contiguous elements that are read as one.
 struct alignas(4 * sizeof(T)) Four {
   T v[4];
 };
-// Where a window's cell comes from along an axis of `size` cells, `spread` apart: at / spread, or none.
+// Source of a window's cell on an axis of `size` cells, `spread` apart: at / spread, or none.
 LANE_FN int lane_source(int at, int size, int spread) {
   if (spread == 1) return (unsigned)at < (unsigned)size ? at : -1;
   if (at < 0) return -1;
@@ -17,8 +18,8 @@ LANE_FN int lane_source(int at, int size, int spread) {
   return cell * spread == at && cell < size ? cell : -1;
 }
 
-// The windows of an axis that hold a place: of the last one, its number and the place's cell in it; the others come
-// one before another, `stride` cells on. Windows have no gaps.
+// Windows of an axis that contain a position: the last window and the position's cell in it. Each earlier window has
+// the cell `stride` further on. Windows have no gaps.
 struct CoveringWindow {
   int window, cell;
 };
@@ -26,7 +27,7 @@ LANE_FN CoveringWindow lane_covering_window(int place, int stride) {
   const int last = place / stride;
   return {last, place - last * stride};
 }
-// One of [lanes, samples, rows, columns, channels], or `vector_width` channels from `channel` on.
+// An index of [lanes, samples, rows, columns, channels], or `vector_width` channels from `channel` on.
 struct Pixel {
   i64 lane, sample, channel;
   int row, column;
@@ -44,7 +45,7 @@ LANE_FN Pixel lane_pixel(i64 i, int vector_width, i64 samples, i64 rows, i64 col
   p.lane = rest / n32(samples);
   return p;
 }
-// Where a pixel's sample and channel begin in a value that lies so.
+// Offset of a pixel's sample and channel in a value with these strides.
 LANE_FN i64 lane_origin(const Image& at, const Pixel& p) {
   return p.lane * at.lane + p.sample * at.sample + p.channel * at.channel;
 }

@@ -1,8 +1,8 @@
-// Kernels of lanes that cut windows: convolutions, and what a product takes of them.
+// Lane kernels for windows: convolutions, and the windows that a product multiplies.
 // NOLINTBEGIN
 // ---- windows ----
 
-// i counts [lanes, groups, samples, oh, ow, c]; the cells of a window are a loop.
+// i counts [lanes, groups, samples, oh, ow, c]. The kernel loops over the cells of a window.
 LANE_KERNEL(windows, Windows) {
   n32 rest = n32(i);
   const i64 c = rest % n32(a.each);
@@ -28,8 +28,9 @@ LANE_KERNEL(windows, Windows) {
   }
 }
 
-// i counts [lanes, share of the pixels, co / 8]: some pixels and eight channels of each; neighbours read the same
-// pixels, and what they write lies side by side. No sum depends on how many pixels a thread makes.
+// i counts [lanes, share of the pixels, co / 8]. A thread computes several pixels and eight channels of each.
+// Neighbouring threads read the same pixels and write contiguous memory. No sum depends on the number of pixels per
+// thread.
 template <int Pixels>
 LANE_FN void lane_convolution(i64 i, const Convolution& a) {
   const n32 pixels = n32(a.samples * a.oh * a.ow), share = (pixels + Pixels - 1) / Pixels, blocks = n32(a.co) / 8;
@@ -135,7 +136,7 @@ LANE_KERNEL(convolution_grad_w, ConvolutionGrad) {
   const T* x = LANE_READ(x) + lane * a.at.lane + first * a.at.channel;
   const T* dy = LANE_READ(dy) + lane * a.dy_at.lane + block * 8;
   for (n32 at = begin; at < end; at += 4) {
-    // All that four rows read, then all that is made of it.
+    // All values that four rows read come first, then their products.
     Four v[4], low[4], high[4];
     for (int u = 0; u < 4; ++u) {
       const int y = r * int(a.stride_h) - int(a.top) + ky * int(a.dilation_h);
@@ -232,9 +233,9 @@ LANE_KERNEL(depthwise_grad_x, Depthwise) {
   }
   lane_store(LANE_WRITE(y) + i * vector_width, sum, vector_width);
 }
-// i counts [lanes, parts, kh, shares of kw, channels]; a part is some rows of the output of all samples. A thread makes
-// some cells of a window's row for four channels, and reads what comes back once for all of them; where windows step by
-// one, so it does the image.
+// i counts [lanes, parts, kh, shares of kw, channels]. A part is several output rows of all samples. A thread computes
+// several cells of a window row for four channels, and reads dy once for all of them. With stride one it also reads the
+// image once.
 template <int Cells>
 LANE_FN void lane_depthwise_grad_w(i64 i, const Depthwise& a) {
   const int vector_width = int(a.vector_width);

@@ -1,6 +1,6 @@
-// Kernels of lanes, element by element, and tables of tokens.
+// Element-wise lane kernels, and embedding tables.
 // NOLINTBEGIN
-// A kernel y = f(x) or f(x, dy) from what it does to one number.
+// A kernel y = f(x) or f(x, dy) from an expression for one element.
 #define LANE_ELEMENTWISE(name)                                                \
   LANE_KERNEL(name, Elementwise) {                                            \
     const int vector_width = int(a.vector_width);                             \
@@ -52,7 +52,7 @@ LANE_ELEMENTWISE(silu_grad)
 LANE_ELEMENTWISE(hard_swish)
 LANE_ELEMENTWISE(hard_swish_grad)
 
-// The function that a product or a normalisation ends with, and its gradient: called, not copied to every place.
+// Activation of an epilogue, and its gradient. It is called instead of inlined, to keep the code small.
 LANE_CALL Four lane_other_activation(int activation, Four x, T low, T high) {
   const Elementwise a{0, 0, 0, low, high, 1};
   Four y = x;
@@ -124,7 +124,7 @@ LANE_KERNEL(sum, Sum) {
   lane_store(LANE_WRITE(y) + i * vector_width, y, vector_width);
 }
 
-// Zeros for a token that the table does not have.
+// A token that is not in the table gives zeros.
 LANE_KERNEL(embedding, Embedding) {
   const int vector_width = int(a.vector_width);
   const n32 of_row = n32(a.dim) / vector_width, row = n32(i) / of_row, lane = row / n32(a.each);
@@ -143,14 +143,15 @@ LANE_KERNEL(embedding, Embedding) {
   }
   lane_store(LANE_WRITE(y) + i * vector_width, y, vector_width);
 }
-// i counts [lanes, vocab]; threads share the columns. `table` is the gradient of what was read, [lanes, each, dim].
+// i counts [lanes, vocab]; threads share the columns. `table` is the gradient of the rows that were read, [lanes, each,
+// dim].
 LANE_ROW_KERNEL(embedding_grad, Embedding) {
   const n32 lane = n32(i) / n32(a.vocab);
   const i64 token = n32(i) % n32(a.vocab);
   const i64* tokens = a.tokens + lane * a.token_stride;
   const T* dy = LANE_READ(table) + lane * a.each * a.dim;
   T* y = LANE_WRITE(y) + i * a.dim;
-  // All of them look for rows together, whether they have a column or not.
+  // All threads search for rows together, whether they have a column or not.
   for (i64 first = 0; first < a.dim; first += LANE_THREADS_PER_ROW) {
     const i64 k = first + LANE_ROW_OWN(0);
     const bool has = k < a.dim;

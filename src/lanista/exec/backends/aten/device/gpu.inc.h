@@ -1,4 +1,4 @@
-// What kernels of lanes are made of on a GPU; the host's half is in lane_kernels.cpp. T comes before it.
+// Macros of the lane kernels for a GPU. Those of the host are in lane_kernels.cpp. T is defined before this text.
 // NOLINTBEGIN
 typedef long long i64;
 typedef unsigned long long u64;
@@ -15,7 +15,7 @@ typedef unsigned int n32;
     if (i < count) name##_at(i, a);                                       \
   }                                                                       \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
-// Two kernels: 32 threads share a row, or, of short rows, eight.
+// Two kernels: 32 threads share a row, or 8 threads share a short row.
 #define LANE_ROW_KERNEL(name, Args)                                       \
   template <int kThreadsPerRow>                                           \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a); \
@@ -43,7 +43,7 @@ typedef unsigned int n32;
     __VA_ARGS__::ThreadState own;                                                                     \
     body(blockIdx.x, a, shared_memory, own);                                                          \
   }
-// Of threads that have the same row, `share` of them: a sum of what each of them has of its own.
+// Sum over the `share` threads of a row.
 #define LANE_ROW_THREADS_SUM(share, member) own.member = lane_row_sum<share>(own.member)
 #define LANE_ROW_FN             \
   template <int kThreadsPerRow> \
@@ -54,10 +54,10 @@ typedef unsigned int n32;
 #define LANE_ROW_SUM(x) lane_row_sum<kThreadsPerRow>(x)
 #define LANE_ROW_MAX(x) lane_row_max<kThreadsPerRow>(x)
 #define LANE_ROW_FIRST (threadIdx.x % kThreadsPerRow == 0)
-// A thread's j-th of a row that is short enough to be kept.
+// Index of a thread's j-th element of a row that fits into registers.
 #define LANE_ROW_OWN(j) (int(threadIdx.x) % kThreadsPerRow + (j)*kThreadsPerRow)
 #define LANE_THREADS_PER_ROW kThreadsPerRow
-// Of all that call it, in the order of who they are.
+// Mask of the threads that share a row, by their position in the warp.
 static __device__ __forceinline__ u32 lane_row_thread_mask(int share) {
   return share == 32 ? 0xffffffffu : ((1u << share) - 1) << (threadIdx.x % 32 / share * share);
 }
@@ -67,7 +67,7 @@ static __device__ __forceinline__ V lane_row_sum(V x) {
     x += __shfl_xor_sync(lane_row_thread_mask(kThreadsPerRow), x, lane_distance);
   return x;
 }
-// What is no number stays.
+// NaN passes through.
 template <int kThreadsPerRow, class V>
 static __device__ __forceinline__ V lane_row_max(V x) {
   for (int lane_distance = kThreadsPerRow / 2; lane_distance > 0; lane_distance /= 2) {
@@ -76,8 +76,8 @@ static __device__ __forceinline__ V lane_row_max(V x) {
   }
   return x;
 }
-// The rows of which something holds, looked for by all threads of a row together; what is read of them is taken in
-// their order. Some are read at once.
+// Calls `take` for the rows of which `holds` is true, in order. All threads of a row search together, and several rows
+// are read at once.
 #define LANE_ROW_FOR_EACH_MATCH(count, holds, read, take) lane_row_where<kThreadsPerRow>(count, holds, read, take)
 template <int kThreadsPerRow, class Holds, class Read, class Take>
 static __device__ __forceinline__ void lane_row_where(i64 count, const Holds& holds, const Read& read,

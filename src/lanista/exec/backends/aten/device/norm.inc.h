@@ -1,4 +1,4 @@
-// Kernels of lanes that sum over rows: columns, normalisations, softmax.
+// Lane kernels that sum over rows: columns, normalisations, softmax.
 // NOLINTBEGIN
 // ---- sums over rows ----
 
@@ -15,10 +15,10 @@ LANE_KERNEL(add_columns, Columns) {
 }
 // i counts [lanes, parts, columns].
 struct Part {
-  i64 column, begin, end;  // rows of it
-  i64 lane;                // a number of it
-  i64 values;              // where the lane's column begins
-  i64 sums;                // where two sums of the column go
+  i64 column, begin, end;  // rows of the part
+  i64 lane;                // lane
+  i64 values;              // offset of the lane's column
+  i64 sums;                // offset of the two sums of the column
 };
 LANE_FN Part lane_part(i64 i, const ColumnSum& a) {
   const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts);
@@ -37,7 +37,7 @@ LANE_KERNEL(column_part, ColumnSum) {
   for (i64 row = p.begin; row < p.end; ++row) sum += double(x[row * a.columns]);
   ((double*)a.out)[i] = sum;
 }
-// Of few rows: i counts [lanes, columns].
+// For few rows: i counts [lanes, columns].
 LANE_KERNEL(column_few, ColumnSum) {
   const T* x = LANE_READ(x) + n32(i) / n32(a.columns) * a.rows * a.columns + n32(i) % n32(a.columns);
   double sum = 0;
@@ -62,7 +62,7 @@ LANE_ROW_KERNEL(column_whole, ColumnSum) {
   if (LANE_ROW_FIRST) LANE_WRITE(out)[i] = T(sum);
 }
 
-// ---- batch norm: distances to the first row, so that equal values have no variance ----
+// ---- batch norm: differences to the first row, so that equal values have zero variance ----
 
 LANE_KERNEL(norm_part, ColumnSum) {
   const Part p = lane_part(i, a);
@@ -78,7 +78,7 @@ LANE_KERNEL(norm_part, ColumnSum) {
   out[0] = sum;
   out[a.columns] = squares;
 }
-// Both sums of a column, over its parts.
+// Both sums of a column, over all its parts.
 struct Both {
   double first, second;
 };
@@ -140,7 +140,8 @@ LANE_KERNEL(norm_grad_part, ColumnSum) {
   out[0] = dot;
   out[a.columns] = sum;
 }
-// The mean and inverse are of what was normalised; new_mean and new_var are the sums, of dy times it and of dy.
+// The mean and inverse are those of the forward pass. new_mean and new_var receive the sums of dy times the normalised
+// x, and of dy.
 LANE_ROW_KERNEL(norm_grad_end, NormFinalize) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
   const Both both = LANE_ROW_CALL(lane_both)(a, lane, c);
@@ -165,8 +166,8 @@ LANE_KERNEL(norm_grad_apply, NormApply) {
   lane_store(LANE_WRITE(y) + at, y, vector_width);
 }
 
-// Of the gradient of rows that were normalised each for itself: sums over rows of dy times what was normalised, and of
-// dy. The mean and inverse are a row's.
+// For gradients of row normalisation: sums over rows of dy times the normalised x, and of dy. The mean and inverse are
+// per row.
 LANE_KERNEL(row_norm_grad_part, ColumnSum) {
   const Part p = lane_part(i, a);
   const T* x = LANE_READ(x) + p.values;
@@ -184,9 +185,9 @@ LANE_KERNEL(row_norm_grad_part, ColumnSum) {
   out[a.columns] = sum;
 }
 
-// ---- rows: some threads share one, each with columns of its own, and tell each other sums ----
+// ---- rows: several threads share a row, each with columns of its own, and exchange sums ----
 
-// Of a row that threads can keep, four numbers each, nothing is read twice.
+// A row that fits into registers, four elements per thread, is read once.
 LANE_ROW_KERNEL(softmax, Rows) {
   const T* x = LANE_READ(x) + i * a.len;
   T* y = LANE_WRITE(y) + i * a.len;
@@ -237,7 +238,7 @@ LANE_ROW_KERNEL(softmax_grad, Rows) {
   dot = LANE_ROW_SUM(dot);
   LANE_ROW(k) y[k] = x[k] * (dy[k] - dot) * T(a.scale);
 }
-constexpr int kKept = 8;  // numbers of a row that a thread keeps, so that they are read once
+constexpr int kKept = 8;  // elements of a row in a thread's registers
 LANE_ROW_KERNEL(layer_norm, Rows) {
   const T* x = LANE_READ(x) + i * a.len;
   T* y = LANE_WRITE(y) + i * a.len;

@@ -1,7 +1,8 @@
-// What optimisers make of a number's gradient, itself, and its slots; a lane's rates are a row of a table.
+// Update rules: new parameter and slots of an element from its gradient. The hyper-parameters of a lane are a row of a
+// table.
 // NOLINTBEGIN
 #define LANE_HYPER(column) T(a.hyper[lane * a.columns + column])
-// Columns of the table (UpdateHyper::Column).
+// Columns of the table (UpdateHyperTable::Column).
 enum {
   lane_negative_lr,
   lane_negative_adam_lr,
@@ -17,7 +18,7 @@ enum {
   lane_nesterov,
   lane_is_first_step
 };
-// A lane without decay does not look at the parameter.
+// A lane without decay does not read the parameter.
 #define LANE_ADD_L2_DECAY \
   if (LANE_HYPER(lane_weight_decay) != T(0)) g = LANE_HYPER(lane_weight_decay) * p + g;
 
@@ -74,7 +75,7 @@ struct RmspropRule {
   }
 };
 
-// Four neighbours of a lane's parameters, where they lie: brought near, changed by gradients, and put back.
+// Four neighbouring parameters of a lane: loaded, updated by gradients, and stored.
 struct UpdateFour {
   i64 at;
   Four p, first, second;

@@ -1,4 +1,4 @@
-// Kernels of lanes that pool; `i` counts what is written, channels last.
+// Lane kernels of pools. `i` counts the written elements, channels last.
 // NOLINTBEGIN
 LANE_KERNEL(max_pool, Pool) {
   const int vector_width = int(a.vector_width);
@@ -44,7 +44,7 @@ LANE_KERNEL(max_pool_grad, Pool) {
   const CoveringWindow down = lane_covering_window(p.row + int(a.top), int(a.stride_h));
   const CoveringWindow right = lane_covering_window(p.column + int(a.left), int(a.stride_w));
   const bool bytes = vector_width == 4 && a.winning_cell_at.channel == 1;
-  // Cells in their order, so the last window first.
+  // Cells are visited in ascending order, so the last window comes first.
   for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
     if (r >= int(a.oh)) continue;
     for (int kx = right.cell, q = right.window; kx < int(a.kw) && q >= 0; kx += int(a.stride_w), --q) {
@@ -60,7 +60,7 @@ LANE_KERNEL(max_pool_grad, Pool) {
   }
   lane_store(LANE_WRITE(y) + i * vector_width, sum, vector_width);
 }
-// Cells that a window's mean is taken over along one axis: those inside, or inside the padding too.
+// Number of cells of a window's mean along one axis: those inside the image, or also those of the padding.
 LANE_FN int lane_reach(int first, int window, int size, int behind, bool padding) {
   const int begin = padding || first > 0 ? first : 0, bound = size + (padding ? behind : 0);
   return (first + window < bound ? first + window : bound) - begin;

@@ -1,9 +1,10 @@
-// Products of matrices, one of a batch and a tile of it a block, and what is done to its numbers before they are
-// stored. A number's terms are added in their order, so its bits hang neither on the tile nor on what else is in the
-// batch. Threads of a block share what they read: LANE_FOR_EACH_THREAD(t) { ... } is what each does, until
-// LANE_BARRIER; `own` is a thread's own (`LANE_THREAD_STATE`). NOLINTBEGIN
+// Products of matrices. A block computes one tile of one matrix, and applies the epilogue before it stores the tile.
+// The terms of an element are added in ascending order, so its bits depend neither on the tile nor on the rest of the
+// batch.
+// Threads of a block share what they read. LANE_FOR_EACH_THREAD(t) { ... } is the work of each thread up to
+// LANE_BARRIER. `own` is the state of a thread (`LANE_THREAD_STATE`). NOLINTBEGIN
 
-// Rows and columns of a tile, and of them those that a thread makes, in fours; how many terms are brought near at once.
+// Rows and columns of a tile, the rows and columns of a thread in fours, and the number of terms in shared memory.
 template <int Rows, int Columns, int ThreadRows, int ThreadColumns, int Depth>
 struct Tile {
   static constexpr int kRows = Rows, kColumns = Columns, kThreadRows = ThreadRows, kThreadColumns = ThreadColumns,
@@ -14,7 +15,7 @@ struct Tile {
   static constexpr int kRight = (Columns * Depth / 4 + kThreads - 1) / kThreads;
   static_assert(ThreadRows % 4 == 0 && ThreadColumns % 4 == 0 && Depth % 8 == 0 && kThreads >= Columns);
   static constexpr int kDown = 4 * Rows / ThreadRows;  // from a thread's four rows to its next
-  // What is near holds terms, or a part of what they sum up to.
+  // Shared memory holds terms, or a part of the sums.
   static constexpr int kTermNumbers = 2 * Depth * (Rows + Columns + 8), kSumNumbers = kDown * (Columns + 4);
   static constexpr int kNumbers = kTermNumbers < kSumNumbers ? kSumNumbers : kTermNumbers;
   static_assert(kNumbers * int(sizeof(T)) <= 48 << 10);
@@ -26,13 +27,13 @@ struct Tile {
   using Right = T[Depth][Columns + 4];
   struct ThreadState {
     T sum[ThreadRows][ThreadColumns];
-    int left_from[kLeft], right_from[kRight];  // where they come from, of a tile's terms; below zero: from nowhere
-    Four left[kLeft], right[kRight];           // on their way
+    int left_from[kLeft], right_from[kRight];  // source offsets of a tile's terms; below zero: none
+    Four left[kLeft], right[kRight];           // loads in flight
     double column;
   };
 };
 
-// Both sides' terms, the one and the other of them, and sums, in what is near.
+// Two buffers of both sides' terms, and sums, in shared memory.
 template <class Of>
 LANE_FN typename Of::Left& tile_left(typename Of::Shared& shared_memory, int at) {
   return *(typename Of::Left*)&shared_memory.numbers[at * Of::kDepth * (Of::kRows + 4)];
@@ -46,9 +47,10 @@ LANE_FN Four& tile_sums(T* shared_memory, int row, int column) {
   return *(Four*)(shared_memory + row * (Of::kColumns + 4) + column);
 }
 
-// How a side's numbers lie: the terms of a vector, or the vectors, are neighbours and come in fours; or neither.
+// Layout of a side: the terms of a vector are contiguous, or the vectors are contiguous, each in fours; or neither.
 enum MatrixLayout { kTermsAdjacent, kVectorsAdjacent, kStrided };
-// One side of a product: `size` vectors of `depth` terms; the terms of one are `step` apart, vectors `apart`.
+// One side of a product: `size` vectors of `depth` terms. Terms of a vector are `step` apart, vectors are `apart`
+// apart.
 struct Side {
   const T* from;
   int size, apart, depth, step;
@@ -98,8 +100,8 @@ LANE_FN void tile_write_shared(T (&to)[Depth][Size + 4], const Four (&next)[Coun
   }
 }
 
-// A part of a tile: the rows that one of the threads' fours of rows make together. Its sums change hands, so that
-// neighbours are read and written together, by few instructions: each is fetched but once in a tile.
+// A part of a tile: the rows from one group of four per thread. Threads exchange its sums through shared memory, so
+// that neighbours are read and written together. Each element is fetched once per tile.
 template <class Of>
 LANE_FN void tile_stage_sums(T* shared_memory, const T (&sum)[Of::kThreadRows][Of::kThreadColumns], int part, int t) {
   constexpr int kOver = 4 * Of::kColumns / Of::kThreadColumns;
@@ -116,7 +118,7 @@ LANE_FN void tile_stage_sums(T* shared_memory, const T (&sum)[Of::kThreadRows][O
   }
 }
 
-// Numbers that are gradients: what they make of parameters, which come in fours. Some are on their way at once.
+// Applies the update to the parameters of these gradients, in fours. Several loads are in flight at once.
 template <class Of, class Rule>
 LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane, int row, int column, int t) {
   constexpr int kFours = Of::kColumns / 4, kInFlight = 2;
@@ -134,7 +136,7 @@ LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane
       if (!is[j]) continue;
       const int four = first + j * Of::kThreads;
       Four g = tile_sums<Of>(shared_memory, four / kFours, four % kFours * 4);
-      // As it would be stored, to the sign of a zero.
+      // The value that would be stored, with the same sign of zero.
       LANE_UNROLL for (int k = 0; k < 4; ++k) g.v[k] = g.v[k] * T(a.scale) + T(0);
       lane_update_store<Rule>(a.to, lane, g, true, 4, of[j]);
     }
@@ -156,7 +158,7 @@ LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane
   }
 }
 
-// Numbers that are stored, after what comes behind the sums. Some are on their way at once.
+// Applies the epilogue to sums and stores them. Several loads are in flight at once.
 template <class Of>
 LANE_FN void tile_store(const Product& a, T* shared_memory, n32 outer, n32 inner, int row, int column, int t) {
   constexpr int kFours = Of::kColumns / 4, kInFlight = 2;
@@ -196,7 +198,7 @@ LANE_FN void tile_store(const Product& a, T* shared_memory, n32 outer, n32 inner
   }
 }
 
-// Of a block: its tile, summed and stored.
+// The work of a block: sums its tile and stores it.
 template <class Of, MatrixLayout Left, MatrixLayout Right>
 LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& shared_memory, LANE_THREAD_STATES(Of) own) {
   constexpr int kRows = Of::kRows, kColumns = Of::kColumns, kThreads = Of::kThreads, kDepth = Of::kDepth;
@@ -221,8 +223,7 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& shared
     tile_compute_offsets<Left, kRows, kDepth, kThreads>(o.left_from, left, row, t);
     tile_compute_offsets<Right, kColumns, kDepth, kThreads>(o.right_from, right, column, t);
   }
-  // Terms are brought near while those before them are multiplied; there are none before the first, nor behind the
-  // last.
+  // Loads the next terms while the current ones are multiplied. There are none before the first or after the last.
   LANE_NO_UNROLL for (int term = 0, at = 0; term < terms + kDepth; term += kDepth, at ^= 1) {
     LANE_FOR_EACH_THREAD(t) {
       auto& o = LANE_THREAD_STATE;
@@ -236,7 +237,7 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& shared
           o.column += double(sum);
         }
       }
-      // What is behind the last term is zero; only where much may be there, it is left out.
+      // Terms beyond the last one are zero. They are skipped only where there may be many.
       LANE_NO_UNROLL for (int first = 0; first < (term > 0 ? kDepth : 0); first += Of::kAtOnce) {
         if (first > 0 && term - kDepth + first >= terms) break;
         LANE_UNROLL for (int k = 0; k < Of::kAtOnce; ++k) {
@@ -277,20 +278,20 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& shared
   }
 }
 
-// By how the left and the right side lie: [k][m] or [m][k], [k][n] or [n][k].
+// Kernels by the layouts of the left and the right side: [k][m] or [m][k], [k][n] or [n][k].
 #define LANE_PRODUCT_OF(name, left, right, ...) \
   LANE_TILE_KERNEL(name, Product, LANE_ARGUMENTS(product_of<__VA_ARGS__, left, right>), __VA_ARGS__)
 #define LANE_PRODUCT(size, ...)                                                       \
   LANE_PRODUCT_OF(product_##size##_nn, kTermsAdjacent, kVectorsAdjacent, __VA_ARGS__) \
   LANE_PRODUCT_OF(product_##size##_nt, kTermsAdjacent, kTermsAdjacent, __VA_ARGS__)   \
   LANE_PRODUCT_OF(product_##size##_tn, kVectorsAdjacent, kVectorsAdjacent, __VA_ARGS__)
-// As numbers lie otherwise.
+// Kernels for any strides.
 #define LANE_ANY_PRODUCT(size, ...)                                             \
   LANE_PRODUCT_OF(product_##size##_na, kTermsAdjacent, kStrided, __VA_ARGS__)   \
   LANE_PRODUCT_OF(product_##size##_ta, kVectorsAdjacent, kStrided, __VA_ARGS__) \
   LANE_PRODUCT_OF(product_##size##_aa, kStrided, kStrided, __VA_ARGS__)
 static constexpr int kSharedDepth = sizeof(T) == 4 ? 16 : 8;
-static constexpr int kMost = sizeof(T) == 4 ? 128 : 64;  // there is no room for more doubles
+static constexpr int kMost = sizeof(T) == 4 ? 128 : 64;  // shared memory holds no more doubles
 LANE_PRODUCT(128x128, Tile<kMost, kMost, 8, 8, kSharedDepth>)
 LANE_PRODUCT(128x64, Tile<128, 64, 8, 4, kSharedDepth>)
 LANE_PRODUCT(64x128, Tile<64, 128, 8, 8, kSharedDepth>)

@@ -1,8 +1,8 @@
-// The gradient of rows that were normalised each for itself, and of what they were weighed with, so that both read dy
-// and x but once. A block has some rows of a lane, one behind the other; threads that share one have the same columns
-// of every row, and keep what those sum up to. A sum's order hangs on the number of a lane's rows alone.
+// Gradient of normalised rows and of their weights, so that both read dy and x once. A block has consecutive rows of a
+// lane. Threads that share a row have the same columns in every row, and keep the sums of those columns.
+// The order of a sum depends only on the number of rows of a lane.
 // NOLINTBEGIN
-// So many threads share a row, and have so many fours of it.
+// Number of threads that share a row, and number of fours per thread.
 template <int ThreadsPerRow, int Fours>
 struct RowTile {
   static constexpr int kThreads = RowGrad::kThreads, kFours = Fours, kThreadsPerRow = ThreadsPerRow;
@@ -12,10 +12,10 @@ struct RowTile {
     alignas(4 * sizeof(T)) T sums[kAtOnce][2 * kColumns];
   };
   struct ThreadState {
-    Four weight[kFours], hat[kFours], back[kFours];  // what was normalised, and its gradient
+    Four weight[kFours], hat[kFours], back[kFours];  // normalised x and its gradient
     Four other[kFours];
-    Four dots[kFours], sums[kFours];  // of its columns: dy times the former, dy
-    T dot, sum, inverse;              // of the row
+    Four dots[kFours], sums[kFours];  // column sums of dy hat, and of dy
+    T dot, sum, inverse;              // of the current row
   };
   LANE_STATIC_FN int column(int t, int four) { return (t % ThreadsPerRow + four * ThreadsPerRow) * 4; }
 };

@@ -1,5 +1,5 @@
-// The mean over some rows that are normalised each for itself, where nobody reads the rows: a block makes one, its
-// threads as in row_grad.inc.h.
+// Mean over normalised rows that no other operator reads. A block computes one mean, with the threads of
+// row_grad.inc.h.
 // NOLINTBEGIN
 template <int ThreadsPerRow, int Fours>
 struct MeanTile {
@@ -10,8 +10,8 @@ struct MeanTile {
   };
   struct ThreadState {
     Four x[kFours];
-    double sums[kFours][4];  // of its columns
-    T mean, sum, squares;    // of the row; distances to its first number have the sum
+    double sums[kFours][4];  // per column
+    T mean, sum, squares;    // of the row; sum is over differences to its first element
   };
   LANE_STATIC_FN int column(int t, int four) { return (t % ThreadsPerRow + four * ThreadsPerRow) * 4; }
 };

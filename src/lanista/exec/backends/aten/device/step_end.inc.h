@@ -1,4 +1,4 @@
-// Kernels of lanes at the end of a step: losses, updates, what a chunk is told, and masks.
+// Lane kernels at the end of a step: losses, updates, totals of the chunk, and masks.
 // NOLINTBEGIN
 // ---- losses ----
 
@@ -8,7 +8,8 @@ LANE_FN T lane_cross_entropy_grad(T p, bool is_label, T hard, T soft, T share) {
 // i counts samples of all lanes; threads share the classes.
 LANE_ROW_KERNEL(cross_entropy, CrossEntropy) {
   const i64 lane = n32(i) / n32(a.samples), sample = n32(i) % n32(a.samples);
-  const T smoothing = T(a.smoothing[lane * a.smoothing_stride]), hard = T(1) - smoothing, soft = smoothing / T(a.classes);
+  const T smoothing = T(a.smoothing[lane * a.smoothing_stride]);
+  const T hard = T(1) - smoothing, soft = smoothing / T(a.classes);
   const T weight = a.weights ? LANE_READ(weights)[i] : T(1);
   T total = T(0);
   for (i64 position = 0; position < a.positions; ++position) {
@@ -39,11 +40,12 @@ LANE_ROW_KERNEL(cross_entropy, CrossEntropy) {
   if (a.weights) loss = loss * weight;
   if (LANE_ROW_FIRST) LANE_WRITE(loss)[i] = loss;
 }
-// i counts numbers.
+// i counts elements.
 LANE_KERNEL(cross_entropy_grad, CrossEntropy) {
   const i64 k = n32(i) % n32(a.classes), row = n32(i) / n32(a.classes), sample = n32(row) / n32(a.positions),
             lane = n32(sample) / n32(a.samples);
-  const T smoothing = T(a.smoothing[lane * a.smoothing_stride]), hard = T(1) - smoothing, soft = smoothing / T(a.classes);
+  const T smoothing = T(a.smoothing[lane * a.smoothing_stride]);
+  const T hard = T(1) - smoothing, soft = smoothing / T(a.classes);
   const i64 label = a.labels[lane * a.label_stride + row - lane * a.samples * a.positions];
   T y = lane_cross_entropy_grad(LANE_READ(x)[i], label == k, hard, soft, T(a.share));
   if (a.weights) y = y * LANE_READ(weights)[sample];
@@ -52,7 +54,7 @@ LANE_KERNEL(cross_entropy_grad, CrossEntropy) {
 
 // ---- the end of a step ----
 
-// Rows of totals: sum of losses, last loss, first bad step.
+// Rows of totals: sum of losses, last loss, first non-finite step.
 LANE_FN void lane_record_loss(const LossRecord& a, i64 lane, double sum) {
   const double loss = sum / double(a.samples);
   a.totals[lane] += loss * double(a.samples);
@@ -67,12 +69,12 @@ LANE_ROW_KERNEL(note, LossRecord) {
   sum = LANE_ROW_SUM(sum);
   if (LANE_ROW_FIRST) lane_record_loss(a, i, sum);
 }
-// The same, by one thread.
+// As `note`, by one thread.
 LANE_FN void lane_record_loss_by_one_thread(const LossRecord& a, i64 lane) {
   if (a.active[lane] == 0) return;
   const T* losses = LANE_READ(losses) + lane * a.samples;
   double sum = 0;
-  constexpr int kAtOnce = 32;  // on their way together: all others wait for who notes
+  constexpr int kAtOnce = 32;  // loads in flight; all other threads wait for this one
   LANE_NO_UNROLL for (int first = 0; first < int(a.samples); first += kAtOnce) {
     T loss[kAtOnce];
     LANE_UNROLL for (int n = 0; n < kAtOnce; ++n) loss[n] = first + n < int(a.samples) ? losses[first + n] : T(0);
@@ -83,7 +85,7 @@ LANE_FN void lane_record_loss_by_one_thread(const LossRecord& a, i64 lane) {
   lane_record_loss(a, lane, sum);
 }
 
-// The stretch that an element of a lane belongs to.
+// Range of a lane's element.
 LANE_FN int lane_range_index(const StateRanges& of, i64 element) {
   int low = 0, high = of.items - 1;
   while (low < high) {
@@ -96,8 +98,7 @@ LANE_FN int lane_range_index(const StateRanges& of, i64 element) {
   }
   return low;
 }
-// An optimiser's step for four numbers a thread. i counts fours of all lanes, and then lanes whose losses are noted
-// meanwhile.
+// An optimiser step for four elements per thread. i counts fours of all lanes, then lanes with losses to record.
 template <class Rule>
 LANE_FN void lane_update(i64 i, const Update& a) {
   const n32 of_lane = n32(a.of.count) / 4;

@@ -1,10 +1,10 @@
 #pragma once
-// How one text is a block's code on a device, and a loop over its threads on the host.
+// How one text is the code of a block on a device, and a loop over its threads on the host.
 //
-// A call goes in phases: PHASE(t) { … what thread t does … }, with lane_barrier() between them. On a device that is one
-// thread's body and a barrier; on the host a loop over threads. Nothing lives in registers from one phase to the next.
-// Behind the last phase of a call there is no barrier: whether the next call waits is said there (Call::waits). Calls
-// that do not wait for each other share the threads out: the next begins where the last one's work ended
+// A call runs in phases: PHASE(t) { … work of thread t … }, with lane_barrier() between them. On a device, a phase is
+// the body of one thread; on the host, it is a loop over threads. No register value lives from one phase to the next.
+// There is no barrier after the last phase of a call: the next call has the flag (Call::latency). Calls that do
+// not wait for each other share the threads: the next call begins at the thread after the last one's work
 // (`first_thread`).
 #include "lanista/exec/backends/cuda_blocks/device/types.inc.h"
 
@@ -36,7 +36,7 @@ namespace lanista::device::block {
 namespace {
 
 #ifdef __CUDACC_RTC__
-// How many threads a block has and how many blocks share a lane is known when it is launched: one text, compiled once.
+// The numbers of threads per block and blocks per lane are known at the launch, so that the text is compiled once.
 BLOCK_FN int block_threads() { return static_cast<int>(blockDim.x); }
 BLOCK_FN int cluster_size() {
 #if __CUDA_ARCH__ >= 900
@@ -48,10 +48,10 @@ BLOCK_FN int cluster_size() {
 #endif
 }
 BLOCK_FN int cluster_rank() { return static_cast<int>(blockIdx.x) % cluster_size(); }
-#define kThreads (block_threads() * cluster_size())  // that share a lane; a power of two
+#define kThreads (block_threads() * cluster_size())  // threads that share a lane; a power of two
 
 BLOCK_FN int own_thread(int first_thread) {
-  // Warps of the blocks of a team take turns, so that little work is spread over all of them.
+  // Warps of the blocks of a team alternate, so that little work is spread over all blocks.
   const int thread = static_cast<int>(threadIdx.x);
   return ((thread / 32 * cluster_size() + cluster_rank()) * 32 + thread % 32 + kThreads - first_thread) &
          (kThreads - 1);
@@ -59,20 +59,20 @@ BLOCK_FN int own_thread(int first_thread) {
 
 __device__ u32 prefetch_sink;
 
-/// Brings memory into the first cache: what threads do who have none of `items`, where no call has gone before.
+/// Loads memory into the first cache, by the threads that have none of `items`. No call has used it before.
 BLOCK_FN void prefetch(const float* p, int words, int items) {
   const int busy = 32 * (((items + 31) / 32 + cluster_size() - 1 - cluster_rank()) / cluster_size());
   const int own = static_cast<int>(threadIdx.x) - busy, idle = block_threads() - busy;
   if (own < 0) return;
   const u64 begin = reinterpret_cast<u64>(p) & ~u64{15};
-  const int lr_ranges = (words + 3) / 4;
+  const int fours = (words + 3) / 4;
   u32 seen = 0;
   BLOCK_UNROLL_BY(1)
-  for (int i = own; i < lr_ranges; i += 4 * idle) {
+  for (int i = own; i < fours; i += 4 * idle) {
     u32 a[4], b, c, d;
     BLOCK_UNROLL(4)
     for (int j = 0; j < 4; ++j) {
-      const int at = i + j * idle < lr_ranges ? i + j * idle : i;
+      const int at = i + j * idle < fours ? i + j * idle : i;
       asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(a[j]), "=r"(b), "=r"(c), "=r"(d)
                    : "l"(begin + 16 * static_cast<u64>(at)));
@@ -88,7 +88,7 @@ BLOCK_FN bool is_first() { return cluster_rank() == 0 && threadIdx.x == 0; }
 BLOCK_FN void lane_barrier() {
 #if __CUDA_ARCH__ >= 900
   if (cluster_size() > 1) {
-    // Not the aligned forms: threads may come from a loop that some of their warp were in longer.
+    // These are not the aligned forms, because some threads of a warp may leave a loop later than others.
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
     return;
   }
@@ -106,9 +106,9 @@ BLOCK_FN float real_of(int bits) { return __int_as_float(bits); }
 constexpr int kThreads = 256;
 BLOCK_FN int cluster_size() { return 1; }
 
-// The thread whose turn it is, and how many barriers there were: for who watches.
+// The current thread and the number of barriers so far, for the race detector.
 struct HostBlock {
-  int (*order)(int number) = nullptr;  // null: one after the other
+  int (*order)(int number) = nullptr;  // null: ascending order
   int thread = 0;
   u32 phase = 1;
 };
@@ -131,7 +131,7 @@ BLOCK_FN int bits_of(float x) { return __builtin_bit_cast(int, x); }
 BLOCK_FN float real_of(int bits) { return __builtin_bit_cast(float, bits); }
 #endif
 
-/// Four neighbours, in one access where they begin at a multiple of 16 bytes.
+/// Four neighbours, in one access if they begin at a multiple of 16 bytes.
 struct alignas(16) Four {
   float v[4];
 };
@@ -142,7 +142,7 @@ struct alignas(8) Two {
 };
 
 #ifdef BLOCK_TRACED_POINTERS
-#include BLOCK_TRACED_POINTERS  // types that look like pointers, and tell of every access
+#include BLOCK_TRACED_POINTERS  // pointer types that report every access
 #else
 using Reals = float*;
 using Doubles = double*;
@@ -163,7 +163,7 @@ BLOCK_FN Reals reals_at(const void* p) { return static_cast<float*>(const_cast<v
 BLOCK_FN void prefetch(const Reals&, int, int) {}
 #endif
 
-/// The rows of a tile at p[i]: four and two of them in one access.
+/// The rows of a tile at p[i]; two or four of them are one access.
 template <int kRows>
 struct Column {
   float v[kRows];
@@ -186,11 +186,11 @@ BLOCK_FN int smaller(int a, int b) { return a < b ? a : b; }
 BLOCK_FN int larger(int a, int b) { return a > b ? a : b; }
 BLOCK_FN float infinity() { return real_of(0x7F800000); }
 
-/// What a call sees beside its own sizes.
+/// Inputs of a call in addition to its own sizes.
 struct Frame {
   Reals slab, input, target;
   const Step* step;
-  u64* call_cycles;  // of each call; null: nobody asks
+  u64* call_cycles;  // per call; null unless calls are timed
   u64 seed;
   float* loss;
   int batch;
@@ -202,8 +202,8 @@ BLOCK_FN Reals place(const Frame& f, int at) {
   return p;
 }
 
-/// Long sums of few outputs, in chunks of rows: while some threads add a chunk up, the others bring the next one near.
-/// work(i, begin, end) goes on with output i where it stands; near(begin, count, items) warms rows.
+/// Long sums of few outputs, in chunks of rows: while some threads add a chunk, the others load the next one into the
+/// cache. work(i, begin, end) continues output i; near(begin, count, items) loads rows.
 template <class Near, class Work>
 BLOCK_FN void in_chunks(int rows, int at_once, int items, const Near& near, const Work& work) {
   const int first_thread = 0;
@@ -221,25 +221,26 @@ BLOCK_FN void in_chunks(int rows, int at_once, int items, const Near& near, cons
   }
 }
 
-/// Rows of a chunk: all, if they are in the first cache together; else so many that two chunks are; in fours.
+/// Rows of a chunk: all rows if they fit into the first cache, else as many as fit twice. A multiple of four.
 BLOCK_FN int rows_at_once(int rows, int words_a_row) {
   if (rows * words_a_row <= 32768) return (rows + 3) / 4 * 4;
   return larger(4, 16384 / words_a_row / 4 * 4);
 }
 
-/// Threads that a call of so many items leaves behind its own, in whole warps: where the next one begins.
+/// Number of threads, in whole warps, that a call of so many items uses in its last pass. The next call begins after
+/// them.
 BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 
-/// About the cycles that a term of all outputs takes, where a thread has rows x columns of them: what comes out of the
-/// first cache is a number a thread and cycle, so a tile costs its fringe, not its area; but no thread goes on before
-/// its numbers are there (`needs_barrier`: cycles a term, with so many terms on their way).
-BLOCK_FN int estimated_cost(int items, int rows, int columns, int needs_barrier) {
+/// Estimated cycles per term of all outputs, with rows x columns outputs per thread. The first cache delivers one value
+/// per thread and cycle, so a tile costs its edges, not its area. A thread also waits `latency` cycles per term for its
+/// loads.
+BLOCK_FN int estimated_cost(int items, int rows, int columns, int latency) {
   const int warps = (items + 31) / 32, of_block = (warps + cluster_size() - 1) / cluster_size();
-  return larger(of_block * (rows + columns), (items + kThreads - 1) / kThreads * needs_barrier);
+  return larger(of_block * (rows + columns), (items + kThreads - 1) / kThreads * latency);
 }
 
-/// store(i, f(i)) of each element. `kAtOnce` are computed before one is stored, so that their loads do not wait for
-/// each other: what is stored may lie where f reads for element i, and for no other.
+/// store(i, f(i)) for each element. `kAtOnce` values are computed before one is stored, so that their loads overlap. A
+/// stored value may replace what f reads for element i, but for no other element.
 template <int kAtOnce, class F, class Store>
 BLOCK_FN int each_into(int count, int first_thread, const F& f, const Store& store) {
   PHASE(t) {
@@ -264,7 +265,7 @@ BLOCK_FN int each(int count, Reals y, int first_thread, const F& f) {
       count, first_thread, [&](int i) { return static_cast<float>(f(i)); }, [&](int i, float value) { y[i] = value; });
 }
 
-/// The same for what is seldom or small.
+/// The same, for rare or small calls.
 template <class F>
 BLOCK_FN int each_alone(int count, Reals y, int first_thread, const F& f) {
   PHASE(t) {
@@ -274,13 +275,13 @@ BLOCK_FN int each_alone(int count, Reals y, int first_thread, const F& f) {
   return used(count);
 }
 
-/// The same where four neighbours are had together: f(i) of elements 4 i to 4 i + 3.
+/// The same for four neighbours at once: f(i) gives elements 4 i to 4 i + 3.
 template <int kAtOnce = 4, class F>
 BLOCK_FN int each_four(int fours, Reals y, int first_thread, const F& f) {
   return each_into<kAtOnce>(fours, first_thread, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
 }
 
-/// f of each element of x, and of two.
+/// f of each element of x, or of x and y.
 template <int kAtOnce = 4, class F>
 BLOCK_FN int map(int count, Reals x, Reals y, int first_thread, const F& f) {
   if (count % 4 != 0 || !whole(x) || !whole(y))

@@ -1,12 +1,13 @@
 #pragma once
-// OperandRounding, as sums over ascending k. A thread has a tile of outputs in registers and reads through the first
-// cache: no sum is ever split, and the tile's shape never shows.
+// Products, as sums over ascending k. A thread has a tile of outputs in registers and reads through the first cache. No
+// sum is ever split, and the shape of the tile changes no bit.
 #include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
 
 namespace lanista::device::block {
 namespace {
 
-/// c[i][j] = sum over k of a b, then the bias, then relu; steps are in elements. `outer` x `inner` matrices.
+/// c[i][j] = sum over k of a b, then the bias, then relu. Strides are in elements. There are `outer` x `inner`
+/// matrices.
 struct Product {
   Reals a, b, bias, c;
   bool biased, relu, wide_c;
@@ -14,13 +15,13 @@ struct Product {
   int a_m, a_k, b_k, b_n, c_m, c_n;
   int outer, inner;
   int a_outer, b_outer, c_outer, a_inner, b_inner, c_inner;
-  Finish finish;  // of one matrix alone
+  Finish finish;  // only if there is one matrix
 };
 
 /// How an operand is read: one by one, four along k, or four along the outputs.
 enum Reading { kOnes, kAlongK, kAcross };
 
-/// Terms ahead that a tile leaves registers for; a large one has other warps to wait with.
+/// Number of terms that a tile loads ahead into registers. Large tiles have other warps to hide latency.
 BLOCK_CONSTANT int ahead_of(int rows, int columns) { return rows * columns <= 8 ? 4 : rows * columns <= 16 ? 2 : 1; }
 
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
@@ -132,8 +133,9 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
   }
 }
 
-/// n: m, m a sample, n, k, k a sample, a_m, a_k, b_k, b_n, c_m, c_n, matrices a sample (0: one in all), inner ones,
-/// a_outer, b_outer, c_outer, a_inner, b_inner, c_inner, relu. at: a, b, bias, c.
+/// n: m, m per sample, n, k, k per sample, a_m, a_k, b_k, b_n, c_m, c_n.
+/// Then matrices per sample (0: one in all), inner ones, a_outer, b_outer, c_outer, a_inner, b_inner, c_inner, relu.
+/// at: a, b, bias, c.
 BLOCK_FN Product product_of(const Call& call, const Frame& f) {
   const int* n = call.n;
   Product p;
@@ -170,14 +172,14 @@ BLOCK_FN int tiles_of(const Product& p, int rows, int columns) {
   return p.outer * p.inner * ((p.m + rows - 1) / rows) * ((p.n + columns - 1) / columns);
 }
 
-/// Operands that lie together and are larger than the first cache: on their way while the first tiles begin. Rows of
-/// tiles read them again and again.
+/// Loads contiguous operands that exceed the first cache while the first tiles begin. Rows of tiles read them
+/// repeatedly.
 BLOCK_FN void bring_near(const Product& p) {
   if (p.outer * p.inner != 1 || p.k * p.n < 32768 || p.b_n != 1 || p.b_k != p.n) return;
   prefetch(p.b, p.k * p.n, 0);
 }
 
-// Every form makes its numbers of the call, in registers: passed on, they would go through each thread's own memory.
+// Every form reads the numbers of the call itself. As arguments, they would go through the local memory of each thread.
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
 BLOCK_NOINLINE_FN int product_by(const Call& call, const Frame& f, int first_thread) {
   const Product p = product_of(call, f);
@@ -198,7 +200,7 @@ BLOCK_NOINLINE_FN int product_by(const Call& call, const Frame& f, int first_thr
   return used(items);
 }
 
-/// Terms of both operands, whose rows lie together.
+/// Terms of both operands, with contiguous rows.
 template <int kRows>
 struct Terms {
   static constexpr int kCount = kRows == 1 ? 8 : 4;
@@ -233,8 +235,7 @@ BLOCK_FN void add_terms(const Terms<kRows>& terms, Four (&sum)[kRows]) {
   for (int q = 0; q < Terms<kRows>::kCount; ++q) add_term(terms.left[q], terms.right[q], sum);
 }
 
-/// Outputs of a few rows and four columns, from term k to k_end: terms are on their way while the last ones are
-/// multiplied.
+/// Outputs of a few rows and four columns, from term k to k_end. Terms are loaded while the last ones are multiplied.
 template <int kRows>
 BLOCK_FN void long_tile(const Product& p, int row, int column, int k, int k_end) {
   constexpr int kCount = Terms<kRows>::kCount;
@@ -243,7 +244,7 @@ BLOCK_FN void long_tile(const Product& p, int row, int column, int k, int k_end)
   BLOCK_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     BLOCK_UNROLL(4)
-    for (int j = 0; j < 4; ++j) sum[r].v[j] = k == 0 ? 0.0F : c[r * p.c_m + j * p.c_n];  // it goes on
+    for (int j = 0; j < 4; ++j) sum[r].v[j] = k == 0 ? 0.0F : c[r * p.c_m + j * p.c_n];  // continues a sum
   }
   Reals a = p.a + (k * p.m + row), b = p.b + (k * p.n + column);
   const int a_block = kCount * p.m, b_block = kCount * p.n;
@@ -274,7 +275,7 @@ BLOCK_FN void long_tile(const Product& p, int row, int column, int k, int k_end)
   }
 }
 
-/// The sums of a weight gradient, which are long and few: rows of both operands lie together.
+/// Sums of a weight gradient, which are long and few. Rows of both operands are contiguous.
 template <int kRows>
 BLOCK_NOINLINE_FN int product_in_chunks(const Call& call, const Frame& f) {
   const Product p = product_of(call, f);
@@ -289,15 +290,15 @@ BLOCK_NOINLINE_FN int product_in_chunks(const Call& call, const Frame& f) {
   return 0;
 }
 
-/// About the cycles of a term of long sums: multiplications and what it takes to read for them, in a few warps that
-/// have nobody to wait with; or what comes out of the first cache.
+/// Estimated cycles per term of long sums: multiplications and reads of few warps, which cannot hide latency, or the
+/// throughput of the first cache.
 BLOCK_FN int spent_on_long(const Product& p, int rows) {
   const int items = p.m / rows * (p.n / 4), warps = (items + 31) / 32,
             of_block = (warps + cluster_size() - 1) / cluster_size();
   return larger((of_block + 3) / 4 * (4 * rows + 7), of_block * (rows + 4));
 }
 
-/// What products by tiles of that size cost.
+/// Estimated cost of a product with tiles of that size.
 BLOCK_FN int spent_on(const Product& p, int rows, int columns) {
   return estimated_cost(tiles_of(p, rows, columns), rows, columns, 72 / ahead_of(rows, columns));
 }
@@ -316,7 +317,7 @@ BLOCK_FN int product_of_fours(const Product& p, const Call& call, const Frame& f
                     : product_by<1, 4, kFew, kAcross>(call, f, first_thread);
 }
 
-/// at and n: as product_of says.
+/// at and n: as for product_of.
 BLOCK_OP int op_product(const Call& call, const Frame& f, int first_thread) {
   const Product p = product_of(call, f);
   const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
@@ -342,14 +343,14 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int first_thread) {
   return product_by<1, 1, kOnes, kOnes>(call, f, first_thread);
 }
 
-/// Goes on with the plain sum of a column.
+/// Continues the plain sum of a column.
 BLOCK_FN float column_sum(float sum, Reals x, int begin, int end, int columns, int column) {
   BLOCK_UNROLL_BY(16)
   for (int r = begin; r < end; ++r) sum += x[r * columns + column];
   return sum;
 }
 
-/// Plain ascending sums over rows. n: rows a sample, columns. at: x, y.
+/// Plain ascending sums over rows. n: rows per sample, columns. at: x, y.
 BLOCK_OP int op_column_sum(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int rows = call.n[0] * f.batch, columns = call.n[1];

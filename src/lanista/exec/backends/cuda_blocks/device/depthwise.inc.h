@@ -1,11 +1,11 @@
 #pragma once
-// Convolutions of which every channel is a group.
+// Depthwise convolutions.
 #include "lanista/exec/backends/cuda_blocks/device/tap_weights.inc.h"
 
 namespace lanista::device::block {
 namespace {
 
-/// The sums of a position's channels from `channel` on, one or four of them.
+/// The sums of one or four channels of a position, from `channel` on.
 template <int kChannels>
 BLOCK_FN Four depthwise_at(const Taps& s, int position, int channel) {
   const int c = s.source_c, line = position / s.w.positions;
@@ -37,7 +37,7 @@ BLOCK_FN Four depthwise_at(const Taps& s, int position, int channel) {
   return sum;
 }
 
-/// A channel is a group of its own: channels side by side in threads. at: source, weights, bias, target.
+/// Each channel is a group. Neighbouring threads have neighbouring channels. at: source, weights, bias, target.
 BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int first_thread) {
   const Taps s = taps_of(call, f);
   const int c = s.source_c, all = s.samples * s.h.positions * s.w.positions * c;

@@ -1,6 +1,5 @@
 #pragma once
-// Whatever goes element by element, and softmax. Formulas are those of kernels/family/activation.inc.h and
-// piecewise.inc.h.
+// Element-wise operators and softmax. Formulas are those of kernels/family/activation.inc.h and piecewise.inc.h.
 #include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
 
 namespace lanista::device::block {
@@ -13,10 +12,10 @@ BLOCK_FN float gelu_gate(float x) {
   return sigmoid_of((x * kTwoRoot) * inner);
 }
 
-/// n: elements, elements a sample.
+/// n: elements, elements per sample.
 BLOCK_FN int count_of(const Call& call, const Frame& f) { return call.n[0] + call.n[1] * f.batch; }
 
-/// n[2]: which. at: x, y.
+/// n[2]: function. at: x, y.
 BLOCK_OP int op_activation(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int count = count_of(call, f);
@@ -39,7 +38,7 @@ BLOCK_OP int op_activation(const Call& call, const Frame& f, int first_thread) {
   }
 }
 
-/// n[2]: which. at: what was saved (x or y), dy, dx.
+/// n[2]: function. at: saved value (x or y), dy, dx.
 BLOCK_OP int op_activation_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals saved = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int count = count_of(call, f);
@@ -75,7 +74,7 @@ BLOCK_OP int op_activation_grad(const Call& call, const Frame& f, int first_thre
   }
 }
 
-/// n[2]: which. x: its numbers. at: x, y.
+/// n[2]: function. x: its attributes. at: x, y.
 BLOCK_OP int op_parametric_activation(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int count = count_of(call, f);
@@ -95,7 +94,7 @@ BLOCK_OP int op_parametric_activation(const Call& call, const Frame& f, int firs
   }
 }
 
-/// n[2]: which. x: its numbers. at: saved, dy, dx.
+/// n[2]: function. x: its attributes. at: saved, dy, dx.
 BLOCK_OP int op_parametric_activation_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals saved = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int count = count_of(call, f);
@@ -115,11 +114,11 @@ BLOCK_OP int op_parametric_activation_grad(const Call& call, const Frame& f, int
   }
 }
 
-/// n[2]: which. at: a, b, y.
+/// n[2]: function. at: a, b, y.
 BLOCK_OP int op_binary(const Call& call, const Frame& f, int first_thread) {
   const Reals a = place(f, call.at[0]), b = place(f, call.at[1]), y = place(f, call.at[2]);
   const int count = count_of(call, f);
-  if (call.after != kNoEpilogue) {  // sums alone have something behind them
+  if (call.after != kNoEpilogue) {  // only sums may have an epilogue
     const Finish finish = finish_of(call, f);
     if (count % 4 == 0 && whole(a) && whole(b) && whole(y) && whole(finish.saved)) {
       return each_four(count / 4, y, first_thread, [&](int i) {
@@ -169,7 +168,7 @@ BLOCK_OP int op_row_add(const Call& call, const Frame& f, int first_thread) {
   return each(count_of(call, f), y, first_thread, [&](int i) { return x[i] + row[i % columns]; });
 }
 
-/// A row of numbers with the CPU's sums: in eight partial ones, number i in i mod 8.
+/// A row of elements with the CPU's sums: in eight partial sums, element i in partial sum i mod 8.
 struct Row {
   Reals at;
   int len;
@@ -200,7 +199,7 @@ BLOCK_FN float row_max(const Row& x) {
   return most;
 }
 
-/// acc = f(i, acc) over the eight partial sums, and their tree.
+/// acc = f(i, acc) over the eight partial sums, and the tree over them.
 template <class F>
 BLOCK_FN float tree_sum(int len, const F& f) {
   float partial[8];
@@ -218,7 +217,7 @@ BLOCK_FN float tree_sum(int len, const F& f) {
   return tree_of<float>(partial, 0);
 }
 
-/// y[i] = f(i) along a row, eight loads before one store.
+/// y[i] = f(i) along a row, with eight loads before a store.
 template <class F>
 BLOCK_FN void each_of_row(int len, Reals y, const F& f) {
   int i = 0;
@@ -232,7 +231,7 @@ BLOCK_FN void each_of_row(int len, Reals y, const F& f) {
   for (; i < len; ++i) y[i] = f(i);
 }
 
-/// y = exp(x - most) / sum; the sum is the result.
+/// y = exp(x - most) / sum. Returns the sum.
 BLOCK_FN float softmax_row(const Row& x, float most, Reals y) {
   each_of_row(x.len, y, [&](int i) { return exp_of(x.at[i] - most); });
   const float sum = tree_sum(x.len, [&](int i, float acc) { return acc + y[i]; });
@@ -240,7 +239,7 @@ BLOCK_FN float softmax_row(const Row& x, float most, Reals y) {
   return sum;
 }
 
-/// Rows that lie together: eight threads a row, each with one of its eight partial sums.
+/// Contiguous rows: eight threads per row, each with one of its eight partial sums.
 BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Reals sums, int first_thread) {
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
@@ -279,7 +278,7 @@ BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Re
   return each(rows * len, y, first_thread, [&](int i) { return y[i] / tree_of<float>(sums, i / len * 8); });
 }
 
-/// n: rows a sample, len, inner. at: x, y, scratch [16 rows].
+/// n: rows per sample, len, inner. at: x, y, scratch [16 rows].
 BLOCK_OP int op_softmax(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
@@ -363,7 +362,7 @@ BLOCK_FN Words philox(u64 key, u64 high, u64 low) {
   return {{c0, c1, c2, c3}};
 }
 
-/// n: elements a sample, the number of p among the lane's own, node (two words). at: x, y.
+/// n: elements per sample, index of p among the lane attributes, node (two words). at: x, y.
 BLOCK_OP int op_dropout(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int per_sample = call.n[0], blocks = (per_sample + 31) / 32 * 8, items = blocks * f.batch;

@@ -1,11 +1,11 @@
 #pragma once
-// Losses, their gradients, and the mean of a batch. Weights of samples stand behind whatever loss there is.
+// Losses, their gradients, and the mean of a batch. Sample weights multiply every loss.
 #include "lanista/exec/backends/cuda_blocks/device/elementwise.inc.h"
 
 namespace lanista::device::block {
 namespace {
 
-/// n: classes, positions a sample. at: logits, labels, loss, probabilities, scratch [positions a batch].
+/// n: classes, positions per sample. at: logits, labels, loss, probabilities, scratch [positions of a batch].
 BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int first_thread) {
   const Reals logits = place(f, call.at[0]), loss = place(f, call.at[2]), saved = place(f, call.at[3]);
   const Ints target = ints_at(place(f, call.at[1]));
@@ -83,7 +83,7 @@ BLOCK_FN float error_term(int which, float x, float t, float acc) {
   return madd(c, d - 0.5F * c, acc);
 }
 
-/// n: numbers a sample, which. at: predictions, targets, loss.
+/// n: values per sample, function. at: predictions, targets, loss.
 BLOCK_OP int op_value_loss(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), loss = place(f, call.at[2]);
   const int len = call.n[0], which = call.n[1];
@@ -119,7 +119,7 @@ BLOCK_OP int op_value_loss_grad(const Call& call, const Frame& f, int first_thre
   });
 }
 
-/// The step's loss. at: losses of samples.
+/// The loss of the step. at: losses of samples.
 BLOCK_OP int op_mean_loss(const Call& call, const Frame& f, int first_thread) {
   const Reals loss = place(f, call.at[0]);
   PHASE(t) {

@@ -1,5 +1,5 @@
 #pragma once
-// The polynomials of kernels/family/elementary.inc.h, a number at a time: the same bits.
+// The polynomials of kernels/family/elementary.inc.h, one element at a time, with the same bits.
 #include "lanista/exec/backends/cuda_blocks/device/base.inc.h"
 
 namespace lanista::device::block {
@@ -78,22 +78,22 @@ BLOCK_FN float log_of(float x) {
   return x < infinity() ? y : x;
 }
 
-/// Not a number stays; both zeros become +0.
+/// NaN passes through; both zeros become +0.
 BLOCK_FN float relu_of(float x) { return x <= 0.0F ? 0.0F : x; }
 
-/// Not a number stays.
+/// NaN passes through.
 BLOCK_FN float clipped(float x, float low, float high) {
   const float raised = x < low ? low : x;
   return raised > high ? high : raised;
 }
 
-/// d where y lies inside, zero at the ends and beyond.
+/// d where y is strictly inside the range, else zero.
 BLOCK_FN float inside(float y, float low, float high, float d) {
   const float above = y <= low ? 0.0F : d;
   return y >= high ? 0.0F : above;
 }
 
-/// What a call does to its results before they are stored.
+/// The epilogue of a call for its results.
 struct Finish {
   Reals saved;
   int after;
@@ -105,7 +105,7 @@ struct Finish {
     return after == kReluGradEpilogue ? (gate <= 0.0F ? 0.0F : value) : inside(gate, low, high, value);
   }
   BLOCK_METHOD bool gates() const { return after == kReluGradEpilogue || after == kClipGradEpilogue; }
-  /// Of result i, and of four from i on.
+  /// Final value of result i, and of four results from i on.
   BLOCK_METHOD float at(int i, float value) const {
     if (after == kNoEpilogue) return value;
     return one(value, gates() ? static_cast<float>(saved[i]) : 0.0F);

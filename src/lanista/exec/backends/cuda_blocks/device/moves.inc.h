@@ -5,8 +5,8 @@
 namespace lanista::device::block {
 namespace {
 
-/// Which four rows and four columns an item has. A warp has 8 times 4 of them where that fits, so that it reads and
-/// writes whole lines.
+/// The four rows and four columns of an item. A warp has 8 times 4 items if possible, so that it reads and writes whole
+/// cache lines.
 struct Corner {
   int row, column;
 };
@@ -39,14 +39,14 @@ BLOCK_OP int op_transpose(const Call& call, const Frame& f, int first_thread) {
     }
     return used(items);
   }
-  // Neighbouring threads write neighbours, and read few rows.
+  // Neighbouring threads write neighbours and read few rows.
   return each(all, y, first_thread, [&](int i) {
     const int row = i % rows, rest = i / rows;
     return x[(rest / columns * rows + row) * columns + rest % columns];
   });
 }
 
-/// n: outer a sample, len, inner. at: x, y.
+/// n: outer per sample, len, inner. at: x, y.
 BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
@@ -77,20 +77,20 @@ BLOCK_OP int op_mean_axis_grad(const Call& call, const Frame& f, int first_threa
               [&](int i) { return dy[i / (len * inner) * inner + i % inner] / count; });
 }
 
-/// Whether all steps but the first are whole fours.
+/// Returns true if all strides but the first are multiples of four.
 BLOCK_FN bool all_fours(const int* axes, int rank) {
   bool all = true;
   for (int axis = 1; axis < rank; ++axis) all = all && axes[2 * axis + 1] % 4 == 0;
   return all;
 }
 
-/// n: the batch is the first axis, elements a sample, rank, then sizes and steps of the axes behind the batch, from the
-/// last to the first, in turn. at: x, y.
+/// n: whether the batch is the first axis, elements per sample, rank.
+/// Then size and stride of each axis after the batch, from the last to the first. at: x, y.
 BLOCK_OP int op_permute(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int per_sample = call.n[1], rank = call.n[2];
   const int* axes = call.n + 3;
-  // Runs of neighbours go four at a time.
+  // Contiguous elements are copied in fours.
   if (axes[1] == 1 && axes[0] % 4 == 0 && whole(x) && whole(y) && all_fours(axes, rank)) {
     const int fours = per_sample / 4;
     return each_four(call.n[0] != 0 ? fours * f.batch : fours, y, first_thread, [&](int i) {
@@ -118,7 +118,7 @@ BLOCK_OP int op_permute(const Call& call, const Frame& f, int first_thread) {
   });
 }
 
-/// n: outer a sample, len, inner, begin, len of the slice. at: x, y = x[:, begin : begin + len, :].
+/// n: outer per sample, len, inner, begin, len of the slice. at: x, y = x[:, begin : begin + len, :].
 BLOCK_OP int op_copy_slice(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int row = call.n[1] * call.n[2], begin = call.n[3] * call.n[2], part = call.n[4] * call.n[2];
@@ -131,7 +131,7 @@ BLOCK_OP int op_copy_slice(const Call& call, const Frame& f, int first_thread) {
   return each(count, y, first_thread, [&](int i) { return x[i / part * row + begin + i % part]; });
 }
 
-/// n: the same, then whether all else becomes zero. at: x, y[:, begin : begin + len, :] = x.
+/// n: the same, then whether all other elements become zero. at: x, y[:, begin : begin + len, :] = x.
 BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int row = call.n[1] * call.n[2], begin = call.n[3] * call.n[2], part = call.n[4] * call.n[2];
@@ -156,7 +156,7 @@ BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int first_thread) 
   return used(outer * part);
 }
 
-/// n: tokens a sample, vocab, dim. at: tokens, weights, y.
+/// n: tokens per sample, vocab, dim. at: tokens, weights, y.
 BLOCK_OP int op_embedding(const Call& call, const Frame& f, int first_thread) {
   const Ints token = ints_at(place(f, call.at[0]));
   const Reals w = place(f, call.at[1]), y = place(f, call.at[2]);
@@ -167,7 +167,7 @@ BLOCK_OP int op_embedding(const Call& call, const Frame& f, int first_thread) {
   });
 }
 
-/// Every token's rows in their order, through a list of where it stands. at: tokens, dy, dw, scratch [tokens + vocab].
+/// Adds the rows of each token in order, through a list of its positions. at: tokens, dy, dw, scratch [tokens + vocab].
 BLOCK_OP int op_embedding_grad(const Call& call, const Frame& f, int first_thread) {
   const Ints token = ints_at(place(f, call.at[0]));
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[2]);

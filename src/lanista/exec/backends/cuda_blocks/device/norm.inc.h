@@ -1,6 +1,6 @@
 #pragma once
-// Batch and layer normalisation. Sums over rows go to four partial sums (row r to number r mod 4), those along a row to
-// eight; partial sums are outputs of a phase, and whoever needs the whole adds them up.
+// Batch and layer normalisation. Sums over rows have four partial sums (row r in partial sum r mod 4); sums along a row
+// have eight. Partial sums are outputs of a phase. A thread that needs the whole sum adds them.
 #include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
 
 namespace lanista::device::block {
@@ -15,7 +15,7 @@ BLOCK_FN float partial_sum(int rows, int first, int step, const F& f) {
   return sum;
 }
 
-/// Goes on with one of four partial sums of rows where it stands; `begin` is a multiple of four.
+/// Continues one of the four partial sums of rows; `begin` is a multiple of four.
 template <class F>
 BLOCK_FN float further_sum(float sum, int begin, int end, int first, const F& f) {
   BLOCK_UNROLL_BY(16)
@@ -23,13 +23,13 @@ BLOCK_FN float further_sum(float sum, int begin, int end, int first, const F& f)
   return sum;
 }
 
-/// Four partial sums of column j, `c` apart.
+/// Sum of the four partial sums of column j, which are `c` apart.
 BLOCK_FN float four_of(Reals partial, int c, int j) {
   return (partial[j] + partial[2 * c + j]) + (partial[c + j] + partial[3 * c + j]);
 }
 
-/// n: rows a sample, c, number of the momentum. x: eps. at: x, gamma, beta, mean, variance, y, mean, inverse deviation,
-/// new mean, new variance, scratch [9 c].
+/// n: rows per sample, c, index of the momentum. x: eps.
+/// at: x, gamma, beta, mean, variance, y, mean, inverse deviation, new mean, new variance, scratch [9 c].
 BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), old_mean = place(f, call.at[3]), old_var = place(f, call.at[4]);
   const Reals y = place(f, call.at[5]), mean = place(f, call.at[6]), inv_std = place(f, call.at[7]);
@@ -66,7 +66,7 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int first_thread) {
       inv_std[j] = inverse;
       new_mean[j] = madd(old_mean[j], keep, m * take);
       const float old = old_var[j];
-      // One value has no variance: what is known stays.
+      // One value has no variance, so the running variance stays.
       new_var[j] = rows > 1 ? madd(old, keep, (square / unbiased) * take) : old;
       slope[j] = inverse * (has_gamma ? gamma[j] : 1.0F);
     }
@@ -91,7 +91,7 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int first_thread) {
   });
 }
 
-/// n: rows a sample, c. at: x, mean, inverse deviation, dy, gamma, dx, dgamma, dbeta, scratch [11 c].
+/// n: rows per sample, c. at: x, mean, inverse deviation, dy, gamma, dx, dgamma, dbeta, scratch [11 c].
 BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), mean = place(f, call.at[1]), inv_std = place(f, call.at[2]);
   const Reals dy = place(f, call.at[3]), dx = place(f, call.at[5]), dgamma = place(f, call.at[6]);
@@ -150,7 +150,7 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int first_thre
   });
 }
 
-/// n: rows a sample, len. x: eps. at: x, gamma, beta, y, mean, inverse deviation, scratch [16 rows].
+/// n: rows per sample, len. x: eps. at: x, gamma, beta, y, mean, inverse deviation, scratch [16 rows].
 BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[3]), mean = place(f, call.at[4]);
   const Reals inv_std = place(f, call.at[5]), distances = place(f, call.at[6]);
@@ -207,7 +207,7 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int first_thread) {
   });
 }
 
-/// n: rows a sample, len. at: x, mean, inverse deviation, dy, gamma, dx, dgamma, dbeta, scratch [18 rows].
+/// n: rows per sample, len. at: x, mean, inverse deviation, dy, gamma, dx, dgamma, dbeta, scratch [18 rows].
 BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), mean = place(f, call.at[1]), inv_std = place(f, call.at[2]);
   const Reals dy = place(f, call.at[3]), dx = place(f, call.at[5]), dgamma = place(f, call.at[6]);

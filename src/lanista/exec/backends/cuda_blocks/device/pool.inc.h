@@ -1,23 +1,23 @@
 #pragma once
-// Pooling: every output, and every cell of a gradient, is gathered by one thread. Cells outside an image are skipped.
+// Pooling. One thread gathers each output and each cell of a gradient. Cells outside of an image are skipped.
 #include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
 
 namespace lanista::device::block {
 namespace {
 
-/// One axis of windows. `skipped` cells of a window lie before the image.
+/// One axis of windows. `skipped` cells of a window are before the image.
 struct PoolAxis {
   int positions, length, window, stride, pad;
 
   BLOCK_METHOD int begin(int position) const { return larger(position * stride - pad, 0); }
   BLOCK_METHOD int end(int position) const { return smaller(position * stride - pad + window, length); }
   BLOCK_METHOD int skipped(int position) const { return begin(position) - (position * stride - pad); }
-  /// The windows [first, past) that hold a cell.
+  /// The windows [first, past) that contain a cell.
   BLOCK_METHOD int first(int cell) const { return larger(cell + pad - window + stride, 0) / stride; }
   BLOCK_METHOD int past(int cell) const { return smaller((cell + pad) / stride + 1, positions); }
 };
 
-/// n: h, w, c, oh, ow, kh, kw, strides, pads, pads behind, padding counts.
+/// n: h, w, c, oh, ow, kh, kw, strides, pads before, pads after, whether padding counts.
 struct Pool {
   PoolAxis h, w;
   int samples, c, pad_bottom, pad_right;
@@ -37,7 +37,7 @@ BLOCK_FN Pool pool_of(const Call& call, const Frame& f) {
   return p;
 }
 
-/// Channels from `channel` on, one or four of them, of an image's cell.
+/// One or four channels of an image's cell, from `channel` on.
 template <int kChannels>
 BLOCK_FN Four cells_at(Reals x, int i) {
   if (kChannels == 4) return load4(x, i);
@@ -51,14 +51,14 @@ BLOCK_FN void store_cells(Reals y, int i, const Four& value) {
     y[i] = value.v[0];
   }
 }
-/// Numbers of cells in a window are bytes; four of them go as a word.
+/// Indices of cells in a window are bytes; four of them are one word.
 template <int kChannels>
 BLOCK_FN u32 bytes_of(Reals index, int i) {
   if (kChannels == 4) return static_cast<u32>(static_cast<int>(ints_at(index)[i / 4]));
   return bytes_at(index)[i];
 }
 
-/// Where a position of an image is: its row and column, and the first row of its image on the other side.
+/// Position in an image: its row and column, and the first row of its image on the other side.
 struct Place {
   int h, w, image;
 };
@@ -67,10 +67,10 @@ BLOCK_FN Place place_of(int position, int height, int width, int other_height) {
   return {line % height, position % width, line / height * other_height};
 }
 
-/// The largest of a window, and its number there, for some channels.
+/// The largest value of a window and its index there, for some channels.
 struct Chosen {
   Four best;
-  u32 where;  // a byte a channel
+  u32 where;  // one byte per channel
 };
 
 template <int kChannels>
@@ -126,7 +126,7 @@ BLOCK_FN int max_pool(const Pool& p, Reals x, Reals y, bool indexed, Reals index
                       });
 }
 
-/// n[14]: relu first. at: x, y, index (bytes).
+/// n[14]: whether relu is applied first. at: x, y, index (bytes).
 BLOCK_OP int op_max_pool(const Call& call, const Frame& f, int first_thread) {
   const Pool p = pool_of(call, f);
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
@@ -215,7 +215,7 @@ BLOCK_OP int op_avg_pool(const Call& call, const Frame& f, int first_thread) {
   return avg_pool<1>(p, x, y, first_thread);
 }
 
-/// Every window's share first, then every cell's sum of them.
+/// First the share of every window, then the sum of the shares for every cell.
 template <int kChannels>
 BLOCK_FN int avg_pool_grad(const Pool& p, Reals dy, Reals dx, Reals share, int first_thread) {
   const int some = p.c / kChannels;

@@ -1,5 +1,5 @@
 #pragma once
-// The interpreter: the block of a lane goes through the lane's calls, step by step.
+// The interpreter: the block of a lane runs the lane's calls, step by step.
 #include "lanista/exec/backends/cuda_blocks/device/dense.inc.h"
 #include "lanista/exec/backends/cuda_blocks/device/depthwise.inc.h"
 #include "lanista/exec/backends/cuda_blocks/device/elementwise.inc.h"
@@ -14,7 +14,7 @@
 namespace lanista::device::block {
 namespace {
 
-/// Runs a call; threads that it leaves to the next one behind its own.
+/// Runs a call. Returns the number of threads that its last pass uses, so that the next call begins after them.
 BLOCK_NOINLINE_FN int run_call(const Call& call, const Frame& f, int first_thread) {
   switch (call.op) {
     case kProduct:
@@ -114,7 +114,7 @@ BLOCK_FN void begin_step(const Lane& lane, int step, Frame& f) {
   f.batch = s.batch;
 }
 
-/// A call alone, with its barrier.
+/// One call with a barrier and its cycles.
 BLOCK_FN void timed_call(const Call& call, const Frame& f, u64& call_cycles) {
   const u64 begin = clock_now();
   run_call(call, f, 0);

@@ -1,6 +1,5 @@
 #pragma once
-// Weights' gradients of convolutions: sums over all positions of a batch, one behind the other, of outputs that are
-// few.
+// Weight gradients of convolutions: few outputs, each a sum over all positions of a batch, in order.
 #include "lanista/exec/backends/cuda_blocks/device/taps.inc.h"
 
 namespace lanista::device::block {
@@ -10,13 +9,13 @@ namespace {
 BLOCK_FN void seen_positions(const TapAxis& axis, int tap, int& low, int& high) {
   const int shift = axis.pad - tap * axis.dilation;
   low = shift <= 0 ? 0 : (shift + axis.stride - 1) / axis.stride;
-  const int room = axis.length + shift;
-  high = room <= 0 ? 0 : smaller(axis.positions, (room + axis.stride - 1) / axis.stride);
+  const int end = axis.length + shift;
+  high = end <= 0 ? 0 : smaller(axis.positions, (end + axis.stride - 1) / axis.stride);
   low = smaller(low, high);
 }
 
-/// In order, of samples begin to end, the stretches of neighbours that a tap sees: row(x, y, count), where the first
-/// one of the source is and of the gradient, in pixels of all samples.
+/// Calls row(x, y, count) for the runs of neighbours that a tap reads, in order, of samples begin to end. x and y are
+/// the first pixels in the source and in the gradient, over all samples.
 template <class Row>
 BLOCK_FN void each_row_seen(const Taps& s, int tap, int begin, int end, const Row& row) {
   int low_h, high_h, low_w, high_w;
@@ -34,8 +33,8 @@ BLOCK_FN void each_row_seen(const Taps& s, int tap, int begin, int end, const Ro
   }
 }
 
-/// Outputs are (tap, input channel) rows and output channels; the sum runs over n, oh, ow. Rows of a tile are of one
-/// tap.
+/// Outputs are (tap, input channel) rows and output channels; the sum runs over n, oh, ow. The rows of a tile belong to
+/// one tap.
 template <int kRows, int kColumns>
 BLOCK_FN void weight_tile(const Taps& s, Reals dy, Reals to, int tap, int row, int group, int column, int begin,
                           int end) {
@@ -49,7 +48,7 @@ BLOCK_FN void weight_tile(const Taps& s, Reals dy, Reals to, int tap, int row, i
   each_row_seen(s, tap, begin, end, [&](int x, int y, int count) {
     const Reals from = s.source + (x * s.source_c + group * s.k + row);
     const Reals gradient = dy + (y * s.target_c + group * s.columns + column);
-    // By fours, so that what is left of a row does not wait for its numbers one by one.
+    // In fours, so that the rest of a row does not wait for its elements one by one.
     BLOCK_UNROLL_BY(2)
     for (int i = 0; i < count; i += 4) {
       Four left[4], right[4];
@@ -87,22 +86,21 @@ BLOCK_FN void weight_tile(const Taps& s, Reals dy, Reals to, int tap, int row, i
   }
 }
 
-/// What the outputs of three taps side by side sum: gradients of four neighbours in a row, and of the source the six
-/// around them.
+/// Operands of three adjacent taps: gradients of four neighbours in a row, and the six source pixels around them.
 template <int kRows>
 struct Window {
   Column<kRows> left[6];
   Four right[4];
 };
 
-/// Windows of a row of taps, sample by sample and row by row: of an image that is as wide as its gradient, a multiple
-/// of four, and padded by one (`kSame`), or of any. Strides and dilations are 1.
+/// Windows of a row of taps, sample by sample and row by row. With `kSame`, the image is as wide as its gradient, which
+/// is a multiple of four, and padded by one. Strides and dilations are 1.
 template <int kRows, bool kSame>
 struct Windows {
-  Reals source, gradient;  // of the first sample's first pixels
+  Reals source, gradient;  // first pixels of the first sample
   int c, target_c, length, positions, pad;
-  int x_sample, y_sample, x_first, y_first;  // words of a sample, and where in it the first row is that taps see
-  int rows, sample, row, w;                  // rows that they see; where the next window is
+  int x_sample, y_sample, x_first, y_first;  // words of a sample; offset of the first row that taps read
+  int rows, sample, row, w;                  // rows that taps read; position of the next window
 
   BLOCK_METHOD Window<kRows> take() {
     const Reals x = source + (sample * x_sample + x_first + (row * length + w) * c);
@@ -128,7 +126,7 @@ struct Windows {
     return window;
   }
   BLOCK_METHOD int pad_of() const { return kSame ? 1 : pad; }
-  /// Whether the q-th pixel around the window at w is one of the source.
+  /// Returns true if the q-th pixel around the window at w is inside the source.
   BLOCK_METHOD bool sees(int at, int q) const {
     if (kSame) return q == 0 ? at > 0 : q < 5 || at + 4 < positions;
     return at + q - pad >= 0 && at + q - pad < length;
@@ -151,8 +149,8 @@ struct Windows {
   }
 };
 
-/// Outputs of three taps, a few input channels and four output channels: what one tap reads of the source the next one
-/// reads, too. A window is on its way while the last one is multiplied.
+/// Outputs of three taps, a few input channels and four output channels. Neighbouring taps read the same source values.
+/// A window is loaded while the last one is multiplied.
 template <int kRows, bool kSame>
 BLOCK_FN void weight_windows(const Taps& s, Reals dy, Reals dw, int th, int row, int group, int column, int begin,
                              int end) {
@@ -187,7 +185,7 @@ BLOCK_FN void weight_windows(const Taps& s, Reals dy, Reals dw, int th, int row,
   windows.sample = begin;
   windows.row = windows.w = 0;
   const int count = low < high ? (end - begin) * (high - low) * ((s.w.positions + 3) / 4) : 0;
-  // Where tiles are large, and so many that there are other warps, registers are better spent on sums.
+  // Large tiles with enough other warps use the registers for sums instead.
   if (kRows == 4) {
     BLOCK_UNROLL_BY(1)
     for (int i = 0; i < count; ++i) {
@@ -222,7 +220,7 @@ BLOCK_FN int sample_words(const Taps& s) {
   return s.h.length * s.w.length * s.source_c + s.h.positions * s.w.positions * s.target_c;
 }
 
-/// Samples whose images are in the first cache together with those of the next ones.
+/// Number of samples that fit into the first cache together with the next ones.
 BLOCK_FN int samples_at_once(const Taps& s) {
   const int words = sample_words(s);
   return s.samples * words <= 32768 ? s.samples : larger(1, 16384 / words);
@@ -234,8 +232,8 @@ BLOCK_FN void prefetch_samples(const Taps& s, Reals dy, int begin, int some, int
   prefetch(dy + begin * y, some * y, items);
 }
 
-/// Tiles as in_chunks wants them: tile(i, begin, end) goes on with tile i. With sums (at[2]), the bias gradient too: a
-/// plain sum of each channel of dy.
+/// Tiles as in_chunks needs them: tile(i, begin, end) continues tile i. If at[2] has sums, it also computes the bias
+/// gradient: a plain sum of each channel of dy.
 template <class Tile>
 BLOCK_FN void weights_in_chunks(const Taps& s, const Call& call, const Frame& f, Reals dy, int tiles,
                                 const Tile& tile) {
@@ -276,8 +274,8 @@ BLOCK_NOINLINE_FN void weights_by_windows(const Call& call, const Frame& f) {
   });
 }
 
-/// About the cycles of a term by windows: multiplications of three taps and what it takes to read for them, in a few
-/// warps that have nobody to wait with; or what comes out of the first cache.
+/// Estimated cycles per term by windows: multiplications of three taps and reads of few warps, which cannot hide
+/// latency, or the throughput of the first cache.
 BLOCK_FN int spent_on_windows(int outputs, int rows) {
   const int items = outputs / (12 * rows), warps = (items + 31) / 32,
             of_block = (warps + cluster_size() - 1) / cluster_size();

@@ -1,18 +1,18 @@
 #pragma once
-// Convolutions: sums over taps, ascending kh, kw and channel. Taps outside an image are skipped, not multiplied by
+// Convolutions: sums over taps, ascending kh, kw and channel. Taps outside of an image are skipped, not multiplied by
 // zero.
 #include "lanista/exec/backends/cuda_blocks/device/dense.inc.h"
 
 namespace lanista::device::block {
 namespace {
 
-/// One axis. Forward: an output position o meets source o * stride - pad + tap * dilation. Backward: an input position
-/// i meets output (i + pad - tap * dilation) / stride where that is whole.
+/// One axis. Forward: output position o reads source o * stride - pad + tap * dilation. Backward: input position i
+/// reads output (i + pad - tap * dilation) / stride if that is an integer.
 struct TapAxis {
   int positions, length, taps, stride, pad, dilation;
   bool backward;
 
-  BLOCK_METHOD int meets(int position, int tap) const {  // the source, or -1
+  BLOCK_METHOD int meets(int position, int tap) const {  // source position, or -1
     int at = backward ? position + pad - tap * dilation : position * stride - pad + tap * dilation;
     if (backward && stride != 1) {
       if (at < 0 || at % stride != 0) return -1;
@@ -55,7 +55,7 @@ BLOCK_FN Taps taps_of(const Call& call, const Frame& f) {
   s.k = s.source_c / s.groups;
   s.columns = s.target_c / s.groups;
   s.weight_tap = ci / s.groups * co;
-  // Backward, weights lie transposed: [tap][co][ci / groups].
+  // In the backward pass, weights are transposed: [tap][co][ci / groups].
   s.weight_k = backward ? s.columns : co;
   s.weight_group = backward ? s.k * s.columns : s.columns;
   s.wide_target = s.target_c % 4 == 0 && whole(s.target) && whole(s.finish.saved);
@@ -73,7 +73,7 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
   }
   const int h = line % s.h.positions, image = line / s.h.positions * s.h.length;
   const Reals weights = s.weights + (group * s.weight_group + column);
-  int last[kColumns];  // columns that are not there read as the last one
+  int last[kColumns];  // missing columns read the last one
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) last[j] = smaller(column + j, s.columns - 1) - column;
   BLOCK_UNROLL_BY(1)

@@ -1,5 +1,5 @@
 #pragma once
-// What the host tells the block of a lane, and what the block says back. Read by the host's compiler and by NVRTC.
+// Data that the host and the block of a lane exchange. The compilers of the host and NVRTC read it.
 
 namespace lanista::device::block {
 
@@ -7,19 +7,19 @@ using i64 = long long;
 using u32 = unsigned;
 using u64 = unsigned long long;
 
-/// What a block knows how to do. OperandRounding, sums over taps, and whatever goes element by element have one form
-/// each, which many operators share.
+/// Operators of a block. Products, sums over taps, and element-wise functions have one form each, which many operators
+/// share.
 enum Op : int {
-  kProduct,     ///< c = a b, any steps, a number of matrices
-  kTranspose,   ///< matrices, one after the other
-  kTaps,        ///< convolution forward, or its data gradient
-  kTapWeights,  ///< its weight gradient
-  kDepthwise,   ///< the same, a channel a group
+  kProduct,     ///< c = a b, any strides, several matrices
+  kTranspose,   ///< transposition of consecutive matrices
+  kTaps,        ///< convolution, or its data gradient
+  kTapWeights,  ///< weight gradient of a convolution
+  kDepthwise,   ///< depthwise convolution, or its data gradient
   kDepthwiseWeights,
   kColumnSum,
   kActivation,
   kActivationGrad,
-  kParametricActivation,  ///< activations that have numbers
+  kParametricActivation,  ///< activations with attributes
   kParametricActivationGrad,
   kBinary,
   kScale,
@@ -46,10 +46,10 @@ enum Op : int {
   kEmbeddingGrad,
   kCrossEntropy,
   kCrossEntropyGrad,
-  kValueLoss,  ///< losses of numbers
+  kValueLoss,  ///< losses of values
   kValueLossGrad,
-  kMeanLoss,  ///< of the batch: the step's
-  kClip,      ///< the factor of all gradients
+  kMeanLoss,  ///< loss of the step: mean over the batch
+  kClip,      ///< factor of gradient clipping
   kUpdate,
 };
 
@@ -59,39 +59,39 @@ enum Binary : int { kAdd, kSub, kMul, kDiv };
 enum ValueLoss : int { kMse, kMae, kHuber, kBce };
 enum Optimizer : int { kSgd, kAdam, kAdamW, kLion, kRmsprop };
 
-/// What a call does to each of its results before it is stored: the work of the call behind it, which is gone then.
+/// Transformation of each result before it is stored. It replaces a later call.
 enum Epilogue : int { kNoEpilogue, kReluEpilogue, kClipEpilogue, kReluGradEpilogue, kClipGradEpilogue };
 
 constexpr int kMaxOperands = 12, kSizes = 24, kReals = 4;
-/// Places that are no words of the lane's slab.
-constexpr int kGateOperand = 11;  ///< at[kGateOperand]: what a gate reads
+/// Operands outside of the lane's slab.
+constexpr int kGateOperand = 11;  ///< at[kGateOperand]: operand of a gate
 constexpr int kInput = -1, kTarget = -2, kNowhere = -3;
 
-/// One instruction. Which size means what is said where the operator is.
+/// One instruction. The meaning of the sizes is stated at each operator.
 struct Call {
   int op;
-  int needs_barrier;     ///< 1: until every thread has done all calls before it
+  int needs_barrier;     ///< 1: wait until every thread has done all earlier calls
   int at[kMaxOperands];  ///< words of the slab
   int n[kSizes];
-  float x[kReals];  ///< the last two: of what comes after
+  float x[kReals];  ///< attributes; the last two are those of the epilogue
   int after;
 };
 
-/// A run of parameters that trains at one rate.
+/// A range of parameters with one learning rate.
 struct LrRange {
   int begin, count;
   float rate, shrink;
 };
 
-/// What a step is given.
+/// Inputs of a step.
 struct Step {
   const void* input;         ///< features in program layout, or tokens
-  const void* target;        ///< labels, or numbers
-  const i64* samples;        ///< null, unless masks are drawn
-  const float* weights;      ///< null: 1 each
-  const double* lane_attrs;  ///< the lane's own numbers
+  const void* target;        ///< labels or values
+  const i64* samples;        ///< null unless masks are sampled
+  const float* weights;      ///< null if all are 1
+  const double* lane_attrs;  ///< lane attributes
   const LrRange* lr_ranges;
-  u64 done;  ///< steps before this one
+  u64 done;  ///< number of earlier steps
   double smoothing, clip_norm;
   int batch, num_lr_ranges;
   float decay, momentum, beta1, one_minus_beta1, beta2, one_minus_beta2, eps, root;
@@ -102,10 +102,10 @@ struct Lane {
   float* slab;
   const Call* calls;
   const Step* steps;
-  float* losses;     ///< one a step
-  u64* call_cycles;  ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
+  float* losses;     ///< one per step
+  u64* call_cycles;  ///< cycles per call so far; calls then do not overlap. Null unless timed
   u64 seed;
-  double flops;  ///< operations of a step, about: how many blocks pay
+  double flops;  ///< approximate operations of a step, to choose the number of blocks
   int call_count, step_count;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The commit: gradients are scaled, and go into parameters and slots. Rules are those of kernels/family/update.inc.h.
+// The commit: gradients are scaled and applied to parameters and slots. Rules are those of kernels/family/update.inc.h.
 #include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
 
 namespace lanista::device::block {
@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kSquareBlock = 1024;
 
-/// Where gradients are clipped: the factor of all, 1 or what brings their norm down to clip_norm. n: parameters. at:
-/// gradients, the factor's place, scratch of doubles [9 blocks].
+/// Gradient clipping: the factor of all gradients, 1 or clip_norm divided by their norm.
+/// n: parameters. at: gradients, the factor, scratch of doubles [9 blocks].
 BLOCK_OP int op_clip(const Call& call, const Frame& f, int first_thread) {
   const Reals gradients = place(f, call.at[0]), factor = place(f, call.at[1]);
   const int count = call.n[0], blocks = (count + kSquareBlock - 1) / kSquareBlock;
@@ -89,13 +89,13 @@ struct Moved4 {
   Four p, first, second;
 };
 
-/// Where parameters, gradients and slots lie; which slots the rule reads.
+/// Addresses of parameters, gradients and slots; which slots the rule reads.
 struct Flat {
   Reals gradients, parameters, first, second;
   bool has_first, has_second;
 };
 
-/// n: optimiser, words from a slot to the next. at: gradients, parameters, slots, the factor's place.
+/// n: optimiser, words from a slot to the next. at: gradients, parameters, slots, the factor.
 BLOCK_FN Flat flat_of(const Call& call, const Frame& f) {
   const int rule = call.n[0];
   const bool has_momentum = f.step->has_momentum != 0;

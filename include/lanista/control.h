@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lanista/result.h"
+
+namespace lanista {
+
+// Requests to a running study, from any thread or process of the machine. The engine reads a request within a second. A
+// request to a paused study waits for resume(). Errors of each: kNotFound (no study, no such trial), kDataLoss (a
+// damaged log), kFailedPrecondition (the study has ended), kIo.
+
+/// Pauses the study in `folder`; resume() continues it.
+Result<void> request_pause(const std::string& folder);
+/// Ends the study in `folder`: running trials are cancelled and the winner is chosen from the others.
+Result<void> request_stop(const std::string& folder);
+/// Ends one trial of the study in `folder`.
+Result<void> request_stop_trial(const std::string& folder, std::int64_t trial);
+
+}  // namespace lanista

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "lanista/engine/core/study_context.h"
+#include "lanista/plan/grouping/device_planners.h"
+
+namespace lanista::engine {
+
+/// The lane groups of the trials that the executor has, and the epochs that they may train. Changes are collected and
+/// sent together, so that no member of a group trains before the others may. Not thread-safe.
+class LaneGroups {
+ public:
+  /// Plans for the machines of the study's services.
+  explicit LaneGroups(StudyContext& study);
+
+  /// Adds a trial that the executor has, on the device with this index.
+  void join(const schedule::PlannedTrial& trial, std::size_t device) { planners_.join(trial, device); }
+  /// Removes a trial. A trial without a group has no effect.
+  void leave(TrialId trial) { planners_.leave(trial); }
+  /// Lets a trial train through an epoch, from the next send() on.
+  void allow(const Allow& allow) { unsent_.push_back(allow); }
+  /// Records changed groups, and sends them and the new allowances to the executor.
+  Result<void> send();
+
+ private:
+  StudyContext& study_;
+  schedule::DevicePlanners planners_;
+  std::vector<Allow> unsent_;
+};
+
+}  // namespace lanista::engine

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+
+#include "lanista/engine/core/active_trials.h"
+#include "lanista/engine/core/job_launcher.h"
+#include "lanista/engine/core/kept_states.h"
+#include "lanista/engine/core/study_context.h"
+#include "lanista/engine/core/study_search.h"
+#include "lanista/engine/core/zoo_starts.h"
+
+namespace lanista::engine {
+
+/// Ends trials: records their outcomes, removes them from the running trials, and then ends the trials that the pruning
+/// rules prune. All its functions append records that the last event causes. Not thread-safe.
+class TrialEnder {
+ public:
+  /// Ends trials of `active`. `kept` and `zoo` receive each trial with its outcome.
+  TrialEnder(StudyContext& study, StudySearch& search, const ActiveTrials& active, JobLauncher& launcher,
+             KeptStates& kept, ZooStarts& zoo)
+      : study_(study), search_(search), active_(active), launcher_(launcher), kept_(kept), zoo_(zoo) {}
+
+  /// Gives an open trial its outcome, and ends the trials that a rule prunes because of it.
+  Result<void> record_outcome(TrialId id, study::Outcome outcome);
+  /// Cancels a running or paused trial.
+  Result<void> cancel(TrialId id, const std::string& reason);
+  /// Stops a running or paused trial. The selected epoch of a paused trial gives its result, and its paused state its
+  /// weights.
+  Result<void> stop(TrialId id, const std::string& reason);
+  /// Ends a trial because of a pruning rule.
+  Result<void> end_pruned(TrialId id, const PruningByRules::Reason& by);
+  /// Ends all running trials that a rule prunes, in order of their ids. After a kill the same order continues.
+  Result<void> end_all_pruned();
+  /// Stops all paused trials with the study. `reason` is recorded unless a reason is on record.
+  Result<void> stop_all_paused(const std::string& reason);
+  /// Ends the study with all its trials: cancels those that run and stops those that are paused.
+  Result<void> end_all(const std::string& reason);
+
+ private:
+  /// Abandons a running trial; its worker sends no report.
+  void abandon(TrialId id);
+  /// Gives an open trial its outcome, without pruning by rules.
+  Result<void> record_outcome_alone(TrialId id, study::Outcome outcome);
+
+  StudyContext& study_;
+  StudySearch& search_;
+  const ActiveTrials& active_;
+  JobLauncher& launcher_;
+  KeptStates& kept_;
+  ZooStarts& zoo_;
+};
+
+}  // namespace lanista::engine

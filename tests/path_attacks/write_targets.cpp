@@ -1,0 +1,101 @@
+#include "path_attacks/write_targets.h"
+
+namespace lanista::path_attacks {
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> kVerbs{
+      {"run", {"run", "study.yaml", "--out", "STUDY", "--quiet"}, true},
+      {"run in another folder", {"run", "study.yaml", "--out", "fresh", "--quiet"}},
+      {"resume", {"resume", "STUDY", "--trials", "1", "--quiet"}},
+      {"report", {"report", "STUDY"}},
+      {"pause", {"pause", "STUDY"}},
+      {"stop", {"stop", "STUDY"}},
+      {"stop trial", {"stop", "STUDY", "1"}},
+      {"export model",
+       {"export", "STUDY#1", "--package", "out/package", "--onnx", "out/model.onnx", "--safetensors",
+        "out/weights.safetensors"}},
+      {"export tables",
+       {"export", "STUDY", "--csv", "out/trials.csv", "--jsonl", "out/trials.jsonl", "--measurements",
+        "out/measurements.csv", "--optuna", "out/journal.log", "--trace", "out/trace.json"}},
+      {"export tensorboard", {"export", "STUDY", "--tensorboard", "out/tensorboard"}},
+      {"repeat", {"repeat", "STUDY#1", "--out", "out/package"}},
+      {"predict", {"predict", "STUDY", "rows.csv", "--out", "out/predicted.csv"}},
+      {"eval", {"eval", "STUDY", "rows.csv"}},
+      {"show", {"show", "STUDY"}},
+      {"show trial", {"show", "STUDY#1"}},
+      {"show plan", {"show", "--plan", "STUDY#1"}},
+      {"status", {"status", "STUDY"}},
+      {"compare", {"compare", "study", "blend", "--page", "out/page.html"}},
+      {"zoo add", {"zoo", "add", "study#3", "--zoo", "zoo", "--quality", "2"}},
+      {"zoo ls", {"zoo", "ls", "--zoo", "zoo"}},
+      {"zoo show", {"zoo", "show", "MODEL", "--zoo", "zoo", "--pin"}},
+      {"zoo match", {"zoo", "match", "study#1", "--zoo", "zoo"}},
+      {"zoo verify", {"zoo", "verify", "--zoo", "zoo"}},
+      {"zoo rm", {"zoo", "rm", "MODEL", "--zoo", "zoo"}},
+      {"zoo gc", {"zoo", "gc", "--zoo", "zoo", "--budget", "0"}},
+      {"profiles ls", {"profiles", "ls", "--profiles", "profiles"}},
+      {"profiles show", {"profiles", "show", "TIMES", "--profiles", "profiles"}},
+      {"profiles rm", {"profiles", "rm", "TIMES", "--profiles", "profiles"}},
+      {"profiles rm all", {"profiles", "rm", "--all", "--profiles", "profiles"}},
+      {"plan", {"plan", "study.yaml", "--profiles", "profiles"}},
+  };
+  return kVerbs;
+}
+
+const std::vector<WriteTarget>& write_targets() {
+  static const std::vector<WriteTarget> kTargets{
+      {"study/config.resolved.yaml", {"run"}},
+      {"study/README.txt", {"run"}},
+      {"study/assessment.json", {"run", "resume"}},
+      {"study/report.html", {"report", "resume"}},
+      {"study/log", {"run", "resume"}},
+      {"study/log/lock", {"run", "resume"}},
+      {"study/log/000001.log", {"run", "resume"}},
+      {"study/control", {"run", "resume"}},
+      {"study/control/crash.marks", {"run", "resume"}},
+      {"study/control/workers.sock", {"run", "resume"}},
+      {"study/ckpt", {"run", "resume"}},
+      {"study/ckpt/ADDRESS.safetensors", {"resume", "predict"}},
+      {"study/ckpt/NEXT.safetensors", {"resume"}},
+      {"study/best", {"run", "resume"}},
+      {"study/best/model.graph", {"run", "resume"}},
+      {"study/best/weights.safetensors", {"run", "resume"}},
+      {"study/best/model.onnx", {"run", "resume"}},
+      {"study/best/package.json", {"run", "resume"}},
+      {"open/control", {"pause", "stop"}},
+      {"open/control/pause", {"pause", "resume"}},
+      {"open/control/stop", {"stop", "resume"}},
+      {"open/control/stop-trial-N", {"stop trial", "resume"}},
+      {"blend/best/members", {"run", "resume"}},
+      {"blend/best/members/N.graph", {"run", "resume"}},
+      {"blend/best/members/N.safetensors", {"run", "resume"}},
+      {"blend/best/model.graph", {"resume"}},  // left from a package without members: removed
+      {"profiles/NAME.profile", {"profiles rm", "profiles rm all", "resume"}},
+      {"zoo/index.sqlite", {"zoo add", "zoo ls", "run in another folder"}},
+      {"zoo/index.sqlite-wal", {"zoo add"}},
+      {"zoo/index.sqlite-shm", {"zoo add"}},
+      {"zoo/weights", {"zoo add", "zoo gc"}},
+      {"zoo/weights/HASH.safetensors", {"zoo rm", "zoo gc", "zoo match"}},
+      {"zoo/weights/NEXT.safetensors", {"zoo add"}},
+      {"out/package/package.json", {"export model", "repeat"}},
+      {"out/package/weights.safetensors", {"export model"}},
+      {"out/trials.csv", {"export tables"}},
+      {"out/tensorboard", {"export tensorboard"}},
+      {"out/predicted.csv", {"predict"}},
+      {"out/page.html", {"compare"}},
+      // Temporary names of earlier builds, and names that look like those of this build.
+      {"study/report.html.tmp", {"report"}},
+      {"study/config.resolved.yaml.tmp", {"run"}},
+      {"study/assessment.json.tmp", {"resume"}},
+      {"study/best/package.json.tmp", {"resume"}},
+      {"study/best/model.onnx.tmp", {"resume"}},
+      {"study/best/model.onnx.tmp-0123456789abcdef", {"resume"}},
+      {"study/ckpt/.tmp-1-2-3", {"resume"}},
+      {"study/ckpt/.tmp-1-0123456789abcdef-3", {"resume"}},
+      {"profiles/00000000001-aaaaaaaaaaaa.profile.tmp", {"profiles rm all", "run in another folder"}},
+      {"zoo/weights/tmp-PROCESS", {"zoo add", "zoo gc"}},
+  };
+  return kTargets;
+}
+
+}  // namespace lanista::path_attacks
