@@ -156,7 +156,7 @@ class Training {
       return {};
     };
     LANISTA_TRY(training_->epoch(1, check));
-    const study::Measurement& measurement = training_->run().measurements().back();
+    const study::Measurement& measurement = training_->run().progress().measurements().back();
     const auto& metrics = measurement.metrics;
     for (const study::SelectBranch& branch : measurement.selecting) {
       if (branch.kept) won_ = branch.selects;

@@ -95,7 +95,7 @@ class TaskTraining {
     return std::unique_ptr<TaskTraining>(new TaskTraining(input, std::move(group), std::move(run)));
   }
 
-  std::int64_t epoch_steps() const { return run_.steps_per_epoch(); }
+  std::int64_t epoch_steps() const { return run_.definition().epochs.length; }
   /// Trains the next epoch and returns its steps, with those of its tune search.
   Result<double> epoch() {
     if (train::is_search_due(run_)) {
@@ -108,13 +108,13 @@ class TaskTraining {
     while (!end.epoch_ended && end.failure.empty()) group_.advance({&one, 1}, epoch_steps(), {&end, 1});
     if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
     double steps = static_cast<double>(epoch_steps());
-    for (const study::Branch& branch : run_.measurements().back().branches) {
+    for (const study::Branch& branch : run_.progress().measurements().back().branches) {
       if (!branch.kept) steps += static_cast<double>(branch.steps);
     }
     return steps;
   }
-  double measured(const char* metric) const { return run_.measurements().back().metrics.at(metric); }
-  const std::vector<study::Measurement>& measurements() const { return run_.measurements(); }
+  double measured(const char* metric) const { return run_.progress().measurements().back().metrics.at(metric); }
+  const std::vector<study::Measurement>& measurements() const { return run_.progress().measurements(); }
   train::TrainerState save() const { return run_.save(); }
 
   /// Continues from the state of another training with the recipe `recipe`.

@@ -123,12 +123,12 @@ TEST(Branch, MatchesParentForTwoHundredStepsWithSameSettings) {
 
 TEST(Branch, HasNameSeedAndRecipeOfItsOwn) {
   const TrainerInput input = [] {
-    TrainerInput drawn = random_trial(Rng(5), 3);
-    drawn.model = *graph::parse(
+    TrainerInput trial = random_trial(Rng(5), 3);
+    trial.model = *graph::parse(
         "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = dropout(%1, p=0.5)\n%3 = linear(%2, out=10)\n"
         "%4 = output(%3)\n");
-    drawn.recipe.select = {};
-    return drawn;
+    trial.recipe.select = {};
+    return trial;
   }();
   LaneGroup group = *LaneGroup::create(input, 1);
   TrialRun parent = *TrialRun::create(input);

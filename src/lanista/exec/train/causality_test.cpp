@@ -121,15 +121,15 @@ TEST(NextTokens, AreLearntAndMeasuredTokenByToken) {
     const auto& reported = trainer->measurements().back().metrics;
 
     const auto& rows = data.rows(data::Part::kValidation);
-    const auto said = predict_part(input, trainer->save().tensors, data::Part::kValidation);
-    ASSERT_TRUE(said) << said.error().text();
-    ASSERT_EQ(said->size(), rows.size() * 8 * 7);
+    const auto predicted = predict_part(input, trainer->save().tensors, data::Part::kValidation);
+    ASSERT_TRUE(predicted) << predicted.error().text();
+    ASSERT_EQ(predicted->size(), rows.size() * 8 * 7);
     std::vector<std::int32_t> labels(rows.size() * 8);
     data.gather_labels(rows, labels);
     long double loss = 0;
     double right = 0, near = 0;
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      const auto row = std::span(*said).subspan(7 * i, 7);
+      const auto row = std::span(*predicted).subspan(7 * i, 7);
       const double own = row[static_cast<std::size_t>(labels[i])];
       long double sum = 0;
       int better = 0;

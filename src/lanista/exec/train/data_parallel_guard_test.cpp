@@ -242,7 +242,7 @@ TEST(DataParallelGuard, RefusesForeignFilesAtOnce) {
   EXPECT_EQ(code(hard), Code::kFailedPrecondition);
   file(small, 0600, 100);
   EXPECT_EQ(code(small), Code::kDataLoss);
-  EXPECT_EQ(code("/dev/shm/lanista-of-nobody"), Code::kFailedPrecondition);  // the folder is not private
+  EXPECT_EQ(code("/dev/shm/lanista-without-owner"), Code::kFailedPrecondition);  // the folder is not private
   if (::geteuid() == 0) {
     const std::string foreign = new_session_path();
     file(foreign, 0600, 1 << 16);
@@ -261,7 +261,7 @@ TEST(DataParallelGuard, RefusesForeignFilesAtOnce) {
   EXPECT_TRUE(train_as_leader.begin(group.program(), state).ok());
   EXPECT_FALSE(fs::is_symlink(link));
   EXPECT_EQ(fs::file_size(outside), std::uintmax_t{1} << 16);
-  EXPECT_FALSE(DataParallelLeader("/dev/shm/lanista-of-nobody").begin(group.program(), state).ok());
+  EXPECT_FALSE(DataParallelLeader("/dev/shm/lanista-without-owner").begin(group.program(), state).ok());
   EXPECT_FALSE(DataParallelLeader("lanista-without-folder").begin(group.program(), state).ok());
 }
 

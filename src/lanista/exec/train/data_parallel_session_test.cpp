@@ -99,9 +99,9 @@ TEST(DataParallelSession, ContinuesWithoutHelpersThatDie) {
 }
 
 TEST(DataParallelHelper, NeedsALeader) {
-  const auto nobody = DataParallelHelper::join(new_session_path());
-  ASSERT_FALSE(nobody.ok());
-  EXPECT_EQ(nobody.error().code, Code::kNotFound);
+  const auto missing = DataParallelHelper::join(new_session_path());
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
 }
 
 // The leader dies while a helper waits for its epoch, or within one.

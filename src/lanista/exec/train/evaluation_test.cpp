@@ -96,8 +96,8 @@ TEST(Evaluation, IsNotImprovedByNanPredictions) {
 TEST(Evaluation, HasThePerplexityOfItsLogLoss) {
   const Evaluation evaluation("cross_entropy", {"perplexity", "log_loss"}, 4);
   EXPECT_DOUBLE_EQ(measured(evaluation, 4, std::vector<double>(8, 1.5), {0, 3}, {}).at("perplexity"), 4);
-  const auto drawn = measured(evaluation, 4, {2, 0, -1, 3, 0.5, 0, 1, 1}, {1, 2}, {});
-  EXPECT_NEAR(drawn.at("perplexity"), std::exp(drawn.at("log_loss")), 1e-13 * drawn.at("perplexity"));
+  const auto values = measured(evaluation, 4, {2, 0, -1, 3, 0.5, 0, 1, 1}, {1, 2}, {});
+  EXPECT_NEAR(values.at("perplexity"), std::exp(values.at("log_loss")), 1e-13 * values.at("perplexity"));
 }
 
 TEST(Evaluation, OfNoSamplesIsNan) {

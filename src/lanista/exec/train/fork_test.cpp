@@ -26,7 +26,7 @@ data::Dataset rows_for(const nn::testing::Derived& derived) {
   raw.features = all.features;
   raw.labels = all.labels;
   raw.targets = all.targets;
-  raw.spec.name = "drawn";
+  raw.spec.name = "random";
   const graph::ValueType& input = derived.train.types.at(derived.train.input);
   for (const std::int64_t dim : input.shape.dims) {
     if (dim != graph::kBatch) raw.spec.features.dims.push_back(dim);
@@ -120,9 +120,9 @@ void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
   ASSERT_TRUE(taken) << taken.error().text();
   EXPECT_EQ(child.progress().step_count(), parent.progress().step_count());
   EXPECT_EQ(child.save().facts.at("measurements"), [&] {
-    auto told = nlohmann::json::array();
-    for (const auto& each : before) told.push_back(study::measurement_json(each));
-    return told.dump();
+    auto measured = nlohmann::json::array();
+    for (const auto& each : before) measured.push_back(study::measurement_json(each));
+    return measured.dump();
   }());
   std::optional<TrialRun> branch;
   const std::int64_t branches_at = rng.between(1, 5), rests_at = rng.between(6, 40);

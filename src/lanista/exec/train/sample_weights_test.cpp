@@ -16,16 +16,16 @@ namespace {
 constexpr std::int64_t kFeatures = 3;
 
 /// Rows of some kind of target; of training rows, validation rows and none for the test.
-struct Drawn {
+struct RandomData {
   data::RawData raw;
   data::Split split;
 };
 
-Drawn random_row_model(std::uint64_t seed, const std::string& loss, std::int64_t train, std::int64_t others) {
+RandomData random_row_model(std::uint64_t seed, const std::string& loss, std::int64_t train, std::int64_t others) {
   Rng rng = Rng(seed).split("weights");
-  Drawn out;
+  RandomData out;
   data::DataSpec& spec = out.raw.spec;
-  spec.name = "drawn";
+  spec.name = "random";
   spec.features.dims = {kFeatures};
   const bool classes = step::find_loss(loss)->of_classes();
   spec.multilabel = loss == "bce";
@@ -47,8 +47,8 @@ Drawn random_row_model(std::uint64_t seed, const std::string& loss, std::int64_t
 }
 
 /// The training rows, each as often as its weight.
-Drawn repeated(const Drawn& from, const std::vector<float>& weights) {
-  Drawn out;
+RandomData repeated(const RandomData& from, const std::vector<float>& weights) {
+  RandomData out;
   out.raw.spec = from.raw.spec;
   const auto copy = [](const auto& of, std::size_t width, std::size_t row, auto& to) {
     for (std::size_t i = 0; !of.empty() && i < width; ++i) to.push_back(of[row * width + i]);
@@ -74,7 +74,7 @@ TrainerInput whole_batches(const data::Dataset& data, const std::string& loss) {
   recipe.schedule = "constant";
   recipe.precision = "float64";
   recipe.epochs = 4;
-  recipe.batch = data.spec().split_rows[0];  // the whole part: what is drawn together does not matter
+  recipe.batch = data.spec().split_rows[0];  // the whole part, so the order of samples has no effect
   recipe.lr = 0.3;
   recipe.label_smoothing = step::find_loss(loss)->of_classes() ? 0.1 : 0;
   return {
@@ -117,11 +117,11 @@ TEST(SampleWeights, MatchRowsRepeatedAsOften) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       SCOPED_TRACE(std::string(loss) + " " + std::to_string(seed));
       Rng rng(seed);
-      Drawn rows = random_row_model(seed, loss, 24, 9);
+      RandomData rows = random_row_model(seed, loss, 24, 9);
       std::vector<float> weights;
       for (std::int64_t row = 0; row < 33; ++row)
         weights.push_back(static_cast<float>(rng.between(row == 0 ? 1 : 0, 3)));
-      Drawn often = repeated(rows, weights);
+      RandomData often = repeated(rows, weights);
       rows.raw.weights = weights;
       const auto weighted = data::Dataset::make(std::move(rows.raw), std::move(rows.split), "none", "raw");
       const auto plain = data::Dataset::make(std::move(often.raw), std::move(often.split), "none", "raw");
@@ -133,8 +133,8 @@ TEST(SampleWeights, MatchRowsRepeatedAsOften) {
 }
 
 TEST(SampleWeights, OfClassesEqualWeightsOfTheirRows) {
-  Drawn rows = random_row_model(5, "cross_entropy", 24, 9);
-  Drawn same = rows;
+  RandomData rows = random_row_model(5, "cross_entropy", 24, 9);
+  RandomData same = rows;
   for (const std::int32_t label : rows.raw.labels) same.raw.weights.push_back(label == 1 ? 4.0F : 1.0F);
   const auto by_class = data::Dataset::make(rows.raw, rows.split, "none", "raw", {.balanced = false, .of = {{"1", 4}}});
   const auto by_row = data::Dataset::make(std::move(same.raw), std::move(same.split), "none", "raw");
@@ -144,8 +144,8 @@ TEST(SampleWeights, OfClassesEqualWeightsOfTheirRows) {
 
 TEST(SampleWeights, ThatAreEqualChangeNoBit) {
   for (const char* loss : {"cross_entropy", "huber"}) {
-    Drawn rows = random_row_model(6, loss, 24, 9);
-    Drawn alike = rows;
+    RandomData rows = random_row_model(6, loss, 24, 9);
+    RandomData alike = rows;
     alike.raw.weights.assign(33, 8.0F);
     const auto plain = data::Dataset::make(std::move(rows.raw), std::move(rows.split), "none", "raw");
     const auto weighted = data::Dataset::make(std::move(alike.raw), std::move(alike.split), "none", "raw");

@@ -1,4 +1,5 @@
-// A trial with a selection comparison continues like one that always trained so.
+// Selection comparisons.
+// A trial continues after its comparison like a trial that always trained so.
 #include "lanista/exec/train/select_check.h"
 #include "lanista/exec/train/branch_point.h"
 

@@ -86,13 +86,13 @@ class TrialRun {
   TrialRun copy_without_state(std::uint64_t data_seed) const;       // at the same position
   Result<TrialRun> copy_with_state(std::uint64_t data_seed) const;  // errors: kResourceExhausted
 
-  // For the group in which it trains:
-  Result<void> admit(const nn::Program& program);  // errors: those of TrialState::admit, kInternal (the state is lost)
-  void adapt_batch();                              // at the begin of an epoch; without a change it does nothing
-  void begin_pass(std::span<TrialRun* const> others);              // others may share their order
-  void record_gradient_noise(double small_square, double square);  // of the next update, done but not counted
-  bool count_steps(const nn::LaneResult& end);                     // true at the end of an epoch
-  void record_measurement(std::map<std::string, double> metrics);  // at the end of an epoch; if it throws, no change
+  // LaneGroup calls the following functions.
+  Result<void> admit(const nn::Program& program);  // Errors: those of TrialState::admit, kInternal (the state is lost).
+  void adapt_batch();                              // At the begin of an epoch; without a change it does nothing.
+  void begin_pass(std::span<TrialRun* const> others);              // Others may share their order.
+  void record_gradient_noise(double small_square, double square);  // Of the next update, done but not counted.
+  bool count_steps(const nn::LaneResult& end);                     // True at the end of an epoch.
+  void record_measurement(std::map<std::string, double> metrics);  // At the end of an epoch. If it throws, no change.
 
   std::shared_ptr<const TrialDefinition> definition_;
   TrialProgress progress_;
