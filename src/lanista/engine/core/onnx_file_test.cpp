@@ -73,7 +73,8 @@ TEST(OnnxFile, IsABaseModelOfAStudy) {
   const auto misfit = make_model_space(config, data, "", files);
   ASSERT_FALSE(misfit.ok());
   EXPECT_EQ(misfit.error().where, "model.base[0]");
-  EXPECT_NE(misfit.error().message.find("the model accepts [N, 4, 10, 10]"), std::string::npos) << misfit.error().message;
+  EXPECT_NE(misfit.error().message.find("the model accepts [N, 4, 10, 10]"), std::string::npos)
+      << misfit.error().message;
 }
 
 }  // namespace

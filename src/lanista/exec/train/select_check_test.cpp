@@ -36,7 +36,7 @@ TrainerInput trial(study::PluginConfig select) {
                       recipe);
 }
 
-/// That asks; decided by the loss.
+/// Returns a trial with a selection comparison that is decided by the loss.
 TrainerInput guarded(Options options = Options::object(), const char* on = "val_loss") {
   options["on"] = on;
   return trial({"auto", std::move(options)});
@@ -77,7 +77,7 @@ TEST(SelectCheck, MatchesATrialThatAlwaysTrainedSo) {
   const Options renewed{{"beta", 6}, {"recalibrate", 3}};
   int chosen = 0, all = 0;
   for (const char* on : {"val_loss", "val_accuracy"}) {
-    // Where looking at rows costs next to nothing, chosen ones win.
+    // Reading rows costs almost nothing here, so selected examples win.
     for (Options options : {Options{{"beta", 1}}, renewed, Options{{"stale", 2}, {"clock", "trained"}},
                             Options{{"beta", 1}, {"backward", 100}}}) {
       const Trained asked = train_to_end(guarded(options, on), 3);
@@ -99,7 +99,7 @@ TEST(SelectCheck, MatchesATrialThatAlwaysTrainedSo) {
   EXPECT_GE(all, 1);
 }
 
-// Each branch by a training of its own, and the passes counted from outside.
+// Each branch is trained alone as the reference. The test counts its passes.
 TEST(SelectCheck, ComparesTheTwoAtEqualComputation) {
   for (const double backward : {2.0, 0.5}) {
     const Options own{{"beta", 2}};
@@ -116,7 +116,7 @@ TEST(SelectCheck, ComparesTheTwoAtEqualComputation) {
       for (std::int64_t step = 0; step < 13 + reported.steps; ++step) alone.step();
       const TrainerState state = alone.save();
       const auto counts =
-          std::ranges::find(state.tensors, "select:counts", &Tensor::name);  // rows of the epoch trained on: the fourth
+          std::ranges::find(state.tensors, "select:counts", &Tensor::name);  // The fourth: trained rows of the epoch.
       const auto trained = static_cast<double>(elements_of<std::int64_t>(*counts)[3]);
       const auto looked = selects ? 100.0 * static_cast<double>(reported.steps) : 0.0;
       EXPECT_DOUBLE_EQ(reported.cost, (looked + (1 + backward) * trained) / ((1 + backward) * 100));
@@ -142,8 +142,8 @@ TEST(SelectCheck, KeepsAllRowsOnATie) {
   }
 }
 
-// Running statistics are renewed before a branch is measured, on a copy: before its first epoch ends, a trial that
-// renews them has the state of one that does not, and keeps it, but measures otherwise.
+// Before a branch is measured, running statistics are renewed on a copy. So during its first epoch a trial that renews
+// them keeps the state of one that does not. Only its measurements differ.
 TEST(SelectCheck, RecalibratesStatisticsBeforeMeasuringWhenConfigured) {
   std::vector<TrainerState> states;
   std::vector<std::map<std::string, double>> measured;
@@ -170,8 +170,8 @@ TEST(SelectCheck, RecalibratesStatisticsBeforeMeasuringWhenConfigured) {
 TEST(SelectCheck, LeavesTheLastStepOfAnEpochToTheTrial) {
   const Trained asked = train_to_end(guarded({{"steps", 1000}, {"beta", 0.1}}), 2);
   const auto& branches = branches_of(asked);
-  // Looking at all rows and training on most of them costs more than training: by the end of the epoch it would be
-  // ahead of all that the other could do.
+  // To read all rows and train on most of them costs more than training. At the end of the epoch its cost exceeds all
+  // that the other branch could cost.
   EXPECT_LT(branches[0].steps, 12);
   EXPECT_LE(branches[1].steps, 12);
   EXPECT_GT(branches[0].cost, 9);
