@@ -96,9 +96,9 @@ TEST(Block, RunsSixtyFourLanesOfEightStructuresInOneLaunch) { expect_population(
 TEST(BlockRaces, AreAbsentInEightCases) {
   const kernels::FlushToZero as_workers;
   for (const CaseSteps& each : cases()) {
-    RaceDetectingDevice wants_gradient_norm;
-    ASSERT_FALSE(train_on(wants_gradient_norm, each.derived, 5).empty()) << each.name;
-    EXPECT_EQ(wants_gradient_norm.race_report.races, 0) << each.name << ": " << wants_gradient_norm.race_report.first;
+    RaceDetectingDevice needs_gradient_norm;
+    ASSERT_FALSE(train_on(needs_gradient_norm, each.derived, 5).empty()) << each.name;
+    EXPECT_EQ(needs_gradient_norm.race_report.races, 0) << each.name << ": " << needs_gradient_norm.race_report.first;
   }
 }
 

@@ -62,8 +62,12 @@ TEST(ExternalTrials, ReadsCsvWithOrWithoutExportNames) {
 constexpr const char* kJournal =
     R"({"op_code":0,"worker_id":"w","study_name":"s","directions":[2]}
 {"op_code":4,"worker_id":"w","study_id":0,"datetime_start":"2026-01-01"}
-{"op_code":5,"worker_id":"w","trial_id":0,"param_name":"optimizer","param_value_internal":1,"distribution":"{\"name\": \"CategoricalDistribution\", \"attributes\": {\"choices\": [\"sgd\", \"adam\"]}}"}
-{"op_code":5,"worker_id":"w","trial_id":0,"param_name":"lr","param_value_internal":0.002,"distribution":"{\"name\": \"FloatDistribution\", \"attributes\": {\"step\": null, \"low\": 0.0001, \"high\": 0.01, \"log\": true}}"}
+{"op_code":5,"worker_id":"w","trial_id":0,"param_name":"optimizer","param_value_internal":1,)"
+    R"("distribution":"{\"name\": \"CategoricalDistribution\", )"
+    R"(\"attributes\": {\"choices\": [\"sgd\", \"adam\"]}}"}
+{"op_code":5,"worker_id":"w","trial_id":0,"param_name":"lr","param_value_internal":0.002,)"
+    R"("distribution":"{\"name\": \"FloatDistribution\", \"attributes\": {\"step\": null, )"
+    R"(\"low\": 0.0001, \"high\": 0.01, \"log\": true}}"}
 {"op_code":7,"worker_id":"w","trial_id":0,"step":1,"intermediate_value":0.5}
 {"op_code":6,"worker_id":"w","trial_id":0,"state":1,"values":[0.75]}
 {"op_code":4,"worker_id":"w","study_id":0}
@@ -86,8 +90,13 @@ TEST(ExternalTrials, ReplaysAJournal) {
 TEST(ExternalTrials, ReadsTrialsOfExportLines) {
   const auto trials = must(read_optuna_trials(
       R"({"directions":[1],"op_code":0,"study_name":"s","worker_id":"lanista"}
-{"op_code":4,"study_id":0,"state":1,"values":[0.5],"params":{"lr":0.25,"optimizer":0},"distributions":{"lr":"{\"attributes\":{},\"name\":\"FloatDistribution\"}","optimizer":"{\"attributes\":{\"choices\":[\"sgd\"]},\"name\":\"CategoricalDistribution\"}"},"intermediate_values":{"1":0.75,"2":0.5}}
-{"op_code":4,"study_id":0,"state":2,"values":null,"params":{"lr":0.125},"distributions":{"lr":"{\"attributes\":{},\"name\":\"FloatDistribution\"}"},"intermediate_values":{"1":0.75,"10":0.5}}
+{"op_code":4,"study_id":0,"state":1,"values":[0.5],"params":{"lr":0.25,"optimizer":0},)"
+      R"("distributions":{"lr":"{\"attributes\":{},\"name\":\"FloatDistribution\"}",)"
+      R"("optimizer":"{\"attributes\":{\"choices\":[\"sgd\"]},\"name\":\"CategoricalDistribution\"}"},)"
+      R"("intermediate_values":{"1":0.75,"2":0.5}}
+{"op_code":4,"study_id":0,"state":2,"values":null,"params":{"lr":0.125},)"
+      R"("distributions":{"lr":"{\"attributes\":{},\"name\":\"FloatDistribution\"}"},)"
+      R"("intermediate_values":{"1":0.75,"10":0.5}}
 )",
       {{false, "val_loss"}}));
   ASSERT_EQ(trials.size(), 2U);

@@ -73,7 +73,7 @@ void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::
                                     return nn::StepInput{step_input.batches, hyper_};
                                   },
                               .communicator = chunk.communicator,
-                              .wants_gradient_norm = chunk.wants_gradient_norm},
+                              .needs_gradient_norm = chunk.needs_gradient_norm},
                              results_);
     executable_->steps().wait();
     bool is_lost = false;

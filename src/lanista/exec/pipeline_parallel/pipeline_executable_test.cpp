@@ -76,7 +76,7 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
   std::uint64_t seed = 0;
   for (int i = 0; i < 12; ++i) {
     disturb();
-    std::vector<std::uint8_t> active(lanes, 1), wants_gradient_norm(lanes, i % 2 == 0 ? 1 : 0);
+    std::vector<std::uint8_t> active(lanes, 1), needs_gradient_norm(lanes, i % 2 == 0 ? 1 : 0);
     if (lanes > 1) active[static_cast<std::size_t>(i) % lanes] = i % 3 == 0 ? 0 : 1;
     std::vector<nn::LaneResult> results(lanes);
     std::optional<OwnedBatch> batch;
@@ -93,7 +93,7 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
               view = batch->view();
               return nn::StepInput{{&view, 1}, hyper};
             },
-        .wants_gradient_norm = wants_gradient_norm};
+        .needs_gradient_norm = needs_gradient_norm};
     machine.steps().run(chunk, results);
     machine.steps().wait();
     for (std::size_t lane = 0; lane < lanes; ++lane) {

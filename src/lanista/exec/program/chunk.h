@@ -98,7 +98,7 @@ struct Chunk {
   /// rank is lost, the lane fails, keeps the state after its last step, and may continue alone.
   ShardCommunicator* communicator = nullptr;
   /// One a lane, or empty; 1: compute LaneResult::squared_gradient_norm. The steps have the same bits either way.
-  std::span<const std::uint8_t> wants_gradient_norm = {};
+  std::span<const std::uint8_t> needs_gradient_norm = {};
 };
 
 /// The result of one lane after a chunk.

@@ -58,22 +58,22 @@ TEST(GradientSquare, EqualsSquaredPreconditionedGradient) {
         SCOPED_TRACE(optimizer.name + " " + std::to_string(shards) + " " + std::to_string(accumulate));
         ProgramOptions options{.max_batch = 12, .shards = shards, .accumulate = accumulate};
         options.precision = precision;
-        Program plain = compile(derived, options), wants_gradient_norm = compile(derived, options);
-        LaneGradients gradients = *wants_gradient_norm.make_gradients();
+        Program plain = compile(derived, options), needs_gradient_norm = compile(derived, options);
+        LaneGradients gradients = *needs_gradient_norm.make_gradients();
         LaneHyper hyper{.lr = 0.01, .momentum = 0.9, .beta2 = 0.98, .eps = 1e-3};
         const std::uint8_t one = 1;
         LaneResult seen, unseen;
         for (std::int64_t step = 0; step < 9; ++step) {
           const OwnedBatch batch = random_batch(derived, 5 + step % 7, static_cast<std::uint64_t>(step));
           const Batch view = batch.view();
-          const std::vector<Tensor> before = wants_gradient_norm.extract(0);
-          wants_gradient_norm.gradients(0, view, view.size, hyper, gradients);
-          const double alone = wants_gradient_norm.squared_gradient_norm(0, gradients, hyper);
+          const std::vector<Tensor> before = needs_gradient_norm.extract(0);
+          needs_gradient_norm.gradients(0, view, view.size, hyper, gradients);
+          const double alone = needs_gradient_norm.squared_gradient_norm(0, gradients, hyper);
           const double wanted = square_by_hand(gradients.extract(), before, hyper, step);
           const auto step_input = [&](std::int64_t) { return StepInput{{&view, 1}, {&hyper, 1}}; };
 
-          wants_gradient_norm.run(
-              {.steps = 1, .active = {&one, 1}, .step_input = step_input, .wants_gradient_norm = {&one, 1}},
+          needs_gradient_norm.run(
+              {.steps = 1, .active = {&one, 1}, .step_input = step_input, .needs_gradient_norm = {&one, 1}},
               {&seen, 1});
           plain.run({.steps = 1, .active = {&one, 1}, .step_input = step_input}, {&unseen, 1});
 
@@ -81,7 +81,7 @@ TEST(GradientSquare, EqualsSquaredPreconditionedGradient) {
           EXPECT_EQ(alone, seen.squared_gradient_norm) << step;
           EXPECT_EQ(unseen.squared_gradient_norm, 0);
           EXPECT_EQ(seen.loss_sum, unseen.loss_sum);
-          EXPECT_EQ(wants_gradient_norm.extract(0), plain.extract(0));
+          EXPECT_EQ(needs_gradient_norm.extract(0), plain.extract(0));
         }
       }
     }
@@ -95,7 +95,7 @@ TEST(GradientSquare, IsReportedForRequestedLanes) {
   const OwnedBatch batch = random_batch(derived, 8, 3);
   const Batch view = batch.view();
   const std::vector<LaneHyper> hyper(2);
-  const std::vector<std::uint8_t> active{1, 1}, wants_gradient_norm{0, 1};
+  const std::vector<std::uint8_t> active{1, 1}, needs_gradient_norm{0, 1};
   std::vector<LaneResult> results(2);
   program.run({.steps = 1,
                .active = active,
@@ -103,7 +103,7 @@ TEST(GradientSquare, IsReportedForRequestedLanes) {
                    [&](std::int64_t) {
                      return StepInput{{&view, 1}, hyper};
                    },
-               .wants_gradient_norm = wants_gradient_norm},
+               .needs_gradient_norm = needs_gradient_norm},
               results);
   EXPECT_EQ(results[0].squared_gradient_norm, 0);
   EXPECT_GT(results[1].squared_gradient_norm, 0);

@@ -145,9 +145,9 @@ void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span
       } else {
         load_batch(run, workspace(thread), step_input.batches[i]);
       }
-      const bool wants_gradient_norm = !chunk.wants_gradient_norm.empty() && chunk.wants_gradient_norm[i] != 0;
+      const bool needs_gradient_norm = !chunk.needs_gradient_norm.empty() && chunk.needs_gradient_norm[i] != 0;
       end.loss =
-          train_one_lane(run, lane, chunk.communicator, wants_gradient_norm ? &end.squared_gradient_norm : nullptr);
+          train_one_lane(run, lane, chunk.communicator, needs_gradient_norm ? &end.squared_gradient_norm : nullptr);
       end.loss_sum += end.loss * static_cast<double>(run.batch);
       if (!std::isfinite(end.loss) && end.first_nonfinite_step < 0) end.first_nonfinite_step = step;
       ++end.steps;

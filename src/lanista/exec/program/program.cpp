@@ -107,7 +107,7 @@ void Program::run(const Chunk& chunk, std::span<LaneResult> results) {
   const auto count = static_cast<std::size_t>(lanes());
   LANISTA_CHECK(chunk.active.size() == count && results.size() == count,
                 "a chunk needs a mask and a result for every lane");
-  LANISTA_CHECK(chunk.wants_gradient_norm.empty() || chunk.wants_gradient_norm.size() == count,
+  LANISTA_CHECK(chunk.needs_gradient_norm.empty() || chunk.needs_gradient_norm.size() == count,
                 "a chunk requests gradient norms with one entry a lane or none");
   if (chunk.communicator != nullptr) {
     const std::int64_t width = chunk.communicator->width();

@@ -40,7 +40,7 @@ LaneGroup::LaneGroup(const TrainerInput& like, nn::Program program)
   hyper_.resize(lanes);
   active_.resize(lanes);
   lane_results_.resize(lanes);
-  wants_gradient_norm_.resize(lanes);
+  needs_gradient_norm_.resize(lanes);
   small_squares_.resize(lanes);
   batch_readers_.resize(lanes);
   states_.reserve(lanes);
@@ -149,7 +149,7 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepResult> re
 
 // Computes the gradient of the first rows for runs with a measured update, at the weights before that update.
 void LaneGroup::measure_gradient_noise(std::span<TrialRun* const> runs, std::span<StepResult> results) {
-  std::ranges::fill(wants_gradient_norm_, std::uint8_t{0});
+  std::ranges::fill(needs_gradient_norm_, std::uint8_t{0});
   for (std::size_t i = 0; i < runs.size(); ++i) {
     TrialRun& run = *runs[i];
     const std::size_t lane = lane_of(run);
@@ -162,7 +162,7 @@ void LaneGroup::measure_gradient_noise(std::span<TrialRun* const> runs, std::spa
       program.gradients(run.state().run_state().lane(), batch, batch.size, hyper, scratch_gradients());
       small_squares_[lane] = program.squared_gradient_norm(run.state().run_state().lane(), scratch_gradients(), hyper);
     });
-    active_[lane] = wants_gradient_norm_[lane] = results[i].failure.empty() ? 1 : 0;
+    active_[lane] = needs_gradient_norm_[lane] = results[i].failure.empty() ? 1 : 0;
   }
 }
 
@@ -223,7 +223,7 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
         .active = lanes,
         .step_input = [this, runs, first, lanes](std::int64_t step) { return work_of(runs, first + step, lanes); },
         .communicator = with,
-        .wants_gradient_norm = wants_gradient_norm_};
+        .needs_gradient_norm = needs_gradient_norm_};
   };
   // A run without a full batch counts its step without the program; it is no rank.
   std::vector<std::uint8_t> trains = active_;
@@ -254,7 +254,7 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
     if (end.first_nonfinite_step >= 0)
       results[i].first_nonfinite_step =
           runs[i]->progress().step_count() + runs[i]->updates().steps_of(end.first_nonfinite_step);
-    if (wants_gradient_norm_[lane] != 0 && end.steps > 0)
+    if (needs_gradient_norm_[lane] != 0 && end.steps > 0)
       runs[i]->record_gradient_noise(small_squares_[lane], end.squared_gradient_norm);
     const bool at_the_end = runs[i]->count_steps(end);
     results[i].epoch_ended = at_the_end && results[i].failure.empty();

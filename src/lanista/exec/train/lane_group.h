@@ -110,7 +110,7 @@ class LaneGroup {
   std::vector<nn::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
   std::vector<nn::LaneResult> lane_results_;
-  std::vector<std::uint8_t> wants_gradient_norm_;  // whether the current update is measured for gradient noise
+  std::vector<std::uint8_t> needs_gradient_norm_;  // whether the current update is measured for gradient noise
   std::vector<double> small_squares_;  // of those: squared norm of the gradient over the update's first rows
   // Of each current run:
   std::vector<std::size_t> batch_readers_;  // index of the first run with the same batch

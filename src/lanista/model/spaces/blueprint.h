@@ -48,10 +48,10 @@ struct ValueChoice {
 /// of `/` is real; all other operators on integers give integers. Names are labels of choices, `index` names of
 /// repeats, and the words below. The value of a layer choice is the name of its option, and that of a repeat its depth.
 ///
-///     in                  channels of the first input (C of images, otherwise the last dimension)
-///     outputs, classes    number of outputs of the model
-///     vocab               number of token kinds of the input; 0: real numbers
-///     outer               in the options of a cell: whether the value that is read is one of the cell's `previous`
+///     in                  channels of the first input (C of images, otherwise the last dimension).
+///     outputs, classes    number of outputs of the model.
+///     vocab               number of token kinds of the input; 0: real numbers.
+///     outer               in the options of a cell: whether the value that is read is one of the cell's `previous`.
 struct Formula {
   std::string text;  ///< the formula
 };

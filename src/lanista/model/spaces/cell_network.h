@@ -13,15 +13,14 @@ namespace lanista::mutate::spaces {
 
 /// The style of a network around its searched cells.
 ///
-/// Published implementations differ in these parts, and published parameter counts depend on them:
+/// Published implementations differ in these parts, and published parameter counts depend on them.
 ///
-///                              kDarts                    kEnas                      kNasnet, kAmoebanet
-///     inputs of a cell         both 1x1                  1x1 where the width         the last 1x1, the one before
-///     where
-///                                                        differs; the last once more the width differs; raw in cell 1
-///     a skip that halves       relu, factorised          factorised                  relu, 1x1 of stride 2
-///     unread inputs            not joined                joined, halved by factorised reductions
-///     classifier               on the means              on the means after a relu; ENAS without a bias
+/// - Inputs of a cell. kDarts: both by 1x1. kEnas: 1x1 where the width differs, and the last one once more. kNasnet and
+///   kAmoebanet: the last by 1x1, the one before where the width differs; raw in cell 1.
+/// - A skip that halves. kDarts: relu, then factorised. kEnas: factorised. kNasnet and kAmoebanet: relu, then 1x1 of
+///   stride 2.
+/// - Unread inputs. kDarts: not joined. The others: joined, halved by factorised reductions.
+/// - Classifier. kDarts: on the means. The others: on the means after a relu; ENAS has no bias.
 ///
 /// kAmoebanet is kNasnet with its 7x1_1x7 convolutions in a bottleneck of a quarter of the channels.
 enum class CellStyle { kDarts, kEnas, kNasnet, kAmoebanet };

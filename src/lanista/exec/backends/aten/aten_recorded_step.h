@@ -13,7 +13,7 @@ namespace lanista::device {
 struct AtenExecutable::PendingChunk {
   std::span<nn::LaneResult> ends;    ///< result of each lane; written by `wait`
   std::vector<std::uint8_t> active;  ///< per lane: 1 if it takes part
-  bool wants_gradient_norm = false;  ///< whether results include the squared gradient norm
+  bool needs_gradient_norm = false;  ///< whether results include the squared gradient norm
 };
 
 /// Recorded steps of one shape: their input buffer and their calls.

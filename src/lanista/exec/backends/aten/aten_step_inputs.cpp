@@ -51,7 +51,7 @@ StepShape AtenExecutable::shape_of(const LaneBatches& fed, std::span<const nn::L
                   .shared = fed.shared,
                   .weighted = std::ranges::any_of(
                       fed.of, [](const nn::Batch* batch) { return batch != nullptr && !batch->weights.empty(); }),
-                  .wants_gradient_norm = pending_chunk_->wants_gradient_norm,
+                  .needs_gradient_norm = pending_chunk_->needs_gradient_norm,
                   .clipped = std::ranges::any_of(hyper, [](const nn::LaneHyper& h) { return h.clip_norm > 0; }),
                   .table = dataset_of(fed)};
   for (const nn::Range& piece : lr_ranges_of(state_format_->layout().trained, hyper)) {

@@ -166,7 +166,7 @@ std::vector<std::pair<Tensor, Tensor>> AtenExecutable::loss_updates(const Step& 
       {sum, at::where(mask, sum + loss * size, sum)},
       {last, at::where(mask, loss, last)},
       {bad, at::where(worse, step.input(StepInputBuffer::kStep).to(at::kDouble), bad)}};
-  if (shape.wants_gradient_norm) {
+  if (shape.needs_gradient_norm) {
     const Tensor square = total(kSquaredGradientNorm);
     writes.emplace_back(square, at::where(mask, gradient_squares(step, of.gradients), square));
   }
@@ -229,8 +229,8 @@ void AtenExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends)
   LANISTA_CHECK(chunk.communicator == nullptr, "steps on a device are not shared");
   *pending_chunk_ = {.ends = ends,
                      .active = {chunk.active.begin(), chunk.active.end()},
-                     .wants_gradient_norm =
-                         std::ranges::any_of(chunk.wants_gradient_norm, [](std::uint8_t asked) { return asked != 0; })};
+                     .needs_gradient_norm =
+                         std::ranges::any_of(chunk.needs_gradient_norm, [](std::uint8_t asked) { return asked != 0; })};
   chunk_totals_.zero_();
   chunk_totals_.select(0, kFirstNonfiniteStep).fill_(-1);
   // Sums continue from the previous chunk, so that they do not depend on the split into chunks.
@@ -400,7 +400,7 @@ void AtenExecutable::wait() {
     end.loss_sum = total(kLossSum, i);
     end.loss = total(kLoss, i);
     end.first_nonfinite_step = static_cast<std::int64_t>(total(kFirstNonfiniteStep, i));
-    if (pending_chunk_->wants_gradient_norm) end.squared_gradient_norm = total(kSquaredGradientNorm, i);
+    if (pending_chunk_->needs_gradient_norm) end.squared_gradient_norm = total(kSquaredGradientNorm, i);
   }
   *pending_chunk_ = {};
 }

@@ -296,7 +296,7 @@ TEST_P(CpuEquivalence, ReportsEqualGradientNorms) {
           compile(derived, {.lanes = 2, .max_batch = kBatch, .precision = Precision::kFloat64, .backend = &on});
       for (std::int64_t lane = 0; lane < 2; ++lane) program.initialise(lane, 7 + static_cast<std::uint64_t>(lane));
       const std::vector<nn::LaneHyper> hyper(2, nn::LaneHyper{.lr = 1e-3, .eps = 1e-3});
-      const std::vector<std::uint8_t> active{1, 1}, wants_gradient_norm{0, 1};
+      const std::vector<std::uint8_t> active{1, 1}, needs_gradient_norm{0, 1};
       nn::LaneGradients gradients = *program.make_gradients();
       std::vector<double> out;
       for (std::int64_t step = 0; step < 8; ++step) {
@@ -311,7 +311,7 @@ TEST_P(CpuEquivalence, ReportsEqualGradientNorms) {
                          [&](std::int64_t) {
                            return nn::StepInput{{&view, 1}, hyper};
                          },
-                     .wants_gradient_norm = wants_gradient_norm},
+                     .needs_gradient_norm = needs_gradient_norm},
                     ends);
         EXPECT_NEAR(ends[1].squared_gradient_norm, alone, 1e-12 * alone);
         out.push_back(ends[1].squared_gradient_norm);
@@ -334,9 +334,9 @@ TEST_P(CpuEquivalence, GivesEqualBitsWithAndWithoutFusedUpdates) {
       const auto lanes = static_cast<std::size_t>(program.lanes());
       const nn::LaneHyper hyper{.lr = 0.01, .momentum = seed % 2 == 0 ? 0.9 : 0.0, .weight_decay = 0.01};
       const std::vector<nn::LaneHyper> all(lanes, hyper);
-      std::vector<std::uint8_t> active(lanes), wants_gradient_norm(lanes);
+      std::vector<std::uint8_t> active(lanes), needs_gradient_norm(lanes);
       active[0] = active[2] = 1;
-      wants_gradient_norm[2] = looks ? 1 : 0;
+      needs_gradient_norm[2] = looks ? 1 : 0;
       OwnedBatch owned;
       nn::Batch batch;
       std::vector<nn::LaneResult> ends(lanes);
@@ -348,7 +348,7 @@ TEST_P(CpuEquivalence, GivesEqualBitsWithAndWithoutFusedUpdates) {
                          batch = owned.view();
                          return nn::StepInput{{&batch, 1}, all};
                        },
-                   .wants_gradient_norm = wants_gradient_norm},
+                   .needs_gradient_norm = needs_gradient_norm},
                   ends);
       std::vector<std::vector<Tensor>> out;
       for (std::int64_t lane = 0; lane < static_cast<std::int64_t>(kLanes); ++lane)

@@ -66,7 +66,7 @@ class RangeCollector {
 // An update may be fused if no step needs all gradients at once and all parameters have one learning rate.
 bool AtenExecutable::can_fuse_updates(const StepShape& shape) const {
   return shape.lr_ranges.size() == 2 * state_format_->layout().trained.size() && !shape.clipped &&
-         !shape.wants_gradient_norm;
+         !shape.needs_gradient_norm;
 }
 
 // Update target of the parameters from `begin` on.
@@ -141,7 +141,7 @@ void AtenExecutable::commit_fused(const Step& step, const Values& values) {
   if (step.shape().size > kMaxSamplesPerThread) record_losses();
   if (!can_fuse_updates(step.shape())) {
     const StepResults of = collect_results(lanes, values);
-    if (step.shape().wants_gradient_norm) {
+    if (step.shape().needs_gradient_norm) {
       const Tensor square = chunk_totals_.select(0, kSquaredGradientNorm).narrow(0, lanes.begin, lanes.count);
       square.copy_(at::where(step.frame().active != 0, gradient_squares(step, of.gradients), square));
     }

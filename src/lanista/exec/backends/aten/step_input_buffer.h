@@ -22,7 +22,7 @@ struct StepShape {
   std::int64_t size = 0;              ///< samples of each lane's batch
   bool shared = false;                ///< whether all lanes have one batch
   bool weighted = false;              ///< whether samples have weights
-  bool wants_gradient_norm = false;   ///< whether the squared gradient norm is computed
+  bool needs_gradient_norm = false;   ///< whether the squared gradient norm is computed
   bool clipped = false;               ///< whether gradients are clipped
 
   const DeviceDataset* table = nullptr;  ///< data set of which batches are rows; null if batches hold samples

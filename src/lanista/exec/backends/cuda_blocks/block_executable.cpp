@@ -342,7 +342,7 @@ void BlockExecutable::run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResul
       if (chunk.active[i] == 0 || ends[i].failure) continue;
       nn::LaneResult& end = ends[i];
       const std::uint8_t one = 1,
-                         wants_gradient_norm = chunk.wants_gradient_norm.empty() ? 0 : chunk.wants_gradient_norm[i];
+                         needs_gradient_norm = chunk.needs_gradient_norm.empty() ? 0 : chunk.needs_gradient_norm[i];
       const nn::StepInput part{step_input.batches.size() == 1 ? step_input.batches : step_input.batches.subspan(i, 1),
                                step_input.hyper.subspan(i, 1)};
       own[0] = {.loss_sum = end.loss_sum, .failure = {}};
@@ -350,7 +350,7 @@ void BlockExecutable::run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResul
         cpu_executable_->steps().run({.steps = 1,
                                       .active = {&one, 1},
                                       .step_input = [&](std::int64_t) { return part; },
-                                      .wants_gradient_norm = {&wants_gradient_norm, 1}},
+                                      .needs_gradient_norm = {&needs_gradient_norm, 1}},
                                      own);
       });
       end.loss_sum = own[0].loss_sum;

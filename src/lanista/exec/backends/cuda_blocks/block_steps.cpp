@@ -341,9 +341,9 @@ void BlockExecutable::fail(const std::exception_ptr& why) {
 
 void BlockExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
   begin(chunk, ends);
-  const bool wants_gradient_norm =
-      std::ranges::find(chunk.wants_gradient_norm, std::uint8_t{1}) != chunk.wants_gradient_norm.end();
-  if (wants_gradient_norm || options_.before_commit) {
+  const bool needs_gradient_norm =
+      std::ranges::find(chunk.needs_gradient_norm, std::uint8_t{1}) != chunk.needs_gradient_norm.end();
+  if (needs_gradient_norm || options_.before_commit) {
     next_step_ = chunk.steps;
     run_on_cpu(chunk, ends);
     return;

@@ -136,14 +136,14 @@ TEST(Block, ComputesGradientsAndNormsAsTheCpuDoes) {
     const std::uint8_t one = 1;
     std::vector<LaneResult> ends(1);
     std::vector<double> numbers;
-    const auto chunk = [&](std::span<const std::uint8_t> wants_gradient_norm) {
+    const auto chunk = [&](std::span<const std::uint8_t> needs_gradient_norm) {
       program.run({.steps = 2,
                    .active = {&one, 1},
                    .step_input =
                        [&](std::int64_t) {
                          return StepInput{{&batch, 1}, {&hyper, 1}};
                        },
-                   .wants_gradient_norm = wants_gradient_norm},
+                   .needs_gradient_norm = needs_gradient_norm},
                   ends);
       numbers.push_back(ends[0].loss);
     };
