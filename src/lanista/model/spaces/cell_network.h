@@ -15,12 +15,12 @@ namespace lanista::mutate::spaces {
 ///
 /// Published implementations differ in these parts, and published parameter counts depend on them.
 ///
-/// - Inputs of a cell. kDarts: both by 1x1. kEnas: 1x1 where the width differs, and the last one once more. kNasnet and
-///   kAmoebanet: the last by 1x1, the one before where the width differs; raw in cell 1.
-/// - A skip that halves. kDarts: relu, then factorised. kEnas: factorised. kNasnet and kAmoebanet: relu, then 1x1 of
-///   stride 2.
-/// - Unread inputs. kDarts: not joined. The others: joined, halved by factorised reductions.
-/// - Classifier. kDarts: on the means. The others: on the means after a relu; ENAS has no bias.
+/// - Inputs of a cell. With kDarts: both by 1x1. With kEnas: 1x1 where the width differs, and the last one once more.
+///   With kNasnet and kAmoebanet: the last by 1x1, the one before where the width differs; raw in cell 1.
+/// - A skip that halves. With kDarts: relu, then factorised. With kEnas: factorised. With kNasnet and kAmoebanet: relu,
+///   then 1x1 of stride 2.
+/// - Unread inputs. With kDarts: not joined. The others: joined, halved by factorised reductions.
+/// - Classifier. With kDarts: on the means. The others: on the means after a relu; ENAS has no bias.
 ///
 /// kAmoebanet is kNasnet with its 7x1_1x7 convolutions in a bottleneck of a quarter of the channels.
 enum class CellStyle { kDarts, kEnas, kNasnet, kAmoebanet };
