@@ -58,20 +58,20 @@ struct FoldsAsLanes {
 
   double epoch() {
     const double begin = now_seconds();
-    const std::int64_t requested = runs.front().epochs_done() + 1;
+    const std::int64_t requested = runs.front().progress().epochs_done() + 1;
     std::vector<train::TrialRun*> left;
     std::vector<train::StepResult> ends;
     do {
       left.clear();
       for (train::TrialRun& run : runs) {
-        if (run.epochs_done() < requested) left.push_back(&run);
+        if (run.progress().epochs_done() < requested) left.push_back(&run);
       }
       ends.resize(left.size());
       if (!left.empty()) group->advance(left, 1024, ends);
     } while (!left.empty());
     return 1e3 * (now_seconds() - begin);
   }
-  double loss() const { return runs.back().measurements().back().metrics.at("train_loss"); }
+  double loss() const { return runs.back().progress().measurements().back().metrics.at("train_loss"); }
 };
 
 /// Five trials of their own.

@@ -9,6 +9,7 @@
 
 #include "bench/arms.h"
 #include "lanista/base/memory_file_system.h"
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/fork.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/io/data/dataset.h"
@@ -71,7 +72,7 @@ Result<void> fork_through_store(const train::TrialRun& parent, train::TrialRun& 
                  files.put({std::move(state.tensors), std::move(state.facts), std::move(state.kept)}));
   LANISTA_ASSIGN(store::Checkpoint stored, files.get(address));
   LANISTA_TRY(files.remove(address));
-  std::vector<study::Measurement> measured = parent.measurements();
+  std::vector<study::Measurement> measured = parent.progress().measurements();
   for (study::Measurement& each : measured) each.trial = own.trial;
   return child.restore(
       train::forked_state({std::move(stored.tensors), std::move(stored.facts), {}}, own.trial_seed, measured));
@@ -108,7 +109,7 @@ Result<void> benchmark_model(const Model& model, const data::Dataset& digits, co
     std::array<train::TrialRun*, 1> runs{&run};
     group.step(runs, ends);
   };
-  while (parent.epochs_done() < 1) step(parent);
+  while (parent.progress().epochs_done() < 1) step(parent);
   parent.release_lane();
   LANISTA_TRY(group.admit(trained));
 
@@ -131,7 +132,7 @@ Result<void> benchmark_model(const Model& model, const data::Dataset& digits, co
                               micros("state-written", [&] { keep(copy_state(state, true)); }),
                               micros("fork",
                                      [&] {
-                                       auto fork = parent.fork(setting);
+                                       auto fork = train::BranchPoint(parent).fork(setting);
                                        keep(fork ? Result<void>() : Result<void>(fork.error()));
                                      }),
                               micros("branch",
@@ -146,7 +147,7 @@ Result<void> benchmark_model(const Model& model, const data::Dataset& digits, co
   if (!ends[0].failure.empty()) return Error{Code::kInternal, ends[0].failure, "fork"};
   const std::string name = model.name + "/" + std::to_string(bytes) + "-bytes";
   for (std::size_t i = 0; i < arms.size(); ++i) print(summary("fork", name, arms[i].name, "us", all[i]), json, out);
-  const auto epoch = static_cast<double>(parent.steps_per_epoch());
+  const auto epoch = static_cast<double>(parent.definition().epochs.length);
   const auto ratio = [&](const std::string& arm, const std::string& unit, std::size_t a, std::size_t b, double scale) {
     std::vector<double> each;
     for (std::size_t r = 0; r < all[a].size(); ++r) each.push_back(scale * all[a][r] / all[b][r]);

@@ -137,7 +137,7 @@ class LaneScenario {
     for (const auto& end : ends) {
       if (!end.failure.empty()) return Error{Code::kInternal, end.failure, script_.name};
     }
-    std::erase_if(active_trials, [&](std::size_t i) { return runs_[i].epochs_done() == script_.epochs[i]; });
+    std::erase_if(active_trials, [&](std::size_t i) { return runs_[i].progress().epochs_done() == script_.epochs[i]; });
     return {};
   }
 

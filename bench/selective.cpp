@@ -149,13 +149,13 @@ class Training {
 
   Result<void> epoch() {
     const auto check = [](train::LaneGroup& group, train::TrialRun& run) -> Result<void> {
-      if (!run.is_select_check_due()) return {};
+      if (!train::is_select_check_due(run)) return {};
       LANISTA_ASSIGN(const bool done, train::run_select_check(group, run, [] { return false; }));
       LANISTA_CHECK(done, "nobody leaves");
       return {};
     };
     LANISTA_TRY(training_->epoch(1, check));
-    const study::Measurement& measurement = training_->run().measurements().back();
+    const study::Measurement& measurement = training_->run().progress().measurements().back();
     const auto& metrics = measurement.metrics;
     for (const study::SelectBranch& branch : measurement.selecting) {
       if (branch.kept) won_ = branch.selects;

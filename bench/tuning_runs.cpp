@@ -94,10 +94,10 @@ class TaskTraining {
     return std::unique_ptr<TaskTraining>(new TaskTraining(input, std::move(group), std::move(run)));
   }
 
-  std::int64_t epoch_steps() const { return run_.steps_per_epoch(); }
+  std::int64_t epoch_steps() const { return run_.definition().epochs.length; }
   /// Steps of the epoch, with those of its search.
   Result<double> epoch() {
-    if (run_.is_search_due()) {
+    if (train::is_search_due(run_)) {
       LANISTA_ASSIGN(const bool done,
                      train::search_setting(group_, run_, runtime::make_tune_searcher, [] { return false; }));
       LANISTA_CHECK(done, "nobody leaves");
@@ -107,13 +107,13 @@ class TaskTraining {
     while (!end.epoch_ended && end.failure.empty()) group_.advance({&one, 1}, epoch_steps(), {&end, 1});
     if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
     double steps = static_cast<double>(epoch_steps());
-    for (const study::Branch& branch : run_.measurements().back().branches) {
+    for (const study::Branch& branch : run_.progress().measurements().back().branches) {
       if (!branch.kept) steps += static_cast<double>(branch.steps);
     }
     return steps;
   }
-  double measured(const char* metric) const { return run_.measurements().back().metrics.at(metric); }
-  const std::vector<study::Measurement>& measurements() const { return run_.measurements(); }
+  double measured(const char* metric) const { return run_.progress().measurements().back().metrics.at(metric); }
+  const std::vector<study::Measurement>& measurements() const { return run_.progress().measurements(); }
   train::TrainerState save() const { return run_.save(); }
 
   /// From here on what another one was, under a recipe of its own.

@@ -117,24 +117,24 @@ Result<States> train_as_lanes(const std::vector<train::TrainerInput>& trials, st
   std::vector<train::TrialRun> runs;
   for (const auto& trial : trials) {
     LANISTA_ASSIGN(auto run, train::TrialRun::create(trial));
-    if (!groups.contains(run.key())) {
+    if (!groups.contains(run.definition().key)) {
       LANISTA_ASSIGN(auto group, train::LaneGroup::create(trial, lanes));
-      groups.emplace(run.key(), std::move(group));
+      groups.emplace(run.definition().key, std::move(group));
     }
-    LANISTA_TRY(groups.at(run.key()).admit(run));
+    LANISTA_TRY(groups.at(run.definition().key).admit(run));
     runs.push_back(std::move(run));
   }
-  const auto is_done = [](const train::TrialRun& run) { return run.step_count() == kSteps; };
+  const auto is_done = [](const train::TrialRun& run) { return run.progress().step_count() == kSteps; };
   while (!std::ranges::all_of(runs, is_done)) {
     const train::TrialRun& first = runs[rng.below(runs.size())];
     if (is_done(first)) continue;
     std::vector<train::TrialRun*> work;
     for (train::TrialRun& run : runs) {
-      const bool joins = &run == &first || (run.key() == first.key() && !is_done(run) && rng.bernoulli(0.8));
+      const bool joins = &run == &first || (run.definition().key == first.definition().key && !is_done(run) && rng.bernoulli(0.8));
       if (joins && static_cast<std::int64_t>(work.size()) < lanes) work.push_back(&run);
     }
     std::vector<train::StepResult> ends(work.size());
-    groups.at(first.key()).step(work, ends);
+    groups.at(first.definition().key).step(work, ends);
     for (const auto& end : ends) {
       if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
     }

@@ -448,8 +448,8 @@ Result<void> TrialWork::finish(TrialSlot& slot, const EndRequest& end_request) {
     report.weights = *address;
   }
   if (end_request.pauses_trial) {
-    report_(engine::TrialPausedReport{slot.job.trial, slot.run->progress().epochs_done(), slot.run->progress().step_count(),
-                                      report.state_hash, report.weights});
+    report_(engine::TrialPausedReport{slot.job.trial, slot.run->progress().epochs_done(),
+                                      slot.run->progress().step_count(), report.state_hash, report.weights});
   } else {
     report_(report);
   }

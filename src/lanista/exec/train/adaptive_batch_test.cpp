@@ -87,7 +87,8 @@ TEST(Adaptive, MatchesPlainTrialWhenNoChangeIsAllowed) {
     TrialRun run = *TrialRun::create(input);
     ASSERT_TRUE(run.restore(watched.state));
     const std::int64_t steps = watched.measurements.back().step;
-    const std::int64_t measured = run.settings().adapter()->noise().steps(), most = steps / BatchAdapter::kStepsPerMeasurement;
+    const std::int64_t measured = run.settings().adapter()->noise().steps(),
+                       most = steps / BatchAdapter::kStepsPerMeasurement;
     EXPECT_LE(measured, most);
     EXPECT_GE(measured, most - 1) << "and it did measure, but for an update of too few rows";
   }

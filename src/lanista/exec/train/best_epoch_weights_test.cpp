@@ -155,7 +155,7 @@ TEST(BestEpochWeights, IsTheSameInAnyLaneAndAfterAnyRelease) {
       std::vector<TrialRun*> lanes;
       for (TrialRun& run : runs) {
         if (std::ssize(lanes) == group.lanes() || rng.bernoulli(0.4)) continue;
-        if (run.holds_state() && rng.bernoulli(0.2)) {
+        if (run.state().is_in_memory() && rng.bernoulli(0.2)) {
           const TrainerState saved = run.save();
           run.release();
           ASSERT_TRUE(run.restore(saved));
@@ -168,10 +168,10 @@ TEST(BestEpochWeights, IsTheSameInAnyLaneAndAfterAnyRelease) {
       if (!lanes.empty()) group.advance(lanes, rng.between(1, 4), ends);
     }
     for (const TrialRun& run : runs) {
-      auto alone = *Trainer::create(family(run.trial().value / 2));
-      while (alone.step_count() < run.step_count()) alone.step();
+      auto alone = *Trainer::create(family(run.definition().input.trial.value / 2));
+      while (alone.step_count() < run.progress().step_count()) alone.step();
       ASSERT_EQ(run.save().facts, alone.save().facts);
-      ASSERT_TRUE(run.save().kept == alone.save().kept) << seed << ", trial " << run.trial().value;
+      ASSERT_TRUE(run.save().kept == alone.save().kept) << seed << ", trial " << run.definition().input.trial.value;
     }
   }
 }
@@ -256,7 +256,7 @@ TEST(BestEpochWeights, OfABranchIsIndependent) {
   ASSERT_TRUE(group.admit(parent));
   StepResult end;
   TrialRun* one = &parent;
-  while (parent.epochs_done() < 3) group.step({&one, 1}, {&end, 1});
+  while (parent.progress().epochs_done() < 3) group.step({&one, 1}, {&end, 1});
   input.trial = TrialId{3};
   input.recipe.steps_per_epoch = 0;
   input.trial_seed = 9;
@@ -266,10 +266,11 @@ TEST(BestEpochWeights, OfABranchIsIndependent) {
   EXPECT_TRUE(child.save().kept.empty()) << "it has measured nothing";
   ASSERT_TRUE(group.admit(child));
   one = &child;
-  while (child.epochs_done() < 4) group.step({&one, 1}, {&end, 1});
+  while (child.progress().epochs_done() < 4) group.step({&one, 1}, {&end, 1});
   const TrainerState state = child.save();
   const auto seen = measure_weights(input, selected_weights(state), data::Part::kValidation, "val_");
-  EXPECT_EQ(seen->at("val_loss"), child.measurements()[best_of(child.measurements())].metrics.at("val_loss"));
+  EXPECT_EQ(seen->at("val_loss"),
+            child.progress().measurements()[best_of(child.progress().measurements())].metrics.at("val_loss"));
   TrialRun again = *TrialRun::create(input);
   ASSERT_TRUE(again.restore(state));
   EXPECT_TRUE(again.save().kept == state.kept);

@@ -37,7 +37,8 @@ bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t 
       branch_lanes[i]->failure = results[i].failure;
       if (!results[i].failure.empty()) continue;
       std::vector<double>& losses = branch_lanes[i]->losses;
-      losses.insert(losses.end(), before[i].steps, (runs[i]->progress().loss_sum() - before[i].loss_sum) / before[i].rows);
+      losses.insert(losses.end(), before[i].steps,
+                    (runs[i]->progress().loss_sum() - before[i].loss_sum) / before[i].rows);
     }
   }
 }

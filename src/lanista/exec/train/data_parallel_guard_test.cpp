@@ -48,7 +48,7 @@ TrainedWithHelpers train_as_guarded_leader(const TrainerInput& input, const std:
   TrialRun* const one = &run;
   std::int64_t steps = 0;
   int polls = kMaxGuardPolls;
-  while (run.epochs_done() < input.recipe.epochs) {
+  while (run.progress().epochs_done() < input.recipe.epochs) {
     nn::ShardCommunicator* peers = nullptr;
     if (session) {
       const auto state = [&]() -> Result<std::string> {

@@ -324,7 +324,7 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
     while (true) {
       std::vector<TrialRun*> left;
       for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i].epochs_done() < inputs[i].recipe.epochs) left.push_back(&runs[i]);
+        if (runs[i].progress().epochs_done() < inputs[i].recipe.epochs) left.push_back(&runs[i]);
       }
       if (left.empty()) break;
       if (TrialRun& run = *left[rng.below(left.size())]; rng.bernoulli(0.3)) {

@@ -183,19 +183,19 @@ TEST(Evaluation, OfLanesMatchesEachTrialAlone) {
     lanes.push_back(&run);
   }
   std::vector<StepResult> ends(3);
-  while (runs[0].epochs_done() < 1) group.step(lanes, ends);
+  while (runs[0].progress().epochs_done() < 1) group.step(lanes, ends);
 
   for (const TrialRun& run : runs) {
-    auto alone = *Trainer::create(input(run.trial().value, data, ops));
+    auto alone = *Trainer::create(input(run.definition().input.trial.value, data, ops));
     while (alone.epochs_done() < 1) alone.step();
-    ASSERT_EQ(run.measurements().size(), 1U);
-    const auto& metrics = run.measurements()[0].metrics;
-    EXPECT_EQ(metrics, alone.measurements()[0].metrics) << run.trial().value;
+    ASSERT_EQ(run.progress().measurements().size(), 1U);
+    const auto& metrics = run.progress().measurements()[0].metrics;
+    EXPECT_EQ(metrics, alone.measurements()[0].metrics) << run.definition().input.trial.value;
     for (const std::string& name : study::applicable_metrics(10))
       EXPECT_FALSE(std::isnan(metrics.at("val_" + name))) << name;
     EXPECT_NEAR(metrics.at("val_log_loss"), metrics.at("val_loss"), 1e-12);
-    const auto saved =
-        measure_weights(input(run.trial().value, data, ops), alone.save().tensors, data::Part::kValidation, "val_");
+    const auto saved = measure_weights(input(run.definition().input.trial.value, data, ops), alone.save().tensors,
+                                       data::Part::kValidation, "val_");
     ASSERT_TRUE(saved);
     EXPECT_EQ(saved->at("val_roc_auc"), metrics.at("val_roc_auc"));
   }

@@ -135,8 +135,7 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepResult> re
       const auto rows = rows_of(run, 0);
       const DataPosition position = run.updates().position();
       requested.clear();
-      for (const std::size_t place : selection.requested_positions(position, rows))
-        requested.push_back(rows[place]);
+      for (const std::size_t place : selection.requested_positions(position, rows)) requested.push_back(rows[place]);
       losses.resize(requested.size());
       if (!requested.empty()) {
         slots_->program().losses(run.state().run_state().lane(), read_batch(run, requested, buffers_[0]),
@@ -215,7 +214,8 @@ nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_
 void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepResult> results,
                       nn::ShardCommunicator* communicator) {
   nn::Program& program = slots_->program();
-  for (const TrialRun* run : runs) lane_results_[lane_of(*run)] = {.loss_sum = run->progress().loss_sum(), .failure = {}};
+  for (const TrialRun* run : runs)
+    lane_results_[lane_of(*run)] = {.loss_sum = run->progress().loss_sum(), .failure = {}};
   const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes,
                             nn::ShardCommunicator* with) {
     return nn::Chunk{
@@ -228,7 +228,8 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
   // A run without a full batch counts its step without the program; it is no rank.
   std::vector<std::uint8_t> trains = active_;
   for (const TrialRun* run : runs) {
-    if (const Selection& selection = run->rows().selection(); selection && selection.batch().empty()) trains[lane_of(*run)] = 0;
+    if (const Selection& selection = run->rows().selection(); selection && selection.batch().empty())
+      trains[lane_of(*run)] = 0;
   }
   nn::ShardCommunicator* const all_peers = std::ranges::count(trains, std::uint8_t{1}) == 1 ? communicator : nullptr;
   const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, trains, all_peers), lane_results_); });

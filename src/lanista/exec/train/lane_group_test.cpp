@@ -155,13 +155,15 @@ TEST(LaneGroup, EndsOnlyTheTrialThatThrows) {
     std::vector<StepResult> ends(lanes.size());
     group->step(lanes, ends);
     for (std::size_t i = 0; i < lanes.size(); ++i) {
-      if (!ends[i].failure.empty()) failed[lanes[i]->definition().input.trial] = {lanes[i]->progress().step_count(), ends[i].failure};
+      if (!ends[i].failure.empty())
+        failed[lanes[i]->definition().input.trial] = {lanes[i]->progress().step_count(), ends[i].failure};
     }
   }
   EXPECT_EQ(failed, (std::map<TrialId, std::pair<std::int64_t, std::string>>{{TrialId{2}, {1, "out of memory"}},
                                                                              {TrialId{5}, {2, "out of memory"}}}));
   for (const TrialRun& run : runs)
-    EXPECT_EQ(run.progress().step_count(), failed.contains(run.definition().input.trial) ? failed[run.definition().input.trial].first : 5);
+    EXPECT_EQ(run.progress().step_count(),
+              failed.contains(run.definition().input.trial) ? failed[run.definition().input.trial].first : 5);
 }
 
 TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
@@ -181,7 +183,7 @@ TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
     group->step(lanes, ends);
     for (const StepResult& end : ends) EXPECT_EQ(end.failure, "");
   }
-  EXPECT_FALSE(std::isfinite(runs[2].measurements().at(0).metrics.at("train_loss")));
+  EXPECT_FALSE(std::isfinite(runs[2].progress().measurements().at(0).metrics.at("train_loss")));
   for (const std::size_t i : {0U, 1U, 3U}) expect_as_alone(runs[i], "relu");
 }
 
@@ -257,7 +259,7 @@ TEST(LaneGroup, GivesEveryLaneItsOwnDropoutAndMomentum) {
   std::vector<TrialRun> runs;
   for (std::uint32_t id = 1; id <= 4; ++id) {
     runs.push_back(*TrialRun::create(input(id)));
-    EXPECT_EQ(runs.back().key(), runs.front().key());
+    EXPECT_EQ(runs.back().definition().key, runs.front().definition().key);
     ASSERT_TRUE(group->admit(runs.back()));
   }
   for (int step = 0; step < 6; ++step) {

@@ -88,7 +88,7 @@ TEST_F(LaneSlotsTest, AttachEachStateOnceForAllEpochs) {
     for (TrialRun& each : runs) saved.push_back(each.save());
     group->evaluate(runs[1], data::Part::kTest, "test_");
   }
-  EXPECT_EQ(runs[0].epochs_done(), 3);
+  EXPECT_EQ(runs[0].progress().epochs_done(), 3);
   EXPECT_EQ(backend_.counts().attached, (Attached{{1, 1}, {2, 1}, {3, 1}}));
   EXPECT_EQ(backend_.counts().detached, Attached());
 
@@ -134,7 +134,7 @@ TEST_F(LaneSlotsTest, EvictOnlyAsManyAsNeeded) {
   EXPECT_FALSE(group.holds(b)) << "its state is written on the host";
   b.release_lane();  // which it has not
   advance(group, {&a, &b, &c}, 3);
-  for (auto* each : {&a, &b, &c}) EXPECT_TRUE(nameless(each->save()) == alone(each->trial().value, 5));
+  for (auto* each : {&a, &b, &c}) EXPECT_TRUE(nameless(each->save()) == alone(each->definition().input.trial.value, 5));
 }
 
 TEST_F(LaneSlotsTest, PlaceABranchInAnEmptyLane) {
@@ -203,11 +203,11 @@ TEST_F(LaneSlotsTest, NeverLoseAState) {
         } catch (const std::bad_alloc&) {
           ++refused;
         }
-      } else if (what == 5 && one.is_admitted()) {
+      } else if (what == 5 && one.state().is_admitted()) {
         const TrainerState saved = one.save();
         one.release();
         ASSERT_TRUE(one.restore(saved));
-      } else if (what == 6 && one.holds_state()) {  // another object takes its place
+      } else if (what == 6 && one.state().is_in_memory()) {  // another object takes its place
         const TrainerState saved = one.save();
         TrialRun next = *TrialRun::create(inputs[i]);
         ASSERT_TRUE(next.restore(saved));
@@ -217,8 +217,8 @@ TEST_F(LaneSlotsTest, NeverLoseAState) {
         std::swap(runs[i], runs[j]);
         std::swap(inputs[i], inputs[j]);
         std::swap(origin[i], origin[j]);
-        moved += runs[i].is_admitted() ? 1 : 0;
-      } else if (what == 8 && one.holds_state() && runs.size() < 9) {
+        moved += runs[i].state().is_admitted() ? 1 : 0;
+      } else if (what == 8 && one.state().is_in_memory() && runs.size() < 9) {
         TrainerInput child = inputs[i];
         child.trial = TrialId{100 + static_cast<std::uint32_t>(round)};
         child.trial_seed = 1000 + rng.below(1000);
@@ -237,19 +237,19 @@ TEST_F(LaneSlotsTest, NeverLoseAState) {
         const std::int64_t lanes = group->lanes();
         group.reset();
         group = *LaneGroup::create(input(1), lanes);
-      } else if (what == 11 && one.is_admitted()) {
+      } else if (what == 11 && one.state().is_admitted()) {
         try {
           group->evaluate(one, data::Part::kValidation, "");
         } catch (const std::bad_alloc&) {
           ++refused;
         }
       }
-      const auto states = std::ranges::count_if(runs, [](const TrialRun& each) { return each.is_admitted(); });
+      const auto states = std::ranges::count_if(runs, [](const TrialRun& each) { return each.state().is_admitted(); });
       ASSERT_EQ(budget_.used(), std::ssize(groups) * program_bytes + states * state_bytes) << round << ": " << what;
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (!runs[i].holds_state()) continue;
-      EXPECT_TRUE(nameless(runs[i].save()) == alone(origin[i], runs[i].step_count())) << i;
+      if (!runs[i].state().is_in_memory()) continue;
+      EXPECT_TRUE(nameless(runs[i].save()) == alone(origin[i], runs[i].progress().step_count())) << i;
     }
   }
   EXPECT_EQ(budget_.used(), 0);

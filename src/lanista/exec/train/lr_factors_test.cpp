@@ -1,6 +1,7 @@
 // Parts of a trial's model that train at factors of its rate.
 #include <gtest/gtest.h>
 
+#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/trainer.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/train/test_support.h"
@@ -73,7 +74,7 @@ TEST(LrFactors, ArePerLane) {
   std::vector<TrialRun> runs;
   for (const TrainerInput& one : all) {
     runs.push_back(*TrialRun::create(one));
-    ASSERT_EQ(runs.back().key(), runs.front().key());
+    ASSERT_EQ(runs.back().definition().key, runs.front().definition().key);
   }
   std::vector<TrialRun*> lanes;
   for (TrialRun& run : runs) {
@@ -81,7 +82,7 @@ TEST(LrFactors, ArePerLane) {
     lanes.push_back(&run);
   }
   std::vector<StepResult> ends(3);
-  while (runs.front().epochs_done() < 2) group.step(lanes, ends);
+  while (runs.front().progress().epochs_done() < 2) group.step(lanes, ends);
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(runs[i].save().tensors == alone(all[i]).tensors) << i;
 }
 
@@ -108,7 +109,7 @@ TEST(LrFactors, OfABranchAreThoseOfItsTrial) {
       }
     };
     steps(run);
-    TrialRun branch = *run.fork({});
+    TrialRun branch = *BranchPoint(run).fork({});
     steps(branch);
     steps(run);
     EXPECT_EQ(branch.save().tensors, run.save().tensors);

@@ -13,9 +13,9 @@ namespace lanista::train {
 
 /// The results of searches on copies of a run before its current epoch. They become part of the epoch's measurement.
 struct PreEpochRecords {
-  std::optional<std::vector<study::StartCandidate>> start_race;   ///< None: no race before this epoch.
-  std::optional<std::vector<study::Branch>> search;               ///< None: no tune search yet.
-  std::optional<std::vector<study::SelectBranch>> select_check;   ///< None: no selection comparison yet.
+  std::optional<std::vector<study::StartCandidate>> start_race;  ///< None: no race before this epoch.
+  std::optional<std::vector<study::Branch>> search;              ///< None: no tune search yet.
+  std::optional<std::vector<study::SelectBranch>> select_check;  ///< None: no selection comparison yet.
 
   /// Returns the records of a copy of a run: it starts no search of its own.
   static PreEpochRecords of_copy();

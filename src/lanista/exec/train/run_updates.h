@@ -18,8 +18,8 @@ std::span<const std::int64_t> rows_of(const TrialRun& run, std::int64_t ahead);
 /// Whether the next updates of two runs read the same rows.
 bool shares_batch(const TrialRun& run, const TrialRun& other);
 
-/// Returns the number of updates that a run may train in one chunk, up to the end of its plan. It is 1 if the run selects
-/// examples. With an adaptive batch, an update that is measured for gradient noise is a chunk of its own.
+/// Returns the number of updates that a run may train in one chunk, up to the end of its plan. It is 1 if the run
+/// selects examples. With an adaptive batch, an update that is measured for gradient noise is a chunk of its own.
 std::int64_t max_updates_in_chunk(const TrialRun& run);
 
 /// Whether the gradient noise of the next update is measured.

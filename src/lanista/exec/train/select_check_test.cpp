@@ -1,6 +1,6 @@
 // A trial with a selection comparison continues like one that always trained so.
-#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/select_check.h"
+#include "lanista/exec/train/branch_point.h"
 
 #include <gtest/gtest.h>
 

@@ -325,15 +325,15 @@ TEST(Selection, IsIndependentInEachLane) {
     ASSERT_TRUE(group.admit(run));
     all.push_back(&run);
   }
-  const std::int64_t steps = 2 * runs[0].steps_per_epoch() + 3;
+  const std::int64_t steps = 2 * runs[0].definition().epochs.length + 3;
   std::vector<StepResult> ends(all.size());
   for (std::int64_t done = 0; done < steps;) done += group.advance(all, steps - done, ends);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Trainer alone = *Trainer::create(inputs[i]);
     for (std::int64_t k = 0; k < steps; ++k) alone.step();
     EXPECT_TRUE(alone.save().tensors == runs[i].save().tensors) << i;
-    ASSERT_EQ(alone.measurements().size(), runs[i].measurements().size());
-    EXPECT_EQ(alone.measurements().back().metrics, runs[i].measurements().back().metrics);
+    ASSERT_EQ(alone.measurements().size(), runs[i].progress().measurements().size());
+    EXPECT_EQ(alone.measurements().back().metrics, runs[i].progress().measurements().back().metrics);
   }
 }
 

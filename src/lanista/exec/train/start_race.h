@@ -18,8 +18,8 @@ bool is_start_race_due(const TrialRun& run);
 /// trial with that start and no race. If all candidates diverge, the run stays at its beginning.
 ///
 /// The result depends on the run's input only. Returns false if `should_stop`, called between steps, returns true.
-/// Then, and after an error, the run is unchanged. Errors: those of BranchPoint::start_candidate and of LaneGroup::admit.
-/// Source: the guard against negative transfer of ModelKeeper, with the branches of MLtuner.
+/// Then, and after an error, the run is unchanged. Errors: those of BranchPoint::start_candidate and of
+/// LaneGroup::admit. Source: the guard against negative transfer of ModelKeeper, with the branches of MLtuner.
 Result<bool> race_starts(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop);
 
 }  // namespace lanista::train

@@ -18,10 +18,10 @@ namespace lanista::train {
 struct TrialDefinition {
   /// The input without its start and alternative starts, which a run frees after the first step (TrialStart).
   TrainerInput input;
-  data::Augmenter augmenter;     ///< Random changes of training samples; empty: none.
-  Digest key;                    ///< The lane_group_key of the trial.
-  std::string augment_text;      ///< Equal for trials with the same augmentation.
-  study::EpochSchedule epochs;   ///< Steps of its epochs and of its passes over the training rows.
+  data::Augmenter augmenter;    ///< Random changes of training samples; empty: none.
+  Digest key;                   ///< The lane_group_key of the trial.
+  std::string augment_text;     ///< Equal for trials with the same augmentation.
+  study::EpochSchedule epochs;  ///< Steps of its epochs and of its passes over the training rows.
   /// Rules of the selection comparison (train.select: auto); none: there is no comparison.
   std::optional<data::SelectionComparison> selection_comparison;
   std::optional<study::TuneRules> tune_rules;  ///< Rules of its tune searches; none: it never searches.

@@ -63,8 +63,7 @@ Result<TrialProgress> TrialProgress::read(const std::map<std::string, std::strin
   }
   const auto steps = static_cast<std::int64_t>(step), first = static_cast<std::int64_t>(branched);
   const bool in_order = first >= 0 && steps >= first;
-  if (!in_order ||
-      std::ssize(out.measurements_) != epochs.epochs_completed(steps) - epochs.epochs_completed(first)) {
+  if (!in_order || std::ssize(out.measurements_) != epochs.epochs_completed(steps) - epochs.epochs_completed(first)) {
     const std::string since = first > 0 ? " of a branch at step " + std::to_string(first) : "";
     return Error{Code::kDataLoss,
                  "checkpoint has " + std::to_string(out.measurements_.size()) + " measurements at step " +

@@ -56,8 +56,7 @@ Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
     return Error{Code::kInvalidArgument, error_prefix + "it needs another program", ""};
   if (child.data != input().data) return Error{Code::kInvalidArgument, error_prefix + "it has other data", ""};
   if (child.start) return Error{Code::kInvalidArgument, error_prefix + "it has a start of its own", ""};
-  if (!state_.is_in_memory())
-    return Error{Code::kFailedPrecondition, error_prefix + "there is no state in memory", ""};
+  if (!state_.is_in_memory()) return Error{Code::kFailedPrecondition, error_prefix + "there is no state in memory", ""};
   const std::int64_t step = progress_.step_count();
   const bool same_rows = branch.epochs().all_rows_at == epochs().all_rows_at;
   if (!same_rows || branch.epochs().begin(step) != epochs().begin(step)) {
@@ -111,8 +110,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   Selection selection = rows_.selection();
   if (steps > 0) LANISTA_TRY(selection.restore(selected));
   const auto& measurements = progress.measurements();
-  LANISTA_ASSIGN(PreEpochRecords records,
-                 read_pre_epoch_records(state.facts, *definition_, !measurements.empty()));
+  LANISTA_ASSIGN(PreEpochRecords records, read_pre_epoch_records(state.facts, *definition_, !measurements.empty()));
   if (definition_->selection_comparison) selection.set_changes(selection_changes_of(measurements, records));
   LANISTA_ASSIGN(SettingHistory settings, settings_.restored(*definition_, state.facts, measurements, records));
   LANISTA_ASSIGN(const auto race, restored_race(start_, progress, records));
@@ -189,8 +187,7 @@ bool TrialRun::count_steps(const nn::LaneResult& end) {
 void TrialRun::record_measurement(std::map<std::string, double> metrics) {
   const std::int64_t step = progress_.step_count();
   Selection& selection = rows_.selection();
-  study::Measurement measurement{input().trial, progress_.epochs_done() + 1, progress_.own_steps(),
-                                 std::move(metrics)};
+  study::Measurement measurement{input().trial, progress_.epochs_done() + 1, progress_.own_steps(), std::move(metrics)};
   records_.write_to(measurement);
   const std::int64_t begin = epochs().steps_through(epochs().epochs_completed(step) - 1);
   const std::int64_t trained =

@@ -89,7 +89,7 @@ class TrialRun {
   // For the group in which it trains:
   Result<void> admit(const nn::Program& program);  // errors: those of TrialState::admit, kInternal (the state is lost)
   void adapt_batch();                              // at the begin of an epoch; without a change it does nothing
-  void begin_pass(std::span<TrialRun* const> others);  // others may share their order
+  void begin_pass(std::span<TrialRun* const> others);              // others may share their order
   void record_gradient_noise(double small_square, double square);  // of the next update, done but not counted
   bool count_steps(const nn::LaneResult& end);                     // true at the end of an epoch
   void record_measurement(std::map<std::string, double> metrics);  // at the end of an epoch; if it throws, no change

@@ -159,7 +159,8 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
     if (!done) return false;
   }
   const auto winner = search.winner();
-  BranchPoint(run).record_search(branch_records(search, branches, run.progress().step_count()), winner ? &branches.at(*winner) : nullptr);
+  BranchPoint(run).record_search(branch_records(search, branches, run.progress().step_count()),
+                                 winner ? &branches.at(*winner) : nullptr);
   return true;
 }
 

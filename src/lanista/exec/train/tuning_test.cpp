@@ -1,7 +1,7 @@
 // A trial that tunes itself: its numbers are a function of its input alone, whatever lanes, leaves and resumptions
 // there are, and the schedule that it found, played back, gives the same bits.
-#include "lanista/exec/train/branch_point.h"
 #include "lanista/exec/train/tuning.h"
+#include "lanista/exec/train/branch_point.h"
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,8 @@ TrainerInput tuned_trial(Options options = Options::object()) {
 
 /// Rates from 1e-4 to 1, sampled uniformly in the logarithm.
 Result<study::ProposeSetting> rates(const TrialRun& run) {
-  const Rng rng = Rng(run.definition().input.trial_seed).split(static_cast<std::uint64_t>(past_searches(run.progress().measurements()).count));
+  const Rng rng = Rng(run.definition().input.trial_seed)
+                      .split(static_cast<std::uint64_t>(past_searches(run.progress().measurements()).count));
   return study::ProposeSetting([rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
     return space::Sample{{"lr", std::exp(rng.split(tries.size()).uniform(std::log(1e-4), 0.0))}};
   });
@@ -52,7 +53,9 @@ Result<study::ProposeSetting> rates(const TrialRun& run) {
 /// Rates with a batch of one to five of the first.
 Result<study::ProposeSetting> rates_and_batches(const TrialRun& run) {
   LANISTA_ASSIGN(const study::ProposeSetting propose, rates(run));
-  const Rng rng = Rng(run.definition().input.trial_seed).split("batch").split(static_cast<std::uint64_t>(past_searches(run.progress().measurements()).count));
+  const Rng rng = Rng(run.definition().input.trial_seed)
+                      .split("batch")
+                      .split(static_cast<std::uint64_t>(past_searches(run.progress().measurements()).count));
   return study::ProposeSetting([propose, rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
     auto setting = propose(tries);
     (*setting)["batch"] = static_cast<double>(100 * rng.split(tries.size()).between(1, 5));

@@ -25,7 +25,9 @@ class UpdatePlan {
   /// Whether the next step is the first of an epoch.
   bool begins_epoch() const { return epochs_.begin(step_) == step_; }
   /// Steps to the end of the epoch.
-  std::int64_t steps_left_in_epoch() const { return epochs_.steps_through(epochs_.epochs_completed(step_) + 1) - step_; }
+  std::int64_t steps_left_in_epoch() const {
+    return epochs_.steps_through(epochs_.epochs_completed(step_) + 1) - step_;
+  }
 
   /// Steps to the end of the plan.
   std::int64_t num_steps() const { return end_ - step_; }

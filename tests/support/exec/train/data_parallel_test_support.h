@@ -94,8 +94,8 @@ inline TrainedWithHelpers train_as_leader(const TrainerInput& input, const std::
   if (!path.empty()) session.emplace(path);
   TrainedWithHelpers out;
   TrialRun* const one = &run;
-  while (run.epochs_done() < kNumEpochs) {
-    before(run.epochs_done());
+  while (run.progress().epochs_done() < kNumEpochs) {
+    before(run.progress().epochs_done());
     nn::ShardCommunicator* peers = nullptr;
     if (session) {
       const auto state = [&]() -> Result<std::string> {
