@@ -17,12 +17,14 @@ class Trainer {
   /// Returns a trainer with fresh parameters. Errors: kInvalidArgument (the model does not fit the data or the loss),
   /// kResourceExhausted, kUnimplemented (the trial has a tune search: see search_setting).
   static Result<Trainer> create(const TrainerInput& input);
+  /// Steps of a whole epoch.
   std::int64_t steps_per_epoch() const { return run_.definition().epochs.length; }
   std::int64_t step_count() const { return run_.progress().step_count(); }    ///< steps done
   std::int64_t epochs_done() const { return run_.progress().epochs_done(); }  ///< whole epochs, each measured
   /// Trains one step. At the end of an epoch it also adds a measurement and returns true. Throws std::runtime_error
   /// with the text of an exception of the caller's operator.
   bool step();
+  /// The measurements so far, one for each epoch.
   const std::vector<study::Measurement>& measurements() const { return run_.progress().measurements(); }
 
   /// Returns metrics of the current weights on a part, names with `prefix` in front.

@@ -262,7 +262,7 @@ struct StudyConfig {
 std::optional<Goal> tie_breaking_goal(const StudyConfig& config);
 
 /// The numbers of a recipe that steps read: what may be another from one step to the next, and what tunes itself goes
-/// on under. No more than numbers, so that a branch's setting costs nothing (train::TrialRun::fork).
+/// on under. No more than numbers, so that a branch's setting costs nothing (train::BranchPoint::fork).
 struct StepSettings {
   std::int64_t batch = 0;
   double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0, clip_norm = 0, label_smoothing = 0;
