@@ -99,8 +99,8 @@ Result<AdaptiveCurve> train(const Task& task, const AdaptiveArm& arm_settings, s
   LANISTA_ASSIGN(const auto training, TimedTraining::make(input));
   AdaptiveCurve curve;
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-    LANISTA_TRY(training->epoch(training->run().steps_per_epoch()));
-    curve.accuracy.push_back(training->run().measurements().back().metrics.at("val_accuracy"));
+    LANISTA_TRY(training->epoch(training->run().definition().epochs.length));
+    curve.accuracy.push_back(training->run().progress().measurements().back().metrics.at("val_accuracy"));
     curve.seconds.push_back(training->seconds());
     curve.updates.push_back(training->updates());
   }

@@ -12,7 +12,7 @@ namespace lanista::bench {
 /// - copy: memcpy of the bytes of a state between two buffers
 /// - state: a new state that shares the bytes
 /// - state-written: the same with the copy that its first update makes
-/// - fork: a copy of a self-tuning trial with another setting (TrialRun::fork)
+/// - fork: a copy of a self-tuning trial with another setting (BranchPoint::fork)
 /// - branch: a copy as another trial that does not tune itself (TrialRun::branch)
 /// - park: a state is stored in a checkpoint and restored for another trial, as in a fork of paused trials
 /// - step: one training step

@@ -86,13 +86,19 @@ class TrialRun {
   TrialRun copy_without_state(std::uint64_t data_seed) const;       // at the same position
   Result<TrialRun> copy_with_state(std::uint64_t data_seed) const;  // errors: kResourceExhausted
 
-  // LaneGroup calls the following functions.
-  Result<void> admit(const nn::Program& program);  // Errors: those of TrialState::admit, kInternal (the state is lost).
-  void adapt_batch();                              // At the begin of an epoch; without a change it does nothing.
-  void begin_pass(std::span<TrialRun* const> others);              // Others may share their order.
-  void record_gradient_noise(double small_square, double square);  // Of the next update, done but not counted.
-  bool count_steps(const nn::LaneResult& end);                     // True at the end of an epoch.
-  void record_measurement(std::map<std::string, double> metrics);  // At the end of an epoch. If it throws, no change.
+  // The rest is for the group in which it trains.
+  // Makes the state. Errors: those of TrialState::admit, kInternal (the run has steps, but its state is lost).
+  Result<void> admit(const nn::Program& program);
+  // At the begin of an epoch: changes an adaptive batch as the gradient noise requires.
+  void adapt_batch();
+  // Makes the order of the current pass, or shares that of another run with the same batch.
+  void begin_pass(std::span<TrialRun* const> others);
+  // Of the next update, which is done but not counted.
+  void record_gradient_noise(double small_square, double square);
+  // Counts the steps of a lane. Returns true at the end of an epoch.
+  bool count_steps(const nn::LaneResult& end);
+  // At the end of an epoch. If it throws, nothing has changed.
+  void record_measurement(std::map<std::string, double> metrics);
 
   std::shared_ptr<const TrialDefinition> definition_;
   TrialProgress progress_;

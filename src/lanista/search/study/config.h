@@ -285,7 +285,7 @@ std::optional<Goal> tie_breaking_goal(const StudyConfig& config);
 
 /// Settings of a recipe that every training step reads, so they may change between steps.
 ///
-/// A branch of a trial is a copy of these numbers (train::TrialRun::fork).
+/// A branch of a trial is a copy of these numbers (train::BranchPoint::fork).
 struct StepSettings {
   std::int64_t batch = 0;  ///< samples in a batch
   double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0, clip_norm = 0, label_smoothing = 0;
