@@ -37,7 +37,7 @@ Result<RunSummary> begin_study(const Study& study, const std::string& folder, co
   LANISTA_TRY(session.make_executor(worker_overrides));
   engine::Services services = session.services();
   services.baselines =
-      train::baselines(session.data(), engine::loss_name(config, session.data().spec()), config.train.metrics);
+      train::baselines(session.data(), engine::loss_name(config, session.data().spec()), config.train.measured.metrics);
   auto engine =
       engine::Engine::create(folder, config, studyfile::write_study(config), session.numerics(), std::move(services));
   if (!engine) return resolved.source.with_location(engine.error(), engine.error().where);

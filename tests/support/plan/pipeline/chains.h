@@ -39,7 +39,9 @@ Result<Baseline> best_chain(const Problem& problem, std::int64_t micro_batch, st
     take(std::move(graph), false);
   }
   if (best.seconds >= 1e300) {
-    return Error{Code::kResourceExhausted, std::string(name) + " finds no stages that fit", ""};
+    std::string message = " finds no stages that fit";
+    message.insert(0, name);
+    return Error{Code::kResourceExhausted, std::move(message), ""};
   }
   return best;
 }
