@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "bench/arms.h"
+#include "bench/baselines/fluid_widths.h"
 #include "bench/cluster.h"
 #include "bench/group_end_allocator.h"
 #include "lanista/base/file_system.h"
@@ -15,7 +16,6 @@
 #include "lanista/plan/goodput/knapsack_allocator.h"
 #include "lanista/plan/goodput/packing.h"
 #include "lanista/plan/goodput/simulate.h"
-#include "support/plan/elastic/fluid_widths.h"
 
 namespace lanista::bench {
 namespace {

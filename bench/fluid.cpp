@@ -6,6 +6,7 @@
 #include <set>
 
 #include "bench/arms.h"
+#include "bench/baselines/baseline_policies.h"
 #include "bench/tabular_arms.h"
 #include "bench/tuning_jobs.h"
 #include "lanista/base/portable_math.h"
@@ -13,7 +14,6 @@
 #include "lanista/plan/elastic/elastic.h"
 #include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
-#include "support/plan/elastic/baseline_policies.h"
 
 namespace lanista::bench {
 namespace {

@@ -6,10 +6,10 @@
 #include <ostream>
 
 #include "bench/arms.h"
+#include "bench/baselines/planner_baselines.h"
 #include "bench/pipeline_models.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/planner.h"
-#include "support/plan/pipeline/planner_baselines.h"
 
 namespace lanista::bench {
 namespace {

@@ -4,13 +4,13 @@
 #include <ostream>
 
 #include "bench/arms.h"
+#include "bench/baselines/brute_force_oracle.h"
+#include "bench/baselines/planner_baselines.h"
+#include "bench/baselines/random_problem.h"
 #include "bench/pipeline.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/planner.h"
 #include "lanista/plan/pipeline/simulate.h"
-#include "support/plan/pipeline/brute_force_oracle.h"
-#include "support/plan/pipeline/planner_baselines.h"
-#include "support/plan/pipeline/random_problem.h"
 
 namespace lanista::bench {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include "bench/baselines/baseline_policies.h"
 #include "lanista/plan/elastic/first_come.h"
-#include "support/plan/elastic/baseline_policies.h"
 
 namespace lanista::bench {
 namespace {

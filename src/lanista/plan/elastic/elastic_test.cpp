@@ -6,11 +6,11 @@
 #include <limits>
 #include <vector>
 
+#include "bench/baselines/baseline_policies.h"
 #include "lanista/base/rng.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/first_come.h"
 #include "lanista/plan/elastic/simulate.h"
-#include "support/plan/elastic/baseline_policies.h"
 #include "support/plan/elastic/test_support.h"
 
 namespace lanista::schedule {

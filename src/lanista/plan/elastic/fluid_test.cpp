@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "bench/baselines/fluid_widths.h"
 #include "lanista/base/rng.h"
-#include "support/plan/elastic/fluid_widths.h"
 #include "support/plan/elastic/test_support.h"
 
 namespace lanista::schedule {

@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
+#include "bench/baselines/baseline_policies.h"
 #include "lanista/base/rng.h"
-#include "support/plan/elastic/baseline_policies.h"
 
 namespace lanista::schedule {
 namespace {

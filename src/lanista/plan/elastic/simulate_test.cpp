@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
+#include "bench/baselines/baseline_policies.h"
 #include "lanista/base/rng.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
-#include "support/plan/elastic/baseline_policies.h"
 #include "support/plan/elastic/test_support.h"
 
 namespace lanista::schedule {

@@ -1,4 +1,4 @@
-#include "support/plan/pipeline/planner_baselines.h"
+#include "bench/baselines/planner_baselines.h"
 
 #include <gtest/gtest.h>
 

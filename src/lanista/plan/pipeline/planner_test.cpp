@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "bench/baselines/brute_force_oracle.h"
+#include "bench/baselines/planner_baselines.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/series_parallel.h"
 #include "lanista/plan/pipeline/simulate.h"
-#include "support/plan/pipeline/brute_force_oracle.h"
-#include "support/plan/pipeline/planner_baselines.h"
 #include "support/plan/pipeline/test_support.h"
 
 namespace lanista::pipeline {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "bench/baselines/brute_force_oracle.h"
+#include "bench/baselines/random_problem.h"
 #include "lanista/plan/pipeline/plan.h"
-#include "support/plan/pipeline/brute_force_oracle.h"
-#include "support/plan/pipeline/random_problem.h"
 
 namespace lanista::pipeline {
 

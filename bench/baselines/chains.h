@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/baselines/planner_baselines.h"
 #include "lanista/plan/pipeline/simulate.h"
-#include "support/plan/pipeline/planner_baselines.h"
 
 namespace lanista::pipeline {
 
@@ -39,9 +39,7 @@ Result<Baseline> best_chain(const Problem& problem, std::int64_t micro_batch, st
     take(std::move(graph), false);
   }
   if (best.seconds >= 1e300) {
-    std::string message = " finds no stages that fit";
-    message.insert(0, name);
-    return Error{Code::kResourceExhausted, std::move(message), ""};
+    return Error{Code::kResourceExhausted, std::string(name) + " finds no stages that fit", ""};
   }
   return best;
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "support/plan/pipeline/chains.h"
-#include "support/plan/pipeline/closed_sets.h"
+#include "bench/baselines/chains.h"
+#include "bench/baselines/closed_sets.h"
 
 namespace lanista::pipeline {
 namespace {

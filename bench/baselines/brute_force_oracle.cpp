@@ -1,4 +1,4 @@
-#include "support/plan/pipeline/brute_force_oracle.h"
+#include "bench/baselines/brute_force_oracle.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "support/plan/elastic/baseline_policies.h"
+#include "bench/baselines/baseline_policies.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/baselines/fluid_widths.h"
 #include "lanista/plan/elastic/decision_builder.h"
-#include "support/plan/elastic/fluid_widths.h"
 
 namespace lanista::schedule {
 namespace {

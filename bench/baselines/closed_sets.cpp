@@ -1,4 +1,4 @@
-#include "support/plan/pipeline/closed_sets.h"
+#include "bench/baselines/closed_sets.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "support/plan/pipeline/random_problem.h"
+#include "bench/baselines/random_problem.h"
 
 #include <algorithm>
 

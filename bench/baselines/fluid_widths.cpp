@@ -1,4 +1,4 @@
-#include "support/plan/elastic/fluid_widths.h"
+#include "bench/baselines/fluid_widths.h"
 
 #include <algorithm>
 #include <cmath>
