@@ -90,7 +90,7 @@ refused "listed twice" --set 'run.devices=[cpu, torch:cpu, cpu]'
 refused "several devices" --set 'run.devices=[cpu, torch:cpu]' --isolation process
 refused "to run without it: --device cpu,torch:cpu" --device cpu,abacus,torch:cpu
 LANISTA_DEVICE_SPEEDS=1,x refused "LANISTA_DEVICE_SPEEDS" --set 'run.devices=[cpu, torch:cpu]'
-refused "run.isolation: process" --set run.devices=torch:cpu --isolation process
+refused "run.isolation is process" --set run.devices=torch:cpu --isolation process
 refused "train.shards" --set run.devices=torch:cpu --set train.shards=2
 LANISTA_DEVICE_LIBRARY=/nowhere/lib.so refused "/nowhere/lib.so" --set run.devices=torch:cpu
 "$lanista" doctor | grep -q 'LibTorch' || fail "doctor does not print the library"
