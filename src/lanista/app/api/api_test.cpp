@@ -203,6 +203,7 @@ TEST_F(PublicApi, PredictsRowsOfATable) {
   std::ofstream(path("new.csv")) << "size;colour\n2.25;red\n;blue\n";
   EXPECT_EQ(model->predict_source(path("new.csv"))->values, predicted->values);
   EXPECT_EQ(model->predict(Table{{"size"}, {{"1"}}}).error().code, Code::kDataLoss);
+  EXPECT_EQ(model->evaluate_source(path("new.csv")).error().code, Code::kInvalidArgument) << "it has no targets";
   EXPECT_EQ(model->predict(two_digits()).error().code, Code::kInvalidArgument);
 }
 

@@ -8,6 +8,7 @@
 #include "lanista/app/cli/model_verbs.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/inference/compared_predictions.h"
 #include "lanista/inference/prediction_columns.h"
 #include "lanista/inference/predictor.h"
 #include "lanista/io/data/raw_input.h"
@@ -101,6 +102,20 @@ Result<Predictions> Model::predict_source(const std::string& source) const {
   return api::guarded([&]() -> Result<Predictions> {
     LANISTA_ASSIGN(data::RawData raw, data::read_raw(state_->package.data, source, real_file_system()));
     return predict_raw(state_->package.data, state_->predictor, std::move(raw));
+  });
+}
+
+Result<std::map<std::string, double>> Model::evaluate_source(const std::string& source) const {
+  return api::guarded([&]() -> Result<std::map<std::string, double>> {
+    const data::DataSpec& data = state_->package.data;
+    LANISTA_ASSIGN(const data::RawData raw, data::read_raw(data, source, real_file_system()));
+    if (raw.labels.empty() && raw.targets.empty()) {
+      return Error{Code::kInvalidArgument, "the data has no targets to compare with", source};
+    }
+    runtime::Predictor& predictor = state_->predictor;
+    const runtime::ComparedPredictions compared =
+        runtime::rows_with_targets(data, raw, predictor.predict(raw.features), predictor.outputs());
+    return predictor.assess(compared.values, compared.labels, compared.targets).metrics;
   });
 }
 

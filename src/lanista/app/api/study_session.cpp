@@ -49,10 +49,16 @@ std::string outcome_text(const study::Outcome& outcome) {
   return std::string(study::outcome_name(outcome.kind)) + (outcome.reason.empty() ? "" : ": " + outcome.reason);
 }
 
-ProgressEvent progress_of(const study::Event& event) {
+std::int64_t last_epoch(const engine::StudyView& view, TrialId trial) {
+  const auto index = static_cast<std::size_t>(trial.value - 1);
+  if (index >= view.trials.size() || view.trials[index].measurements.empty()) return 0;
+  return view.trials[index].measurements.back().epoch;
+}
+
+ProgressEvent progress_of(const engine::StudyView& view, const study::Event& event) {
   using Kind = ProgressEvent::Kind;
   return std::visit(
-      [](const auto& one) -> ProgressEvent {
+      [&view](const auto& one) -> ProgressEvent {
         using T = std::decay_t<decltype(one)>;
         if constexpr (std::is_same_v<T, study::Proposed>) {
           return {Kind::kTrialStarted, one.trial.value, 0, {}, ""};
@@ -60,7 +66,7 @@ ProgressEvent progress_of(const study::Event& event) {
           const study::Measurement& measurement = one.measurement;
           return {Kind::kMeasured, measurement.trial.value, measurement.epoch, measurement.metrics, ""};
         } else if constexpr (std::is_same_v<T, study::Ended>) {
-          return {Kind::kTrialEnded, one.trial.value, 0, {}, outcome_text(one.outcome)};
+          return {Kind::kTrialEnded, one.trial.value, last_epoch(view, one.trial), {}, outcome_text(one.outcome)};
         } else if constexpr (std::is_same_v<T, study::Paused>) {
           return {Kind::kTrialPaused, one.trial.value, one.epoch, {}, ""};
         } else {
@@ -153,7 +159,7 @@ engine::Services StudySession::services() {
           .executor = executor_.get(),
           .data = &data_.spec(),
           .pause = &pause_,
-          .observer = {.on_event = [this](const auto&, const study::Event& event) { send_event(event); },
+          .observer = {.on_event = [this](const auto& view, const study::Event& event) { send_event(view, event); },
                        .on_idle = [this](const auto&) { send_warnings(); },
                        .on_package = [this](bool tested) { assess(tested); }},
           .machine = machine_,
@@ -164,9 +170,9 @@ engine::Services StudySession::services() {
                        cli::this_device_key(only != nullptr ? only->numeric_class() : std::string_view())}};
 }
 
-void StudySession::send_event(const study::Event& event) {
+void StudySession::send_event(const engine::StudyView& view, const study::Event& event) {
   send_warnings();
-  if (observer_) observer_(progress_of(event));
+  if (observer_) observer_(progress_of(view, event));
 }
 
 void StudySession::send_warnings() {
@@ -200,7 +206,8 @@ Result<void> StudySession::write_outputs(const engine::StudyView& view) {
 
 Result<RunSummary> StudySession::run(engine::Engine& engine) {
   LANISTA_ASSIGN(engine::RunResult result, engine.run());
-  const RunSummary summary{run_end_of(result.end), std::move(result.reason)};
+  const bool by_token = result.end == engine::RunEnd::kPaused && pause_ != 0;
+  const RunSummary summary{run_end_of(result.end), by_token ? "stop request" : std::move(result.reason)};
   if (summary.end != RunEnd::kPaused) LANISTA_TRY(write_outputs(engine.view()));
   send_warnings();
   return summary;

@@ -62,7 +62,7 @@ class StudySession {
   Result<RunSummary> run(engine::Engine& engine);
 
  private:
-  void send_event(const study::Event& event);
+  void send_event(const engine::StudyView& view, const study::Event& event);
   void send_warnings();
   void assess(bool tested);
   Result<void> write_outputs(const engine::StudyView& view);

@@ -99,6 +99,10 @@ int run_verb(int argc, char** argv) {
     return kUsage;
   }
   if (const int refused = refuse_unknown_verb(*app, argv[1])) return refused;
+  for (const CLI::App* verb : app->get_subcommands({})) {
+    if (argc < 3 || verb->get_name() != argv[1] || verb->get_subcommands({}).empty()) continue;
+    if (const int refused = refuse_unknown_verb(*verb, argv[2])) return refused;
+  }
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {

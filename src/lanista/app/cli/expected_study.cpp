@@ -36,15 +36,16 @@ Error changes_error(const std::vector<StudyComparison::Difference>& all, const s
                     const std::string& folder, const std::string& begin_with) {
   std::string message =
       "a study continues with the settings that it began with; " +
-      (all.size() == 1 ? std::string("1 setting differs") : std::to_string(all.size()) + " settings differ") + " here:";
+      (all.size() == 1 ? std::string("1 setting differs") : std::to_string(all.size()) + " settings differ") + ": ";
   bool budget = false, others = false;
   for (const StudyComparison::Difference& each : all) {
-    message += "\n  " + each.key + ": was " + value_text(each.values[0]) + ", is " + value_text(each.values[1]);
+    message += each.key + ": was " + value_text(each.values[0]) + ", is " + value_text(each.values[1]) + "; ";
     (each.key.starts_with("budget.") ? budget : others) = true;
   }
   const std::string study = shell_word(folder);
-  if (budget) message += "\nto train more of it: lanista resume " + study + " --trials N (or --steps, --minutes)";
-  if (others) message += "\nto begin a new study with its results: lanista run " + begin_with + " --import " + study;
+  if (budget) message += "to train more of it: lanista resume " + study + " --trials N (or --steps, --minutes)";
+  if (budget && others) message += "; ";
+  if (others) message += "to begin a new study with its results: lanista run " + begin_with + " --import " + study;
   return {Code::kInvalidArgument, message, where};
 }
 

@@ -10,6 +10,7 @@
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/inference/compared_predictions.h"
 #include "lanista/inference/prediction_columns.h"
 #include "lanista/inference/predictor.h"
 #include "lanista/io/data/raw_input.h"
@@ -37,33 +38,6 @@ Result<Predicted> predict_raw(const std::string& model, const std::string& input
   LANISTA_ASSIGN(auto predictor, runtime::Predictor::create(package));
   auto values = predictor.predict(raw.features);
   return Predicted{std::move(package), std::move(raw), std::move(predictor), std::move(values)};
-}
-
-/// The rows that have a target.
-struct ComparedPredictions {
-  std::int64_t rows = 0;
-  std::vector<double> values;  ///< [rows, outputs]
-  std::vector<std::int32_t> labels;
-  std::vector<float> targets;
-};
-
-ComparedPredictions with_targets(const Predicted& all) {
-  const auto width = static_cast<std::size_t>(all.predictor.outputs());
-  ComparedPredictions out;
-  for (std::size_t row = 0; row * width < all.values.size(); ++row) {
-    const bool classes = !all.raw.labels.empty();
-    const auto labels = static_cast<std::size_t>(all.package.data.labels_per_sample());
-    if (classes ? all.raw.labels[row * labels] == data::kNoLabel : std::isnan(all.raw.targets[row * width])) continue;
-    ++out.rows;
-    const auto append = [&](const auto& from, std::size_t each, auto& to) {
-      const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * each);
-      to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(each));
-    };
-    append(all.values, width, out.values);
-    if (classes) append(all.raw.labels, labels, out.labels);
-    if (!classes) append(all.raw.targets, width, out.targets);
-  }
-  return out;
 }
 
 /// The function that writes the text of a cell: unchanged into a file, with escaped control characters to stdout.
@@ -179,7 +153,8 @@ int evaluate(const EvalRequest& request) {
     return print_error({Code::kInvalidArgument, "the data has no targets to compare with", request.input});
   }
   const data::DataSpec& data = all->package.data;
-  const ComparedPredictions compared = with_targets(*all);
+  const runtime::ComparedPredictions compared =
+      runtime::rows_with_targets(data, all->raw, all->values, all->predictor.outputs());
   const std::int64_t left_out = all->raw.rows() - compared.rows;
   if (left_out > 0) {
     print_notes({std::to_string(left_out) + " of " + std::to_string(all->raw.rows()) + " rows " +

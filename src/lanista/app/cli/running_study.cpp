@@ -80,15 +80,16 @@ Result<engine::RunResult> run_engine(engine::Engine& engine) {
 
 // The reason why a study has no model.
 std::string no_model_text(const engine::StudyView& view) {
-  std::size_t failed = 0;
+  std::size_t failed = 0, cancelled = 0;
   std::string reason;
   for (const auto& trial : view.trials) {
+    cancelled += trial.outcome && trial.outcome->kind == study::OutcomeKind::kCancelled ? 1 : 0;
     if (!trial.outcome || trial.outcome->kind != study::OutcomeKind::kFailed) continue;
     ++failed;
     reason = "; #" + std::to_string(trial.id.value) + ": " + trial.outcome->reason;
   }
   return "the study ended without a model: " + std::to_string(failed) + " of " + std::to_string(view.trials.size()) +
-         " trials failed" + reason;
+         " trials failed" + (cancelled > 0 ? ", " + std::to_string(cancelled) + " were cancelled" : "") + reason;
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ void add_export(CLI::App& data, int& code) {
 }  // namespace
 
 void add_data_verbs(CLI::App& app, int& code) {
-  auto& data = *app.add_subcommand("data", "Data sets: list, check, convert.");
+  auto& data = *app.add_subcommand("data", "Data sets: ls, check, rows, export.");
   data.require_subcommand(1);
   data.footer(examples({"lanista data ls", "lanista data check csv:flats.csv"}));
   add_ls(data, code);

@@ -18,7 +18,7 @@ CLI::App& add_verb(CLI::App& profiles, int& code, const char* name, const char* 
 }  // namespace
 
 void add_profiles_verbs(CLI::App& app, int& code) {
-  auto& profiles = *app.add_subcommand("profiles", "Stored step times of programs: list, show, remove.");
+  auto& profiles = *app.add_subcommand("profiles", "Stored step times of programs: ls, show, rm.");
   profiles.require_subcommand(1);
   profiles.footer(examples({"lanista profiles ls", "lanista plan study.yaml --profiles studies/.profiles"}));
   auto listed = std::make_shared<ProfilesRequest>();

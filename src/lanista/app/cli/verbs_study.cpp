@@ -88,7 +88,7 @@ void add_run(CLI::App& app, int& code) {
   verb.add_flag("--dry-run", options->request.dry_run, "Check everything and print the resolved study; train nothing.");
   add_view_options(verb, options->request.display);
   verb.footer(examples({"lanista run", "lanista run study.yaml --trials 20 --out studies/first",
-                        "lanista run --set strategy.name=random --set train.epochs=3"}));
+                        "lanista run --set strategy=random --set train.epochs=3"}));
   verb.callback([options, &code] {
     auto& overrides = options->request.overrides;
     overrides = overrides_of(options->set);

@@ -59,7 +59,7 @@ int exit_code(const Result<void>& done) { return done.ok() ? static_cast<int>(kD
 }  // namespace
 
 void add_trust_verbs(CLI::App& app, int& code) {
-  auto& trust = *app.add_subcommand("trust", "Your private list of code that study files may run: add, list, remove.");
+  auto& trust = *app.add_subcommand("trust", "Your private list of code that study files may run: add, ls, rm.");
   trust.require_subcommand(1);
   trust.footer(examples({"lanista trust add train.py", "lanista trust ls"}));
   auto added = std::make_shared<std::string>(), removed = std::make_shared<std::string>();

@@ -86,7 +86,7 @@ void add_gc(CLI::App& zoo, int& code) {
 }  // namespace
 
 void add_zoo_verbs(CLI::App& app, int& code) {
-  auto& zoo = *app.add_subcommand("zoo", "Trained models as starts of new ones: list, add, match, show, remove.");
+  auto& zoo = *app.add_subcommand("zoo", "Trained models as starts of new ones: ls, add, match, show, verify, rm, gc.");
   zoo.require_subcommand(1);
   zoo.footer(examples({"lanista zoo add studies/digits-1", "lanista zoo match studies/digits-2#3"}));
   add_ls(zoo, code);

@@ -131,7 +131,7 @@ TEST(StageProcess, RefusesMemoryOfAnotherOwner) {
                                   "/proc/" + std::to_string(::getppid()) + "/fd/0"}) {
     EXPECT_NE(refusal(path).find("it must be " + own + "NUMBER"), std::string::npos) << path;
   }
-  EXPECT_NE(refusal(own + std::to_string(file)).find("no sealed memory"), std::string::npos)
+  EXPECT_NE(refusal(own + std::to_string(file)).find("the memory is not sealed"), std::string::npos)
       << refusal(own + std::to_string(file));
   const SharedMemory small = *SharedMemory::create(task.bytes - 64);
   EXPECT_NE(refusal(small.path()).find("it must have " + std::to_string(task.bytes)), std::string::npos);

@@ -53,7 +53,7 @@ TEST(CostRows, NamesDamagedRecord) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Code::kDataLoss);
   EXPECT_EQ(none.error().text(), "log, record 2: a cost table must be an array of rows");
-  EXPECT_EQ(refused({{"rows", {1}}}).error().message, "row 1 of the cost table: is no object");
+  EXPECT_EQ(refused({{"rows", {1}}}).error().message, "row 1 of the cost table: it must be an object");
 }
 
 }  // namespace
