@@ -48,7 +48,8 @@ TEST(Leaderboard, ShowsBaselines) {
                     {"linear", {{"val_loss", 0.3}}},
                     {"linear", {{"val_accuracy", 0.94}}}};
   EXPECT_EQ(baselines_text(view),
-            " without a search: val_accuracy 0.1034 (test 0.1000) by the same answer for every row, 0.9400 by a linear "
+            " without a search: val_accuracy 0.1034 (test 0.1000) by the same prediction for every row, 0.9400 by a "
+            "linear "
             "model\n");
   EXPECT_NE(leaderboard(view, 10).find(baselines_text(view)), std::string::npos);
   view.config.goals = {{false, "params"}};
