@@ -169,7 +169,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   sleep 0.5
 done
 cmp -s watched.html watched.before && fail "a watched page is not written again"
-expect 0 'asked' "$lanista" stop lively
+expect 0 'request sent' "$lanista" stop lively
 wait "$process"
 wait "$watcher" || fail "the watcher ended with $?"
 grep -q 'wrote watched.html' watch.out || fail "the watcher did not print what it wrote"
@@ -301,7 +301,7 @@ sed 's/lr: 0.1$/lr: 0.3/' first.yaml > own/result/config.resolved.yaml
 expect 2 'train.lr: was 0.1, is 0.3' "$lanista" resume own/result --quiet
 cp first.yaml own/result/config.resolved.yaml
 expect 0 'rank  trial' "$lanista" resume own/result --quiet
-expect 0 'knows 1 trial of own/result' "$lanista" run own/study.yaml --import own/result --out own/wider --trials 2 \
+expect 0 'the strategy uses 1 trial of own/result' "$lanista" run own/study.yaml --import own/result --out own/wider --trials 2 \
   --set 'space.params.lr=log(0.01, 0.3)'
 grep -q '"earlier":{"left_out":0,"study":"points","trials":1}' own/wider/report.html ||
   fail "the page does not show the imported trials"
@@ -311,7 +311,7 @@ expect 2 'lr had another value in training' "$lanista" run own/study.yaml --impo
   --set train.lr=0.2
 expect 2 '--import nowhere' "$lanista" run own/study.yaml --import nowhere --out own/refused
 printf '%s\n' '[{"lr": 0.02}, {"lr": 0.07}]' > own/first.json
-expect 0 'knows 1 trial' "$lanista" run own/study.yaml --enqueue own/first.json --import own/result \
+expect 0 'the strategy uses 1 trial' "$lanista" run own/study.yaml --enqueue own/first.json --import own/result \
   --out own/enqueued --trials 3 --set 'space.params.lr=log(0.01, 0.3)'
 expect 0 '"lr":0.07' "$lanista" show own/enqueued#2 --json
 printf '%s\n' '- {lr: 0.02}' '- {lr: 7}' > own/first.yaml
@@ -379,7 +379,7 @@ signalled 75 USR1
 process=$!
 sleep 1
 expect 2 'another process' "$lanista" resume paused-INT
-expect 0 'asked' "$lanista" pause paused-INT
+expect 0 'request sent' "$lanista" pause paused-INT
 wait "$process"
 [ $? -eq 75 ] || fail "lanista pause did not end the study with 75"
 expect 0 'not ended' "$lanista" status paused-INT
