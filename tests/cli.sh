@@ -301,8 +301,8 @@ sed 's/lr: 0.1$/lr: 0.3/' first.yaml > own/result/config.resolved.yaml
 expect 2 'train.lr: was 0.1, is 0.3' "$lanista" resume own/result --quiet
 cp first.yaml own/result/config.resolved.yaml
 expect 0 'rank  trial' "$lanista" resume own/result --quiet
-expect 0 'the strategy uses 1 trial of own/result' "$lanista" run own/study.yaml --import own/result --out own/wider --trials 2 \
-  --set 'space.params.lr=log(0.01, 0.3)'
+expect 0 'the strategy uses 1 trial of own/result' "$lanista" run own/study.yaml --import own/result \
+  --out own/wider --trials 2 --set 'space.params.lr=log(0.01, 0.3)'
 grep -q '"earlier":{"left_out":0,"study":"points","trials":1}' own/wider/report.html ||
   fail "the page does not show the imported trials"
 expect 0 'rank  trial' "$lanista" resume own/wider --trials 1 --quiet
