@@ -45,7 +45,8 @@ class ParetoSearch {
     double seconds_per_sample = 0;         ///< Seconds of the slowest stage for each sample.
     std::int64_t depth = 0;                ///< Number of stages on the longest path.
   };
-  /// Returns the divisions whose stages all need at most `seconds_per_sample`, with the available devices and memory.
+  /// Returns divisions in which each stage needs at most `seconds_per_sample`, with the available devices and memory.
+  ///
   /// Those with the fewest devices come first. Empty if there is none.
   std::vector<ParetoPoint> probe(double seconds_per_sample);
   /// Returns a lower bound on the seconds of the slowest stage for each sample: all work divided evenly, at the best
