@@ -78,8 +78,8 @@ struct ScheduleResult {
 /// Simulates the trials of a source on a cluster under a policy, until all have ended.
 ///
 /// Errors: kOutOfRange for a wrong cluster; kInvalidArgument for a wrong decision or a change of a worker that does not
-/// exist. A trial that needs more memory than a worker has gives kResourceExhausted. The error is kFailedPrecondition if
-/// trials wait and nothing will change, because the policy starts none or no worker is left.
+/// exist. A trial that needs more memory than a worker has gives kResourceExhausted. The error is kFailedPrecondition
+/// if trials wait and nothing will change, because the policy starts none or no worker is left.
 Result<ScheduleResult> simulate(const Cluster& cluster, TrialSource& source, const Policy& policy,
                                 const SimulationOptions& options = {});
 
