@@ -15,26 +15,26 @@ namespace lanista::device {
 /// Hyper-parameters of one step as optimiser updates read them: one row per lane, in double.
 class UpdateHyperTable {
  public:
-  /// Column of the table.
+  /// Column of the table. "Correction" is the bias correction of Adam.
   enum Column {
-    kNegativeLr,
-    kNegativeAdamLr,
-    kMomentum,
-    kWeightDecay,
-    kDecayFactor,
-    kBeta1,
-    kOneMinusBeta1,
-    kBeta2,
-    kOneMinusBeta2,
-    kSqrtBiasCorrection,
-    kEps,
-    kNesterov,
-    kIsFirstStep,
-    kClipNorm,
-    kLabelSmoothing,
-    kDividesBySecondMoment,   // gradients by the root of their second moment, where their size is asked for
-    kSecondMomentCorrection,  // of that moment
-    kColumns
+    kNegativeLr,              ///< Learning rate times -1.
+    kNegativeAdamLr,          ///< Learning rate times -1, divided by the correction of the first moment.
+    kMomentum,                ///< Momentum.
+    kWeightDecay,             ///< Weight decay.
+    kDecayFactor,             ///< One minus learning rate x weight decay.
+    kBeta1,                   ///< Decay of the first moment.
+    kOneMinusBeta1,           ///< One minus beta1.
+    kBeta2,                   ///< Decay of the second moment.
+    kOneMinusBeta2,           ///< One minus beta2.
+    kSqrtBiasCorrection,      ///< Square root of the correction of the second moment.
+    kEps,                     ///< Eps of the optimiser.
+    kNesterov,                ///< 1: Nesterov momentum.
+    kIsFirstStep,             ///< 1: no earlier step.
+    kClipNorm,                ///< Largest gradient norm; 0: no clipping.
+    kLabelSmoothing,          ///< Label smoothing.
+    kDividesBySecondMoment,   ///< 1: gradient norms are of gradients over the root of their second moment.
+    kSecondMomentCorrection,  ///< Correction of that moment.
+    kColumns                  ///< Number of columns.
   };
 
   /// Fills the row of one lane. The learning rate is multiplied by `factor`; `steps_done` is the number of earlier
