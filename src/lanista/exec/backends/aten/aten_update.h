@@ -33,7 +33,7 @@ class UpdateHyperTable {
     kClipNorm,                ///< Largest gradient norm; 0: no clipping.
     kLabelSmoothing,          ///< Label smoothing.
     kDividesBySecondMoment,   ///< 1: gradient norms are of gradients over the root of their second moment.
-    kSecondMomentCorrection,  ///< Correction of that moment.
+    kSecondMomentCorrection,  ///< Correction of the second moment for these norms.
     kColumns                  ///< Number of columns.
   };
 

@@ -70,8 +70,8 @@ enum Epilogue : int { kNoEpilogue, kReluEpilogue, kClipEpilogue, kReluGradEpilog
 
 /// Most operands, sizes and attributes of a call.
 constexpr int kMaxOperands = 12, kSizes = 24, kReals = 4;
-/// Positions of operands outside of the lane's slab, in Call::at: features, targets, no operand.
 constexpr int kGateOperand = 11;  ///< Index in Call::at of the saved value that an epilogue reads.
+/// Values of Call::at outside of the lane's slab: features of the batch, its targets, no operand.
 constexpr int kInput = -1, kTarget = -2, kNowhere = -3;
 
 /// One instruction of a program. The meaning of the sizes and operands is stated at each operator.
