@@ -60,11 +60,15 @@ class Application {
 
   /// Returns the number of epochs of the whole training.
   std::int64_t epochs() const { return epochs_; }
-  /// Returns the progress after this many epochs, in steps of the initial batch: the least of all batch sizes.
+  /// Returns the progress after this many epochs, in steps of the initial batch; 0 after none.
+  ///
+  /// It is the least of all measured batch sizes.
   double progress_after(std::int64_t epochs) const;
-  /// Returns the steps of a batch size until the end of an epoch (from 0), interpolated between measured batch sizes.
+  /// Returns the steps of a batch size from the start of the training to the end of an epoch (from 0).
+  ///
+  /// Between measured batch sizes it is interpolated. A batch above the largest measured one throws InternalError.
   double iterations(std::int64_t batch, std::int64_t epoch) const;
-  /// Returns the gradient statistics during an epoch, interpolated between measured batch sizes.
+  /// Returns the gradient statistics during an epoch (from 0), interpolated between measured batch sizes.
   GradientStats gradients(std::int64_t batch, std::int64_t epoch) const;
   /// Returns true if the batch size is between the smallest and the largest measured one.
   bool has_batch(std::int64_t batch) const { return batch >= runs_.front().batch && batch <= runs_.back().batch; }

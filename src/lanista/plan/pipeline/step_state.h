@@ -40,8 +40,8 @@ struct StepState {
   /// another micro-batch. It grows linearly with the work in between, and is 1 after cold_after_seconds.
   double seconds(const Action& action, CacheWarmth& warmth) const;
 
-  const PipelinePlan& plan;
-  const Timing& timing;
+  const PipelinePlan& plan;                           ///< Plan of the step.
+  const Timing& timing;                               ///< Times of its stages and edges.
   std::vector<std::vector<double>> forward_arrival;   ///< [edge][producer's micro-batch]: second a value arrives at.
   std::vector<std::vector<double>> backward_arrival;  ///< [edge][consumer's micro-batch]: second a gradient arrives at.
   std::vector<double> forward_free_at;                ///< [edge]: second at which the forward channel is free.
