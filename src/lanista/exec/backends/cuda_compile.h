@@ -7,19 +7,19 @@
 
 namespace lanista::device {
 
-/// CUDA source text and its compiler options.
+/// CUDA source text to compile, with its compiler options.
 struct CudaSource {
-  std::string name;                  ///< prefix of the cache file; also shown in messages
-  std::string source;                ///< source text
-  std::vector<std::string> options;  ///< options of NVRTC, without the architecture
+  std::string name;                  ///< name without spaces: prefix of the cache file, and name in messages
+  std::string source;                ///< CUDA C++ text
+  std::vector<std::string> options;  ///< command-line options of NVRTC, without the architecture
 };
 
-/// Compiles `text` with NVRTC for sm_<architecture> and returns the cubin. It needs no GPU.
+/// Returns machine code (a cubin) for sm_<architecture>, which NVRTC compiles from `text`. It needs no GPU.
 ///
 /// The result is cached in $LANISTA_BLOCK_CACHE, else in the user's cache folder. If `log` is not null, the text is
-/// always compiled, and `log` receives the compiler's output with register counts. NVRTC is searched in `libraries`
-/// first, then under its standard names. Thread-safe. Errors: kUnavailable if NVRTC is missing or the text does not
-/// compile.
+/// always compiled and not cached, and `log` receives the compiler's output with register counts. NVRTC is searched in
+/// the files `libraries` first, then under its standard names. Thread-safe. Errors: kUnavailable if NVRTC is missing or
+/// the text does not compile.
 Result<std::string> compile_cuda(const CudaSource& text, int architecture,
                                  const std::vector<std::string>& libraries = {}, std::string* log = nullptr);
 

@@ -11,15 +11,16 @@ namespace lanista::device {
 
 /// Returns the backend of a device by its name in a study: "torch:cpu", "cuda:0", "block:host", "block:cuda:0".
 ///
-/// A name of LibTorch opens the device library `file`, or `library_file()` if `file` is empty. The library stays open
-/// until the process ends. Thread-safe.
-/// Errors: kUnavailable; the message names what is missing and an alternative.
+/// The backend exists until the process ends. A name of LibTorch ("torch:…" or "cuda:…") opens the device library
+/// `file`, or `library_file()` if `file` is empty. The library stays open until the process ends. Thread-safe.
+/// Errors: kUnavailable for an unknown name or a missing library or device; the message names an alternative.
 Result<const nn::Backend*> open(std::string_view name, const std::string& file = {});
 
-/// Path of the LibTorch device library: $LANISTA_DEVICE_LIBRARY, else liblanista_torch.so in the folder of the program.
+/// Returns the path of the LibTorch device library: $LANISTA_DEVICE_LIBRARY, else liblanista_torch.so in the folder of
+/// the program. The file need not exist.
 std::string library_file();
 
-/// One line of `lanista doctor`.
+/// One line of the output of `lanista doctor`, for people.
 struct DeviceCheck {
   std::string name;    ///< "gpu" or "torch"
   std::string value;   ///< what was found, or "none"

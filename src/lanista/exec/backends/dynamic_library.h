@@ -10,18 +10,18 @@
 
 namespace lanista::device {
 
-/// Error kUnavailable with this message.
+/// Returns an error with the code kUnavailable and this message.
 inline Error unavailable(std::string message) {
   return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
 }
 
-/// A shared library opened at run time, and its functions. lanista links no GPU library and needs none of their
-/// headers.
+/// A shared library that is opened at run time, and its functions. Not thread-safe.
 ///
-/// The library is never closed, because objects that it made may still exist.
+/// lanista links no GPU library and needs none of their headers. The library is never closed, because objects that it
+/// made may still exist.
 class DynamicLibrary {
  public:
-  /// Opens the first library of `names` that exists. Errors: kUnavailable with the reason for every name.
+  /// Opens the first library of `names` that can be opened. Errors: kUnavailable with the reason for every name.
   Result<void> open(const std::vector<std::string>& names) {
     std::string reasons;
     for (const std::string& name : names) {
@@ -32,12 +32,13 @@ class DynamicLibrary {
     }
     return unavailable(reasons);
   }
-  /// Sets `to` to the function `name`, or to null. `check_symbols` reports the first missing function.
+  /// Sets `to` to the function `name` of the opened library, or to null if it has none. Then check_symbols gives an
+  /// error.
   template <class F>
   void find(const char* name, F*& to) {
     to = reinterpret_cast<F*>(symbol(name));
   }
-  /// Errors: kUnavailable if a `find` failed; the message names the first missing function.
+  /// Returns an error if a call of `find` failed: kUnavailable, with the name of the first missing function.
   Result<void> check_symbols() const {
     if (missing_symbol_ == nullptr) return {};
     return unavailable(std::string("the library has no ").append(missing_symbol_));

@@ -10,10 +10,10 @@
 // other modules from the program.
 namespace lanista::device {
 
-/// Entry table of a device library.
+/// Entry table of a device library. The program gets it from the library's function kLibrarySymbol.
 struct Library {
-  std::string about;  ///< "LibTorch 1.13.1, CPU AVX2"
-  /// Returns the backend of a device by its name without the prefix "torch:".
+  std::string about;  ///< contents, for people: "LibTorch 1.13.1, CPU AVX2"
+  /// Returns the backend of a device by its name without the prefix "torch:". It exists until the process ends.
   Result<const nn::Backend*> (*open)(std::string_view device);
 };
 

@@ -8,7 +8,7 @@
 
 namespace lanista::device {
 
-/// Warnings of a device's programs for the user of a study (`nn::Backend::drain_warnings`). Thread-safe.
+/// Warnings of a device's programs, as messages for the user of a study (`nn::Backend::drain_warnings`). Thread-safe.
 class Warnings {
  public:
   /// Adds a message. A message that was added before in this process is ignored.
@@ -17,7 +17,7 @@ class Warnings {
     if (std::ranges::find(seen_, message) != seen_.end()) return;
     seen_.push_back(std::move(message));
   }
-  /// Returns the messages added since the last call.
+  /// Returns the messages that were added since the last call, the oldest first; empty if there are none.
   std::vector<std::string> drain() {
     const std::lock_guard lock(mutex_);
     const auto first = seen_.begin() + static_cast<std::ptrdiff_t>(std::exchange(num_drained_, seen_.size()));

@@ -11,49 +11,50 @@
 
 namespace lanista::graph {
 
-/// The work that was timed, and the machine. A row is valid only where all of it is equal.
+/// The work that was timed, and the machine that ran it. A row is valid only where all fields are equal.
 struct CostKey {
-  std::string work;          ///< Kernel with attributes and shapes, batch included.
-  std::int64_t lanes = 1;    ///< Lanes of the call.
+  std::string work;          ///< Text that names the work: kernel, attributes, shapes and batch size.
+  std::int64_t lanes = 1;    ///< Number of lanes that one call computes.
   std::string cpu;           ///< Model name of the CPU.
-  std::int64_t threads = 1;  ///< Threads of the call.
-  std::string version;       ///< Version of the library.
+  std::int64_t threads = 1;  ///< Number of threads that run the call.
+  std::string version;       ///< Version of lanista that ran the call.
   auto operator<=>(const CostKey&) const = default;
 };
 
-/// The cost of one call in one lane.
+/// The measured cost of one call, for one of its lanes.
 struct CostRow {
-  double microseconds = 0;   ///< Time of the call.
-  double flops = 0;          ///< FLOPs of the call.
-  double bytes = 0;          ///< Bytes that it reads and writes.
-  std::int64_t samples = 0;  ///< Number of timings, at least one.
+  double microseconds = 0;   ///< Time of the call for each lane, in microseconds.
+  double flops = 0;          ///< FLOPs of one lane in the call.
+  double bytes = 0;          ///< Bytes that the call reads and writes for one lane.
+  std::int64_t samples = 0;  ///< Number of timings behind `microseconds`, at least one.
   bool operator==(const CostRow&) const = default;
 };
 
-/// Measured costs, as an input of planners. A value: it reads no clock and no file.
+/// Measured costs by key, as an input of planners. A value: it reads no clock and no file.
 ///
-/// The time of a session is the median of its timings, since an interruption only ever adds time. Sessions are combined
-/// by their mean, weighted by samples. So a row keeps its size, and tables may be merged in any order.
+/// A profiler gives the median of its timings as one row, since an interruption only ever adds time. The rows of
+/// several profiles are combined by their mean, weighted by samples. So tables may be merged in any order.
 class CostTable {
  public:
-  /// Returns the row of a key, or null if it was not measured.
+  /// Returns the row of a key, or null if the work was not measured. The pointer is valid as long as the table.
   const CostRow* find(const CostKey& key) const;
-  /// Adds the timings of `row` to those of the key, and replaces FLOPs and bytes.
+  /// Adds a measurement of the key.
   ///
-  /// A row without samples, or with a time that is not a number from 0 on, fails an internal check.
+  /// The time becomes the mean of the old and the new time, weighted by samples. Samples are added up to at most 10^12.
+  /// FLOPs and bytes are replaced. A row without samples, or with a time outside 0 to 1e18, throws InternalError.
   void put(const CostKey& key, const CostRow& row);
   /// Adds all rows of `other`, as `put` does.
   void merge(const CostTable& other);
-  /// Returns all rows.
+  /// Returns all rows, in ascending order of their keys.
   const std::map<CostKey, CostRow>& rows() const { return rows_; }
   bool operator==(const CostTable&) const = default;
 
-  /// Returns an array of rows in the order of their keys.
+  /// Returns a JSON array with one object for each row, in ascending order of their keys.
   nlohmann::json to_json() const;
   /// Reads the array of to_json.
   ///
-  /// Errors: kDataLoss with the number of the row, for a field that is missing or has a wrong type, a number out of
-  /// range, and a key that is listed twice.
+  /// Errors: kDataLoss with the number of the row (from 1). Causes are no array, a field that is missing or has a wrong
+  /// type, a number out of range, and a key that is listed twice.
   static Result<CostTable> from_json(const nlohmann::json& json);
 
  private:
@@ -62,11 +63,11 @@ class CostTable {
 
 /// Rates that predict the cost of a call that was not measured.
 struct CostPrices {
-  double gflops = 100;         ///< Peak of one core in GFLOP/s; a multiply-add counts as two.
-  double gb_per_second = 100;  ///< Bandwidth of the memory that holds the program's values, in GB/s.
+  double gflops = 100;         ///< Peak of one core, in 10^9 FLOPs a second.
+  double gb_per_second = 100;  ///< Bandwidth of the memory that holds the program's values, in 10^9 bytes a second.
   double call_us = 0.05;       ///< Microseconds of the smallest call; every call needs them.
 };
-/// Returns the microseconds of a call: flops / peak + bytes / bandwidth + call_us.
+/// Returns the predicted microseconds of a call: flops / (1000 gflops) + bytes / (1000 gb_per_second) + call_us.
 double predicted_us(const CostPrices& prices, double flops, double bytes);
 
 }  // namespace lanista::graph

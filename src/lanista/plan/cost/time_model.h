@@ -8,18 +8,18 @@
 // time on logarithms of its features, corrected by the residuals of neighbours.
 namespace lanista::schedule {
 
-/// A measured time. All rows of a model have the same number of features.
+/// One measured time, with the features that predict it. All rows of a model have the same number of features.
 struct TimedRow {
   std::string what;              ///< Name of the timed thing; rows of one name are held out together.
-  std::vector<double> features;  ///< Logarithms of the features.
-  double value = 0;              ///< Logarithm of measured time over the time that a simple rule predicts.
+  std::vector<double> features;  ///< Natural logarithms of the features, such as sizes and counts.
+  double value = 0;              ///< Natural logarithm of the measured time over the time that a simple rule predicts.
 };
 
-/// The error of predictions for things that were held out, in percent. Smaller is better.
+/// The error of predicted times of things that were left out of the fit, in percent of the measured time.
 struct TimeError {
-  std::size_t num_things = 0;  ///< Things that were held out in turn; 0: there are too few.
-  double median = 0;           ///< Median of the errors.
-  double p90 = 0;              ///< 90th percentile of the errors.
+  std::size_t num_things = 0;  ///< Things that were held out in turn; 0: fewer than kMinThings, so no error is known.
+  double median = 0;           ///< Median over the things; the error of a thing is the median over its rows.
+  double p90 = 0;              ///< 90th percentile over the things.
 };
 
 /// Ridge regression with a correction by the residuals of the three nearest rows.
@@ -30,20 +30,21 @@ struct TimeError {
 /// square over the features. A value: a pure function of the rows in their order.
 class TimeModel {
  public:
-  /// Fits with the penalty of kPenalties that predicts held-out things best. With few things it is the largest one.
+  /// Fits with the value of kPenalties that has the least median error on held-out things.
   ///
-  /// `rows` must not be empty. O(rows x features^2) for each held-out thing; at most kMaxLeftOut are held out.
+  /// With fewer than kMinThings things it is the largest penalty. `rows` must not be empty. O(rows x features^2) for
+  /// each held-out thing; at most kMaxLeftOut are held out.
   static TimeModel fit(std::vector<TimedRow> rows);
-  /// Fits with this penalty. The error is not known then.
+  /// Fits with this ridge penalty. `rows` must not be empty. The error stays unknown: num_things is 0.
   static TimeModel fit(std::vector<TimedRow> rows, double penalty);
 
-  /// Returns the predicted `value` of a row with these features.
+  /// Returns the predicted TimedRow::value (a logarithm) of a row with these features, given in the order of the rows.
   double predict(const std::vector<double>& features) const;
-  /// Returns the error on held-out things.
+  /// Returns the error on held-out things. Its num_things is 0 if the error is not known.
   const TimeError& error() const { return error_; }
-  /// Returns the ridge penalty.
+  /// Returns the ridge penalty of the fit.
   double penalty() const { return penalty_; }
-  /// Returns the number of rows.
+  /// Returns the number of rows that were fitted.
   std::size_t rows() const { return rows_.size(); }
 
   static constexpr double kPenalties[] = {0.1, 1, 10};  ///< The penalties that `fit` tries.

@@ -8,41 +8,45 @@
 
 namespace lanista::schedule {
 
-/// Builds a decision: the placements of tasks, and the resulting load of workers. It starts with the present state.
+/// Builds a decision: the placements of tasks, and the resulting load of workers. It starts with the present
+/// placements.
+///
+/// Tasks are given by their index in SchedulerState::tasks, workers by their number from 0.
 class DecisionBuilder {
  public:
   /// `state` must live as long as the builder.
   explicit DecisionBuilder(const SchedulerState& state);
 
-  /// Returns the placement of a task in this decision.
+  /// Returns the placement of a task in this decision so far.
   const Placement& placement(std::size_t task) const { return placements_[task]; }
-  /// Returns the load of a worker in this decision.
+  /// Returns the load of a worker in this decision so far.
   const WorkerLoad& load(std::int32_t worker) const { return loads_[static_cast<std::size_t>(worker)]; }
-  /// Returns the number of workers, with lost ones.
+  /// Returns the number of workers, with those that are lost.
   std::int32_t num_workers() const { return static_cast<std::int32_t>(loads_.size()); }
   /// Returns true if the worker is not lost.
   bool is_alive(std::int32_t worker) const { return state_.alive[static_cast<std::size_t>(worker)]; }
-  /// Returns the number of workers without a task.
+  /// Returns the number of workers that are not lost and have no task.
   std::int64_t num_free() const { return num_free_; }
 
-  /// Lets a task wait.
+  /// Takes all workers from a task, so that it waits.
   void remove(std::size_t task);
-  /// Gives free whole workers to a waiting task, those of `keep` first. `count` is at most num_free().
+  /// Gives `count` free whole workers to a waiting task, those of `keep` first. `count` is at most num_free().
   void assign_workers(std::size_t task, std::int64_t count, const std::vector<std::int32_t>& keep = {});
-  /// Changes the number of whole workers of a task. It keeps its first ones.
+  /// Changes the number of whole workers of a task to `count`. It keeps as many of its workers as possible.
   void resize(std::size_t task, std::int64_t count);
-  /// Gives 1/`parts` of a worker to a waiting task.
+  /// Gives 1/`parts` of a worker to a waiting task. fits_part must be true.
   void assign_part(std::size_t task, std::int32_t worker, std::int64_t parts);
-  /// Returns true if 1/`parts` of the worker and enough memory are free for the task.
+  /// Returns true if the worker is not lost and has 1/`parts` of its time and enough memory free for the task.
   bool fits_part(std::size_t task, std::int32_t worker, std::int64_t parts) const;
-  /// Returns true if the worker may have one more trial, and has memory for it. Parts are not considered.
+  /// Returns true if the worker is not lost, has fewer than Cluster::shares trials, and has memory for the task. Parts
+  /// are not considered.
   bool can_join(std::size_t task, std::int32_t worker) const;
   /// Adds a waiting task to the trials of a worker. Call rebalance_parts afterwards.
   void join(std::size_t task, std::int32_t worker);
 
-  /// Gives trials that share a worker equal parts, and a trial alone the whole worker.
+  /// Gives the trials of each shared worker equal parts, and a trial alone the whole worker.
   void rebalance_parts();
-  /// Returns the decision.
+  /// Returns the decision with this plan target. The builder must not be used after it.
   Decision decision(const PlanTarget& target = {}) &&;
 
  private:
@@ -54,7 +58,7 @@ class DecisionBuilder {
   std::int64_t num_free_ = 0;
 };
 
-/// Returns the numbers of tasks by their remaining seconds at width 1, longest first. Equal ones keep their order.
+/// Returns the indices of the tasks by their remaining seconds at width 1, longest first. Equal ones keep their order.
 std::vector<std::size_t> longest_first(const SchedulerState& state);
 
 }  // namespace lanista::schedule

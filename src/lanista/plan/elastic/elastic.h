@@ -9,12 +9,12 @@ namespace lanista::schedule {
 
 /// Settings of the elastic scheduler.
 struct ElasticOptions {
-  double min_gain = 0.05;  ///< Least part of the remaining time that a move of a trial must save.
-  double cool_down = 2;    ///< Time without a move after one, in multiples of the cost of a change.
-  double caution = 0.03;   ///< Part of the time by which a plan with sharing or another order must be faster.
+  double min_gain = 0.05;  ///< Least part of its remaining time that a trial must save by a move.
+  double cool_down = 2;    ///< Least time between two moves of a trial, in multiples of Prediction::resize.
+  double caution = 0.03;   ///< Part of the time by which a target with sharing or another order must be faster.
 };
 
-/// Returns the list scheduler that follows a plan target.
+/// Returns the list scheduler that follows a fixed plan target.
 ///
 /// A trial that cannot end by the deadline on one worker gets as many as it needs. Others share workers, as long as no
 /// trial misses the deadline and the worker gets busier. Waiting trials start when workers are free. Spare workers go

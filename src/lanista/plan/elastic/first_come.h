@@ -6,7 +6,8 @@
 
 namespace lanista::schedule {
 
-/// Returns the policy that gives each trial one worker, in the order of arrival.
+/// Returns the policy that gives each trial one worker, in the order of arrival. A trial keeps its worker; later ones
+/// wait until one is free.
 std::unique_ptr<Policy> first_come();
 
 }  // namespace lanista::schedule

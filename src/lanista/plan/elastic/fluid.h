@@ -7,16 +7,18 @@
 
 namespace lanista::schedule {
 
-/// Returns true if a running trial should change from width `now` to `wanted` (Fluid, MLSys'21, algorithm 2).
+/// Returns true if a running trial should change from width `now` to width `wanted` (Fluid, MLSys'21, algorithm 2).
 ///
 /// It widens if it ends sooner even with the cost of the change. It narrows if its worker-seconds fall although it runs
-/// longer. `left` is the part of its budget that remains, from 0 to 1.
+/// longer. Equal widths give false. `left` is the part of its budget that remains, from 0 to 1.
 bool resizes(const Prediction& trial, double left, const Width& now, const Width& wanted, const Cluster& cluster);
 
-/// Returns the level T of water filling, at which the sum of clip(seconds / T, 1/c, d) is the number of workers.
+/// Returns the level T of water filling in seconds: the sum of clamp(seconds / T, 1/c, d) over n trials is the number
+/// of workers.
 ///
-/// Empty if the narrowest widths do not fit, that is for more than c n trials. The smallest T if the widest widths
-/// leave workers idle. It is found by bisection.
+/// c is Cluster::shares, and d is Cluster::widest. Empty if the narrowest widths do not fit, that is if n/c exceeds the
+/// workers, or if a trial has 0 seconds. The smallest T if the widest widths leave workers idle. 0 without trials. It
+/// is found by bisection.
 std::optional<double> water_level(std::span<const double> seconds, const Cluster& cluster);
 
 }  // namespace lanista::schedule

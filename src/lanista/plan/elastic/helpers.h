@@ -14,42 +14,43 @@ namespace lanista::schedule {
 
 /// A trial and its leader, the worker that owns it until the trial ends or the worker is lost.
 struct PlacedTrial {
-  TrialId trial;             ///< Its number.
+  TrialId trial;             ///< Number of the trial.
   std::int32_t leader = 0;   ///< Number of its leader.
   bool has_work = true;      ///< False: it has no steps to train now, for example because it waits for a verdict.
-  std::int64_t most = 1;     ///< Most workers of the trial, with its leader.
-  Prediction expected = {};  ///< Predicted times of all its present work.
+  std::int64_t most = 1;     ///< Most workers of the trial, with its leader; at least 1.
+  Prediction expected = {};  ///< Predicted times of the work that it has now.
 };
 
-/// Everything that the assignment of helpers depends on.
+/// The input of one assignment of helpers. Workers are numbered from 0.
 struct HelperInput {
   double now = 0;                          ///< Second of the decision.
   std::vector<bool> is_alive;              ///< For each worker: false if it is lost.
   std::vector<PlacedTrial> trials;         ///< Trials with their leaders.
-  std::map<std::size_t, TrialId> helping;  ///< Present helpers and their trials.
+  std::map<std::size_t, TrialId> helping;  ///< Trial of each worker that helps now, by worker.
   PlanTarget target = {};                  ///< Target of the present plan.
 };
 
-/// The helpers from now on.
+/// The result of an assignment: which workers help from now on.
 struct Helpers {
-  std::map<std::size_t, TrialId> helping;  ///< The helpers and their trials.
+  std::map<std::size_t, TrialId> helping;  ///< Trial of each worker that helps, by worker.
   PlanTarget target;                       ///< Target of the plan from now on.
   bool operator==(const Helpers&) const = default;
 };
 
-/// Returns the state that a policy sees: one task for each leader with work, with the leader's number as its id.
+/// Returns the state that a policy sees: one task for each leader with work, with the leader's number as Task::id.
 ///
 /// The placement of a task is the leader and its helpers. Its work is that of all trials of the leader, which
 /// alternate. A helper shortens only the turns of the trial that it helps. No task waits or shares a worker. Workers
 /// without work of their own are free.
 SchedulerState scheduler_state_of(const HelperInput& helper_input);
 
-/// Returns the helpers of each trial, by the widths that the policy gives to leaders.
+/// Returns the workers that help, and their trials, by the widths that the policy gives to leaders.
 ///
 /// Only workers without work of their own help. Of several trials of a leader, a helper goes to the one that gains
 /// most; present helpers stay. A worker without a task stays with a trial that it helped and that has no work now. No
 /// trial exceeds its `most`, and no leader changes: if the policy gives a trial other workers, it gets them as helpers.
-/// It changes how long a study runs, and no result. A pure function. O(trials x workers) and the time of the policy.
+/// It changes how long a study runs, and no result. A pure function if the policy is. O(trials x workers) and the time
+/// of the policy.
 Helpers assign_helpers(const HelperInput& helper_input, const Policy& policy);
 
 /// Returns the policy for helpers: elastic() with a least gain of 1 %.

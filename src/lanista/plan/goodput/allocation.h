@@ -15,25 +15,25 @@
 // The input and the result of allocators: the jobs, the nodes, and the devices of each job.
 namespace lanista::cluster {
 
-/// Devices of one node for a job.
+/// Devices of one node that a job gets.
 struct NodeShare {
-  std::int32_t node = 0;     ///< Number of the node.
-  std::int32_t devices = 0;  ///< Number of devices.
+  std::int32_t node = 0;     ///< Number of the node, from 0.
+  std::int32_t devices = 0;  ///< Number of devices of this node, at least 1.
   bool operator==(const NodeShare&) const = default;
 };
-/// The devices of a job. Each node is listed at most once. Empty: the job waits.
+/// The devices of a job: one entry for each node that it uses. Empty: the job waits.
 using Allocation = std::vector<NodeShare>;
 
-/// Returns the number of devices on all nodes.
+/// Returns the number of devices of an allocation on all its nodes; 0 if the job waits.
 std::int32_t devices_of(const Allocation& allocation);
-/// Returns true if the job spans several nodes. Two such jobs may not share a node, since both would
-/// use its link.
+/// Returns true if the job has devices on more than one node. Two such jobs slow each other on a common node
+/// (SimulationOptions::interference).
 inline bool is_distributed(const Allocation& allocation) { return allocation.size() > 1; }
 
 /// A cluster of equal nodes with equal devices.
 struct Nodes {
   std::int32_t count = 16;   ///< Number of nodes.
-  std::int32_t devices = 4;  ///< Devices of a node.
+  std::int32_t devices = 4;  ///< Number of devices of each node.
   /// Returns the number of all devices.
   std::int32_t total() const { return count * devices; }
   bool operator==(const Nodes&) const = default;
@@ -41,16 +41,17 @@ struct Nodes {
 
 /// The best goodput of a job by its number of replicas, on one node or on several.
 ///
-/// Values are computed at the first call and kept. Not thread-safe.
+/// Each value is computed when it is first asked for, and then kept as long as the table. Not thread-safe.
 class GoodputTable {
  public:
-  /// Evaluates this model.
+  /// Makes an empty table for this model, which is copied.
   explicit GoodputTable(JobModel model) : model_(std::move(model)) {}
-  /// Returns the best goodput of `replicas` on `nodes` nodes, in useful samples a second.
+  /// Returns the best goodput of `replicas` replicas, in useful samples a second; 0 without replicas or if no batch
+  /// fits. `nodes` matters only as one or several.
   double at(std::int64_t nodes, std::int64_t replicas) const;
-  /// Returns the best goodput of `replicas` on as few nodes as hold them.
+  /// Returns the best goodput of `replicas` on as few nodes as hold them, in useful samples a second.
   double packed(std::int64_t replicas, std::int32_t devices_of_node) const;
-  /// Returns the model of the job.
+  /// Returns the model that was given to the constructor.
   const JobModel& model() const { return model_; }
 
  private:
@@ -58,35 +59,35 @@ class GoodputTable {
   mutable std::array<std::vector<double>, 2> known_;  ///< On one node, and on several; negative: not computed yet.
 };
 
-/// The true costs of a job with a fixed batch, for allocators that may know them.
+/// The true costs of a job with the batch size that its user requests. Only some allocators may see them.
 struct TrueCosts {
-  std::function<double(std::int32_t)> step_seconds;  ///< Seconds of a step on this many replicas, packed.
-  double steps_left = 0;                             ///< Steps until the job ends.
+  std::function<double(std::int32_t)> step_seconds;  ///< Seconds of a step by replicas, on as few nodes as possible.
+  double steps_left = 0;                             ///< Steps after the present epoch; 1 during the last epoch.
 };
 
-/// A job that has not finished, as an allocator sees it.
+/// A job that has not finished, as an allocator sees it. Pointers are valid during the call of `allocate`.
 struct JobView {
-  std::int64_t id = 0;                    ///< Number of the job.
+  std::int64_t id = 0;                    ///< Number of the job, the same in all decisions.
   double submitted = 0;                   ///< Second of its submission.
   double age = 0;                         ///< Seconds since its submission.
-  double service = 0;                     ///< Device-seconds that it has had.
-  double goodput_service = 0;             ///< Useful samples that it has trained.
-  std::int32_t restarts = 0;              ///< Number of changes of its devices.
+  double service = 0;                     ///< Devices times seconds so far, with the time of restarts.
+  double goodput_service = 0;             ///< Useful samples so far: progress times the initial batch size.
+  std::int32_t restarts = 0;              ///< Times that it got other devices; the first devices do not count.
   std::int32_t wanted = 1;                ///< Replicas that its user requests.
-  std::int32_t most = 1;                  ///< Most replicas that it may have now.
-  std::int64_t kind = 0;                  ///< Number of its program; equal for jobs of one application.
-  const GoodputTable* goodput = nullptr;  ///< Null until it has been measured.
+  std::int32_t most = 1;                  ///< Most replicas that it may get in this decision.
+  std::int64_t kind = 0;                  ///< Number of its application; equal for jobs of one application.
+  const GoodputTable* goodput = nullptr;  ///< Goodput by replicas; null until a step was measured.
   std::optional<double> left;             ///< Useful samples until its end, if it has a budget and reveals it.
   const TrueCosts* true_costs = nullptr;  ///< Null unless the simulation reveals them.
 };
 
-/// What an allocator knows when it decides.
+/// The input of one decision of an allocator. Its spans are valid during the call of `allocate`.
 struct AllocatorState {
   double now = 0;                       ///< Second of the decision.
   Nodes nodes;                          ///< The cluster.
   double restart_seconds = 30;          ///< Seconds without training after a change of devices.
   std::span<const JobView> jobs;        ///< Jobs that have not finished.
-  std::span<const Allocation> current;  ///< Present allocation of each job.
+  std::span<const Allocation> current;  ///< Present allocation of each job, in the order of `jobs`.
 };
 
 /// A rule that gives the devices of a cluster to jobs.
@@ -101,12 +102,16 @@ class Allocator {
   virtual std::vector<Allocation> allocate(const AllocatorState& state) = 0;
 };
 
-/// Checks that a decision uses each device once. Errors: kInvalidArgument with the job and the node.
+/// Checks that a decision assigns each device at most once.
+///
+/// Errors: kInvalidArgument if the numbers of allocations and jobs differ. The same, with job and node, for a node that
+/// does not exist or is listed twice, an entry without devices, and a node without enough devices.
 Result<void> check_allocations(const AllocatorState& state, std::span<const Allocation> decided);
 
-/// Returns the factor of a job's speed-up if its devices change: (T - R d) / (T + d), at least 0.
+/// Returns the factor by which restarts reduce the goodput of a job that gets other devices: max(T - R d, 0) / (T + d).
 ///
-/// T is its age, R the number of restarts, d the seconds of a restart (Pollux, OSDI'21, section 4.2).
+/// T is the age of the job in seconds, R its number of restarts, d the seconds of a restart (Pollux, OSDI'21, section
+/// 4.2).
 double restart_factor(const JobView& job, double restart_seconds);
 
 }  // namespace lanista::cluster

@@ -12,9 +12,9 @@ namespace lanista::cluster {
 /// Configurations are packed: powers of two of a node's devices, or whole nodes. Batch sizes are the 50 that best_plan
 /// tries. So the bounds hold for policies that choose among these. Restarts cost nothing.
 struct CompletionBounds {
-  double isolation = 0;  ///< Every job has the whole cluster, at its best configuration in every epoch.
-  double work = 0;       ///< Each job needs its least device-seconds, which are divisible; the shortest job runs first.
-  /// Returns the larger bound.
+  double isolation = 0;  ///< Mean of the times that the jobs need if each has the whole cluster alone.
+  double work = 0;       ///< All devices share each job without loss, and the shortest job runs first.
+  /// Returns the larger bound, in seconds.
   double best() const { return isolation > work ? isolation : work; }
 };
 /// Computes the bounds of a workload. With `pins_ncf` the application `ncf` has one device (see SimulationOptions).
@@ -27,7 +27,8 @@ std::vector<double> best_seconds_by_devices(const Application& application, cons
 
 /// Returns the mean completion time of shortest-remaining-first, in seconds, if all devices can work on one job.
 ///
-/// `work` is in device-seconds. It is a lower bound for all policies.
+/// Job i arrives at second arrivals[i] and needs work[i] device-seconds; the order is free. 0 without jobs. It is a
+/// lower bound for all policies.
 double shortest_first_mean(std::span<const double> arrivals, std::span<const double> work, double devices);
 
 }  // namespace lanista::cluster

@@ -9,32 +9,33 @@
 // Fits a throughput model to the measured steps of a job (Pollux, OSDI'21, section 4.1).
 namespace lanista::cluster {
 
-/// Mean seconds of steps at one configuration.
+/// Measured mean seconds of the steps at one configuration of nodes, replicas and local batch.
 struct StepSample {
   std::int64_t nodes = 1;        ///< Number of nodes.
   std::int64_t replicas = 1;     ///< Number of replicas on all nodes.
-  std::int64_t local_batch = 1;  ///< Batch size of a replica.
-  double accumulation = 0;       ///< Seconds of a step that only accumulates gradients.
-  double step = 0;               ///< Seconds of a step that synchronises.
+  std::int64_t local_batch = 1;  ///< Samples of a replica in one pass.
+  double accumulation = 0;       ///< Seconds of a pass that only accumulates gradients.
+  double step = 0;               ///< Seconds of a pass that also synchronises.
 };
 
 /// The parameters of a ThroughputModel: alpha_grad, beta_grad, alpha_node, beta_node, alpha_local, beta_local, gamma.
 using ModelVector = std::array<double, 7>;
-/// Returns the parameters of a model.
+/// Returns the seven parameters of a model, in the order of ModelVector.
 ModelVector vector_of(const ThroughputModel& model);
 /// Returns the model with these parameters.
 ThroughputModel model_of(const ModelVector& v);
 
-/// Returns the loss of a fit. If `gradient` is not null, it gets the derivatives by the parameters.
+/// Returns the loss of the parameters `v` on the samples. If `gradient` is not null, it receives the derivatives by the
+/// parameters.
 ///
-/// The loss is the sum of the root mean squared errors of the logarithms of both times, 1e-3 (gamma - 1)^2, and 1e-2 of
-/// the squared beta/alpha of both links.
+/// The loss is the sum of the root mean squared errors of the logarithms of accumulation and step seconds, 1e-3 (gamma
+/// - 1)^2, and 1e-2 times the squared beta/alpha of both links.
 double fit_loss(std::span<const StepSample> samples, const ModelVector& v, ModelVector* gradient);
 
 /// The result of a fit.
 struct FitResult {
   ThroughputModel model;  ///< The fitted model.
-  double loss = 0;        ///< Its loss.
+  double loss = 0;        ///< Value of fit_loss for the model.
   int evaluations = 0;    ///< Number of evaluations of the loss.
 };
 /// Fits a model with a projected quasi-Newton method, from `begin` if it is not null.

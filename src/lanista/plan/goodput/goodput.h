@@ -10,28 +10,28 @@ namespace lanista::cluster {
 
 /// Predicts the seconds of steps.
 ///
-/// A pass over a local batch of m samples needs alpha_grad + beta_grad m. The synchronisation of K replicas needs alpha
-/// + beta (K - 2) of its link, and nothing for K = 1. A step that synchronises needs the gamma-norm of both: gamma 1
-/// means one after the other, and a large gamma means both at once.
+/// A forward and backward pass over a local batch of m samples needs a = alpha_grad + beta_grad m. The synchronisation
+/// of K replicas needs b = alpha + beta (K - 2) of its link, and nothing for K = 1. A step that synchronises needs
+/// (a^gamma + b^gamma)^(1/gamma). Gamma 1 means one after the other; a large gamma means both at once.
 struct ThroughputModel {
   double alpha_grad = 0.1;   ///< Constant seconds of a pass.
-  double beta_grad = 0.01;   ///< Seconds a sample.
+  double beta_grad = 0.01;   ///< Seconds of a pass for each sample.
   double alpha_node = 0.1;   ///< Constant seconds of a synchronisation between nodes.
-  double beta_node = 0.01;   ///< Seconds a further replica, between nodes.
+  double beta_node = 0.01;   ///< Seconds for each replica above two, between nodes.
   double alpha_local = 0.1;  ///< Constant seconds of a synchronisation within a node.
-  double beta_local = 0.01;  ///< Seconds a further replica, within a node.
+  double beta_local = 0.01;  ///< Seconds for each replica above two, within a node.
   double gamma = 1;          ///< Overlap of pass and synchronisation, from 1 to 10.
 
-  /// Returns the seconds of a step that only accumulates gradients.
+  /// Returns the seconds of a pass over `local_batch` samples that only accumulates gradients.
   double accumulation_seconds(double local_batch) const { return alpha_grad + beta_grad * local_batch; }
-  /// Returns the seconds of a synchronisation.
+  /// Returns the seconds of a synchronisation of all replicas, within one node or between several (`nodes` above 1).
   double sync_seconds(std::int64_t nodes, std::int64_t replicas) const;
-  /// Returns the seconds of a step that synchronises.
+  /// Returns the seconds of a pass with synchronisation; `local_batch` is the number of samples of a replica.
   double step_seconds(std::int64_t nodes, std::int64_t replicas, double local_batch) const;
   bool operator==(const ThroughputModel&) const = default;
 };
 
-/// The batch of a replica, and its gradient accumulation.
+/// The batch of a replica in one step, and its gradient accumulation.
 struct BatchPlan {
   std::int64_t local = 1;          ///< Samples of a replica in one pass.
   std::int64_t accumulations = 0;  ///< Passes that only accumulate before each one that synchronises.
@@ -40,12 +40,12 @@ struct BatchPlan {
   bool operator==(const BatchPlan&) const = default;
 };
 
-/// Returns the progress of a step of batch M in steps of the initial batch M0: from 1 to S = M/M0.
+/// Returns the progress of a step of S times the initial batch M0, in steps of M0: from 1 to S. `scale` is S.
 ///
-/// It is (var + sqr) / (var/S + sqr), AdaScale's gain (Johnson et al. 2020). The learning rate of SGD is multiplied by
-/// it.
+/// It is (var + sqr) / (var/S + sqr), AdaScale's gain (Johnson et al. 2020), and 1 if both statistics are 0. The
+/// learning rate of SGD is multiplied by it.
 double gain_of(const GradientStats& stats, double scale);
-/// Returns the statistical efficiency (phi + M0) / (phi + M) with phi = M0 var / sqr, from 0 to 1.
+/// Returns the statistical efficiency (phi + M0) / (phi + M) with phi = M0 var / sqr, from 0 to 1. `scale` is M/M0.
 double efficiency_of(const GradientStats& stats, double scale);
 
 /// How the learning rate follows the batch size.
@@ -55,7 +55,7 @@ enum class RateRule {
   kLinear,      ///< By the scale.
   kNone,        ///< Not at all.
 };
-/// Returns the factor of the learning rate at `scale` times the initial batch. kAdaScale uses `stats`.
+/// Returns the factor of the learning rate at `scale` times the initial batch. Only kAdaScale reads `stats`.
 double lr_factor(RateRule rule, const GradientStats& stats, double scale);
 
 /// Which batch sizes a job may have.
@@ -64,30 +64,32 @@ enum class BatchRule {
   kFixed,     ///< A given size; every sample has the same value (strong scaling).
 };
 
-/// A job's model of its own speed.
+/// A job's model of its own speed and gradient noise, from which its goodput follows.
 struct JobModel {
   ThroughputModel throughput;             ///< Times of steps.
   GradientStats gradients;                ///< Statistics of its gradient.
   BatchLimits limits;                     ///< Bounds of its batch sizes.
   BatchRule rule = BatchRule::kAdaptive;  ///< Which sizes it may have.
-  std::int64_t fixed_batch = 0;           ///< Batch size of kFixed, in samples.
+  std::int64_t fixed_batch = 0;           ///< Batch size of all replicas with kFixed, in samples; else not used.
 };
 
-/// Returns the throughput in samples a second.
+/// Returns the samples a second of all replicas, with the accumulating passes of `plan`.
 double throughput_of(const ThroughputModel& model, std::int64_t nodes, std::int64_t replicas, const BatchPlan& plan);
 
-/// The batch with the best goodput.
+/// The batch with the best goodput, and that goodput.
 struct BestPlan {
   double goodput = 0;  ///< Useful samples a second; 0 if no batch size fits.
   BatchPlan plan;      ///< The batch.
 };
 /// Returns the batch with the best goodput, of 50 sizes that are equally spaced in their logarithm.
 ///
-/// A single replica with more than the initial batch accumulates at least once, so that its gradient noise can be
-/// measured.
+/// With kFixed it is the given batch, and its goodput is its throughput. A single replica with more than the initial
+/// batch accumulates at least once, so that its gradient noise can be measured. The goodput is 0 if no size fits.
 BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t replicas);
 
 /// Returns how replicas share a batch of `total` samples, with the smallest number of accumulations that fits.
+///
+/// Sizes are rounded up, but all replicas together have at most limits.most. The caller checks limits.min_local.
 BatchPlan plan_of_total(const BatchLimits& limits, std::int64_t total, std::int64_t replicas);
 
 /// Returns true if `best_goodput` is more than 5 % above `running_goodput`.
@@ -100,7 +102,7 @@ class ScaleInvariantProgress {
  public:
   /// Adds a step with `scale` times the initial batch.
   void add_step(const GradientStats& stats, double scale) { value_ += gain_of(stats, scale); }
-  /// Returns the sum of the gains of all steps.
+  /// Returns the sum of the gains of all steps, in steps of the initial batch; 0 at the start.
   double value() const { return value_; }
 
  private:

@@ -13,18 +13,19 @@ struct DeviceCount {
   double value = 0;          ///< Value of the job with them; larger is better.
 };
 
-/// Returns the devices of each job with the largest sum of values, using at most `total` devices.
+/// Returns the number of devices of each job, in the order of `choices`, with the largest sum of values.
 ///
-/// Of equal solutions it returns the first. A job without a choice of zero devices must get some; if that is not
-/// possible, the result is empty. O(jobs x total x choices).
+/// All together use at most `total` devices. Of equal solutions it returns the one that comes first in a fixed order. A
+/// job without a choice of zero devices must get some; if that is not possible, the result is empty. O(jobs x total x
+/// choices).
 std::vector<std::int32_t> solve_exactly(std::span<const std::vector<DeviceCount>> choices, std::int32_t total);
 
 /// The choices of many jobs. Jobs with equal choices share one list.
 struct ChoiceLists {
   std::vector<DeviceCount> choices;    ///< All lists, one after another; each begins with zero devices.
-  std::vector<std::size_t> ends;       ///< End of each list in `choices`.
-  std::vector<std::uint32_t> list_of;  ///< Number of the list of each job.
-  /// Returns the choices of list `i`.
+  std::vector<std::size_t> ends;       ///< For each list: index in `choices` after its last entry.
+  std::vector<std::uint32_t> list_of;  ///< For each job: index of its list, from 0.
+  /// Returns the choices of list `i`, a part of `choices`.
   std::span<const DeviceCount> list(std::size_t i) const {
     const std::size_t begin = i == 0 ? 0 : ends[i - 1];
     return std::span(choices).subspan(begin, ends[i] - begin);

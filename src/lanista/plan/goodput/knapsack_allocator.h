@@ -14,8 +14,9 @@ enum class Goal {
 
 /// How the size of a job is estimated.
 enum class SizeGuess {
-  kAttained,  ///< It needs as much again as it has done, which fits heavy-tailed sizes.
-  /// It is as large as finished jobs of its kind, or twice the furthest of its kind while none has finished.
+  kAttained,  ///< It needs as many samples again as it has trained, which fits heavy-tailed sizes.
+  /// It needs as many samples as the mean of finished jobs of its kind. Above that mean, or while none has finished, it
+  /// needs twice the samples of the furthest job of its kind.
   kKind,
   kBudget,  ///< It reveals its remaining work (JobView::left).
 };
@@ -24,10 +25,10 @@ enum class SizeGuess {
 struct KnapsackOptions {
   Goal goal = Goal::kHarmonic;             ///< What is maximised.
   SizeGuess guess = SizeGuess::kAttained;  ///< How sizes are estimated.
-  double new_job_device_seconds = 60;      ///< kFinish: least device-seconds of a job of an unknown kind.
+  double new_job_device_seconds = 60;      ///< kFinish: least remaining time of a job of unknown size, on one device.
   /// kFinish: power of a job's rate, from near 0 (fair) to 1 (most jobs finished).
   double power = 0.5;
-  double horizon = 240;  ///< kFinish: seconds within which a change of devices must pay.
+  double horizon = 240;  ///< kFinish: seconds within which a change of devices must gain more than it costs.
 };
 
 /// Returns the allocator that finds the best allocation over packable device counts.

@@ -14,57 +14,60 @@ namespace lanista::cluster {
 ///
 /// All gradients are divided by the preconditioner of the optimiser before (see preconditioned_square).
 struct GradientSquares {
-  double mean_square = 0;     ///< Mean of the squared norms of the n gradients.
-  double square_of_mean = 0;  ///< Squared norm of their mean.
+  double mean_square = 0;     ///< Mean over the n gradients of their squared norms.
+  double square_of_mean = 0;  ///< Squared norm of the mean of the n gradients.
 };
 
-/// Returns the sum of (g / p)^2, the squared norm of a gradient for an optimiser that divides by p.
+/// Returns the sum of (g / p)^2 over all entries: the squared norm of a gradient for an optimiser that divides by p.
 ///
-/// For Adam, p is the root of the second moment plus eps. An empty p means ones.
+/// For Adam, p is the root of the second moment plus eps. An empty p means ones; otherwise p has as many entries as g.
 double preconditioned_square(std::span<const double> gradient, std::span<const double> preconditioner);
 
-/// Estimates |g|^2 and tr(Sigma)/M0 of each parameter group from steps of any batch size.
+/// Estimates |g|^2 and tr(Sigma)/M0 of each parameter group from steps of any batch size. Not thread-safe.
 ///
-/// A step with a single gradient is paired with the previous one. That estimate is biased, and it is dropped when a
-/// step with several gradients comes. Each number is averaged with the decay 0.999^(M/M0), and corrected for its start.
+/// A step with a single gradient is paired with the gradient of the previous step. Such an estimate is biased, and it
+/// is dropped when a step with several gradients comes. Each estimate is an exponential average with the decay
+/// 0.999^(M/M0), corrected for its start at zero.
 class NoiseScale {
  public:
   /// Estimates for this number of parameter groups.
   explicit NoiseScale(std::size_t groups = 1) : averages_(groups), groups_(groups) {}
 
-  /// Adds a step with `samples` > 1 gradients and `scale` times the initial batch. Returns false if a norm is not
-  /// finite; the step is then ignored.
+  /// Adds a step with `samples` > 1 gradients and a batch of `scale` times the initial batch. Returns false if a norm
+  /// is not finite; the step is then ignored.
   ///
   /// `norms` has one entry for each group. The estimate is unbiased for all values of samples and scale. `mean_square`
-  /// may be of some of the gradients only, and `samples` need not be whole. A step may represent unmeasured ones:
-  /// averages then decay by `represented_scale` initial batches; 0 means the scale of the step itself.
+  /// may be the mean over some of the gradients only, and `samples` need not be whole. A step may stand for steps that
+  /// were not measured: averages then decay by `represented_scale` initial batches; 0 means `scale`.
   bool add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale = 0);
-  /// Adds a step with one gradient. Returns false if a norm is not finite.
+  /// Adds a step with one gradient. Returns false if a norm is not finite; the step is then ignored.
   ///
-  /// For each group, `now` is |g|^2, `before` is |h|^2 of the previous gradient h, and `square_of_mean` is |(g +
-  /// h)/2|^2.
+  /// The lists have one entry for each group: `now` is |g|^2, `before` is |h|^2 of the previous gradient h, and
+  /// `square_of_mean` is |(g + h)/2|^2. `scale` is the batch over the initial batch. Nothing is added, and the result
+  /// is true, if steps with several gradients were added before.
   bool add_single(std::span<const double> now, std::span<const double> before, std::span<const double> square_of_mean,
                   double scale);
 
-  /// Returns the number of steps in the estimate.
+  /// Returns the number of steps in the present estimate.
   std::int64_t steps() const { return steps_; }
   /// Everything that the estimate consists of, for a checkpoint.
   struct State {
-    std::vector<GradientStats> sums;  ///< Weighted sums of each group.
+    std::vector<GradientStats> sums;  ///< Weighted sums of the estimates of each group.
     double weight = 0;                ///< Sum of the weights.
     std::int64_t steps = 0;           ///< Number of steps.
     bool is_biased = false;           ///< True: the steps had one gradient each.
   };
-  /// Returns the state.
+  /// Returns a copy of the state.
   State state() const;
-  /// Replaces the state.
+  /// Replaces the state and the number of groups.
   void restore(const State& saved);
 
-  /// Returns the estimate of group `i`: sqr is at least 0, var at least 1e-6. Without steps it is 0 and 1e-6.
+  /// Returns the estimate of group `i` (from 0): sqr is at least 0, var at least 1e-6. Without steps it is 0 and 1e-6.
   GradientStats group(std::size_t i) const;
-  /// Returns the sum over all groups.
+  /// Returns the sums of sqr and of var over all groups.
   GradientStats total() const;
-  /// Returns the gradient noise scale M0 var / sqr over all groups, in samples. Empty before `least_steps` steps.
+  /// Returns the gradient noise scale M0 var / sqr over all groups, in samples. Empty before `least_steps` steps, and
+  /// if sqr is 0.
   std::optional<double> noise_scale(std::int64_t initial_batch, std::int64_t least_steps = 20) const;
 
  private:

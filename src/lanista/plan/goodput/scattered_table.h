@@ -11,7 +11,7 @@ namespace lanista::cluster {
 /// A measured configuration: nodes, replicas, batch size of a replica.
 using GridPoint = std::array<std::int32_t, 3>;
 
-/// Times of a step.
+/// Seconds of a training step.
 struct StepTimes {
   double step = 0;  ///< Seconds of the step.
   double sync = 0;  ///< Seconds of its synchronisation, which are part of the step.
@@ -25,7 +25,7 @@ struct StepTimes {
 class ScatteredTable {
  public:
   ScatteredTable() = default;
-  /// `points` must be distinct, and there must be one value for each.
+  /// `points` must be distinct, and `values` must have one entry for each, in the same order.
   ScatteredTable(std::vector<GridPoint> points, std::vector<StepTimes> values);
 
   /// Returns the interpolated times, or nothing outside the convex hull of the points.

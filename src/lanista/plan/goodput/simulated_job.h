@@ -11,27 +11,30 @@
 
 namespace lanista::cluster {
 
-/// Measured steps and gradients, with the model that is fitted to them. Of one job, or of all jobs of an application.
+/// Measured steps and gradients of one job, or of all jobs of an application, with the model that is fitted to them.
+///
+/// Not thread-safe.
 class JobProfile {
  public:
-  /// Adds a measured step. A configuration that was measured before is ignored.
+  /// Adds a measured step. Only the first sample of each configuration (nodes, replicas, local batch) counts.
   void add(const StepSample& sample);
-  /// Returns the largest number of replicas that was measured.
+  /// Returns the largest number of replicas that was measured; 0 if nothing was.
   std::int32_t most_replicas() const { return most_replicas_; }
-  /// Returns true if nothing was measured.
+  /// Returns true if no step was measured.
   bool empty() const { return samples_.empty(); }
-  /// Returns true if this configuration was measured.
+  /// Returns true if a step with these nodes, replicas and local batch was measured.
   bool has_measured(std::int64_t nodes, std::int64_t replicas, std::int64_t local) const {
     return seen_.contains({nodes, replicas, local});
   }
-  /// Returns the model. It is fitted again if a step was added since the last call.
+  /// Returns the fitted model. It is fitted again if a step was added since the last call, and has default parameters
+  /// without steps. The reference is valid as long as the profile.
   const ThroughputModel& model();
-  /// Returns a number that grows with each added step.
+  /// Returns the number of added steps, which serves as a version of the profile.
   std::int64_t version() const { return static_cast<std::int64_t>(samples_.size()); }
   /// Returns the number of fits.
   std::int64_t fits() const { return fits_; }
 
-  std::map<std::int64_t, GradientStats> gradients;  ///< The newest statistics of each epoch.
+  std::map<std::int64_t, GradientStats> gradients;  ///< Newest statistics of each epoch, by its number from 0.
 
  private:
   std::vector<StepSample> samples_;
@@ -42,22 +45,26 @@ class JobProfile {
   std::int64_t fits_ = 0;
 };
 
-/// A job of the simulated cluster.
+/// A job of the simulated cluster: its devices, its progress and its clock. Not thread-safe.
 class SimulatedJob {
  public:
-  /// `index` is its number in the workload. `profile` may be shared by jobs of one application.
+  /// `index` is its index in Workload::jobs. `profile` may be shared by jobs of one application. The objects behind
+  /// references must live as long as the job.
   SimulatedJob(std::size_t index, const Submission& submission, const Application& application,
                std::shared_ptr<JobProfile> profile, const SimulationOptions& options);
 
-  /// Trains for `seconds`. `interference` is the part of the speed that is lost.
+  /// Lets `seconds` seconds pass, in which the job trains if it has devices. `interference` is the lost part of its
+  /// speed, from 0 to 1.
   void advance(double seconds, double interference);
-  /// Changes its devices. A change costs a restart.
+  /// Replaces its devices; empty: it waits. With new devices it first spends SimulationOptions::restart_seconds without
+  /// training.
   void reallocate(const Allocation& allocation);
-  /// Returns true if it has ended.
+  /// Returns true if its last epoch has ended.
   bool finished() const { return ended_.has_value(); }
-  /// Returns the job as an allocator sees it at second `now`. The view refers to this job.
+  /// Returns the job as an allocator sees it at second `now`. The view has pointers into this job, which are valid
+  /// until the job changes.
   JobView view(double now);
-  /// Returns its result.
+  /// Returns its result so far. Times of events that did not happen are 0.
   JobOutcome finish() const;
 
  private:

@@ -10,12 +10,12 @@ namespace lanista::cluster {
 
 /// A job that a user submits.
 struct Submission {
-  std::string name;             ///< Its name.
+  std::string name;             ///< Name of the job, from the file.
   double time = 0;              ///< Second of its submission.
-  std::size_t application = 0;  ///< Number in Workload::applications.
+  std::size_t application = 0;  ///< Index in Workload::applications.
   std::int32_t replicas = 1;    ///< Replicas that the user requests.
-  std::int64_t batch = 1;       ///< Batch size that the user requests.
-  double length = 1;            ///< Its work, relative to the work of the application.
+  std::int64_t batch = 1;       ///< Batch size of all replicas that the user requests, in samples.
+  double length = 1;            ///< Work of the job, relative to a whole training of the application.
 };
 
 /// The jobs of a simulation.
@@ -26,8 +26,9 @@ struct Workload {
 
 /// Reads a workload of Pollux's artefact: a CSV file with name,time,application,num_replicas,batch_size.
 ///
-/// The traces of its applications are read from `data`/traces, or from `data` itself. Errors: those of
-/// read_application; kDataLoss for a batch size outside the measured range, and for a file without jobs.
+/// The traces of its applications are read from `data`/traces, or from `data` itself. Errors: kNotFound, kIo and
+/// kDataLoss as for read_application; kDataLoss for a batch size outside the measured range, and for a file without
+/// jobs.
 Result<Workload> read_workload(FileSystem& fs, const std::string& path, const std::string& data);
 
 }  // namespace lanista::cluster

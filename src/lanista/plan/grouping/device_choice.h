@@ -11,13 +11,14 @@ struct DeviceSpeed {
   double together = 1;  ///< Work a second of all trials that the device trains at once.
 };
 
-/// A device and the work that is assigned to it.
+/// A device, as the choice of a device for a trial sees it.
 struct DeviceLoad {
   DeviceSpeed speed = {};  ///< Measured speed.
-  double work = 0;         ///< Work that is not done yet.
+  double work = 0;         ///< Work of its trials that is not done yet, in the unit of DeviceSpeed.
 };
 
-/// Returns the number of the device on which a trial of this much work ends first, after the work of that device.
+/// Returns the index of the device on which a trial of this much work ends first, if it runs with the work of the
+/// device.
 ///
 /// Of equal devices it returns the first. `devices` must not be empty. This is list scheduling on uniform machines by
 /// earliest completion. For equal trials no assignment ends sooner; for any trials on two devices the end is within the

@@ -9,19 +9,19 @@
 
 namespace lanista::schedule {
 
-/// One planner for each of several devices. Trials of two devices are never in one group.
+/// One planner for each of several devices. Trials of two devices are never in one group. Not thread-safe.
 ///
-/// With one device, its groups have the numbers of its planner. Not thread-safe.
+/// The groups of device i of n have the numbers i + 1, i + 1 + n, i + 1 + 2 n and so on, with i from 0.
 class DevicePlanners {
  public:
-  /// `devices` must not be empty.
+  /// Makes a planner for each device. `devices` must not be empty.
   explicit DevicePlanners(const std::vector<Machine>& devices);
 
-  /// Adds a trial to the device with this number.
+  /// Adds a trial to the device with this index. The trial must not be on a device.
   void join(const PlannedTrial& trial, std::size_t device);
   /// Removes a trial. Does nothing if no device has it.
   void leave(TrialId trial);
-  /// Returns the changes of all devices since the last call, as Planner::changes does.
+  /// Returns the changes on all devices since the last call, as Planner::changes does.
   Regrouping changes();
 
  private:

@@ -22,18 +22,18 @@ namespace lanista::schedule {
 /// than lanes on all workers. Not thread-safe.
 class Planner {
  public:
-  /// Plans for this device.
+  /// Makes an empty plan for this device.
   explicit Planner(const Machine& machine) : machine_(machine) {}
 
-  /// Adds a trial that is not in the plan. Trials of one program must have equal bytes.
+  /// Adds a trial that is not in the plan, else it throws InternalError. Trials of one program must have equal bytes.
   void join(const PlannedTrial& trial);
   /// Removes a trial. Does nothing if it is not in the plan.
   void leave(TrialId trial);
-  /// Applies the joins and leaves, and returns the changes since the last call.
+  /// Applies the joins and leaves, and returns which trials changed their group since the last call.
   ///
   /// Only groups of several trials are reported. A trial that left and joined again is reported again.
   Regrouping changes();
-  /// Returns all groups as of the last call of changes(), with groups of one.
+  /// Returns all groups as of the last call of changes(), in the order of their first trials, with groups of one.
   GroupPlan plan() const;
 
  private:
@@ -66,23 +66,24 @@ class Planner {
   std::int64_t share_ = 1, last_group_ = 0;
 };
 
-/// The groups that follow from a sequence of changes. Executors and readers of logs keep one. Not thread-safe.
+/// The groups that result from a sequence of changes. Executors and readers of logs keep one. Not thread-safe.
 class Grouping {
  public:
   /// Moves the trials of `changes` to their new groups.
   void apply(const Regrouping& changes);
-  /// Returns the number of the trial's group; 0: it trains alone.
+  /// Returns the number of the trial's group; 0: it trains alone or is unknown.
   std::int64_t group_of(TrialId trial) const;
-  /// Returns the groups of these trials, for an executor that has no group of them yet.
+  /// Returns the groups of these trials only, for an executor that has no group of them yet. Trials that train alone
+  /// are left out.
   Regrouping regrouping_for(std::span<const TrialId> trials) const;
-  /// Returns the groups of several trials.
+  /// Returns the groups that have a number, each with its trials in ascending order.
   GroupPlan plan() const;
 
  private:
   std::map<TrialId, std::int64_t> groups_;
 };
 
-/// Returns a plan as changes of an empty one, without its groups of one. Groups are numbered from 1.
+/// Returns a plan as the changes from an empty plan. Groups of one are left out; the others are numbered from 1.
 Regrouping regrouping_of(const GroupPlan& plan);
 
 }  // namespace lanista::schedule

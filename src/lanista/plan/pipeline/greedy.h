@@ -6,9 +6,9 @@
 
 namespace lanista::pipeline {
 
-/// Returns the different device sets of a plan, in the order of their first stages, with empty schedules.
+/// Returns one rank for each different set of devices in a plan, in the order of their first stages, without actions.
 ///
-/// `stages` gets the stages of each set.
+/// `stages` must point to an empty list. It receives, for each rank, the numbers of its stages in ascending order.
 std::vector<RankSchedule> ranks_of(const PipelinePlan& plan, std::vector<std::vector<std::uint32_t>>* stages);
 
 }  // namespace lanista::pipeline

@@ -10,14 +10,15 @@
 
 namespace lanista::pipeline {
 
-/// Seconds of a pass at 1, 2, 4, ... samples. Between two sizes it is linear; above the largest it is proportional.
+/// Seconds of one pass over 1, 2, 4, ... samples: entry i is for 2^i samples. Between two sizes the time is linear;
+/// above the largest it is proportional.
 using Curve = std::vector<double>;
-/// Returns the seconds of `samples` samples, which are at least one.
+/// Returns the seconds of a pass over `samples` samples. Fewer than one count as one.
 double seconds_at(const Curve& curve, std::int64_t samples);
 
 /// An operator, as a planner sees it. Times are those of a device of speed 1.
 struct Operator {
-  std::string name;             ///< Its name.
+  std::string name;             ///< Name of the operator, for people.
   Curve forward;                ///< Seconds of the forward pass.
   Curve input_grad;             ///< Seconds of the backward pass for gradients of inputs; as many sizes as `forward`.
   Curve weight_grad;            ///< Seconds of the backward pass for gradients of weights; as many sizes as `forward`.
@@ -32,10 +33,10 @@ struct Operator {
 
 /// A model with its costs.
 struct Model {
-  std::string name;                                            ///< Its name.
+  std::string name;                                            ///< Name of the model, for people.
   Digest hash;                                                 ///< Hash of its graph, which plans contain.
-  std::vector<Operator> operators;                             ///< Its operators.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< Producer and consumer, in ascending order.
+  std::vector<Operator> operators;                             ///< The operators, which are numbered from 0.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< Numbers of producer and consumer, ascending.
   std::int64_t batch = 1;                                      ///< Samples of a step.
   double parameter_copies = 4;  ///< Bytes for each parameter byte: weight, gradient and optimiser state.
   bool operator==(const Model&) const = default;
@@ -43,19 +44,19 @@ struct Model {
 
 /// The cost of transfers between two devices.
 struct Link {
-  double seconds = 0;              ///< Seconds of every transfer.
-  double bytes_per_second = 1e10;  ///< Bandwidth.
-  /// Returns the seconds of a transfer: seconds + bytes / bytes_per_second.
+  double seconds = 0;              ///< Latency: seconds that every transfer needs in addition.
+  double bytes_per_second = 1e10;  ///< Bandwidth of the link.
+  /// Returns the seconds of a transfer of this many bytes: seconds + bytes / bytes_per_second.
   double of(double bytes) const { return seconds + bytes / bytes_per_second; }
   bool operator==(const Link&) const = default;
 };
 
-/// Equal devices.
+/// Devices of equal speed and memory.
 struct DeviceClass {
-  std::string name = "device";   ///< Its name.
+  std::string name = "device";   ///< Name of the class, for people.
   std::int64_t count = 1;        ///< Number of devices.
   std::int64_t per_machine = 1;  ///< Devices of one machine.
-  double memory_bytes = 1e18;    ///< Memory of a device.
+  double memory_bytes = 1e18;    ///< Memory of each device, in bytes.
   double speed = 1;              ///< Speed relative to the device of the operators' times; larger is faster.
   Link inside;                   ///< Link between two devices of one machine.
   bool operator==(const DeviceClass&) const = default;
@@ -65,24 +66,24 @@ inline constexpr std::size_t kMaxDeviceClasses = 4;      ///< Most device classe
 inline constexpr std::int64_t kMaxDevices = 4096;        ///< Most devices of a problem.
 inline constexpr std::size_t kMaxOperators = 1'000'000;  ///< Most operators of a model.
 
-/// All devices. They are numbered class by class, from 0.
+/// All devices, in classes. Devices are numbered from 0, class by class.
 struct Devices {
   std::vector<DeviceClass> classes;      ///< The classes.
-  std::vector<std::vector<Link>> links;  ///< [class][class]: links between machines; symmetric.
+  std::vector<std::vector<Link>> links;  ///< [class][class]: link between two machines; symmetric.
   std::string note;                      ///< Origin of the figures, for people.
 
   /// Returns the number of devices.
   std::int64_t count() const;
-  /// Returns the sum of the speeds of all devices.
+  /// Returns the sum of DeviceClass::speed over all devices.
   double speed() const;
-  /// Returns the class of a device.
+  /// Returns the index in `classes` of the class of a device.
   std::size_t class_of(std::int64_t device) const;
-  /// Returns the slowest link between a device of `from` and one of `to`.
+  /// Returns the largest latency and the lowest bandwidth of all links between a device of `from` and one of `to`.
   Link link(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to) const;
   bool operator==(const Devices&) const = default;
 };
 
-/// Returns `count` devices of one class with the same link between any two.
+/// Returns `count` devices of one class with speed 1, each on a machine of its own, with the same link between any two.
 Devices equal_devices(std::int64_t count, double memory_bytes, Link link);
 
 /// A model and the devices for which it is planned.
@@ -102,7 +103,7 @@ Result<void> check(const Model& model);
 /// Checks devices. Errors: as for a problem.
 Result<void> check(const Devices& devices);
 
-/// Successors and predecessors of every operator.
+/// Consumers and producers of every operator.
 struct Neighbours {
   /// Collects the edges of the model.
   explicit Neighbours(const Model& model);
@@ -113,9 +114,9 @@ struct Neighbours {
 /// if there is a cycle.
 std::vector<std::uint32_t> dependency_order(const Neighbours& neighbours);
 
-/// Returns the seconds of forward and backward pass together at `samples` samples.
+/// Returns the seconds of forward and backward pass together over `samples` samples, at speed 1.
 double work_at(const Operator& op, std::int64_t samples);
-/// Returns a hash of operators and edges, for models without a graph.
+/// Returns a hash of names, bytes and edges of the operators, for models without a graph. Times do not count.
 Digest hash_of(const Model& model);
 
 }  // namespace lanista::pipeline

@@ -17,20 +17,21 @@ namespace lanista::pipeline {
 /// not measured, the time is predicted from `prices`, with gradients as expensive as the forward pass.
 struct NodeCosts {
   graph::CostTable table;    ///< Measured rows.
-  graph::CostKey machine;    ///< CPU, threads, version and lanes of the rows to use.
+  graph::CostKey machine;    ///< CPU, threads, version and lanes of the rows to use; `work` is ignored.
   graph::CostPrices prices;  ///< Rates for predictions.
 };
 
 /// The names of the passes in rows of a cost table.
 inline constexpr std::string_view kPasses[] = {"forward", "input_grad", "weight_grad"};
-/// Returns the key of a pass in a cost table: "forward linear(out=16) [N, 64], batch 4". Equal nodes share it.
+/// Returns CostKey::work of a pass of a node over `samples` samples: "forward linear(out=16) [N, 64], batch 4". Equal
+/// nodes have equal keys. `pass` is one of kPasses.
 std::string pass_work(std::string_view pass, const graph::Node& node, const graph::Types& types, std::int64_t samples);
 
 /// Returns the model of a graph with its costs, one operator a node, in dependency order.
 ///
-/// Inputs and outputs are not operators. Values are float32. An operator keeps its output until the backward pass.
-/// `parameter_copies` counts weight, gradient and optimiser state. The hash is the canonical one of the graph. Errors:
-/// those of graph::infer_shapes and of check(Model).
+/// Input and output nodes of the graph are not operators. Values are float32. An operator keeps its output until the
+/// backward pass. `batch` is the number of samples of a step. `parameter_copies` is Model::parameter_copies. The hash
+/// is graph::canonical_hash. Errors: those of graph::infer_shapes and of check(Model).
 Result<Model> model_of(const graph::Graph& graph, const graph::OpTable& ops, std::int64_t batch,
                        double parameter_copies, const NodeCosts& costs);
 

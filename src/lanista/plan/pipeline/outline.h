@@ -11,24 +11,24 @@ namespace lanista::pipeline {
 ///
 /// Every possible stage is an interval of the order.
 struct Outline {
-  /// A part of the tree.
+  /// A part of the tree: a single interval of operators, or a series or a parallel set of smaller parts.
   struct Node {
-    Tree::Shape shape = Tree::Shape::kLeaf;  ///< Its shape.
-    std::uint32_t begin = 0;                 ///< First operator in the order.
-    std::uint32_t end = 0;                   ///< End of its operators in the order.
-    std::vector<std::uint32_t> parts;        ///< Numbers of its parts; for a parallel node those with most work first.
-    double received = 0;                     ///< Bytes a sample from outside the node.
-    double received_from_outside = 0;        ///< Of these, bytes that the previous part of a series does not give.
-    std::uint32_t first_equal = 0;           ///< First node with equal parts, costs and bytes; may be the node itself.
+    Tree::Shape shape = Tree::Shape::kLeaf;  ///< Kind of the part.
+    std::uint32_t begin = 0;                 ///< Index in `order` of its first operator.
+    std::uint32_t end = 0;                   ///< Index in `order` after its last operator.
+    std::vector<std::uint32_t> parts;        ///< Indices of smaller parts in `nodes`; most work first if parallel.
+    double received = 0;                     ///< Bytes a sample that its operators read from operators before it.
+    double received_from_outside = 0;        ///< Of `received`, bytes from before the previous part of its series.
+    std::uint32_t first_equal = 0;           ///< Index of the first node with equal parts, costs and bytes, or its own.
   };
-  std::vector<std::uint32_t> order;  ///< Operators in the order of the tree.
-  std::vector<Node> nodes;           ///< All parts.
-  std::uint32_t root = 0;            ///< Number of the whole model, a series of at least one part.
+  std::vector<std::uint32_t> order;  ///< Numbers of operators, in the order of the tree.
+  std::vector<Node> nodes;           ///< All parts of the tree.
+  std::uint32_t root = 0;            ///< Index in `nodes` of the whole model, a series of at least one part.
 };
 
-/// Returns the outline of a tree. Parts with at most `grain` seconds of work are not divided.
+/// Returns the outline of a tree. Parts with at most `grain` seconds of work are not divided further.
 Outline outline_of(const Tree& tree, const Model& model, double grain);
-/// Returns the outline with the same operators and smallest parts as one series.
+/// Returns the outline with the same operators, in which the smallest parts form one series.
 Outline as_chain(const Outline& outline, const Model& model);
 
 }  // namespace lanista::pipeline

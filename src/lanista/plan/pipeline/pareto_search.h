@@ -11,9 +11,9 @@ namespace lanista::pipeline {
 
 /// Consecutive operators of an outline that form a stage.
 struct StageRange {
-  std::uint32_t begin = 0;       ///< First operator in the order.
-  std::uint32_t end = 0;         ///< End of the operators in the order.
-  std::size_t device_class = 0;  ///< Class of its devices.
+  std::uint32_t begin = 0;       ///< Index in Outline::order of the first operator.
+  std::uint32_t end = 0;         ///< Index in Outline::order after the last operator.
+  std::size_t device_class = 0;  ///< Index of the class of its devices.
   std::int64_t degree = 1;       ///< Number of devices; 0: co-located on the devices of another stage.
 };
 
@@ -35,22 +35,26 @@ class ParetoSearch {
   /// Sum of all co-located stages, as part of the time per sample.
   static constexpr double kMaxColocatedTotal = 0.25;
 
-  /// `problem` and `outline` must live as long as the search.
+  /// Begins a search. `problem` and `outline` must live as long as the search. `micro_batch` is in samples. True
+  /// `colocated`: stages without devices of their own are allowed.
   ParetoSearch(const Problem& problem, const Outline& outline, std::int64_t micro_batch, bool colocated = false);
 
-  /// One set of stages.
+  /// One possible division of the model into stages.
   struct ParetoPoint {
-    std::vector<StageRange> stage_ranges;  ///< The stages.
-    double seconds_per_sample = 0;         ///< Time of the slowest stage for a sample.
-    std::int64_t depth = 0;                ///< Stages on the longest path.
+    std::vector<StageRange> stage_ranges;  ///< The stages, in the order of the tree.
+    double seconds_per_sample = 0;         ///< Seconds of the slowest stage for each sample.
+    std::int64_t depth = 0;                ///< Number of stages on the longest path.
   };
-  /// Returns the sets of stages that meet `seconds_per_sample` with the available devices. Empty if there is none.
+  /// Returns divisions in which each stage needs at most `seconds_per_sample`, with the available devices and memory.
+  ///
+  /// Those with the fewest devices come first. Empty if there is none.
   std::vector<ParetoPoint> probe(double seconds_per_sample);
-  /// Returns a lower bound on the time per sample: all work divided evenly, at the best size for a device.
+  /// Returns a lower bound on the seconds of the slowest stage for each sample: all work divided evenly, at the best
+  /// size for a device.
   double least_seconds_per_sample() const;
 
-  std::int64_t states = 0;      ///< Values that were computed.
-  std::int64_t num_cached = 0;  ///< Values that were known from earlier probes.
+  std::int64_t states = 0;      ///< Number of tree parts that all probes solved.
+  std::int64_t num_cached = 0;  ///< Number of tree parts with a result that was known already.
 
  private:
   using Counts = std::array<std::int32_t, kMaxDeviceClasses>;

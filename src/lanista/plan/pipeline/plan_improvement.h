@@ -8,12 +8,12 @@
 
 namespace lanista::pipeline {
 
-/// A plan without an order of stages and without device numbers.
+/// A plan in which stages have no order yet, and a number of devices instead of device numbers.
 struct Draft {
-  /// A stage.
+  /// A stage of a draft.
   struct Part {
-    std::vector<std::uint32_t> operators;  ///< Its operators.
-    std::size_t device_class = 0;          ///< Class of its devices.
+    std::vector<std::uint32_t> operators;  ///< Numbers of its operators.
+    std::size_t device_class = 0;          ///< Index of the class of its devices.
     std::int64_t degree = 1;               ///< Number of its devices.
     std::uint32_t rank = 0;  ///< 0: own devices; parts of equal numbers share devices, and have one class and degree.
     bool operator==(const Part&) const = default;
@@ -34,20 +34,20 @@ Draft draft_of(const std::vector<StageRange>& stage_ranges, const std::vector<st
 /// Errors: those of `arranged`; kResourceExhausted if there are too few devices.
 Result<PipelinePlan> plan_of(const Draft& draft, const Problem& problem);
 
-/// A draft with the time of its step under kFkB.
+/// A draft with the simulated time of its step under kFkB.
 struct ScoredDraft {
   Draft draft;             ///< The draft.
   double seconds = 1e300;  ///< Seconds of a step; 1e300 if it is not a plan or does not fit into memory.
-  double imbalance = 0;    ///< Sum of squares of the stages' times; smaller is better among equal times.
+  double imbalance = 0;    ///< Sum of the squared seconds of its stages; decides between equal steps.
 };
-/// Simulates a draft.
+/// Returns the draft with its simulated step.
 ScoredDraft score_draft(Draft draft, const Problem& problem);
 
-/// Improves a draft by local changes, as long as the step gets shorter.
+/// Returns the draft after local changes that make its step shorter, or its stages more even at an equal step.
 ///
 /// Changes move operators and devices between stages, divide stages and merge them. With `allows_colocation` they also
 /// make co-located stages of operators that wait for other stages, or that other stages wait for. The first improvement
-/// in a fixed order is accepted. At most `trials` simulations run, which are subtracted from it.
+/// in a fixed order is accepted. At most `trials` simulations run; their number is subtracted from `trials`.
 ScoredDraft improve_draft(ScoredDraft start, const Problem& problem, std::int64_t& trials,
                           bool allows_colocation = true);
 

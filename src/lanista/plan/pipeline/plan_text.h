@@ -7,13 +7,13 @@
 
 namespace lanista::pipeline {
 
-/// Returns the stages as a table: devices, micro-batch, samples in flight, operators and successors.
+/// Returns a plan as a table for people, with one line for each stage.
 ///
-/// `problem` adds the times of a micro-batch, memory and names of operators. It may be null; otherwise it must be the
-/// problem of the plan.
+/// Columns are devices, micro-batch, samples in flight, operators and successors. `problem` adds the times of a
+/// micro-batch, memory and names of operators. It may be null; otherwise it must be the problem of the plan.
 std::string plan_text(const PipelinePlan& plan, const Problem* problem);
 
-/// Returns the time of a step, its lower bounds and a Gantt chart.
+/// Returns the time of a step, its lower bounds and a Gantt chart, as several lines for people.
 std::string simulation_text(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan,
                             const Problem& problem);
 

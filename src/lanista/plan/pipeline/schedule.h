@@ -23,17 +23,17 @@ enum class ActionKind {
 /// One entry of the schedule of a rank.
 struct Action {
   ActionKind kind = ActionKind::kForward;  ///< What it does.
-  std::uint32_t stage = 0;                 ///< The acting stage.
-  std::uint32_t micro = 0;                 ///< Micro-batch of the acting stage; for transfers, of the sender.
-  std::uint32_t peer = 0;                  ///< The other stage of a transfer.
-  bool gradient = false;                   ///< True: a transfer of a gradient, against the direction of the edge.
+  std::uint32_t stage = 0;                 ///< Number of the acting stage.
+  std::uint32_t micro = 0;                 ///< Number of the micro-batch, from 0; for transfers, of the sender.
+  std::uint32_t peer = 0;                  ///< Number of the other stage of a transfer.
+  bool gradient = false;                   ///< True: the transfer sends a gradient, against the edge.
   auto operator<=>(const Action&) const = default;
 };
 
-/// The actions of one rank in order. Stages with equal devices share a rank.
+/// The actions of one rank in their order. Stages with equal devices share a rank.
 struct RankSchedule {
-  std::vector<std::int64_t> devices;  ///< Devices of the rank.
-  std::vector<Action> actions;        ///< Its actions.
+  std::vector<std::int64_t> devices;  ///< Numbers of the devices of the rank.
+  std::vector<Action> actions;        ///< The actions, in the order in which they run.
   bool operator==(const RankSchedule&) const = default;
 };
 /// The schedule of one step: computations only, or with transfers (lowered).
@@ -42,7 +42,8 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-/// Returns an action as text: "F0@2", "B0@2", "I0@2", "W0@2", "SEND F0@2>3", "RECV B1@3>2", "REDUCE@2", "STEP@2".
+/// Returns an action as text, with its micro-batch and its stage: "F0@2", "B0@2", "I0@2", "W0@2", "SEND F0@2>3", "RECV
+/// B1@3>2", "REDUCE@2", "STEP@2".
 std::string text_of(const Action& action);
 
 /// Returns the kFkB schedule; with k = 1 it is 1F1B.
@@ -50,12 +51,12 @@ std::string text_of(const Action& action);
 /// A stage runs as many forward passes as are in flight, then k backward and k forward passes in turn, then the rest.
 /// Stages that share devices are merged in the order of a greedy run (see greedy).
 Schedule kfkb(const PipelinePlan& plan, const Problem& problem);
-/// Returns the schedule with all forward passes before all backward passes (GPipe). The whole batch is in flight.
+/// Returns the schedule with all forward passes before all backward passes (GPipe). The whole batch is then in flight.
 Schedule gpipe(const PipelinePlan& plan);
-/// Returns the plan with the whole batch in flight in every stage.
+/// Returns the plan with Stage::in_flight set to the whole batch in every stage.
 PipelinePlan with_whole_batch_in_flight(PipelinePlan plan);
 
-/// Which action a greedy schedule runs first.
+/// The order in which a greedy schedule prefers actions.
 struct GreedyRule {
   bool split = false;           ///< True: backward passes have two parts, and weight gradients fill idle time.
   bool forwards_first = false;  ///< True: forward passes precede backward passes.
@@ -71,10 +72,10 @@ Result<Schedule> greedy(const PipelinePlan& plan, const Problem& problem, const 
 /// Returns the fastest schedule with split backward passes on the stage graph (zero bubble).
 ///
 /// It simulates kFkB and several greedy orders, with the plan's samples in flight or up to twice as many if memory
-/// allows. So it is never slower than kFkB. `plan` gets the samples in flight of the result.
+/// allows. So it is never slower than kFkB. The samples in flight of the result are written to `plan`.
 Schedule split_backward(PipelinePlan& plan, const Problem& problem);
 
-/// Returns the schedule with transfers (kSend and kReceive).
+/// Returns the schedule with transfers (kSend and kReceive) added. `schedule` must have computations only.
 ///
 /// A value is sent once to each stage that reads it, right after its pass. It is received right before the first pass
 /// that needs it.

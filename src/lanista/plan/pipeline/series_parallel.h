@@ -20,29 +20,29 @@ struct Tree {
   };
   /// A part of the model.
   struct Node {
-    Shape shape = Shape::kLeaf;        ///< Its kind.
-    std::uint32_t op = 0;              ///< Operator of a leaf.
-    std::vector<std::uint32_t> parts;  ///< Numbers of its parts, which are smaller than its own number.
+    Shape shape = Shape::kLeaf;        ///< Kind of the node.
+    std::uint32_t op = 0;              ///< Number of the operator, for a leaf.
+    std::vector<std::uint32_t> parts;  ///< Indices of its parts in `nodes`, smaller than its own index.
   };
   std::vector<Node> nodes;  ///< All parts.
-  std::uint32_t root = 0;   ///< Number of the whole model.
-  double loss = 1;          ///< Critical path of the tree over that of the model, for a batch; 1 if series-parallel.
-  std::size_t added = 0;    ///< Regions that are not series-parallel.
+  std::uint32_t root = 0;   ///< Index in `nodes` of the whole model.
+  double loss = 1;          ///< Longest path of the tree over that of the model, for a batch; 1 if series-parallel.
+  std::size_t added = 0;    ///< Number of regions that are not series-parallel.
 };
 
-/// Decomposes a model that was checked.
+/// Returns the series-parallel tree of a model that passed check().
 ///
 /// Operators are the edges of a graph with two terminals, so each cut of it is convex. Operators that read the same
 /// operators share a vertex. A region that cannot be reduced is divided by depth into a series of strata, the smallest
 /// such region first. That adds dependencies and removes none. About O(n log n) for a series-parallel model.
 Tree decompose(const Model& model);
 
-/// Returns the seconds of a batch on the longest path of a model.
+/// Returns the seconds of forward and backward pass over a batch on the longest path of a model, at speed 1.
 double critical_path(const Model& model);
-/// Returns the seconds of a batch on the longest path of a tree.
+/// Returns the seconds of forward and backward pass over a batch on the longest path of a tree, at speed 1.
 double critical_path(const Tree& tree, const Model& model);
 
-/// Returns the operators below a node, in dependency order.
+/// Returns the numbers of the operators below a node of a tree, in dependency order.
 std::vector<std::uint32_t> operators_below(const Tree& tree, std::uint32_t node);
 
 }  // namespace lanista::pipeline

@@ -7,60 +7,60 @@
 
 namespace lanista::pipeline {
 
-/// Times of a stage for one micro-batch.
+/// Seconds of the passes of a stage over one micro-batch, without transfers between stages.
 struct StageTimes {
   double forward = 0;             ///< Seconds of the forward pass.
   double input_grad = 0;          ///< Seconds of the backward pass for gradients of inputs.
   double weight_grad = 0;         ///< Seconds of the backward pass for gradients of weights.
   double reduce = 0;              ///< Seconds to sum the weight gradients over the devices, once a step.
-  double warm_cache_factor = 1;   ///< Part of a pass's time right after the same pass over another micro-batch.
-  double cold_after_seconds = 0;  ///< Seconds of work after which the cache is cold: all passes over a micro-batch.
-  /// Returns the seconds of the whole backward pass.
+  double warm_cache_factor = 1;   ///< Factor of a pass right after the same pass over another micro-batch.
+  double cold_after_seconds = 0;  ///< Seconds of other work after which the cache is cold again.
+  /// Returns the seconds of both parts of the backward pass over one micro-batch.
   double backward() const { return input_grad + weight_grad; }
 };
-/// Returns the times of each stage.
+/// Returns the times of each stage, in the order of the stages.
 std::vector<StageTimes> times_of(const PipelinePlan& plan, const Problem& problem);
 
-/// Times of an edge of the stage graph, for one micro-batch of its sender. Each direction has its own channel.
+/// Seconds to send one micro-batch along an edge of the stage graph. Each direction has its own channel.
 struct EdgeTimes {
   StageEdge edge;               ///< The edge.
-  double forward_seconds = 0;   ///< Seconds to send the value.
-  double backward_seconds = 0;  ///< Seconds to send its gradient.
+  double forward_seconds = 0;   ///< Seconds to send the values of a micro-batch of the producing stage.
+  double backward_seconds = 0;  ///< Seconds to send the gradients of a micro-batch of the waiting stage.
 };
-/// Returns the times of each edge, in the order of edges_of.
+/// Returns the times of each edge, in the order of edges_of. They are 0 between stages on the same devices.
 std::vector<EdgeTimes> edge_times_of(const PipelinePlan& plan, const Problem& problem);
 
-/// All times that the simulation of a plan needs.
+/// All times that the simulation of a plan needs, with the edges of each stage.
 struct Timing {
-  /// Computes the times of a plan.
+  /// Computes the times of a plan with times_of and edge_times_of.
   Timing(const PipelinePlan& plan, const Problem& problem);
-  /// Uses given times.
+  /// Uses the given times instead, such as measured ones.
   Timing(const PipelinePlan& plan, std::vector<StageTimes> stages, std::vector<EdgeTimes> edges);
-  std::vector<StageTimes> stages;               ///< Times of each stage.
-  std::vector<EdgeTimes> edges;                 ///< Times of each edge.
-  std::vector<std::vector<std::uint32_t>> in;   ///< Edges into each stage.
-  std::vector<std::vector<std::uint32_t>> out;  ///< Edges out of each stage.
+  std::vector<StageTimes> stages;               ///< Times of each stage, in the order of the plan.
+  std::vector<EdgeTimes> edges;                 ///< Times of each edge, in the order of edges_of.
+  std::vector<std::vector<std::uint32_t>> in;   ///< For each stage: indices in `edges` of edges into it.
+  std::vector<std::vector<std::uint32_t>> out;  ///< For each stage: indices in `edges` of edges out of it.
 };
 
-/// An action and its time. Transfers have none.
+/// An action with its start and its end. Transfers have no spans.
 struct Span {
   Action action;           ///< The action.
-  std::uint32_t rank = 0;  ///< Rank that ran it.
-  double begin = 0;        ///< Second of its start.
-  double end = 0;          ///< Second of its end.
+  std::uint32_t rank = 0;  ///< Index of the rank that ran it.
+  double begin = 0;        ///< Start, in seconds from the start of the step.
+  double end = 0;          ///< End, in seconds from the start of the step.
 };
 
 /// The result of a simulated step.
 struct SimulationResult {
   double seconds = 0;                      ///< Seconds of the step.
-  std::vector<std::int64_t> live_samples;  ///< Most samples of each stage between forward pass and weight gradient.
-  std::vector<double> peak_bytes;          ///< Bytes of each stage on each of its devices with these samples.
-  std::vector<double> busy_seconds;        ///< Seconds of work of each rank.
-  std::vector<double> sent_bytes;          ///< Bytes along each edge of edges_of, in both directions.
-  std::vector<Span> spans;                 ///< Times of actions, rank by rank; empty if not requested.
+  std::vector<std::int64_t> live_samples;  ///< For each stage: most samples between forward pass and weight gradient.
+  std::vector<double> peak_bytes;          ///< For each stage: bytes on each of its devices with these samples.
+  std::vector<double> busy_seconds;        ///< For each rank: seconds of its actions in sum.
+  std::vector<double> sent_bytes;          ///< For each edge of edges_of: bytes of a step, in both directions.
+  std::vector<Span> spans;                 ///< Spans of all actions, rank by rank; empty if not requested.
 };
 
-/// Simulates a schedule of computations.
+/// Simulates one step of a schedule of computations. With false `spans`, SimulationResult::spans stays empty.
 ///
 /// A rank runs its actions in order, each as soon as its inputs have arrived. Transfers run in parallel with
 /// computations, one after another along each edge and direction. A pass waits for the last sample that it needs, if
@@ -70,15 +70,16 @@ Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& 
 
 /// Returns the seconds of a step under kFkB, without a schedule. Searches call it.
 ///
-/// All stages must have the same k. Infinite for a deadlock.
+/// Each stage has a rank of its own, even if devices are shared. All stages must have the same k. Infinite for a
+/// deadlock.
 double kfkb_seconds(const PipelinePlan& plan, const Timing& timing);
 
-/// Returns a Gantt chart with `columns` characters and one line for each rank.
+/// Returns a Gantt chart for people, with `columns` characters and one line for each rank.
 ///
-/// A line has the label, the most frequent action of each interval ('F', 'B', 'I', 'W', 'R' or '.'), and the busy part
-/// of the rank.
+/// A line has the label of the rank, the most frequent action of each interval ('F', 'B', 'I', 'W', 'R', or '.' for
+/// idle), and the busy part of the rank in percent. Empty for a step of 0 seconds.
 std::string gantt(const SimulationResult& simulation, const std::vector<std::string>& labels, std::size_t columns = 96);
-/// Returns the Gantt chart with the numbers of each rank's stages as labels.
+/// Returns the Gantt chart with the numbers of each rank's stages as its label.
 std::string gantt(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan,
                   std::size_t columns = 96);
 

@@ -6,30 +6,31 @@
 
 namespace lanista::pipeline {
 
-/// Returns the seconds of a ring all-reduce of `bytes` over this many devices.
+/// Returns the seconds of a ring all-reduce of `bytes` bytes over this many devices.
 double reduce_seconds(double bytes, std::int64_t devices, const Link& link);
 
 /// What is in the cache of a rank: how much the rank has worked since each of its passes.
 struct CacheWarmth {
   /// The last run of a pass.
   struct Last {
-    std::uint32_t stage;    ///< Stage of the pass.
+    std::uint32_t stage;    ///< Number of the stage.
     ActionKind kind;        ///< Kind of the pass.
-    double seconds_worked;  ///< Work of the rank until then.
+    double seconds_worked;  ///< Value of CacheWarmth::seconds_worked after the pass.
   };
-  double seconds_worked = 0;  ///< Work of the rank, in seconds of passes with a cold cache.
-  std::vector<Last> last;     ///< Last run of each pass.
+  double seconds_worked = 0;  ///< Work of the rank so far, in seconds of passes with a cold cache.
+  std::vector<Last> last;     ///< Last run of each pass, by stage and kind.
 };
 
-/// The transfers of a simulated step. Simulation and greedy schedules share it.
+/// Arrival times of all transfers of a simulated step. Simulation and greedy schedules share it.
 struct StepState {
   static constexpr double kNever = 1e300;  ///< Stands for a time that is not known yet.
-  /// Begins a step. Plan and times must live as long as the state.
+  /// Begins a step in which nothing has been sent. Plan and times must live as long as the state.
   StepState(const PipelinePlan& the_plan, const Timing& the_timing);
 
-  /// Returns the second at which all inputs of a pass have arrived; kNever if one has not been sent.
+  /// Returns the second of the step at which all inputs of a pass have arrived; kNever if one has not been sent. 0 if
+  /// it has no inputs.
   double ready(const Action& action) const;
-  /// Ends a pass and begins its transfers, after earlier ones.
+  /// Records that a pass ended at second `end`, and begins its transfers, each after earlier ones of its channel.
   void finish(const Action& action, double end);
   /// Returns the seconds of a pass with a cold cache.
   double seconds(const Action& action) const;
@@ -39,10 +40,10 @@ struct StepState {
   /// another micro-batch. It grows linearly with the work in between, and is 1 after cold_after_seconds.
   double seconds(const Action& action, CacheWarmth& warmth) const;
 
-  const PipelinePlan& plan;
-  const Timing& timing;
-  std::vector<std::vector<double>> forward_arrival;   ///< [edge][sender's micro-batch]: second of the value's arrival.
-  std::vector<std::vector<double>> backward_arrival;  ///< [edge][sender's micro-batch]: of the gradient's arrival.
+  const PipelinePlan& plan;                           ///< Plan of the step.
+  const Timing& timing;                               ///< Times of its stages and edges.
+  std::vector<std::vector<double>> forward_arrival;   ///< [edge][producer's micro-batch]: second a value arrives at.
+  std::vector<std::vector<double>> backward_arrival;  ///< [edge][consumer's micro-batch]: second a gradient arrives at.
   std::vector<double> forward_free_at;                ///< [edge]: second at which the forward channel is free.
   std::vector<double> backward_free_at;               ///< [edge]: second at which the backward channel is free.
 };

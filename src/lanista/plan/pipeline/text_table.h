@@ -7,10 +7,10 @@
 // Formatting of the texts of this module.
 namespace lanista::pipeline {
 
-/// Returns a number with this many decimals.
+/// Returns a number as text with this many decimals.
 std::string fixed(double value, int digits);
 
-/// Returns ascending numbers as ranges: "0-3,7".
+/// Returns ascending numbers as text, with ranges for three or more consecutive ones: "0-3,7". Empty for no numbers.
 template <class Number>
 std::string ranges(const std::vector<Number>& numbers) {
   std::string text;
@@ -24,7 +24,8 @@ std::string ranges(const std::vector<Number>& numbers) {
   return text;
 }
 
-/// Returns a table with aligned columns and one line for each row.
+/// Returns a table with aligned columns and one line for each row. All rows have equally many cells; there is at least
+/// one row.
 std::string text_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace lanista::pipeline

@@ -14,20 +14,20 @@ namespace lanista::pipeline {
 
 /// A step of a plan with the simulated and the measured time of each pass, for logs and people.
 struct TimedStep {
-  /// A stage of the plan.
+  /// A stage of the plan, as a record stores it.
   struct Stage {
     std::string operators;                  ///< Its operators, for people: "%1 linear .. %5 relu".
     std::int64_t count = 1;                 ///< Number of its operators.
     std::int64_t micro_batch = 1;           ///< Samples of a micro-batch.
     std::int64_t in_flight = 1;             ///< Most samples in flight.
-    std::vector<std::uint32_t> successors;  ///< Stages that wait for it, in ascending order.
+    std::vector<std::uint32_t> successors;  ///< Numbers of stages that wait for it, ascending.
     bool operator==(const Stage&) const = default;
   };
   /// One pass. Times are seconds from the start of the first one.
   struct Pass {
     ActionKind kind = ActionKind::kForward;  ///< Kind of the computation.
-    std::uint32_t stage = 0;                 ///< Its stage.
-    std::uint32_t micro = 0;                 ///< Its micro-batch.
+    std::uint32_t stage = 0;                 ///< Index of its stage in `stages`.
+    std::uint32_t micro = 0;                 ///< Number of its micro-batch, from 0.
     double simulated_begin = 0;              ///< Simulated start.
     double simulated_end = 0;                ///< Simulated end.
     double begin = 0;                        ///< Measured start.
@@ -36,22 +36,22 @@ struct TimedStep {
   };
   std::int64_t batch = 1;                ///< Samples of the step.
   std::vector<Stage> stages;             ///< The stages.
-  std::vector<std::vector<Pass>> ranks;  ///< The passes of each rank.
+  std::vector<std::vector<Pass>> ranks;  ///< For each rank: its passes, in the order in which they ran.
   bool operator==(const TimedStep&) const = default;
 
-  /// Returns the simulated times: spans, seconds and busy seconds.
+  /// Returns the simulated times: spans, seconds and busy seconds. Other fields of the result stay empty.
   SimulationResult simulated() const;
-  /// Returns the measured times: spans, seconds and busy seconds.
+  /// Returns the measured times: spans, seconds and busy seconds. Other fields of the result stay empty.
   SimulationResult measured() const;
-  /// Returns measured over simulated seconds of the step; 0 if nothing was simulated.
+  /// Returns measured over simulated seconds of the whole step; 0 if nothing was simulated.
   double ratio() const;
-  /// Returns measured over simulated seconds of all passes of a stage; 0 if nothing was simulated.
+  /// Returns measured over simulated seconds of all passes of stage number `stage`; 0 if nothing was simulated.
   double ratio_of(std::uint32_t stage) const;
 };
 
-/// The largest step that a log record may have.
+/// Most stages, ranks and passes of a step in a log record.
 inline constexpr std::size_t kMaxTimedStages = 512, kMaxTimedRanks = 64, kMaxTimedPasses = 4096;
-/// Returns true if read_timed_step accepts the step.
+/// Returns true if the step is small enough for a log record, so that read_timed_step accepts its JSON.
 bool fits_record(const TimedStep& step);
 
 /// Returns a step as JSON, with times in tenths of a microsecond.
@@ -63,9 +63,9 @@ nlohmann::json timed_step_json(const TimedStep& step);
 /// a record.
 Result<TimedStep> read_timed_step(const nlohmann::json& json);
 
-/// Returns the stages as a table, with the simulated and measured times of their passes.
+/// Returns the stages as a table for people, with the simulated and measured milliseconds of their passes.
 std::string stages_text(const TimedStep& step);
-/// Returns the Gantt charts of the simulated and of the measured step.
+/// Returns the Gantt charts of the simulated and of the measured step, for people.
 std::string charts_text(const TimedStep& step);
 
 }  // namespace lanista::pipeline

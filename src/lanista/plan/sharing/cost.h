@@ -13,24 +13,25 @@ namespace lanista::fuse {
 /// The work of one node in one step of its trial: forward and backward pass over the whole batch.
 struct OperatorWork {
   std::shared_ptr<const graph::Node> operation;  ///< Operator and attributes; its `inputs` are not used.
-  std::vector<graph::ValueType> inputs;          ///< Types of the data inputs.
+  std::vector<graph::ValueType> inputs;          ///< Types of the data inputs, in order; parameters are left out.
   std::int64_t batch = 1;                        ///< Samples of a batch.
   bool input_grad = false;                       ///< True: the backward pass computes gradients of its inputs.
   bool weight_grad = false;                      ///< True: its weights are trained.
-  double launches = 0;                           ///< Kernel launches; 0 for a node that only names a value.
-  double flops = 0;                              ///< FLOPs of the step.
+  double launches = 0;                           ///< Kernel launches of the step; 0 for a node that only names a value.
+  double flops = 0;                              ///< FLOPs of both passes over the batch.
   double in_bytes = 0;                           ///< Bytes of its inputs, counted once for every pass that reads them.
-  double other_bytes = 0;                        ///< Bytes of outputs and weights.
+  double other_bytes = 0;                        ///< Bytes of outputs and weights that both passes read or write.
   double host_us = 0;                            ///< Microseconds of a data step, as its DataStep gives them.
 };
 
-/// Predicts times. Implementations are pure functions: they read no clock and no file.
+/// Predicts the times of a machine. Implementations are pure functions: they read no clock and no file.
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// Returns the microseconds of one operator that computes all `lanes` in one step. `lanes` is not empty.
+  /// Returns the microseconds of one step of one operator that computes all `lanes`. `lanes` is not empty.
   virtual double op_us(std::span<const OperatorWork* const> lanes) const = 0;
-  /// Returns the microseconds to copy inputs of lanes to contiguous memory. `bytes` is the sum over the lanes.
+  /// Returns the microseconds to copy inputs of lanes to contiguous memory. `bytes` is the sum of their sizes over the
+  /// lanes.
   virtual double copy_us(double bytes) const = 0;
   /// Returns the microseconds to write `bytes` to the cache of prefix values.
   virtual double store_us(double bytes) const = 0;

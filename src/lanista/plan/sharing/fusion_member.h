@@ -17,18 +17,18 @@ namespace lanista::fuse {
 
 /// One step of the input pipeline (module io/data): a reader, a decoder, a transform or an augmentation.
 struct DataStep {
-  std::string text;                   ///< Name and settings, as "flip(p=0.5)"; equal texts do the same.
-  bool random = false;                ///< True: sampled by data seed, local epoch and row, equal for all on one stream.
-  double us_per_sample = 0;           ///< Measured or estimated microseconds of a sample.
-  std::int64_t bytes_per_sample = 0;  ///< Bytes of its output for a sample.
+  std::string text;                   ///< Name and settings, such as "flip(p=0.5)"; equal texts compute the same.
+  bool random = false;                ///< True: random by data seed, epoch of the trial and row.
+  double us_per_sample = 0;           ///< Measured or estimated microseconds for each sample.
+  std::int64_t bytes_per_sample = 0;  ///< Bytes of its output for each sample.
 };
 
 /// The samples of a trial, their order, and the steps of its input pipeline.
 struct DataKey {
   Digest dataset;                ///< Digest of the data set.
-  std::string split = "train";   ///< Name of the part.
+  std::string split = "train";   ///< Name of the part: train, validation or test.
   std::uint64_t order_seed = 0;  ///< Data seed.
-  std::int64_t num_samples = 0;  ///< Samples of an epoch.
+  std::int64_t num_samples = 0;  ///< Number of samples of an epoch.
   std::vector<DataStep> steps;   ///< Input pipeline, in order.
 };
 
@@ -45,7 +45,7 @@ struct StepRecipe {
   step::StepOptions step;                     ///< Loss and optimiser.
   std::int64_t batch_size = 32;               ///< Samples of a batch.
   DataKey data;                               ///< Samples and input pipeline.
-  std::int64_t local_step = 0;                ///< Finished steps; trials with equal numbers read the same batch.
+  std::int64_t local_step = 0;                ///< Steps that the trial has finished; equal numbers read the same batch.
   std::int64_t epochs = 1;                    ///< Remaining epochs, each a pass over the samples.
   Precision precision = Precision::kFloat32;  ///< Type of all real values.
   /// True: a copy of the trained weights is kept, in addition to the state.
@@ -54,13 +54,13 @@ struct StepRecipe {
 
 /// A trial that is to be planned.
 struct FusionMember {
-  TrialId trial;       ///< Its number.
-  graph::Graph model;  ///< Its model.
+  TrialId trial;       ///< Number of the trial.
+  graph::Graph model;  ///< Model that it trains.
   /// Nodes that are not trained and run in inference form, each with the hash of its weights and buffers. The hash is
   /// ignored for a node without weights.
   std::map<graph::NodeId, Digest> frozen;
   StepRecipe recipe;  ///< Data and settings.
-  std::string alone;  ///< Reason why it may share no step, as "its group failed"; empty if it may.
+  std::string alone;  ///< Reason why it must train alone, such as "its group failed"; empty if it may share.
 };
 
 }  // namespace lanista::fuse

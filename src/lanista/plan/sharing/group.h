@@ -18,26 +18,26 @@ namespace lanista::fuse {
 FusedGroup assemble(const LogicalGraph& graph, const CostModel& cost, const MemoryModel& memory,
                     PlannedProgram program);
 
-/// Returns the members that own the node, restricted to `members_ascending`, in ascending order.
+/// Returns the indices of the members that own the node, restricted to `members_ascending`, in ascending order.
 std::vector<std::size_t> owners_in(const LogicalNode& node, std::span<const std::size_t> members_ascending);
 
-/// The operator, and the lane of that operator, which computes a logical node.
+/// The operator of a group, and the lane of that operator, which computes a logical node.
 struct LaneRef {
-  std::size_t op = 0;    ///< Number of the operator in its group.
-  std::size_t lane = 0;  ///< Number of the lane in the operator.
+  std::size_t op = 0;    ///< Index in FusedGroup::ops.
+  std::size_t lane = 0;  ///< Index of the lane in PlannedOp::nodes.
 };
-/// Maps the number of a logical node to the lane that computes it.
+/// For each computed logical node (index in LogicalGraph::nodes): the lane that computes it.
 using LaneRefs = std::map<std::size_t, LaneRef>;
 
-/// Predicts the microseconds of one operator, with the copies that make the inputs of its lanes contiguous.
+/// Predicts the microseconds of one step of one operator, with the copies that make the inputs of its lanes contiguous.
 ///
 /// `lane_refs` must contain every node that the operator reads.
 double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const LaneRefs& lane_refs);
 
-/// Predicts the microseconds of all operators, which run in the given order.
+/// Predicts the microseconds of one step of all operators, which run in the given order.
 double step_us(const LogicalGraph& graph, const CostModel& cost, std::span<const PlannedOp> ops);
 
-/// Formats microseconds with one decimal: "12.5 us".
+/// Returns microseconds as text for people, with one decimal: "12.5 us".
 std::string us_text(double us);
 
 }  // namespace lanista::fuse

@@ -16,14 +16,14 @@ namespace lanista::fuse {
 
 /// One output of a logical node.
 struct OutputRef {
-  std::size_t node = 0;    ///< Number in LogicalGraph::nodes.
-  std::uint32_t slot = 0;  ///< Number of the output.
+  std::size_t node = 0;    ///< Index in LogicalGraph::nodes.
+  std::uint32_t slot = 0;  ///< Index of the output, from 0.
   auto operator<=>(const OutputRef&) const = default;
 };
 
 /// A trial that needs the value of a logical node.
 struct Owner {
-  std::size_t member = 0;             ///< Number in LogicalGraph::members.
+  std::size_t member = 0;             ///< Index in LogicalGraph::members.
   std::optional<graph::NodeId> node;  ///< Node of the member's model; empty for a step of its input pipeline.
   auto operator<=>(const Owner&) const = default;
 };
@@ -31,7 +31,7 @@ struct Owner {
 /// A computation of one or several members.
 struct LogicalNode {
   OperatorWork work;                       ///< Operator, attributes, input types and cost of the first owner.
-  std::vector<OutputRef> inputs;           ///< Data inputs.
+  std::vector<OutputRef> inputs;           ///< Outputs of other nodes that it reads, in order.
   std::vector<std::int64_t> output_bytes;  ///< Bytes of each output, for the whole batch.
   std::vector<Owner> owners;               ///< In order of members; a node with several is computed once for all.
   std::int64_t weight_bytes = 0;           ///< Bytes of parameters and buffers.
@@ -54,12 +54,12 @@ struct LogicalNode {
 
 /// All models and input pipelines of a batch of trials in one graph. A merged node has several owners.
 struct LogicalGraph {
-  std::vector<FusionMember> members;                      ///< The trials.
+  std::vector<FusionMember> members;                      ///< The trials; a member is named by its index here.
   std::vector<LogicalNode> nodes;                         ///< In dependency order.
-  std::vector<std::vector<std::size_t>> nodes_of_member;  ///< Nodes of each member, in its dependency order.
+  std::vector<std::vector<std::size_t>> nodes_of_member;  ///< Indices of each member's nodes, in dependency order.
   std::vector<Digest> stream;  ///< Key of each member's batches; equal for the same batches in the same order.
 
-  /// Returns the nodes of a member outside the prefix, which it trains, in its dependency order.
+  /// Returns the indices of a member's nodes outside the prefix, which it trains, in its dependency order.
   std::vector<std::size_t> trained_part(std::size_t member) const;
 };
 

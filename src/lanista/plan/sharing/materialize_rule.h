@@ -11,17 +11,18 @@
 // Whether the output of a frozen prefix is cached for every sample.
 namespace lanista::fuse {
 
-/// The trials that read the output of a prefix, and the memory for it.
+/// The trials that read the output of a shared prefix, and the memory to cache that output.
 struct PrefixReaders {
   std::int64_t samples = 0;      ///< Samples of an epoch.
   std::int64_t epochs = 0;       ///< Epochs of all readers together.
   std::int64_t cache_bytes = 0;  ///< Memory that the cache may use, in bytes.
 };
 
-/// Computes what caching the output of `prefix` (graph::Cut) costs and saves, and decides.
+/// Computes what caching the output of `prefix` for every sample costs and saves, and decides whether it pays.
 ///
-/// It pays if (epochs - 1) * (compute - read) > store, and if the values fit. The same arguments give the same result.
-/// Errors: those of `unite`.
+/// `prefix` has one output (see graph::Cut). Caching pays if (epochs - 1) * (compute - read) > store, where compute and
+/// read are microseconds of an epoch, and if the values fit. The same arguments give the same result. Errors: those of
+/// `unite`.
 Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers,
                                         const graph::OpTable& ops, const CostModel& cost);
 

@@ -10,19 +10,21 @@
 
 namespace lanista::fuse {
 
-/// Predicts the peak memory of a group by the liveness of its values (step::plan_memory).
+/// Predicts the peak memory of a group by the liveness of its values (step::plan_memory). Not thread-safe.
 ///
-/// It keeps its results, so that each structure of a training step is derived once. The results do not depend on the
-/// order of the calls.
+/// add_member keeps its results, so that each structure of a training step is derived once. The results do not depend
+/// on the order of the calls.
 class MemoryModel {
  public:
   /// `ops` must contain the operators of all members.
   explicit MemoryModel(const graph::OpTable& ops);
 
-  /// Derives the training step of a member. Errors: those of derive_training_step, with the trial in `where`.
+  /// Derives the training step of the member with this index in `graph`. Errors: those of derive_training_step, with
+  /// the trial in `where`.
   Result<void> add_member(const LogicalGraph& graph, std::size_t member);
 
-  /// Returns the peak bytes of a lane program. Every member must have been added.
+  /// Returns the peak bytes of a lane program, with its shared prefix. add_member must have been called for every
+  /// member.
   ///
   /// Each lane has its own state. All lanes use one set of activations, since they run one after another. A sum that
   /// does not fit into 64 bits gives the largest number.

@@ -16,14 +16,14 @@ namespace lanista::fuse {
 ///
 /// A logical node with several owners in the group is one lane, which computes once for all of them.
 struct PlannedOp {
-  std::vector<std::size_t> nodes;  ///< Numbers in LogicalGraph::nodes, one for each lane.
+  std::vector<std::size_t> nodes;  ///< Indices in LogicalGraph::nodes, one for each lane.
 };
 
 /// One lane program: its members train the same structure, each in its own lane.
 ///
 /// The j-th trained node of lane i is `LogicalGraph::trained_part(members[i])[j]`.
 struct PlannedProgram {
-  std::vector<std::size_t> members;  ///< Numbers in LogicalGraph::members, one for each lane.
+  std::vector<std::size_t> members;  ///< Indices in LogicalGraph::members, one for each lane.
   bool same_ids = true;  ///< True: all models have the same node ids; false: names and masks need a translation.
 };
 
@@ -31,7 +31,7 @@ struct PlannedProgram {
 ///
 /// The first epoch computes and stores the values. Later epochs read them.
 struct Materialized {
-  std::int64_t bytes_per_sample = 0;  ///< Size of the cached value, in bytes.
+  std::int64_t bytes_per_sample = 0;  ///< Size of the cached value of one sample, in bytes.
   std::int64_t num_samples = 0;       ///< Samples of an epoch.
   std::int64_t epochs = 0;            ///< Epochs of all readers together.
   double compute_us_per_epoch = 0;    ///< Microseconds to compute the values of one epoch.
@@ -53,12 +53,12 @@ struct FusedGroup {
   PlannedProgram program;         ///< The trials and their lanes.
   std::vector<PlannedOp> ops;     ///< Operators in the order of execution.
   std::vector<FusedGroup> parts;  ///< The same trials as groups of one; empty for a single trial.
-  std::int64_t bytes = 0;         ///< Predicted peak in bytes: weights, gradients, optimiser state and activations.
+  std::int64_t bytes = 0;         ///< Predicted peak memory in bytes, with weights, gradients and optimiser state.
   double us = 0;                  ///< Predicted microseconds of one step of all members.
 
   /// Returns kFused if the group has more than one trial.
   GroupForm form() const;
-  /// Returns the members in ascending order.
+  /// Returns the indices of the members in ascending order.
   std::vector<std::size_t> members() const;
 };
 
@@ -69,7 +69,7 @@ struct FusionPlan {
   std::size_t nodes_saved = 0;     ///< Nodes that were merged with an equal node of another trial.
   double alone_us = 0;             ///< Predicted microseconds of one step of every trial, each trained alone.
 
-  /// Returns the predicted microseconds of one step of every group.
+  /// Returns the predicted microseconds of one step of all groups in sum.
   double us() const;
 };
 
@@ -83,7 +83,7 @@ struct FusionPlan {
 Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
                            const graph::OpTable& ops, const CostModel& cost);
 
-/// Returns a text that lists each group with its cost, what it shares, and why trials are not in one group.
+/// Returns a text for people that lists each group with its cost, what it shares, and why trials are not in one group.
 std::string explain(const FusionPlan& plan);
 
 }  // namespace lanista::fuse

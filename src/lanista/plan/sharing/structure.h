@@ -9,24 +9,26 @@
 // When two trials may be lanes of one program, and how they differ otherwise.
 namespace lanista::fuse {
 
-/// Returns a key that is equal for members with the same training step, up to node ids.
+/// Returns a key that is equal for members with the same training step, except for node ids. `member` is an index in
+/// LogicalGraph::members.
 ///
 /// The trained parts have the same operations with the same wiring in the same order, which decides the summation
 /// order and so the bits. Their sources have equal types. Loss, optimiser, batch size, precision and frozen nodes are
 /// equal.
 Digest step_key(const LogicalGraph& graph, std::size_t member);
 
-/// Returns true if the trained parts of two members have the same node ids in the same order.
+/// Returns true if the trained parts of two members have the same node ids in the same order. Members are given by
+/// index.
 bool same_ids(const LogicalGraph& graph, std::size_t a, std::size_t b);
 
 /// The first difference between two trials in dependency order.
 struct Difference {
-  std::size_t depth = 0;  ///< Number of nodes that agree before it.
+  std::size_t depth = 0;  ///< Number of trained nodes, or data steps, that agree before it.
   std::string text;       ///< "%3 linear(out=32) against %3 linear(out=64)"; empty if there is no difference.
 };
-/// Returns the reason why two members are not lanes of one program.
+/// Returns the first reason why two members are not lanes of one program; an empty text if they are.
 Difference step_difference(const LogicalGraph& graph, std::size_t a, std::size_t b);
-/// Returns the reason why two members do not read the same batches.
+/// Returns the first reason why two members do not read the same batches; an empty text if they do.
 Difference stream_difference(const LogicalGraph& graph, std::size_t a, std::size_t b);
 
 }  // namespace lanista::fuse

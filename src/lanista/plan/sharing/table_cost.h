@@ -7,12 +7,13 @@
 
 namespace lanista::fuse {
 
-/// Returns the key of a node's work in a cost table: operator, attributes, input types, batch, and its gradients.
+/// Returns CostKey::work of a node's forward and backward pass: operator, attributes, input types, batch, and its
+/// gradients.
 ///
 /// Example: "linear(out=64) of [N, 64] batch 32 with weight_grad".
 std::string work_text(const OperatorWork& work);
 
-/// Measured rates of a machine.
+/// Measured rates of a machine, for work without a measured row.
 struct MachinePrices {
   graph::CostPrices calls;           ///< Rates of kernel calls on values in the memory of a program.
   double memory_gb_per_second = 10;  ///< Bandwidth of main memory in GB/s, for values that are cached for epochs.
@@ -24,10 +25,10 @@ struct MachinePrices {
 /// and a group saves only the work that its lanes share.
 class TableCost final : public CostModel {
  public:
-  /// `machine` gives the CPU, thread count and version of the rows to use.
+  /// Predicts with these rows and rates. `machine` gives the CPU, thread count and version of the rows to use.
   ///
-  /// A row is found by work_text for the present number of lanes, else for one lane. All rates must be positive; the
-  /// time of a call may be zero.
+  /// A row is found by work_text for the number of lanes of the operator, else for one lane. All rates must be
+  /// positive; the time of a call may be zero.
   TableCost(graph::CostTable table, graph::CostKey machine, const MachinePrices& prices);
 
   double op_us(std::span<const OperatorWork* const> lanes) const override;

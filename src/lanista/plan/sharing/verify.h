@@ -6,7 +6,7 @@
 
 namespace lanista::fuse {
 
-/// Checks that a plan computes what its trials compute alone.
+/// Checks that a plan computes what its trials would compute alone.
 ///
 /// It reads the models of the members, and not the keys by which nodes are merged:
 ///   - every trial is in one group and one lane, and every node of every trial is computed exactly once;

@@ -10,10 +10,11 @@ namespace lanista::device {
 
 /// Returns the batched backend of a LibTorch device: "cpu", "host" or "cuda:N".
 ///
-/// Errors: kInvalidArgument for an unknown device; kUnavailable if this machine has no such device.
+/// The backend exists until the process ends. Errors: kInvalidArgument for an unknown name; kUnavailable if this
+/// machine has no such device.
 Result<const nn::Backend*> aten_backend(std::string_view device);
 
-/// Sorted names of all step operators that this backend supports, including optimiser updates.
+/// Returns the sorted names of all step operators that this backend supports, with the optimiser updates.
 std::vector<std::string> aten_operators();
 
 }  // namespace lanista::device

@@ -5,13 +5,15 @@
 
 namespace lanista::device {
 
-/// The CPU device of LibTorch.
+/// Returns the CPU device of LibTorch.
 const AtenDevice& aten_cpu();
 
-/// The CPU device with lane kernels. It runs the code paths of a GPU except graph capture and streams. For tests.
+/// Returns the CPU device with lane kernels. It runs the code paths of a GPU except graph capture and streams. For
+/// tests.
 const AtenDevice& aten_host();
 
-/// The CUDA device `index`. Errors: kUnavailable; the message names what is missing.
+/// Returns CUDA device number `index`. It exists until the process ends. Errors: kUnavailable; the message names what
+/// is missing.
 Result<const AtenDevice*> aten_cuda(int index);
 
 }  // namespace lanista::device

@@ -22,7 +22,7 @@ namespace lanista::device {
 /// or empty lanes between active ones are computed but never written.
 class AtenExecutable final : public nn::SingleObjectExecutable {
  public:
-  /// Compiles a program for `device`. `train` may be null; then the executable only predicts.
+  /// Returns an executable that is compiled for `device`. `train` may be null; then the executable only predicts.
   ///
   /// Errors: kInvalidArgument for invalid options; kUnimplemented for an operator without a table entry or a batch in
   /// parts; kResourceExhausted.
@@ -53,9 +53,9 @@ class AtenExecutable final : public nn::SingleObjectExecutable {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
-  /// Number of lanes of one launch. It is below the number of lanes after the device ran out of memory.
+  /// Returns the number of lanes of one launch. It is below the number of lanes after the device ran out of memory.
   std::int64_t lanes_per_launch() const { return lanes_per_launch_; }
-  /// Bytes that were uploaded for the steps of all chunks so far.
+  /// Returns the bytes that were uploaded for the steps of all chunks so far.
   std::int64_t uploaded_bytes() const { return uploaded_bytes_; }
 
  private:

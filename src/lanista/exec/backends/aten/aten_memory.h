@@ -8,13 +8,13 @@
 
 namespace lanista::device {
 
-/// Exception for a device that is out of memory. Nothing has changed when it is thrown.
+/// Exception for a device that is out of memory. The call that throws it has changed nothing.
 class DeviceOutOfMemory : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Whether an exception of lanista or LibTorch means out of memory.
+/// Returns true if an exception of lanista or LibTorch means that a device or the host is out of memory.
 inline bool is_out_of_memory(const std::exception& error) {
   if (dynamic_cast<const DeviceOutOfMemory*>(&error) != nullptr ||
       dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||

@@ -18,18 +18,18 @@ class LaneKernels;
 class AtenQueue {
  public:
   virtual ~AtenQueue() = default;
-  /// Stream of the queue; empty on the CPU.
+  /// Returns the stream of the queue; empty on the CPU.
   const std::optional<c10::Stream>& stream() const { return stream_; }
   /// Records `step` and returns a function that repeats its calls, on a GPU as one CUDA graph.
   ///
   /// `step` calls ATen on tensors with fixed addresses and reads none of them on the host. Every lane must be masked
   /// during the call, so that recording changes nothing.
   virtual std::function<void()> record(const std::function<void()>& step) = 0;
-  /// Waits until all calls are done. Throws c10::Error for a failure on the device.
+  /// Waits until all calls of the queue are done. Throws c10::Error for a failure on the device.
   virtual void synchronise() = 0;
-  /// Returns unused cached memory of this process to the device.
+  /// Returns unused cached memory of this process to the device. Does nothing on the CPU.
   virtual void free_unused() {}
-  /// Whether this process can still use the device.
+  /// Returns true if this process can still use the device.
   virtual bool is_device_alive() { return true; }
 
  protected:
@@ -39,7 +39,7 @@ class AtenQueue {
   std::optional<c10::Stream> stream_;
 };
 
-/// Function that sets the precision of this thread's products while its result exists.
+/// Function that sets the precision of this thread's matrix products as long as its result exists.
 ///
 /// With `narrow`, operands have tf32 precision and the device may multiply in tf32; else products are float32. An empty
 /// function means that products are always float32.
@@ -49,31 +49,34 @@ using MatmulPrecisionScope = std::function<std::shared_ptr<void>(bool narrow)>;
 class AtenDevice {
  public:
   virtual ~AtenDevice() = default;
-  /// Device of its tensors.
+  /// Returns the LibTorch device of its tensors.
   virtual at::Device device() const = 0;
-  /// Name in messages and program keys: "torch:cpu".
+  /// Returns its name in messages and program keys: "torch:cpu".
   virtual std::string_view name() const = 0;
-  /// Numeric class of its results: "aten/1.13.0/cpu".
+  /// Returns the numeric class of its results: "aten/1.13.0/cpu".
   virtual std::string_view numeric_class() const = 0;
-  /// New queue for one executable.
+  /// Returns a new queue for one executable.
   virtual std::unique_ptr<AtenQueue> queue() const = 0;
-  /// Lane kernels, each of which replaces many ATen calls; null if the device uses ATen only.
+  /// Returns its lane kernels, each of which replaces many ATen calls; null if the device uses ATen only. They live as
+  /// long as the device.
   virtual const LaneKernels* kernels() const { return nullptr; }
-  /// Number of steps that are recorded together and launched at once.
+  /// Returns the number of steps that are recorded together and launched at once.
   virtual std::size_t steps_per_launch() const { return 1; }
-  /// Whether masked lanes at the ends are computed too, so that one recorded step serves every set of active lanes.
+  /// Returns true if masked lanes at the ends are computed too, so that one recorded step serves every set of active
+  /// lanes.
   ///
   /// It avoids waits between host and device.
   virtual bool runs_masked_lanes() const { return false; }
-  /// Whether the bits of a lane may depend on its position. Then each program tests it when it is compiled.
+  /// Returns true if the bits of a lane may depend on its position. Then each program tests it when it is compiled.
   virtual bool lanes_may_differ() const { return true; }
-  /// Precision scope of the products.
+  /// Returns the precision scope of the products.
   virtual MatmulPrecisionScope products() const { return {}; }
-  /// Maximum bytes of a data set that is uploaded once; 0 means that each batch is copied when it is read.
+  /// Returns the largest size in bytes of a data set that is uploaded once; 0 means that each batch is copied when it
+  /// is read.
   virtual std::int64_t max_dataset_bytes() const { return 0; }
-  /// Data sets on this device.
+  /// Returns the data sets on this device.
   DeviceDatasetCache& dataset_cache() const { return dataset_cache_; }
-  /// Warnings of the device's programs.
+  /// Returns the warnings of the device's programs.
   Warnings& warnings() const { return warnings_; }
 
  private:

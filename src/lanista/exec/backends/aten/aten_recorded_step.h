@@ -13,7 +13,7 @@ namespace lanista::device {
 struct AtenExecutable::PendingChunk {
   std::span<nn::LaneResult> ends;    ///< result of each lane; written by `wait`
   std::vector<std::uint8_t> active;  ///< per lane: 1 if it takes part
-  bool needs_gradient_norm = false;  ///< whether results include the squared gradient norm
+  bool needs_gradient_norm = false;  ///< true: results include the squared gradient norm
 };
 
 /// Recorded steps of one shape: their input buffer and their calls.
@@ -30,7 +30,7 @@ struct AtenExecutable::RecordedStep {
   StepInputBuffer inputs;     ///< inputs of its steps
   std::vector<Frame> frames;  ///< frame of each step
 
-  std::vector<std::map<graph::NodeId, FusedUpdate>> fused_updates;  ///< per step: target of `Frame::fused_updates`
+  std::vector<std::map<graph::NodeId, FusedUpdate>> fused_updates;  ///< per step: value of `Frame::fused_updates`
   std::vector<std::vector<std::uint8_t>> active_lanes;              ///< per step and lane: 1 if the lane takes part
 
   std::size_t filled = 0;     ///< number of steps with inputs that have not run yet
@@ -41,13 +41,13 @@ struct AtenExecutable::RecordedStep {
 /// One step of a `RecordedStep`.
 struct AtenExecutable::Step {
   const RecordedStep& of;  ///< recording that contains the step
-  std::size_t at = 0;      ///< index in the recording
+  std::size_t at = 0;      ///< index of the step in the recording, from 0
 
-  /// Shape of the step.
+  /// Returns the shape of the step.
   const StepShape& shape() const { return of.shape; }
-  /// Frame of the step's calls.
+  /// Returns the frame of the step's calls.
   const Frame& frame() const { return of.frames[at]; }
-  /// Input region on the device.
+  /// Returns an input region of the step on the device.
   const Tensor& input(StepInputBuffer::Region region) const { return of.inputs.at(region, at); }
 };
 

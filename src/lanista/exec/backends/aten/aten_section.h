@@ -18,9 +18,9 @@ using Values = std::map<graph::Port, Tensor>;
 /// Ordered list of ATen calls for the nodes of a step graph. A value is released after its last reader.
 class AtenSection {
  public:
-  /// A section without calls.
+  /// Makes a section without calls.
   AtenSection() = default;
-  /// Builds the calls of the nodes `order` of `graph`.
+  /// Returns a section with the calls of the nodes `order` of `graph`, in this order.
   ///
   /// `name` is shown in the plan. Values in `keep` stay until the end of the step. `updatable_parameters` maps
   /// gradients to the parameters that an update may change. Such a gradient is computed after the last reader of its
@@ -31,16 +31,19 @@ class AtenSection {
                                   const graph::OpTable& ops, const AtenTable& table, const AtenFusions& fusions = {},
                                   const std::map<graph::Port, graph::Port>& updatable_parameters = {});
 
-  /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan. Throws
-  /// DeviceOutOfMemory or std::runtime_error, naming the operator, for whatever ATen throws.
+  /// Runs all calls in order. `values` must have the values that the calls read from outside; it receives those of
+  /// `keep`.
+  ///
+  /// `done` is called after every call of the plan. Throws DeviceOutOfMemory or std::runtime_error, with the name of
+  /// the operator, for any exception of ATen.
   void run(const Frame& frame, Values& values, const std::function<void()>& done = {}) const;
-  /// Attributes that each lane may set to its own value.
+  /// Returns the attributes that each lane may set to its own value.
   const std::vector<nn::LaneAttr>& lane_attrs() const { return lane_attrs_; }
-  /// Whether a call samples random masks.
+  /// Returns true if a call samples random masks.
   bool has_random_masks() const { return samples_masks_; }
-  /// One line per call for `describe`.
+  /// Returns one line per call for nn::Executable::describe, in the order of the calls.
   const std::vector<nn::PlanLine>& plan() const { return plan_; }
-  /// Gradients of `updatable_parameters` that a call may apply at once instead of storing them
+  /// Returns the gradients of `updatable_parameters` that a call may apply at once instead of storing them
   /// (`Frame::fused_updates`).
   const std::set<graph::Port>& fused_gradients() const { return fused_gradients_; }
 

@@ -9,14 +9,14 @@
 // Sizes of convolutions and pools. They are fixed before any call runs.
 namespace lanista::device {
 
-/// Sizes of a convolution.
+/// Sizes of a two-dimensional convolution, without the batch.
 struct Conv {
-  std::int64_t h, w, ci, oh, ow, co, kh, kw, groups;        ///< input, output, window; channel groups
-  std::int64_t stride_h, stride_w, dilation_h, dilation_w;  ///< in cells
+  std::int64_t h, w, ci, oh, ow, co, kh, kw, groups;        ///< sizes of input, output and window; channel groups
+  std::int64_t stride_h, stride_w, dilation_h, dilation_w;  ///< in cells of the input
   graph::ops::Pads pads;                                    ///< padding in cells
 };
 
-/// Sizes of the convolution with these attributes and the shapes of input, weights and output.
+/// Returns the sizes of the convolution with these attributes and the shapes of input, weights and output.
 inline Conv conv_of(const graph::OpArgs& args, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y) {
   const auto stride = args.pair("stride"), dilation = args.pair("dilation");
   return {.h = x.dims[2],
@@ -35,18 +35,18 @@ inline Conv conv_of(const graph::OpArgs& args, const graph::Shape& x, const grap
           .pads = graph::ops::pads_of(args)};
 }
 
-/// Sizes of a pool.
+/// Sizes of a two-dimensional pool, without batch and channels.
 struct Pool {
   std::int64_t h, w, oh, ow, kh, kw, stride_h, stride_w;  ///< input, output, window and stride, in cells
   graph::ops::Pads pads;                                  ///< padding in cells
 
-  /// Rows of zeros below the image that the last window needs. Ceil mode may need more than the padding.
+  /// Returns the rows of zeros below the image that the last window needs. Ceil mode may need more than the padding.
   std::int64_t below() const { return std::max<std::int64_t>(0, (oh - 1) * stride_h + kh - pads.top - h); }
-  /// Columns of zeros on the right that the last window needs.
+  /// Returns the columns of zeros on the right that the last window needs.
   std::int64_t right() const { return std::max<std::int64_t>(0, (ow - 1) * stride_w + kw - pads.left - w); }
 };
 
-/// Sizes of the pool with these attributes. `x` is the larger image, `y` the pooled one.
+/// Returns the sizes of the pool with these attributes. `x` is the larger image, `y` the pooled one.
 inline Pool pool_of(const graph::OpArgs& args, const graph::Shape& x, const graph::Shape& y) {
   const auto kernel = args.pair("kernel");
   const auto stride = graph::ops::pool_stride(args);

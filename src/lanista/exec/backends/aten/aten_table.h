@@ -20,21 +20,21 @@ class LaneKernels;
 class OperandRounding;
 struct FusedUpdate;
 
-/// Keys of a lane's random masks in one step.
+/// Numbers that decide a lane's random masks in one step.
 struct LaneKey {
   std::uint64_t seed = 0, step = 0;       ///< trial seed, step number
-  bool active = false;                    ///< whether the lane takes part
+  bool active = false;                    ///< true: the lane takes part in the step
   std::span<const std::int64_t> samples;  ///< [batch] sample numbers in the data set
 };
 
-/// Inputs that all calls of a section share when they run.
+/// Data that all calls of a section share in one run.
 ///
 /// A value is a tensor [lanes, batch, …], or [lanes, …] without a batch. The dimensions after the lanes are those of
 /// the graph, with any strides.
 struct Frame {
   std::int64_t lanes = 0;       ///< number of lanes
-  std::int64_t batch = 0;       ///< samples per lane
-  std::int64_t total = 0;       ///< samples of the step; its loss is the mean over them
+  std::int64_t batch = 0;       ///< samples of each lane in this call
+  std::int64_t total = 0;       ///< samples of each lane in the whole step, over which its loss is the mean
   at::TensorOptions real = {};  ///< element type and device of real values
 
   std::vector<LaneKey> keys = {};  ///< mask keys of each lane; empty in inference
@@ -56,13 +56,13 @@ struct Frame {
 struct AtenCall {
   graph::OpArgs args;                        ///< attributes, and types of all inputs including parameters
   const std::vector<graph::ValueType>& out;  ///< types of all outputs
-  graph::NodeId id;                          ///< node
+  graph::NodeId id;                          ///< node of the call in the step graph
   std::vector<nn::LaneAttr>& lane_attrs;     ///< lane attributes of the section so far
-  mutable bool narrow = false;               ///< set by the entry: a product of rounded operands
+  mutable bool narrow = false;               ///< true, set by the entry: a product of rounded operands
 
-  /// Shape of input `i`.
+  /// Returns the shape of input number `i`, from 0.
   const graph::Shape& x(std::size_t i = 0) const { return args.inputs[i].shape; }
-  /// Shape of output `i`.
+  /// Returns the shape of output number `i`, from 0.
   const graph::Shape& y(std::size_t i = 0) const { return out[i].shape; }
   /// Registers an attribute that lanes may set and returns its index in `Frame::lane_attrs`.
   std::size_t lane_attr(const std::string& attr) const {
@@ -74,7 +74,7 @@ struct AtenCall {
 /// List of tensors.
 using Tensors = std::vector<Tensor>;
 
-/// Runs one call: takes the values of all inputs and returns those of all outputs.
+/// Runs one call: receives the values of all inputs and returns those of all outputs, in order.
 using AtenRun = std::function<Tensors(const Frame&, const Tensors&)>;
 
 /// Prepares one call: computes everything that depends on neither lane nor batch.
@@ -83,7 +83,7 @@ using AtenPrepare = std::function<AtenRun(const AtenCall&)>;
 /// Entries by operator name. The kernel table of the CPU has the same names, without the fusions.
 using AtenTable = std::map<std::string, AtenPrepare, std::less<>>;
 
-/// All step operators of this backend except optimiser updates (`aten_update.h`).
+/// Returns the entries of all step operators of this backend except optimiser updates (`aten_update.h`).
 ///
 /// If `kernels` is not null, its lane kernels replace entries of ATen calls. `kernels` must outlive the table.
 AtenTable aten_table(const LaneKernels* kernels = nullptr, Precision precision = Precision::kFloat32);
@@ -113,48 +113,49 @@ void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
 /// Replaces entries of pools by lane kernels.
 void add_lane_pools(AtenTable& table, const LaneKernels& kernels);
 
-/// Entry for a function of the input tensors alone.
+/// Returns the entry for a function of the input tensors alone.
 template <class F>
 AtenPrepare elementwise_entry(F f) {
   return [f](const AtenCall&) -> AtenRun { return [f](const Frame&, const Tensors& in) { return Tensors{f(in)}; }; };
 }
 
-/// Permutation of a `transpose` call in tensor dimensions, including the lane dimension.
+/// Returns the permutation of a `transpose` call in tensor dimensions, including the lane dimension.
 std::vector<std::int64_t> axes_of(const AtenCall& call);
 
-/// Inverse of a permutation.
+/// Returns the inverse of a permutation.
 std::vector<std::int64_t> inverse_of(const std::vector<std::int64_t>& axes);
 
 /// Gradient of a mean: spreads the gradient of each mean over the elements of the mean.
 struct MeanGradientShare {
-  /// Reads the shapes of a mean's gradient.
+  /// Reads the shapes of the operator that computes a mean's gradient.
   explicit MeanGradientShare(const AtenCall& call);
-  /// `shares` expanded to the sizes of the call's result.
+  /// Returns `shares`, one value for each mean, expanded to the sizes of the call's result.
   Tensor operator()(const Frame& frame, const Tensor& shares) const;
   graph::Shape kept;  ///< shape of the means, with reduced dimensions of size 1
   graph::Shape all;   ///< shape of the result
-  double count = 1;   ///< elements of one mean
+  double count = 1;   ///< number of elements of one mean
 };
 
-/// Tensor sizes of a value with this shape, including the lane dimension.
+/// Returns the tensor sizes of a value with this shape, including the lane dimension.
 std::vector<std::int64_t> sizes_of(const Frame& frame, const graph::Shape& shape);
 
-/// Sum over rows: [.., R, C] to [.., C], as a product with ones. So every lane is computed by the same code.
+/// Returns the sum over rows: [.., R, C] to [.., C], as a product with ones. So every lane is computed by the same
+/// code.
 Tensor column_sum(const Tensor& rows);
 
-/// Sum along the last dimension, which stays with size 1.
+/// Returns the sum along the last dimension, which stays with size 1.
 Tensor row_sum(const Tensor& x);
 
-/// x as [lanes, rows, channels], where dimension `channel` of x holds the channels.
+/// Returns x as [lanes, rows, channels], where dimension `channel` of x holds the channels.
 Tensor rows_of(const Tensor& x, std::int64_t channel);
 
-/// `values` [lanes, C] as [lanes, 1, C, 1, …], with the channels at dimension `channel` of `rank`.
+/// Returns `values` [lanes, C] as [lanes, 1, C, 1, …], with the channels at dimension `channel` of `rank`.
 Tensor expand_channels(const Tensor& values, std::int64_t channel, std::int64_t rank);
 
-/// Tensor dimension of a value's channels, including the lane dimension.
+/// Returns the tensor dimension of a value's channels, including the lane dimension.
 std::int64_t channel_of(const graph::Shape& shape);
 
-/// Sigmoid of x, element by element.
+/// Returns the sigmoid of x, element by element.
 Tensor sigmoid_of(const Tensor& x);
 
 }  // namespace lanista::device

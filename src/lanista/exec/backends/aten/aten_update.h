@@ -15,41 +15,42 @@ namespace lanista::device {
 /// Hyper-parameters of one step as optimiser updates read them: one row per lane, in double.
 class UpdateHyperTable {
  public:
-  /// Column of the table.
+  /// Column of the table. "Correction" is the bias correction of Adam.
   enum Column {
-    kNegativeLr,
-    kNegativeAdamLr,
-    kMomentum,
-    kWeightDecay,
-    kDecayFactor,
-    kBeta1,
-    kOneMinusBeta1,
-    kBeta2,
-    kOneMinusBeta2,
-    kSqrtBiasCorrection,
-    kEps,
-    kNesterov,
-    kIsFirstStep,
-    kClipNorm,
-    kLabelSmoothing,
-    kDividesBySecondMoment,   // gradients by the root of their second moment, where their size is asked for
-    kSecondMomentCorrection,  // of that moment
-    kColumns
+    kNegativeLr,              ///< Learning rate times -1.
+    kNegativeAdamLr,          ///< Learning rate times -1, divided by the correction of the first moment.
+    kMomentum,                ///< Momentum.
+    kWeightDecay,             ///< Weight decay.
+    kDecayFactor,             ///< One minus learning rate x weight decay.
+    kBeta1,                   ///< Decay of the first moment.
+    kOneMinusBeta1,           ///< One minus beta1.
+    kBeta2,                   ///< Decay of the second moment.
+    kOneMinusBeta2,           ///< One minus beta2.
+    kSqrtBiasCorrection,      ///< Square root of the correction of the second moment.
+    kEps,                     ///< Eps of the optimiser.
+    kNesterov,                ///< 1: Nesterov momentum.
+    kIsFirstStep,             ///< 1: no earlier step.
+    kClipNorm,                ///< Largest gradient norm; 0: no clipping.
+    kLabelSmoothing,          ///< Label smoothing.
+    kDividesBySecondMoment,   ///< 1: gradient norms are of gradients over the root of their second moment.
+    kSecondMomentCorrection,  ///< Correction of the second moment for these norms.
+    kColumns                  ///< Number of columns.
   };
 
-  /// Writes the row of one lane. The learning rate is multiplied by `factor`; `steps_done` steps came before.
+  /// Fills the row of one lane. The learning rate is multiplied by `factor`; `steps_done` is the number of earlier
+  /// steps.
   static void write(std::span<double> row, const nn::LaneHyper& hyper, double factor, std::int64_t steps_done);
 
-  /// Wraps `table` [lanes, kColumns]; `real` is the element type and device of values.
+  /// Wraps a filled table [lanes, kColumns] of double; `real` is the element type and device of values.
   UpdateHyperTable(Tensor table, const at::TensorOptions& real) : table_(std::move(table)), real_(real) {}
 
-  /// [lanes, 1] in the element type of values; doubles are rounded once.
+  /// Returns a column as [lanes, 1] in the element type of values; doubles are rounded once.
   Tensor of(Column column) const { return doubles(column).to(real_); }
-  /// [lanes, 1] in double.
+  /// Returns a column as [lanes, 1] in double.
   Tensor doubles(Column column) const { return table_.narrow(1, column, 1); }
-  /// [lanes, 1] of bool: whether the entry is not zero.
+  /// Returns a column as [lanes, 1] of bool: true if the entry is not zero.
   Tensor is(Column column) const { return doubles(column) != 0; }
-  /// Whole table [lanes, kColumns].
+  /// Returns the whole table [lanes, kColumns].
   const Tensor& table() const { return table_; }
 
  private:
@@ -57,9 +58,9 @@ class UpdateHyperTable {
   at::TensorOptions real_;
 };
 
-/// Splits `ranges` so that in each piece every lane has one learning rate factor.
+/// Returns the pieces of `ranges` in which every lane has one learning rate factor, in the order of `ranges`.
 std::vector<nn::Range> lr_ranges_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper);
-/// Learning rate factor of a lane at parameter `element`.
+/// Returns the learning rate factor of a lane at parameter number `element`; 1 outside its ranges.
 double lr_factor(const nn::LaneHyper& hyper, std::int64_t element);
 
 /// Result of an optimiser update.
@@ -68,13 +69,14 @@ struct Updated {
   std::vector<Tensor> slots;  ///< [lanes, elements] each
 };
 
-/// Computes an update from scaled gradients. It writes to none of its arguments.
+/// Computes an update from gradients that are scaled already. It writes to none of its arguments.
 using AtenUpdate = Updated (*)(const UpdateHyperTable&, const Tensor& gradients, const Tensor& parameters,
                                const std::vector<Tensor>& slots);
-/// Updates by the name of the optimiser.
+/// Returns the updates by the name of the optimiser.
 const std::map<std::string, AtenUpdate, std::less<>>& aten_updates();
 
-/// Factor [lanes, 1] for gradient clipping: below 1 if the gradient norm of a lane exceeds its clip_norm, else 1.
+/// Returns the factor [lanes, 1] for gradient clipping: below 1 if the gradient norm of a lane exceeds its clip_norm,
+/// else 1.
 ///
 /// Norms are computed in double over `gradients` [lanes, parameters]; parameters without a gradient count as zero.
 Tensor clip_scale(const UpdateHyperTable& hyper, const Tensor& gradients);

@@ -12,15 +12,16 @@ namespace lanista::device {
 /// Lane kernels of a GPU. NVRTC compiles them and the driver launches them; both libraries are opened at run time.
 class CudaKernels : public LaneKernels {
  public:
-  /// Compute capability of the GPU, for example 90 for sm_90.
+  /// Returns the compute capability of the GPU as a number, for example 90 for sm_90.
   virtual int architecture() const = 0;
 };
 
-/// Compiles the lane kernels for sm_<architecture> and returns the cubin. Errors: those of `compile_cuda`.
+/// Returns the cubin of the lane kernels for sm_<architecture> with values of `type`. Errors: kUnavailable as for
+/// `compile_cuda`.
 Result<std::string> compile_lane_kernels(at::ScalarType type, int architecture,
                                          const std::vector<std::string>& libraries = {});
 
-/// Loads the lane kernels on GPU `device`.
+/// Loads the lane kernels on GPU number `device`.
 ///
 /// `current_stream` returns the CUDA stream of the calling thread. `torch_folder` contains LibTorch's libraries, which
 /// may bring their own NVRTC.

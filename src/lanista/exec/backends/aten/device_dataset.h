@@ -16,7 +16,7 @@ namespace lanista::device {
 struct DeviceDataset {
   at::Tensor features;                    ///< [rows, …] of the steps' real type, or tokens as int64
   at::Tensor targets;                     ///< [rows, …] of the steps' real type, or labels as int64 [rows, positions]
-  MemoryBudget::Reservation reservation;  ///< its part of the memory budget
+  MemoryBudget::Reservation reservation;  ///< memory budget that the tensors use
 };
 
 /// Data sets that the programs of one device share. A data set is freed with its last user. Thread-safe.
@@ -25,7 +25,7 @@ class DeviceDatasetCache {
   /// Address of the host table, type of the features, type of the targets. Programs may read one table as several
   /// types.
   using Key = std::tuple<const void*, int, int>;
-  /// Returns the data set of `key`. If no program uses one, it calls `make`, one call at a time.
+  /// Returns the data set of `key`. If no program uses one, it calls `make` and keeps the result; one thread at a time.
   template <class Make>
   std::shared_ptr<const DeviceDataset> get(const Key& key, const Make& make) {
     const std::lock_guard lock(mutex_);

@@ -9,7 +9,7 @@
 // Calls of lane kernels on tensors, for the table entries in lane_*.cpp.
 namespace lanista::device {
 
-/// `x` with the strides of `like`, which must be dense. It copies x if the strides differ.
+/// Returns `x` with the strides of `like`, which must be dense. It copies x if the strides differ.
 Tensor with_layout_of(const Tensor& x, const Tensor& like);
 
 /// Runs an element-wise lane kernel on x, and on dy if it is defined. The result has the layout of x.
@@ -17,17 +17,18 @@ Tensor with_layout_of(const Tensor& x, const Tensor& like);
 /// `a` and `b` are the attributes of the operator.
 Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Tensor& x, const Tensor& dy = {},
                         double a = 0, double b = 0);
-/// Sum of `terms[first]` and all later terms, in ascending order.
+/// Returns the sum of `terms[first]` and all later terms, in ascending order.
 Tensor sum_of_terms_from(const Tensors& terms, std::size_t first);
 
-/// x [lanes, rows, columns] plus `by` [lanes, columns], written to `y` or, if it is undefined, to x. Both are
-/// contiguous.
+/// Computes x [lanes, rows, columns] plus `by` [lanes, columns] into `y` or, if it is undefined, into x, and returns
+/// the result. Both are contiguous.
 Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by, const Tensor& y = {});
 
-/// Sum over rows: [lanes, rows, columns] to [lanes, columns]. Sums are in double, in parts that depend on `rows` alone.
+/// Returns the sum over rows: [lanes, rows, columns] to [lanes, columns]. Sums are in double, in parts that depend on
+/// `rows` alone.
 Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows);
 
-/// Sum over parts: [lanes, parts, columns] of double to [lanes, columns] of the type of `like`.
+/// Returns the sum over parts: [lanes, parts, columns] of double to [lanes, columns] of the type of `like`.
 Tensor lane_sum_parts(const LaneKernels& kernels, const Tensor& parts, const at::TensorOptions& like);
 
 /// Activation that a product or a normalisation applies to its result before it stores it.
@@ -37,38 +38,40 @@ struct LaneActivation {
   lane::ActivationFn of = lane::kNoActivation;  ///< function
   double a = 0, b = 0;                          ///< attributes of the operator
 
-  /// Activation of an operator or of its gradient; kNoActivation for any other operator.
+  /// Returns the activation of an operator or of its gradient; kNoActivation for any other operator.
   static LaneActivation of_call(const AtenCall& call);
-  /// Name of the operator. There must be an activation.
+  /// Returns the name of the operator. There must be an activation.
   const char* name() const;
 };
 
-/// Strides of a value [lanes, samples, channels, rows, columns].
+/// Returns the strides of a value [lanes, samples, channels, rows, columns].
 lane::Image image_of(const Tensor& x);
 
-/// x [lanes, columns] with contiguous columns. The lanes need not be contiguous.
+/// Returns x [lanes, columns] with contiguous columns. The lanes need not be contiguous.
 Tensor dense_columns(const Tensor& x);
 
-/// x [lanes, samples, h, w, c] as a view [lanes, samples, c, h, w], the order of the graph.
+/// Returns x [lanes, samples, h, w, c] as a view [lanes, samples, c, h, w], the order of the graph.
 inline Tensor to_channels_first(const Tensor& x) { return x.permute({0, 1, 4, 2, 3}); }
 
-/// Whether a kernel may read four channels of an image at once, at every lane, sample and position.
+/// Returns true if a kernel may read four channels of an image at once, at every lane, sample and position.
 bool can_load_fours(const Tensor& image);
 
-/// Whether a kernel may read four columns of x [lanes, columns] at once in every lane. The columns are contiguous.
+/// Returns true if a kernel may read four columns of x [lanes, columns] at once in every lane. The columns are
+/// contiguous.
 bool lanes_can_load_fours(const Tensor& x);
 
-/// Elements that a kernel may read at once from rows of `columns` elements of a dense tensor: 4 or 1.
+/// Returns the number of elements that a kernel may read at once from rows of `columns` elements of a dense tensor: 4
+/// or 1.
 std::int64_t vector_width_of(const Tensor& x, std::int64_t columns);
 
-/// Table entry that calls `entry(call, &kernels)`.
+/// Returns a table entry that calls `entry(call, &kernels)`. `kernels` must outlive it.
 template <class F>
 AtenPrepare with_kernels(const LaneKernels& kernels, F entry) {
   return [k = &kernels, entry](const AtenCall& call) -> AtenRun { return entry(call, k); };
 }
 
-/// Number of rows that one thread sums: at least 32, and at most 128 parts. It depends on `rows` alone, so sums do not
-/// depend on the lanes.
+/// Returns the number of rows that one thread sums: at least 32, so that there are at most 128 parts. It depends on
+/// `rows` alone, so sums do not depend on the lanes.
 inline std::int64_t rows_per_part(std::int64_t rows) { return std::max<std::int64_t>(32, (rows + 127) / 128); }
 
 }  // namespace lanista::device

@@ -14,19 +14,22 @@ namespace lane {
 #include "lanista/exec/backends/aten/device/args.inc.h"
 }  // namespace lane
 
-/// Launcher of the lane kernels of one device. Lane kernels work on values with a lane axis. Thread-safe.
+/// Launcher of the lane kernels of one device. Thread-safe.
+///
+/// Lane kernels work on values with a lane axis.
 class LaneKernels {
  public:
   virtual ~LaneKernels() = default;
 
-  /// Enqueues a kernel with one thread per element or row on the queue of the calling thread.
+  /// Enqueues a kernel with one thread for each of `count` elements or rows on the queue of the calling thread.
   ///
-  /// Throws c10::Error if `count` needs more than 32 bits or if the device refuses the launch.
+  /// It returns before the kernel has run on a GPU. `type` is the type of values. Throws c10::Error if `count` needs
+  /// more than 32 bits or if the device refuses the launch.
   template <class Args>
   void run(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
     start_checked(kernel, type, count, {(count + kThreads - 1) / kThreads, kThreads}, &args, sizeof args);
   }
-  /// Enqueues a kernel for `count` rows of `length` elements. Several threads share a row.
+  /// Enqueues a kernel for `count` rows of `length` elements, as `run` does. Several threads share a row.
   template <class Args>
   void run_rows(const char* kernel, at::ScalarType type, std::int64_t count, std::int64_t length,
                 const Args& args) const {
@@ -36,7 +39,7 @@ class LaneKernels {
     if (is_short) name += kShort;
     start_checked(name.c_str(), type, count, {(count + rows - 1) / rows, kThreads}, &args, sizeof args);
   }
-  /// Enqueues a kernel with one block of `threads` threads per tile.
+  /// Enqueues a kernel with one block of `threads` threads for each of `tiles` tiles, as `run` does.
   template <class Args>
   void run_tiles(const char* kernel, at::ScalarType type, std::int64_t tiles, int threads, const Args& args) const {
     start_checked(kernel, type, tiles, {tiles, threads}, &args, sizeof args);
@@ -51,7 +54,8 @@ class LaneKernels {
     std::int64_t blocks;  ///< number of blocks
     int threads;          ///< threads per block
   };
-  /// Launches a kernel by name. `args` points to its argument struct of `bytes` bytes.
+  /// Launches a kernel by name for `count` elements. `args` points to its argument struct of `bytes` bytes, which is
+  /// copied.
   virtual void start(const char* kernel, at::ScalarType type, std::int64_t count, Launch launch, const void* args,
                      std::size_t bytes) const = 0;
 
@@ -63,13 +67,13 @@ class LaneKernels {
   }
 };
 
-/// Lane kernels on the host, which run one thread after another. For tests.
+/// Returns the lane kernels on the host, which run one thread after another. For tests.
 const LaneKernels& host_lane_kernels();
 
-/// Source text of all lane kernels, without the definition of the value type.
+/// Returns the source text of all lane kernels, without the definition of the value type.
 std::string_view lane_text();
 
-/// Source text for NVRTC with float or double as the value type.
+/// Returns the source text for NVRTC with float or double as the value type.
 std::string lane_kernel_source(at::ScalarType type);
 
 }  // namespace lanista::device

@@ -24,9 +24,9 @@ struct ProductEpilogue {
 
   LaneActivation activation = {};  ///< activation f
   Tensor pre_activation = {};      ///< input of f, of the product's shape; the product is multiplied by f' of it
-  bool activated = false;          ///< whether f(y) is returned in addition to y
+  bool activated = false;          ///< true: f(y) is returned in addition to y
 
-  bool column_sums = false;  ///< whether the column sums of the right matrix are returned too
+  bool column_sums = false;  ///< true: the column sums of the right matrix are returned too
   Tensor destination = {};   ///< tensor that receives the product; allowed with a scale only
   /// Update to apply if the product is a weight gradient; null otherwise.
   ///
@@ -50,13 +50,14 @@ class LaneProducts {
  public:
   /// `kernels` must outlive the object.
   LaneProducts(const LaneKernels& kernels, const OperandRounding& products);
-  /// Product of `left` and `right` with the operations of `end`.
+  /// Returns the product of `left` and `right`, with the operations of `end`.
   ProductResult operator()(const Tensor& left, const Tensor& right, const ProductEpilogue& end = {}) const;
-  /// Lane kernels of the products.
+  /// Returns the lane kernels that compute the products.
   const LaneKernels& kernels() const { return *kernels_; }
-  /// Copy that uses one tile of `tiles` for all sizes, if possible. The tile changes no bit. For tests.
+  /// Returns a copy that uses the tile `kernel`, one of `tiles`, for all sizes if possible. The tile changes no bit.
+  /// For tests.
   LaneProducts with_tile(std::string_view kernel) const;
-  /// Names of the tile kernels for a type.
+  /// Returns the names of the tile kernels for a type of values.
   static std::vector<std::string> tiles(at::ScalarType type);
 
  private:
@@ -67,12 +68,12 @@ class LaneProducts {
   std::string tile_ = {};
 };
 
-/// A `matmul` operator on values with any strides.
+/// Computes a `matmul` operator on values with any strides.
 class LaneMatmul {
  public:
-  /// Reads the transpositions of `call`.
+  /// Reads the transpositions of `call`. The product is multiplied by `scale`.
   LaneMatmul(const LaneProducts& multiply, const AtenCall& call, double scale = 1);
-  /// Product [outer, inner, rows, columns], written to `destination` if it is defined.
+  /// Returns the product [outer, inner, rows, columns], written to `destination` if it is defined.
   Tensor operator()(const Tensor& left, const Tensor& right, const Tensor& destination = {}) const;
 
  private:

@@ -21,7 +21,7 @@ struct LaneRowsGrad {
   Tensor weight, bias;  ///< [lanes, len] each; always computed
 };
 
-/// Computes the gradients of a layer normalisation.
+/// Returns the gradients of a layer normalisation.
 ///
 /// `dy` has the layout of x, or fewer rows; then each of its rows belongs to several consecutive rows of x. `other` has
 /// the layout of x and is added to the gradient of x. Rows of up to kMaxRegisterRow elements are read once. The split
@@ -34,14 +34,15 @@ struct LaneRowsMean {
   Tensor mean, inverse;  ///< [lanes, samples, rows] of each row
 };
 
-/// Layer normalisation of each row of x [lanes, samples, rows, len], then the mean over the rows of a sample.
+/// Returns the layer normalisation of each row of x [lanes, samples, rows, len], averaged over the rows of a sample.
 ///
 /// x is dense, and len is at most kMaxRegisterRow. `weight` and `bias` are [lanes, len] with equal strides, or both are
 /// undefined.
 LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Tensor& bias,
                             double eps);
 
-/// Runs a kernel that sums two quantities per column, in double: [lanes, parts, 2 columns].
+/// Returns the sums of two quantities per column, in double: [lanes, parts, 2 columns]. `kernel` names the kernel that
+/// adds them.
 Tensor column_moments(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call);
 
 }  // namespace lanista::device

@@ -5,7 +5,8 @@
 
 namespace lanista::device {
 
-/// x rounded to the nearest tf32 (10 bits of mantissa) or bf16 (7 bits) values, ties to even. The result is float32.
+/// Returns x rounded to the nearest tf32 (10 bits of mantissa) or bf16 (7 bits) values, ties to even. The result is
+/// float32.
 ///
 /// NaN and infinity are unchanged. Lanes that share memory share it in the result too.
 Tensor rounded(const Tensor& x, Precision precision);
@@ -15,9 +16,9 @@ class OperandRounding {
  public:
   /// With kFloat32 or kFloat64, operands are not rounded.
   explicit OperandRounding(Precision precision = Precision::kFloat32) : precision_(precision) {}
-  /// Wraps the table entry of a product so that its operands are rounded.
+  /// Returns the table entry of a product with its operands rounded first.
   AtenPrepare of(AtenPrepare entry) const;
-  /// Whether operands are rounded.
+  /// Returns true if operands are rounded.
   bool rounds_operands() const { return stored(precision_) != precision_; }
 
  private:

@@ -20,17 +20,18 @@ using at::Tensor;
 struct StepShape {
   std::int64_t begin = 0, lanes = 0;  ///< first lane, and number of consecutive lanes
   std::int64_t size = 0;              ///< samples of each lane's batch
-  bool shared = false;                ///< whether all lanes have one batch
-  bool weighted = false;              ///< whether samples have weights
-  bool needs_gradient_norm = false;   ///< whether the squared gradient norm is computed
-  bool clipped = false;               ///< whether gradients are clipped
+  bool shared = false;                ///< true: all lanes have one batch
+  bool weighted = false;              ///< true: samples have weights
+  bool needs_gradient_norm = false;   ///< true: the squared gradient norm is computed
+  bool clipped = false;               ///< true: gradients are clipped
 
   const DeviceDataset* table = nullptr;  ///< data set of which batches are rows; null if batches hold samples
 
-  /// Begins and counts of the parameter ranges in which every lane has one learning rate.
+  /// Begin and count of each parameter range in which every lane has one learning rate, one after another.
   std::vector<std::int64_t> lr_ranges = {};
 
-  /// Number of hyper-parameter tables: one per learning rate range, and at least one, because losses read it too.
+  /// Returns the number of hyper-parameter tables: one per learning rate range, and at least one, because losses read
+  /// it too.
   std::int64_t num_hyper_tables() const {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(lr_ranges.size()) / 2);
   }
@@ -67,22 +68,22 @@ class StepInputBuffer {
   /// Layout of every region.
   using Layouts = std::array<Layout, kRegions>;
 
-  /// Allocates the buffer for `steps` steps.
+  /// Allocates the buffer for `steps` consecutive steps on `device` and on the host.
   StepInputBuffer(const Layouts& layouts, at::Device device, std::size_t steps = 1);
   ~StepInputBuffer();
   StepInputBuffer(const StepInputBuffer&) = delete;
   StepInputBuffer& operator=(const StepInputBuffer&) = delete;
 
-  /// Tensor sizes of `samples` samples of a value with this shape.
+  /// Returns the tensor sizes of `samples` samples of a value with this shape.
   static std::vector<std::int64_t> sizes_of(const graph::Shape& shape, std::int64_t samples);
 
-  /// Number of steps.
+  /// Returns the number of steps.
   std::size_t steps() const { return views_.size(); }
-  /// Bytes that are uploaded per step.
+  /// Returns the bytes that are uploaded per step.
   std::int64_t step_bytes() const { return static_cast<std::int64_t>(step_bytes_); }
   /// Selects the host buffer of the next steps. It waits until the device has read that buffer.
   void prepare();
-  /// A region of the current host buffer, to be filled.
+  /// Returns a region of the current host buffer, to be filled for step number `step` (from 0).
   template <class T>
   std::span<T> host(Region region, std::size_t step = 0) {
     const auto [begin, bytes] = region_ranges_[region];
@@ -94,7 +95,7 @@ class StepInputBuffer {
   void send();
   /// Enqueues the upload of one step to the region of the first step.
   void send_as_first(std::size_t step);
-  /// Tensor through which the device reads a region.
+  /// Returns the tensor through which the device reads a region of step number `step`.
   const Tensor& at(Region region, std::size_t step = 0) const { return views_[step][region]; }
 
  private:

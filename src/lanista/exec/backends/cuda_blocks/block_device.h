@@ -22,26 +22,27 @@ namespace lanista::device {
 /// call; out of memory throws std::bad_alloc. Thread-safe.
 class BlockDevice {
  public:
-  /// `idle` limits the free memory that the pool keeps.
+  /// Makes a device with an empty memory pool. `idle` limits the free memory that the pool keeps.
   explicit BlockDevice(BlockMemoryPool::Limits idle = {}) : memory_pool_(idle) {}
   virtual ~BlockDevice() = default;
-  /// Allocates uninitialised memory. Launches may also write to staging memory.
+  /// Returns the address of `bytes` bytes of uninitialised memory. Launches may also write to staging memory. Throws
+  /// std::bad_alloc if there is too little memory.
   virtual std::byte* allocate(MemoryKind kind, std::int64_t bytes) = 0;
-  /// Frees memory of `allocate`.
+  /// Frees memory that `allocate` returned for the same kind.
   virtual void release(MemoryKind kind, std::byte* memory) noexcept = 0;
-  /// Begins a copy between device, staging and host memory.
+  /// Begins a copy of `bytes` bytes between device, staging and host memory.
   ///
   /// Ordinary host memory may change once this returns. Staging memory must not change until the copy is done.
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
-  /// Begins the steps of these lanes, with one block or one team of blocks per lane.
+  /// Begins to run the steps of these lanes, with one block or one team of blocks per lane.
   virtual void launch(std::span<const block::Lane> lanes) = 0;
-  /// Waits for all copies and launches.
+  /// Waits until all copies and launches are done.
   virtual void wait() = 0;
-  /// Waits for all copies. It does not wait for a running launch if the device can avoid that.
+  /// Waits until all copies are done. It does not wait for a running launch if the device can avoid that.
   virtual void wait_for_copies() { wait(); }
-  /// Combines launches of several threads.
+  /// Returns the object that combines launches of several threads on this device.
   LaunchBatcher& launch_batcher() { return launch_batcher_; }
-  /// Pool of free memory.
+  /// Returns the pool of this device's free memory.
   BlockMemoryPool& memory_pool() { return memory_pool_; }
 
  private:
@@ -49,25 +50,25 @@ class BlockDevice {
   BlockMemoryPool memory_pool_;
 };
 
-/// The host as a device, which runs one lane after another with the text of the kernel. For tests.
+/// Returns the host as a device, which runs one lane after another with the text of the kernel. For tests.
 BlockDevice& host_block_device();
 
-/// The CUDA device by name: "0", or "0/512x2" with 512 threads per block and 2 blocks per lane.
+/// Returns the CUDA device with this name: "0", or "0/512x2" with 512 threads per block and 2 blocks per lane.
 ///
 /// Errors: kUnavailable; the message names the library, device or function that is missing.
 Result<BlockDevice*> cuda_block_device(std::string_view name);
 
-/// Source text of the whole kernel.
+/// Returns the CUDA source text of the whole kernel.
 std::string_view block_text();
 
-/// Compiles the kernel for sm_<architecture> and returns the cubin. Cache, `log` and errors are those of
-/// `compile_cuda`.
+/// Returns the cubin of the kernel, compiled for sm_<architecture>. Cache, `log` and the error kUnavailable are those
+/// of `compile_cuda`.
 Result<std::string> compile_block(int architecture, std::string* log = nullptr);
 
 /// Owner of uninitialised device or staging memory. The destructor returns the memory to the pool of the device.
 class BlockMemory {
  public:
-  /// No memory.
+  /// Owns no memory.
   BlockMemory() = default;
   /// Takes at least `bytes` bytes from the pool of `device`. Throws what `BlockDevice::allocate` throws.
   BlockMemory(BlockDevice& device, MemoryKind kind, std::int64_t bytes)
@@ -83,11 +84,11 @@ class BlockMemory {
   ~BlockMemory() {
     if (allocation_.at != nullptr) device_->memory_pool().release_to_pool(*device_, kind_, allocation_);
   }
-  /// Whether the object owns memory.
+  /// Returns true if the object owns memory.
   explicit operator bool() const { return allocation_.at != nullptr; }
-  /// Address at an offset in bytes.
+  /// Returns the address `byte` bytes after the start of the memory. It is valid as long as the object owns the memory.
   std::byte* at(std::int64_t byte = 0) const { return allocation_.at + byte; }
-  /// Size in bytes; it may exceed the requested size.
+  /// Returns the size in bytes, which may exceed the requested size; 0 if the object owns no memory.
   std::int64_t bytes() const { return allocation_.bytes; }
 
  private:

@@ -21,7 +21,7 @@ namespace lanista::device {
 /// downloaded state.
 class BlockExecutable final : public nn::SingleObjectExecutable {
  public:
-  /// Compiles a program for `device`.
+  /// Returns an executable that is compiled for `device`, which must outlive it.
   ///
   /// Errors: kInvalidArgument for invalid options; kUnimplemented for an unsupported operator, float64 or a batch in
   /// parts; kResourceExhausted.
@@ -54,18 +54,20 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
-  /// Limits the staging memory for batches, in bytes. Two steps always fit. A chunk that needs more runs in rounds.
+  /// Sets the limit of the staging memory for batches, in bytes. Two steps always fit. A chunk that needs more runs in
+  /// rounds.
   void set_max_staging_bytes(std::int64_t bytes) { max_staging_bytes_ = bytes; }
-  /// Number of rounds so far.
+  /// Returns the number of rounds of all chunks so far. A round is one upload of batches and one launch.
   std::int64_t num_rounds() const { return num_rounds_; }
-  /// Starts to time each call of the first lane of a chunk. For profiling.
+  /// Begins to time each call of the first lane of every chunk. For profiling.
   void time_calls();
-  /// A call of the program and its time.
+  /// A call of the program and its time since `time_calls`.
   struct TimedCall {
-    block::Call call;          ///< call
-    std::uint64_t cycles = 0;  ///< device cycles so far
+    block::Call call;          ///< call of the program
+    std::uint64_t cycles = 0;  ///< device cycles of all its runs in sum
   };
-  /// Times of all calls since `time_calls`.
+  /// Returns the times of all calls of the program since `time_calls`, in program order. `time_calls` must have been
+  /// called.
   std::vector<TimedCall> timed_calls() const;
 
  private:
@@ -165,14 +167,15 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
   std::vector<Round> rounds_;
 };
 
-/// An executable and its chunk for `run_in_one_launch`.
+/// An executable and its chunk, as an input of `run_in_one_launch`.
 struct LaunchPart {
   nn::Executable* executable = nullptr;  ///< executable of the block backend
-  const nn::Chunk* chunk = nullptr;      ///< its steps
+  const nn::Chunk* chunk = nullptr;      ///< steps to run on the executable
   std::span<nn::LaneResult> ends = {};   ///< result of each lane; an output
 };
 
-/// Runs the chunks of several executables of one block device in shared launches. Their programs may differ.
+/// Runs the chunks of several executables of one block device in shared launches, and waits for them. Their programs
+/// may differ.
 ///
 /// Results are those of Executable::run and wait. If several executables receive the same batch (by address) for the
 /// same step of a round, it is uploaded once. So the batch must not change until all of them have received that step.

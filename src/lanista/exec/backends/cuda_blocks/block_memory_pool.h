@@ -21,26 +21,28 @@ enum class MemoryKind : std::uint8_t {
 /// the pool frees all its memory and tries once more. Thread-safe.
 class BlockMemoryPool {
  public:
-  /// Maximum free bytes per kind.
+  /// Largest number of free bytes that a pool keeps, for each kind of memory.
   struct Limits {
     std::int64_t device = 0, staging = 0;  ///< bytes
   };
-  /// A piece of memory.
+  /// A piece of memory that the caller owns.
   struct Allocation {
     std::byte* at = nullptr;  ///< address; null if there is none
     std::int64_t bytes = 0;   ///< size, at least the requested one
   };
 
-  /// A pool that keeps at most `most` bytes.
+  /// Makes an empty pool that keeps at most `most` free bytes.
   explicit BlockMemoryPool(Limits most) : limits_(most) {}
 
-  /// Returns uninitialised memory of at least `bytes` bytes. Throws what BlockDevice::allocate throws.
+  /// Returns uninitialised memory of at least `bytes` bytes, free memory first. Throws what BlockDevice::allocate
+  /// throws.
   Allocation take(BlockDevice& device, MemoryKind kind, std::int64_t bytes);
-  /// Returns memory to the pool. Work of the device that still uses it must be ordered before any new work.
+  /// Gives memory of `take` back to the pool. Work of the device that still uses it must be ordered before any new
+  /// work.
   void release_to_pool(BlockDevice& device, MemoryKind kind, Allocation memory) noexcept;
-  /// Frees all memory of the pool. The owner of the pool must call it before the pool is destroyed.
+  /// Frees all memory that the pool keeps. The owner of the pool must call it before the pool is destroyed.
   void empty(BlockDevice& device) noexcept;
-  /// Free bytes of a kind in the pool.
+  /// Returns the number of free bytes of this kind in the pool.
   std::int64_t idle_bytes(MemoryKind kind) const;
 
  private:

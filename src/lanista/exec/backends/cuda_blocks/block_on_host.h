@@ -4,9 +4,10 @@
 
 namespace lanista::device::block {
 
-/// Runs the steps of a lane on the host, one thread after another.
+/// Runs all steps of a lane on the host, one thread after another.
 ///
-/// In every phase, `order` maps a position to the number of the thread that runs there. Null means ascending order.
+/// In every phase, `order` maps a position (from 0) to the number of the thread that runs there. Null means ascending
+/// order.
 void run_on_host(const Lane& lane, int (*order)(int number));
 
 }  // namespace lanista::device::block

@@ -20,23 +20,24 @@ namespace lanista::device {
 struct BlockProgram {
   std::vector<block::Call> calls;  ///< calls of one step, in order
   std::int64_t slab_words = 0;     ///< size of a slab in words of four bytes
-  bool has_random_masks = false;   ///< whether a call samples random masks
-  double flops = 0;                ///< operations of a step with a full batch
+  bool has_random_masks = false;   ///< true: a call samples random masks
+  double flops = 0;                ///< FLOPs of a step with a full batch, approximately
 
-  /// Size of a slab in bytes.
+  /// Returns the size of a slab in bytes.
   std::int64_t slab_bytes() const { return 4 * slab_words; }
 };
 
-/// Lowers a training step to a block program. `state_format` is the layout of its states.
+/// Returns the block program of a training step. `state_format` is the layout of its states, `max_batch` the largest
+/// batch in samples.
 ///
 /// Errors: kUnimplemented for an operator or optimiser that the block backend lacks; the message names it.
 Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch);
 
-/// Sorted names of all step operators that the block backend supports, including optimiser updates.
+/// Returns the sorted names of all step operators that the block backend supports, with the optimiser updates.
 std::vector<std::string> block_operators();
 
-/// Region of an operand. The first four follow the layout of the CPU program.
+/// Region of memory in which an operand lies. The first four follow the layout of the CPU program.
 enum class SlabRegion : std::uint8_t {
   kState,      ///< parameters, buffers and optimiser slots
   kGradient,   ///< gradients of the parameters
@@ -48,50 +49,51 @@ enum class SlabRegion : std::uint8_t {
   kNowhere,    ///< no operand
 };
 
-/// Words that a call reads or writes.
+/// A range of one region that a call reads or writes, in words of four bytes.
 struct OperandRange {
-  SlabRegion part = SlabRegion::kNowhere;  ///< region
-  std::int64_t begin = 0, words = 0;       ///< first word in the region, and number of words
-  bool written = false;                    ///< whether the call writes them
+  SlabRegion part = SlabRegion::kNowhere;  ///< region of the range
+  std::int64_t begin = 0, words = 0;       ///< first word from the start of the region; number of words
+  bool written = false;                    ///< true: the call writes the range; false: it only reads it
 };
 
-/// A call before the offsets of the regions are known.
+/// A call of the program before the offsets of the regions in the slab are known.
 struct EmittedCall {
   block::Call call{};                                  ///< operator and sizes
-  std::array<OperandRange, block::kMaxOperands> at{};  ///< operands
-  bool reads_only_parameters = false;  ///< whether it reads parameters alone, so that it may run before all others
-  bool has_phases = false;             ///< whether it has several phases with barriers between them
+  std::array<OperandRange, block::kMaxOperands> at{};  ///< ranges of the operands, in the order of Call::at
+  bool reads_only_parameters = false;                  ///< true: it reads only parameters, so it may run first
+  bool has_phases = false;                             ///< true: it has several phases with barriers between them
 };
 
-/// Collects the calls of a step and assigns their memory.
+/// Collects the calls of a step and assigns their memory in the slab.
 class Emitter {
  public:
-  /// `state_format` must outlive the emitter.
+  /// Makes an emitter without calls. `state_format` must outlive it; `max_batch` is in samples.
   Emitter(const nn::StateFormat& state_format, std::int64_t max_batch)
       : state_format_(state_format), max_batch_(max_batch) {}
 
-  /// Appends a call and returns it.
+  /// Appends a call with these sizes (Call::n) and operands (Call::at), and returns it. The reference is valid until
+  /// the next call of `add`.
   EmittedCall& add(block::Op op, std::vector<std::int64_t> sizes, std::vector<OperandRange> spots);
-  /// Operand that reads an input.
+  /// Returns the operand that reads input number `input` (from 0) of a call of the CPU program.
   OperandRange read(const nn::Binding<float>& b, std::size_t input) const;
-  /// Operand that writes an output.
+  /// Returns the operand that writes output number `output` (from 0) of a call of the CPU program.
   OperandRange write(const nn::Binding<float>& b, std::size_t output) const;
-  /// Operand that reads an optional input.
+  /// Returns the operand that reads an optional input; kNowhere if it does not exist.
   OperandRange read(const nn::Binding<float>& b, std::size_t input, bool exists) const {
     return exists ? read(b, input) : OperandRange{};
   }
-  /// New scratch of `words` words.
+  /// Returns a new scratch range of `words` words, which no other call uses.
   OperandRange scratch(std::int64_t words);
-  /// Operand of `words` words at an address of the CPU program.
+  /// Returns the operand of `words` words at an address of the CPU program, for reading.
   OperandRange operand(nn::Address place, std::int64_t words) const;
-  /// Largest batch of the program, in samples.
+  /// Returns the largest batch of the program, in samples.
   std::int64_t max_batch() const { return max_batch_; }
-  /// Layout of the states.
+  /// Returns the layout of the states.
   const nn::StateFormat& state_format() const { return state_format_; }
 
   /// Fuses epilogues, places barriers, resolves operands to words of the slab, and returns the program.
   ///
-  /// `arena_words` is the size of the values.
+  /// `arena_words` is the size of the region kArena in words. The emitter must not be used after it.
   BlockProgram finish(std::int64_t arena_words) &&;
 
  private:
@@ -101,20 +103,20 @@ class Emitter {
   std::vector<EmittedCall> calls_;
 };
 
-/// Function that lowers one call of the step to block calls.
+/// Appends the block calls of one call of the CPU program to the emitter.
 using Emit = void (*)(const nn::Binding<float>&, Emitter&);
 
-/// Lowering functions by operator name.
+/// Lowering functions by the name of the step operator.
 using EmitTable = std::map<std::string, Emit, std::less<>>;
 
-/// Lowering functions of all supported operators.
+/// Returns the lowering functions of all supported operators.
 EmitTable emit_table();
 
-/// Adds linear layers, convolutions and matrix products.
+/// Adds the lowering functions of linear layers, convolutions and matrix products.
 void add_dense_calls(EmitTable& table);
-/// Adds activations, element-wise arithmetic, softmax and dropout.
+/// Adds the lowering functions of activations, element-wise arithmetic, softmax and dropout.
 void add_elementwise_calls(EmitTable& table);
-/// Adds normalisations, pools, means, data movement, embeddings and losses.
+/// Adds the lowering functions of normalisations, pools, means, data movement, embeddings and losses.
 void add_other_calls(EmitTable& table);
 
 }  // namespace lanista::device

@@ -15,7 +15,7 @@ namespace lanista::device {
 
 class BlockDevice;
 
-/// Combines the lanes of several threads into one launch.
+/// Combines lanes that several threads want to run on one device into one launch.
 ///
 /// A device runs one launch at a time. Requests that arrive meanwhile wait, and the next launch runs all of them; their
 /// programs may differ. The clients of the last launch are expected to call again, so the next launch waits for them.
@@ -23,14 +23,15 @@ class BlockDevice;
 /// chunk share launches, and a single client never waits. Thread-safe.
 class LaunchBatcher {
  public:
-  /// Runs the steps of these lanes and returns when they are done. `client` identifies the caller.
+  /// Runs the steps of these lanes and returns when they are done. `client` is an address that identifies the caller in
+  /// later calls.
   ///
   /// Throws what the device throws. If the device refuses a combined launch, each request is launched alone. Then only
   /// a request that is refused again fails.
   void run(BlockDevice& device, std::span<const block::Lane> lanes, const void* client);
-  /// Removes a client from those that the next launch waits for.
+  /// Removes a client from those that the next launch waits for. Does nothing for an unknown client.
   void leave(const void* client);
-  /// Sets a fixed limit for the wait, instead of the time of the last launch. For tests.
+  /// Sets a fixed limit for the wait; 0 means the time of the last launch again. For tests.
   void set_max_wait(std::chrono::nanoseconds longest);
 
  private:

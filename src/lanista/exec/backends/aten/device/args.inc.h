@@ -3,7 +3,7 @@
 // The compilers of the host and of the GPU read this text, so it contains only numbers and pointers. Pointers to values
 // are void, because each kernel exists for float and for double. NOLINTBEGIN
 
-/// y = f(x) or f(x, dy), element by element. All have the same layout.
+/// Arguments of y = f(x) or f(x, dy), element by element. All have the same layout.
 struct Elementwise {
   const void* x;
   const void* dy;
@@ -12,15 +12,15 @@ struct Elementwise {
   long long vector_width;
 };
 
-/// Sum of up to four values, added in order.
+/// Arguments of a sum of up to four values, added in order.
 struct Sum {
   const void* x[4];
   void* y;
   long long terms, vector_width;
 };
 
-/// Rows of the lanes' tables [lanes, vocab, dim], with the lanes `stride` apart. Adds the row of `position`, if there
-/// is one.
+/// Arguments of an embedding: rows of the lanes' tables [lanes, vocab, dim], with the lanes `stride` apart. Adds the
+/// row of `position`, if there is one.
 struct Embedding {
   const long long* tokens;  // [lanes, each], lanes `token_stride` apart
   const void* table;
@@ -29,7 +29,7 @@ struct Embedding {
   long long each, vocab, dim, stride, token_stride, positions, position_stride, vector_width;
 };
 
-/// [lanes, rows, columns], and a value per column and lane.
+/// Arguments of a kernel on [lanes, rows, columns] and one value per column and lane.
 struct Columns {
   const void* x;
   const void* by;  // [lanes, columns], lanes `stride` apart
@@ -38,14 +38,14 @@ struct Columns {
   long long can_load_fours;  // whether `by` may be read in fours too
 };
 
-/// Activation that a product applies to an element before it is stored.
+/// Activation that a product or a normalisation applies to an element before it is stored.
 enum ActivationFn { kNoActivation, kRelu, kGelu, kSilu, kHardSwish, kClip };
 
-/// Parameters and optimiser slots in the states of the lanes, with a state every `lane` elements, and the update's
-/// inputs.
+/// Where an update writes: parameters and optimiser slots in the states of the lanes, with a state every `lane`
+/// elements. Also the inputs of the update.
 struct UpdateTarget {
-  const long long* active;
-  const double* hyper;  // [lanes, columns]
+  const long long* active;  // [lanes]: 1 if the lane takes part
+  const double* hyper;      // [lanes, columns]: UpdateHyperTable
   void* parameters;
   void* slots[2];
   long long lane, columns;
@@ -54,13 +54,13 @@ struct UpdateTarget {
 /// Update rule of an optimiser.
 enum UpdateRule { kNoUpdate, kSgd, kAdam, kAdamw, kLion, kRmsprop };
 
-/// Strides of the matrices [outer, inner, rows, columns] of a product.
+/// Strides in elements of the matrices [outer, inner, rows, columns] of a product.
 struct Matrices {
   long long outer, inner, row, column;
 };
 
-/// y = scale left right + bias + other, [outer, inner, m, n]. The epilogue returns f(y) in addition to y, or y
-/// f'(pre_activation) instead of y. All have the layout of y.
+/// Arguments of a product: y = scale left right + bias + other, [outer, inner, m, n]. The epilogue returns f(y) in
+/// addition to y, or y f'(pre_activation) instead of y. All have the layout of y.
 struct Product {
   const void* left;            // [m, k] per matrix
   const void* right;           // [k, n]
@@ -81,7 +81,7 @@ struct Product {
   long long fused_update;  // UpdateRule that is applied instead of storing y; or kNoUpdate
 };
 
-/// Sums over rows of [lanes, rows, columns], in parts of `each` rows: [lanes, parts, columns] in double. A
+/// Arguments of sums over rows of [lanes, rows, columns], in parts of `each` rows: [lanes, parts, columns] in double. A
 /// normalisation sums two quantities per column.
 struct ColumnSum {
   const void* x;
@@ -92,7 +92,8 @@ struct ColumnSum {
   long long rows, columns, each, parts;
 };
 
-/// The end of a batch norm's statistics, from the sums [lanes, 2 columns].
+/// Arguments of the end of a batch norm's statistics: mean, inverse deviation and new buffers from the sums [lanes, 2
+/// columns].
 struct NormFinalize {
   const double* sums;  // [lanes, parts, 2 columns]
   const void* x;       // input; differences are to its first row
@@ -107,7 +108,7 @@ struct NormFinalize {
   long long rows, columns, stride, momentum_stride, parts;
 };
 
-/// Values of a batch norm, or its gradient: [lanes, rows, columns].
+/// Arguments of the values of a batch norm, or of its gradient: [lanes, rows, columns].
 struct NormApply {
   const void* x;
   const void* dy;
@@ -124,7 +125,7 @@ struct NormApply {
   long long activation;  // f, an ActivationFn
 };
 
-/// Rows of `len` elements: softmax, layer norm and their gradients.
+/// Arguments of kernels on rows of `len` elements: softmax, layer norm and their gradients.
 struct Rows {
   const void* x;
   const void* dy;
@@ -139,8 +140,8 @@ struct Rows {
   long long len, rows_per_lane, stride;
 };
 
-/// Gradient of normalised rows [lanes, rows, len], and sums over a block's rows of dy times the normalised x, and of
-/// dy. Rows must fit into the registers of the threads that share them.
+/// Arguments of the gradient of normalised rows [lanes, rows, len]. It also gives sums over a block's rows of dy times
+/// the normalised x, and of dy. Rows must fit into the registers of the threads that share them.
 struct RowGrad {
   static constexpr int kThreads = 256, kEach = 8;  // threads of a block; rows per thread
   const void* x;
@@ -155,7 +156,7 @@ struct RowGrad {
   long long fours, weight_can_load_fours;  // whether rows and weights may be read in fours
 };
 
-/// Mean over the normalised rows [lanes, samples, rows, len] of a sample: [lanes, samples, len].
+/// Arguments of the mean over the normalised rows [lanes, samples, rows, len] of a sample: [lanes, samples, len].
 struct RowMean {
   static constexpr int kThreads = RowGrad::kThreads;
   const void* x;
@@ -168,12 +169,13 @@ struct RowMean {
   long long len, rows, samples, stride, fours;
 };
 
-/// Strides of a value [lanes, samples, channels, rows, columns].
+/// Strides in elements of a value [lanes, samples, channels, rows, columns].
 struct Image {
   long long lane, sample, channel, row, column;
 };
 
-/// Windows of images, which are first spread if `spread` is above one: [lanes groups, n oh ow, kh kw c/groups].
+/// Arguments of a copy of the windows of images, which are first spread if `spread` is above one: [lanes groups, n oh
+/// ow, kh kw c/groups].
 struct Windows {
   const void* x;
   void* y;
@@ -182,8 +184,8 @@ struct Windows {
       groups, each;
 };
 
-/// Convolution with eight output channels per thread: [lanes, samples, oh, ow, co]. In the gradient by x, x is dy,
-/// spread by the stride, and weights are flipped.
+/// Arguments of a convolution with eight output channels per thread: [lanes, samples, oh, ow, co]. In the gradient by
+/// x, x is dy, spread by the stride, and weights are flipped.
 struct Convolution {
   const void* x;
   const void* weight;  // [kh, kw, ci, co] of a lane, lanes `weight_stride` apart
@@ -194,8 +196,8 @@ struct Convolution {
       spread_w, weight_stride, bias_stride, fours;  // fours: input channels may be read in fours
 };
 
-/// Gradient of a convolution by its weights, with four input channels and eight outputs per thread: [lanes, parts, kh,
-/// kw, ci, co]. A part is `each` rows of the output.
+/// Arguments of the gradient of a convolution by its weights, with four input channels and eight outputs per thread:
+/// [lanes, parts, kh, kw, ci, co]. A part is `each` rows of the output.
 struct ConvolutionGrad {
   const void* x;
   const void* dy;
@@ -205,14 +207,15 @@ struct ConvolutionGrad {
       fours;
 };
 
-/// Weights of a convolution for the backward pass: flipped windows, exchanged channels.
+/// Arguments of the transposition of a convolution's weights for the backward pass: flipped windows, exchanged
+/// channels.
 struct WeightTranspose {
   const void* x;  // [kh, kw, ci, co], lanes `lane` apart
   void* y;        // [kh, kw, co, ci], dense
   long long windows, ci, co, lane;
 };
 
-/// Depthwise convolution. Everything that is written has its channels last.
+/// Arguments of a depthwise convolution or its gradients. Everything that is written has its channels last.
 struct Depthwise {
   const void* x;
   const void* dy;
@@ -223,7 +226,7 @@ struct Depthwise {
       weight_stride, each, parts, vector_width;
 };
 
-/// Pools. Everything that is written has its channels last.
+/// Arguments of a pool or its gradient. Everything that is written has its channels last.
 struct Pool {
   const void* x;
   unsigned char* winning_cell;  // index of the largest cell of each window
@@ -234,7 +237,7 @@ struct Pool {
       vector_width;
 };
 
-/// Cross-entropy of samples with several positions each.
+/// Arguments of the cross-entropy of samples with several positions each, or of its gradient.
 struct CrossEntropy {
   const void* x;            // [lanes, samples positions, classes]: logits, or probabilities for a gradient
   const long long* labels;  // [lanes, samples positions], lanes `label_stride` apart
@@ -247,8 +250,8 @@ struct CrossEntropy {
   double share;  // weight of a row in the mean
 };
 
-/// Ranges of all lanes' states that a kernel replaces or updates. Element k of a lane belongs to the last range with
-/// `first` <= k, unless k is beyond its length.
+/// Ranges of all lanes' states that a kernel replaces or updates. The elements of all ranges of a lane are counted
+/// together: element k belongs to the last range with `first` <= k, unless k is beyond its length.
 struct StateRanges {
   static constexpr int kMaxRanges = 24;
   long long count;  // elements of all ranges in a lane, each range rounded up to fours
@@ -261,16 +264,16 @@ struct StateRanges {
   long long from_stride[kMaxRanges];  // elements between two lanes of `from`
 };
 
-/// Losses of a step for the totals of its chunk. Rows of totals are `lanes` apart.
+/// Where the losses of a step are added to the totals of its chunk. Rows of totals are `lanes` apart.
 struct LossRecord {
-  const long long* active;
-  const void* losses;  // [lanes, samples]
-  const long long* step;
-  double* totals;
+  const long long* active;  // [lanes]: 1 if the lane takes part
+  const void* losses;       // [lanes, samples]
+  const long long* step;    // number of the step in its chunk
+  double* totals;           // [rows, lanes]: sum of losses, last loss, first non-finite step
   long long samples, lanes;
 };
 
-/// Updates of parameters.
+/// Arguments of an update of parameters.
 struct Update {
   StateRanges of;
   UpdateTarget to;
@@ -279,7 +282,7 @@ struct Update {
   LossRecord note;    // losses, recorded by the threads after the updates
 };
 
-/// New buffers of active lanes.
+/// Arguments of a copy of new buffers into the states of active lanes.
 struct Renew {
   StateRanges of;
   const long long* active;
@@ -287,22 +290,22 @@ struct Renew {
   long long lane;
 };
 
-/// Factor of gradient clipping.
+/// Arguments of the factor of gradient clipping of each lane.
 struct Clip {
-  const void* gradients;
-  double* partial;
-  const double* hyper;
-  void* scale;
+  const void* gradients;  // [lanes, count], lanes `lane` apart
+  double* partial;        // [lanes, parts]: sums of squares
+  const double* hyper;    // [lanes, columns]: UpdateHyperTable
+  void* scale;            // output: factor of each lane
   long long count, lane, parts, columns, clip;
 };
 
-/// Dropout of [lanes, samples, each].
+/// Arguments of dropout of [lanes, samples, each].
 struct Dropout {
   const void* x;
   void* y;
   const long long* active;
-  const long long* keys;     // [lanes, 2]
-  const long long* samples;  // lanes `sample_stride` apart
+  const long long* keys;     // [lanes, 2]: seed and step
+  const long long* samples;  // sample numbers, lanes `sample_stride` apart
   const double* lane_attrs;  // lanes `lane_attr_stride` apart
   long long batch, each, sample_stride, lane_attr_stride, origin;
 };

@@ -59,7 +59,8 @@ BLOCK_FN int own_thread(int first_thread) {
 
 __device__ u32 prefetch_sink;
 
-/// Loads memory into the first cache, by the threads that have none of `items`. No call has used it before.
+/// Loads `words` words at `p` into the first cache, by the threads that have none of `items`. No call has used them
+/// before.
 BLOCK_FN void prefetch(const float* p, int words, int items) {
   const int busy = 32 * (((items + 31) / 32 + cluster_size() - 1 - cluster_rank()) / cluster_size());
   const int own = static_cast<int>(threadIdx.x) - busy, idle = block_threads() - busy;
@@ -131,12 +132,12 @@ BLOCK_FN int bits_of(float x) { return __builtin_bit_cast(int, x); }
 BLOCK_FN float real_of(int bits) { return __builtin_bit_cast(float, bits); }
 #endif
 
-/// Four neighbours, in one access if they begin at a multiple of 16 bytes.
+/// Four neighbouring values, in one access if they begin at a multiple of 16 bytes.
 struct alignas(16) Four {
   float v[4];
 };
 
-/// Two neighbours, which begin at a multiple of 8 bytes.
+/// Two neighbouring values, which begin at a multiple of 8 bytes.
 struct alignas(8) Two {
   float v[2];
 };
@@ -163,7 +164,7 @@ BLOCK_FN Reals reals_at(const void* p) { return static_cast<float*>(const_cast<v
 BLOCK_FN void prefetch(const Reals&, int, int) {}
 #endif
 
-/// The rows of a tile at p[i]; two or four of them are one access.
+/// The values of a tile's rows at p[i]; two or four of them are one access.
 template <int kRows>
 struct Column {
   float v[kRows];
@@ -186,7 +187,7 @@ BLOCK_FN int smaller(int a, int b) { return a < b ? a : b; }
 BLOCK_FN int larger(int a, int b) { return a > b ? a : b; }
 BLOCK_FN float infinity() { return real_of(0x7F800000); }
 
-/// Inputs of a call in addition to its own sizes.
+/// Inputs of a call in addition to its own sizes: addresses and numbers of the current step.
 struct Frame {
   Reals slab, input, target;
   const Step* step;
@@ -221,26 +222,27 @@ BLOCK_FN void in_chunks(int rows, int at_once, int items, const Near& near, cons
   }
 }
 
-/// Rows of a chunk: all rows if they fit into the first cache, else as many as fit twice. A multiple of four.
+/// Returns the number of rows of a chunk: all rows if they fit into the first cache, else as many as fit twice. A
+/// multiple of four.
 BLOCK_FN int rows_at_once(int rows, int words_a_row) {
   if (rows * words_a_row <= 32768) return (rows + 3) / 4 * 4;
   return larger(4, 16384 / words_a_row / 4 * 4);
 }
 
-/// Number of threads, in whole warps, that a call of so many items uses in its last pass. The next call begins after
-/// them.
+/// Returns the number of threads, in whole warps, that a call of so many items uses in its last pass. The next call
+/// begins after them.
 BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 
-/// Estimated cycles per term of all outputs, with rows x columns outputs per thread. The first cache delivers one value
-/// per thread and cycle, so a tile costs its edges, not its area. A thread also waits `latency` cycles per term for its
-/// loads.
+/// Returns the estimated cycles per term of all outputs, with rows x columns outputs per thread. The first cache
+/// delivers one value per thread and cycle, so a tile costs its edges, not its area. A thread also waits `latency`
+/// cycles per term for its loads.
 BLOCK_FN int estimated_cost(int items, int rows, int columns, int latency) {
   const int warps = (items + 31) / 32, of_block = (warps + cluster_size() - 1) / cluster_size();
   return larger(of_block * (rows + columns), (items + kThreads - 1) / kThreads * latency);
 }
 
-/// store(i, f(i)) for each element. `kAtOnce` values are computed before one is stored, so that their loads overlap. A
-/// stored value may replace what f reads for element i, but for no other element.
+/// Runs store(i, f(i)) for each element i. `kAtOnce` values are computed before one is stored, so that their loads
+/// overlap. A stored value may replace what f reads for element i, but for no other element.
 template <int kAtOnce, class F, class Store>
 BLOCK_FN int each_into(int count, int first_thread, const F& f, const Store& store) {
   PHASE(t) {
@@ -258,14 +260,14 @@ BLOCK_FN int each_into(int count, int first_thread, const F& f, const Store& sto
   return used(count);
 }
 
-/// y[i] = f(i).
+/// Stores y[i] = f(i) for each i below `count`.
 template <class F>
 BLOCK_FN int each(int count, Reals y, int first_thread, const F& f) {
   return each_into<4>(
       count, first_thread, [&](int i) { return static_cast<float>(f(i)); }, [&](int i, float value) { y[i] = value; });
 }
 
-/// The same, for rare or small calls.
+/// Does the same as `each`, for rare or small calls.
 template <class F>
 BLOCK_FN int each_alone(int count, Reals y, int first_thread, const F& f) {
   PHASE(t) {
@@ -275,13 +277,13 @@ BLOCK_FN int each_alone(int count, Reals y, int first_thread, const F& f) {
   return used(count);
 }
 
-/// The same for four neighbours at once: f(i) gives elements 4 i to 4 i + 3.
+/// Does the same as `each` for four neighbours at once: f(i) gives elements 4 i to 4 i + 3.
 template <int kAtOnce = 4, class F>
 BLOCK_FN int each_four(int fours, Reals y, int first_thread, const F& f) {
   return each_into<kAtOnce>(fours, first_thread, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
 }
 
-/// f of each element of x, or of x and y.
+/// Stores f of each element of x, or of a and b, in y.
 template <int kAtOnce = 4, class F>
 BLOCK_FN int map(int count, Reals x, Reals y, int first_thread, const F& f) {
   if (count % 4 != 0 || !whole(x) || !whole(y))

@@ -18,10 +18,10 @@ struct Product {
   Finish finish;  // only if there is one matrix
 };
 
-/// How an operand is read: one by one, four along k, or four along the outputs.
+/// How a tile reads an operand: one by one, four along k, or four along the outputs.
 enum Reading { kOnes, kAlongK, kAcross };
 
-/// Number of terms that a tile loads ahead into registers. Large tiles have other warps to hide latency.
+/// Returns the number of terms that a tile loads ahead into registers. Large tiles have other warps to hide latency.
 BLOCK_CONSTANT int ahead_of(int rows, int columns) { return rows * columns <= 8 ? 4 : rows * columns <= 16 ? 2 : 1; }
 
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
@@ -290,15 +290,15 @@ BLOCK_NOINLINE_FN int product_in_chunks(const Call& call, const Frame& f) {
   return 0;
 }
 
-/// Estimated cycles per term of long sums: multiplications and reads of few warps, which cannot hide latency, or the
-/// throughput of the first cache.
+/// Returns the estimated cycles per term of long sums: multiplications and reads of few warps, which cannot hide
+/// latency, or the throughput of the first cache.
 BLOCK_FN int spent_on_long(const Product& p, int rows) {
   const int items = p.m / rows * (p.n / 4), warps = (items + 31) / 32,
             of_block = (warps + cluster_size() - 1) / cluster_size();
   return larger((of_block + 3) / 4 * (4 * rows + 7), of_block * (rows + 4));
 }
 
-/// Estimated cost of a product with tiles of that size.
+/// Returns the estimated cost of a product with tiles of that size, in cycles per term.
 BLOCK_FN int spent_on(const Product& p, int rows, int columns) {
   return estimated_cost(tiles_of(p, rows, columns), rows, columns, 72 / ahead_of(rows, columns));
 }
@@ -343,7 +343,7 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int first_thread) {
   return product_by<1, 1, kOnes, kOnes>(call, f, first_thread);
 }
 
-/// Continues the plain sum of a column.
+/// Returns the plain sum of a column after the rows from begin to end.
 BLOCK_FN float column_sum(float sum, Reals x, int begin, int end, int columns, int column) {
   BLOCK_UNROLL_BY(16)
   for (int r = begin; r < end; ++r) sum += x[r * columns + column];

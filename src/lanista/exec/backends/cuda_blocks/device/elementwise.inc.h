@@ -12,7 +12,7 @@ BLOCK_FN float gelu_gate(float x) {
   return sigmoid_of((x * kTwoRoot) * inner);
 }
 
-/// n: elements, elements per sample.
+/// Returns the number of elements of a call. n: elements, elements per sample.
 BLOCK_FN int count_of(const Call& call, const Frame& f) { return call.n[0] + call.n[1] * f.batch; }
 
 /// n[2]: function. at: x, y.
@@ -161,7 +161,7 @@ BLOCK_OP int op_copy(const Call& call, const Frame& f, int first_thread) {
   return map(count_of(call, f), place(f, call.at[0]), place(f, call.at[1]), first_thread, [](float v) { return v; });
 }
 
-/// y = x plus a row. n[2]: its length. at: x, row, y.
+/// Adds a row to every row of x. n[2]: length of the row. at: x, row, y.
 BLOCK_OP int op_row_add(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), row = place(f, call.at[1]), y = place(f, call.at[2]);
   const int columns = call.n[2];
@@ -199,7 +199,7 @@ BLOCK_FN float row_max(const Row& x) {
   return most;
 }
 
-/// acc = f(i, acc) over the eight partial sums, and the tree over them.
+/// Returns the sum that acc = f(i, acc) gives in eight partial sums, which are added in a fixed order.
 template <class F>
 BLOCK_FN float tree_sum(int len, const F& f) {
   float partial[8];
@@ -217,7 +217,7 @@ BLOCK_FN float tree_sum(int len, const F& f) {
   return tree_of<float>(partial, 0);
 }
 
-/// y[i] = f(i) along a row, with eight loads before a store.
+/// Stores y[i] = f(i) along a row, with eight loads before a store.
 template <class F>
 BLOCK_FN void each_of_row(int len, Reals y, const F& f) {
   int i = 0;
@@ -231,7 +231,7 @@ BLOCK_FN void each_of_row(int len, Reals y, const F& f) {
   for (; i < len; ++i) y[i] = f(i);
 }
 
-/// y = exp(x - most) / sum. Returns the sum.
+/// Stores y = exp(x - most) / sum and returns the sum.
 BLOCK_FN float softmax_row(const Row& x, float most, Reals y) {
   each_of_row(x.len, y, [&](int i) { return exp_of(x.at[i] - most); });
   const float sum = tree_sum(x.len, [&](int i, float acc) { return acc + y[i]; });
@@ -342,7 +342,7 @@ BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int first_thread)
   return used(items);
 }
 
-/// One counter of Philox4x32-10 under a key: four words.
+/// Four random words: one counter of Philox4x32-10 under a key.
 struct Words {
   u32 w[4];
 };

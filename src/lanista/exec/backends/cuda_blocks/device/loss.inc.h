@@ -44,7 +44,7 @@ BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int first_thread
   return used(f.batch);
 }
 
-/// n: the same. at: probabilities, labels, dlogits.
+/// n: as for op_cross_entropy. at: probabilities, labels, dlogits.
 BLOCK_OP int op_cross_entropy_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals saved = place(f, call.at[0]), dlogits = place(f, call.at[2]);
   const Ints target = ints_at(place(f, call.at[1]));
@@ -83,7 +83,7 @@ BLOCK_FN float error_term(int which, float x, float t, float acc) {
   return madd(c, d - 0.5F * c, acc);
 }
 
-/// n: values per sample, function. at: predictions, targets, loss.
+/// n: values per sample, ValueLoss. at: predictions, targets, loss of each sample.
 BLOCK_OP int op_value_loss(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), loss = place(f, call.at[2]);
   const int len = call.n[0], which = call.n[1];
@@ -101,7 +101,7 @@ BLOCK_OP int op_value_loss(const Call& call, const Frame& f, int first_thread) {
   return used(f.batch);
 }
 
-/// at: predictions, targets, dpredictions.
+/// n: as for op_value_loss. at: predictions, targets, dpredictions.
 BLOCK_OP int op_value_loss_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int len = call.n[0], which = call.n[1];
@@ -119,7 +119,7 @@ BLOCK_OP int op_value_loss_grad(const Call& call, const Frame& f, int first_thre
   });
 }
 
-/// The loss of the step. at: losses of samples.
+/// Computes the loss of the step: the mean over its samples. at: losses of samples.
 BLOCK_OP int op_mean_loss(const Call& call, const Frame& f, int first_thread) {
   const Reals loss = place(f, call.at[0]);
   PHASE(t) {

@@ -8,7 +8,7 @@ namespace {
 constexpr float kMagic = 12582912.0F, kLog2e = 1.44269504088896341F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
 constexpr float kMost = 88.7228F, kLeast = -87.3365F, kFarTanh = 12.0F;
 
-/// x = exponent * ln 2 + r, and expm1(r).
+/// The parts of exp(x): x = exponent * ln 2 + r, and expm1(r).
 struct ExpParts {
   int exponent;
   float expm1;
@@ -78,22 +78,22 @@ BLOCK_FN float log_of(float x) {
   return x < infinity() ? y : x;
 }
 
-/// NaN passes through; both zeros become +0.
+/// Returns max(x, 0). NaN passes through; both zeros become +0.
 BLOCK_FN float relu_of(float x) { return x <= 0.0F ? 0.0F : x; }
 
-/// NaN passes through.
+/// Returns x limited to the range from low to high. NaN passes through.
 BLOCK_FN float clipped(float x, float low, float high) {
   const float raised = x < low ? low : x;
   return raised > high ? high : raised;
 }
 
-/// d where y is strictly inside the range, else zero.
+/// Returns d where y is strictly inside the range from low to high, else zero.
 BLOCK_FN float inside(float y, float low, float high, float d) {
   const float above = y <= low ? 0.0F : d;
   return y >= high ? 0.0F : above;
 }
 
-/// The epilogue of a call for its results.
+/// The epilogue of a call, with the saved values that it reads.
 struct Finish {
   Reals saved;
   int after;
@@ -105,7 +105,7 @@ struct Finish {
     return after == kReluGradEpilogue ? (gate <= 0.0F ? 0.0F : value) : inside(gate, low, high, value);
   }
   BLOCK_METHOD bool gates() const { return after == kReluGradEpilogue || after == kClipGradEpilogue; }
-  /// Final value of result i, and of four results from i on.
+  /// Returns the final value of result i, or of four results from i on.
   BLOCK_METHOD float at(int i, float value) const {
     if (after == kNoEpilogue) return value;
     return one(value, gates() ? static_cast<float>(saved[i]) : 0.0F);
@@ -125,7 +125,7 @@ BLOCK_FN Finish finish_of(const Call& call, const Frame& f) {
           call.x[3]};
 }
 
-/// The fixed tree over eight partial sums.
+/// Returns the sum of the eight partial sums from p[at] on, in a fixed order.
 template <class T, class P>
 BLOCK_FN T tree_of(P p, int at) {
   return ((p[at] + p[at + 4]) + (p[at + 2] + p[at + 6])) + ((p[at + 1] + p[at + 5]) + (p[at + 3] + p[at + 7]));

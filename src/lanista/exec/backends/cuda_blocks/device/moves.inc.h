@@ -68,7 +68,7 @@ BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int first_thread) {
   return used(items);
 }
 
-/// n: the same. at: dy, dx.
+/// n: as for op_mean_axis. at: dy, dx.
 BLOCK_OP int op_mean_axis_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals dy = place(f, call.at[0]), dx = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2];
@@ -77,14 +77,14 @@ BLOCK_OP int op_mean_axis_grad(const Call& call, const Frame& f, int first_threa
               [&](int i) { return dy[i / (len * inner) * inner + i % inner] / count; });
 }
 
-/// Returns true if all strides but the first are multiples of four.
+/// Returns true if all strides except the first are multiples of four.
 BLOCK_FN bool all_fours(const int* axes, int rank) {
   bool all = true;
   for (int axis = 1; axis < rank; ++axis) all = all && axes[2 * axis + 1] % 4 == 0;
   return all;
 }
 
-/// n: whether the batch is the first axis, elements per sample, rank.
+/// n: 1 if the batch is the first axis, elements per sample, rank.
 /// Then size and stride of each axis after the batch, from the last to the first. at: x, y.
 BLOCK_OP int op_permute(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
@@ -131,7 +131,7 @@ BLOCK_OP int op_copy_slice(const Call& call, const Frame& f, int first_thread) {
   return each(count, y, first_thread, [&](int i) { return x[i / part * row + begin + i % part]; });
 }
 
-/// n: the same, then whether all other elements become zero. at: x, y[:, begin : begin + len, :] = x.
+/// n: as for op_copy_slice, then 1 if all other elements become zero. at: x, y[:, begin : begin + len, :] = x.
 BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int row = call.n[1] * call.n[2], begin = call.n[3] * call.n[2], part = call.n[4] * call.n[2];

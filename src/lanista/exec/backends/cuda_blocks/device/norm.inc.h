@@ -6,7 +6,7 @@
 namespace lanista::device::block {
 namespace {
 
-/// Sum of one partial of a column: rows first, first + 4, …
+/// Returns one partial sum of a column. It has rows first, first + step and so on.
 template <class F>
 BLOCK_FN float partial_sum(int rows, int first, int step, const F& f) {
   float sum = 0.0F;
@@ -15,7 +15,7 @@ BLOCK_FN float partial_sum(int rows, int first, int step, const F& f) {
   return sum;
 }
 
-/// Continues one of the four partial sums of rows; `begin` is a multiple of four.
+/// Continues the partial sum `first`, one of four, over the rows from begin to end. `begin` is a multiple of four.
 template <class F>
 BLOCK_FN float further_sum(float sum, int begin, int end, int first, const F& f) {
   BLOCK_UNROLL_BY(16)
@@ -23,7 +23,7 @@ BLOCK_FN float further_sum(float sum, int begin, int end, int first, const F& f)
   return sum;
 }
 
-/// Sum of the four partial sums of column j, which are `c` apart.
+/// Returns the sum of the four partial sums of column j, which are `c` apart.
 BLOCK_FN float four_of(Reals partial, int c, int j) {
   return (partial[j] + partial[2 * c + j]) + (partial[c + j] + partial[3 * c + j]);
 }

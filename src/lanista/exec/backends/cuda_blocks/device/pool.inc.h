@@ -37,7 +37,7 @@ BLOCK_FN Pool pool_of(const Call& call, const Frame& f) {
   return p;
 }
 
-/// One or four channels of an image's cell, from `channel` on.
+/// Returns one or four channels of an image's cell, from index i on.
 template <int kChannels>
 BLOCK_FN Four cells_at(Reals x, int i) {
   if (kChannels == 4) return load4(x, i);
@@ -58,7 +58,7 @@ BLOCK_FN u32 bytes_of(Reals index, int i) {
   return bytes_at(index)[i];
 }
 
-/// Position in an image: its row and column, and the first row of its image on the other side.
+/// Position in an image: its row and column, and the first row of its image in the other value.
 struct Place {
   int h, w, image;
 };

@@ -5,7 +5,7 @@
 namespace lanista::device::block {
 namespace {
 
-/// Positions o with 0 <= o * stride - pad + tap * dilation < length.
+/// Sets [low, high) to the positions o with 0 <= o * stride - pad + tap * dilation < length.
 BLOCK_FN void seen_positions(const TapAxis& axis, int tap, int& low, int& high) {
   const int shift = axis.pad - tap * axis.dilation;
   low = shift <= 0 ? 0 : (shift + axis.stride - 1) / axis.stride;
@@ -215,12 +215,12 @@ BLOCK_FN void weight_windows(const Taps& s, Reals dy, Reals dw, int th, int row,
   }
 }
 
-/// Words of a sample in both images.
+/// Returns the number of words of a sample in both images.
 BLOCK_FN int sample_words(const Taps& s) {
   return s.h.length * s.w.length * s.source_c + s.h.positions * s.w.positions * s.target_c;
 }
 
-/// Number of samples that fit into the first cache together with the next ones.
+/// Returns the number of samples that fit into the first cache together with the next ones.
 BLOCK_FN int samples_at_once(const Taps& s) {
   const int words = sample_words(s);
   return s.samples * words <= 32768 ? s.samples : larger(1, 16384 / words);

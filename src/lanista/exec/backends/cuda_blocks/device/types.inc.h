@@ -7,106 +7,115 @@ using i64 = long long;
 using u32 = unsigned;
 using u64 = unsigned long long;
 
-/// Operators of a block. Products, sums over taps, and element-wise functions have one form each, which many operators
+/// Operator of a Call. Products, sums over taps, and element-wise functions have one form each, which many operators
 /// share.
 enum Op : int {
-  kProduct,     ///< c = a b, any strides, several matrices
-  kTranspose,   ///< transposition of consecutive matrices
-  kTaps,        ///< convolution, or its data gradient
-  kTapWeights,  ///< weight gradient of a convolution
-  kDepthwise,   ///< depthwise convolution, or its data gradient
-  kDepthwiseWeights,
-  kColumnSum,
-  kActivation,
-  kActivationGrad,
-  kParametricActivation,  ///< activations with attributes
-  kParametricActivationGrad,
-  kBinary,
-  kScale,
-  kZero,
-  kCopy,
-  kRowAdd,
-  kSoftmax,
-  kSoftmaxGrad,
-  kDropout,
-  kBatchNorm,
-  kBatchNormGrad,
-  kLayerNorm,
-  kLayerNormGrad,
-  kMaxPool,
-  kMaxPoolGrad,
-  kAvgPool,
-  kAvgPoolGrad,
-  kMeanAxis,
-  kMeanAxisGrad,
-  kPermute,
-  kCopySlice,
-  kPasteSlice,
-  kEmbedding,
-  kEmbeddingGrad,
-  kCrossEntropy,
-  kCrossEntropyGrad,
-  kValueLoss,  ///< losses of values
-  kValueLossGrad,
-  kMeanLoss,  ///< loss of the step: mean over the batch
-  kClip,      ///< factor of gradient clipping
-  kUpdate,
+  kProduct,                   ///< Matrix product c = a b, with any strides, for several matrices.
+  kTranspose,                 ///< Transposition of consecutive matrices.
+  kTaps,                      ///< Convolution, or its data gradient.
+  kTapWeights,                ///< Weight gradient of a convolution.
+  kDepthwise,                 ///< Depthwise convolution, or its data gradient.
+  kDepthwiseWeights,          ///< Weight gradient of a depthwise convolution.
+  kColumnSum,                 ///< Sum over rows, such as a bias gradient.
+  kActivation,                ///< Activation without attributes.
+  kActivationGrad,            ///< Gradient of kActivation.
+  kParametricActivation,      ///< Activations with attributes.
+  kParametricActivationGrad,  ///< Gradient of kParametricActivation.
+  kBinary,                    ///< Element-wise arithmetic of two values.
+  kScale,                     ///< Product with a constant.
+  kZero,                      ///< Zeros.
+  kCopy,                      ///< Copy.
+  kRowAdd,                    ///< Sum with one row, for every row.
+  kSoftmax,                   ///< Softmax along an axis.
+  kSoftmaxGrad,               ///< Gradient of kSoftmax.
+  kDropout,                   ///< Dropout, or its gradient.
+  kBatchNorm,                 ///< Batch normalisation with the statistics of the batch.
+  kBatchNormGrad,             ///< Gradient of kBatchNorm.
+  kLayerNorm,                 ///< Layer normalisation.
+  kLayerNormGrad,             ///< Gradient of kLayerNorm.
+  kMaxPool,                   ///< Maximum over windows.
+  kMaxPoolGrad,               ///< Gradient of kMaxPool.
+  kAvgPool,                   ///< Mean over windows.
+  kAvgPoolGrad,               ///< Gradient of kAvgPool.
+  kMeanAxis,                  ///< Mean along an axis.
+  kMeanAxisGrad,              ///< Gradient of kMeanAxis.
+  kPermute,                   ///< Permutation of axes.
+  kCopySlice,                 ///< Copy of a slice into a value.
+  kPasteSlice,                ///< Copy of a value into a slice.
+  kEmbedding,                 ///< Rows of a table by token.
+  kEmbeddingGrad,             ///< Gradient of the table of kEmbedding.
+  kCrossEntropy,              ///< Cross-entropy of each sample, and probabilities.
+  kCrossEntropyGrad,          ///< Gradient of the logits of kCrossEntropy.
+  kValueLoss,                 ///< Loss of each sample against target values.
+  kValueLossGrad,             ///< Gradient of the predictions of kValueLoss.
+  kMeanLoss,                  ///< Loss of the step: mean over the batch.
+  kClip,                      ///< Factor of gradient clipping.
+  kUpdate,                    ///< Optimiser update of all parameters.
 };
 
+/// Function of kActivation and kActivationGrad: Call::n[2].
 enum Activation : int { kRelu, kGelu, kSilu, kTanh, kSigmoid, kHardSwish, kSoftsign };
+/// Function of kParametricActivation and its gradient: Call::n[2].
 enum ParametricActivation : int { kLeakyRelu, kElu, kClipped, kHardSigmoid };
+/// Function of kBinary: Call::n[2].
 enum Binary : int { kAdd, kSub, kMul, kDiv };
+/// Function of kValueLoss and kValueLossGrad.
 enum ValueLoss : int { kMse, kMae, kHuber, kBce };
+/// Update rule of kUpdate: Call::n[0].
 enum Optimizer : int { kSgd, kAdam, kAdamW, kLion, kRmsprop };
 
-/// Transformation of each result before it is stored. It replaces a later call.
+/// Transformation of each result of a call before it is stored. It replaces a later call on the result. The gradients
+/// pass a result where a saved value was not clipped, else zero.
 enum Epilogue : int { kNoEpilogue, kReluEpilogue, kClipEpilogue, kReluGradEpilogue, kClipGradEpilogue };
 
+/// Most operands, sizes and attributes of a call.
 constexpr int kMaxOperands = 12, kSizes = 24, kReals = 4;
-/// Operands outside of the lane's slab.
-constexpr int kGateOperand = 11;  ///< at[kGateOperand]: operand of a gate
+constexpr int kGateOperand = 11;  ///< Index in Call::at of the saved value that an epilogue reads.
+/// Values of Call::at outside of the lane's slab: features of the batch, its targets, no operand.
 constexpr int kInput = -1, kTarget = -2, kNowhere = -3;
 
-/// One instruction. The meaning of the sizes is stated at each operator.
+/// One instruction of a program. The meaning of the sizes and operands is stated at each operator.
 struct Call {
-  int op;
-  int needs_barrier;     ///< 1: wait until every thread has done all earlier calls
-  int at[kMaxOperands];  ///< words of the slab
-  int n[kSizes];
-  float x[kReals];  ///< attributes; the last two are those of the epilogue
-  int after;
+  int op;                ///< Number of an Op.
+  int needs_barrier;     ///< 1: wait until every thread has done all earlier calls.
+  int at[kMaxOperands];  ///< For each operand: first word in the slab, or kInput, kTarget, kNowhere.
+  int n[kSizes];         ///< Sizes, strides and flags of the operator.
+  float x[kReals];       ///< Attributes; the last two are those of the epilogue.
+  int after;             ///< Number of an Epilogue, applied to each result.
 };
 
-/// A range of parameters with one learning rate.
+/// A range of parameters that have one learning rate in a step.
 struct LrRange {
-  int begin, count;
-  float rate, shrink;
+  int begin, count;    ///< Number of its first parameter, and of parameters.
+  float rate, shrink;  ///< Negative learning rate with bias correction; factor of decoupled weight decay.
 };
 
-/// Inputs of a step.
+/// Inputs and hyper-parameters of one step of a lane. Pointers are addresses on the device.
 struct Step {
-  const void* input;         ///< features in program layout, or tokens
-  const void* target;        ///< labels or values
-  const i64* samples;        ///< null unless masks are sampled
-  const float* weights;      ///< null if all are 1
-  const double* lane_attrs;  ///< lane attributes
-  const LrRange* lr_ranges;
-  u64 done;  ///< number of earlier steps
-  double smoothing, clip_norm;
-  int batch, num_lr_ranges;
+  const void* input;            ///< Features of the batch in program layout, or tokens.
+  const void* target;           ///< Labels or target values of the batch.
+  const i64* samples;           ///< Sample numbers in the data set; null unless masks are sampled.
+  const float* weights;         ///< Sample weights; null if all are 1.
+  const double* lane_attrs;     ///< Attributes of the lane, one for each of ExecutableProperties::lane_attrs.
+  const LrRange* lr_ranges;     ///< Ranges of all trained parameters.
+  u64 done;                     ///< Number of earlier steps of the lane.
+  double smoothing, clip_norm;  ///< Label smoothing; largest gradient norm, 0: no clipping.
+  int batch, num_lr_ranges;     ///< Samples of the batch; number of lr_ranges.
+  /// Hyper-parameters of the update. `root` is the square root of 1 - beta2^(done + 1).
   float decay, momentum, beta1, one_minus_beta1, beta2, one_minus_beta2, eps, root;
-  int has_weight_decay, has_momentum, nesterov, first;
+  int has_weight_decay, has_momentum, nesterov, first;  ///< Flags: 1 means true; first: no earlier step.
 };
 
+/// One lane of a launch: its slab, program and steps. Pointers are addresses on the device.
 struct Lane {
-  float* slab;
-  const Call* calls;
-  const Step* steps;
-  float* losses;     ///< one per step
-  u64* call_cycles;  ///< cycles per call so far; calls then do not overlap. Null unless timed
-  u64 seed;
-  double flops;  ///< approximate operations of a step, to choose the number of blocks
-  int call_count, step_count;
+  float* slab;                 ///< Memory of the lane, of BlockProgram::slab_words words.
+  const Call* calls;           ///< Calls of one step, in order.
+  const Step* steps;           ///< Steps to run, in order.
+  float* losses;               ///< Output: loss of each step.
+  u64* call_cycles;            ///< Device cycles of each call in sum; null unless calls are timed.
+  u64 seed;                    ///< Trial seed, for random masks.
+  double flops;                ///< Approximate FLOPs of a step, to choose the number of blocks.
+  int call_count, step_count;  ///< Number of calls of a step, and of steps.
 };
 
 }  // namespace lanista::device::block

@@ -42,7 +42,7 @@ BLOCK_OP int op_clip(const Call& call, const Frame& f, int first_thread) {
   return used(1);
 }
 
-/// A parameter with its slots.
+/// A parameter and its optimiser slots after an update.
 struct Moved {
   float p, first, second;
 };
@@ -89,7 +89,7 @@ struct Moved4 {
   Four p, first, second;
 };
 
-/// Addresses of parameters, gradients and slots; which slots the rule reads.
+/// Addresses of parameters, gradients and slots, and which slots the rule reads.
 struct Flat {
   Reals gradients, parameters, first, second;
   bool has_first, has_second;
