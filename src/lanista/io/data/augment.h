@@ -31,8 +31,8 @@ class Augmentation {
 /// The shape of the samples that an augmentation will change, and their black.
 struct SampleLayout {
   graph::Shape shape;  ///< shape of one sample without the batch: [C, H, W] for images
-  std::vector<float>
-      black;  ///< features of a raw sample of zeros after normalisation; fills positions outside of an image
+  /// Features of a raw sample of zeros after normalisation, for positions outside of an image.
+  std::vector<float> black;
 };
 
 /// One kind of augmentation: name, options and factory.

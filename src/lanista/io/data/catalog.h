@@ -30,8 +30,8 @@ struct CatalogEntry {
 /// Every source that open() reads, built-in data first.
 std::vector<CatalogEntry> catalog();
 std::string catalog_text(const std::vector<CatalogEntry>& entries);  ///< the entries as lines of text for users
-nlohmann::json catalog_json(
-    const std::vector<CatalogEntry>& entries);  ///< the entries as a JSON list of objects, without absent fields
+/// The entries as a JSON list of objects, without absent fields.
+nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);
 
 /// The text of a source in which each path of its argument and options is replaced by the result of `map` for it. A
 /// text that is no valid source is returned unchanged.
@@ -40,8 +40,8 @@ std::string map_paths(const std::string& source, const std::function<std::string
 /// The findings of a check of a data set, and its description.
 struct DataReport {
   DataSpec spec;  ///< The description of the data set, as of open() without folds.
-  std::vector<std::array<std::int64_t, 3>>
-      class_rows;                         ///< By class or label: numbers of rows in train, validation, test.
+  /// For each class or label: the numbers of rows in train, validation and test part.
+  std::vector<std::array<std::int64_t, 3>> class_rows;
   double min = 0, max = 0;                ///< Range of all features before normalisation; of a table after encoding.
   double target_min = 0, target_max = 0;  ///< Range of targets that are numbers; else 0.
   std::int64_t missing = 0;               ///< Number of cells of a table without a value.

@@ -15,8 +15,8 @@ enum class ColumnKind { kNumber, kCategory, kDate };
 
 /// Statistics of one feature over rows of a table, without missing cells.
 struct NumberStats {
-  double mean = 0,
-         scale = 1;  ///< mean and deviation (1 if it is 0) over training rows; the mean replaces a missing number
+  /// Mean and deviation (1 if it is 0) over the training rows; the mean replaces a missing number.
+  double mean = 0, scale = 1;
   double min = 0, max = 0;  ///< over all rows
 };
 
@@ -39,8 +39,8 @@ struct Column {
   std::int64_t width() const;
 };
 
-nlohmann::json columns_json(
-    const std::vector<Column>& columns);  ///< the columns as a JSON list, the entry "columns" of DataSpec::schema
+/// The columns as a JSON list, the entry "columns" of DataSpec::schema.
+nlohmann::json columns_json(const std::vector<Column>& columns);
 /// Reads what columns_json() wrote. Errors: kDataLoss (no list, or a missing or invalid entry, with the index of its
 /// column).
 Result<std::vector<Column>> parse_columns(const nlohmann::json& json);

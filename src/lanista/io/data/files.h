@@ -10,8 +10,8 @@ namespace lanista::data {
 
 /// The largest file in bytes, packed and unpacked, that is read into memory.
 inline constexpr std::uint64_t kMaxFileBytes = std::uint64_t{4} << 30;
-inline constexpr std::int64_t kMaxFeatures =
-    std::int64_t{1} << 30;  ///< largest number of features of a data set: rows times features of a row
+/// The largest number of features of a data set: rows times features of a row.
+inline constexpr std::int64_t kMaxFeatures = std::int64_t{1} << 30;
 
 /// The path that `path` means: an absolute path unchanged, any other path below `folder`.
 std::string resolve_path(const std::string& path, const std::string& folder);

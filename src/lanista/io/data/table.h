@@ -54,8 +54,8 @@ struct ColumnDeclaration {
   std::size_t index = 0;           ///< Index of the column in the table, from 0.
   std::optional<ColumnKind> kind;  ///< As declared. None: a number if all present cells are numbers, else a category.
   std::vector<std::string> categories;  ///< As declared, sorted; empty: those of the training rows.
-  std::int64_t max_categories =
-      0;  ///< If there are more, only the most frequent ones count; 0: more than 256 is an error.
+  /// Above 0: only so many of the most frequent categories count. 0: more than 256 is an error.
+  std::int64_t max_categories = 0;
 };
 
 /// The indices of the columns by which rows are split into parts or folds; none: no such column.
