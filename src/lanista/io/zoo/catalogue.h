@@ -15,9 +15,9 @@ namespace lanista::zoo {
 
 /// A trained model of a catalogue, from which the training of others may start.
 struct CatalogueEntry {
-  std::string id;      ///< id of the model, unique in a catalogue
-  std::string task;    ///< task or family; a search finds models with an equal text only
-  double quality = 0;  ///< result of the model; larger is better, comparable within a task
+  std::string id;      ///< Id of the model, unique in a catalogue.
+  std::string task;    ///< Task or family; a search finds models with an equal text only.
+  double quality = 0;  ///< Result of the model; larger is better, comparable within a task.
   /// Number of the change that added it; of two models of equal quality the one with the larger number is offered.
   std::int64_t age = 0;
 };
