@@ -14,10 +14,10 @@ namespace lanista::formats {
 struct BlendMember {
   const graph::Graph* graph = nullptr;                      ///< graph of the model; not null
   std::span<const Tensor> weights;                          ///< parameters and buffers, found by name (float_weights())
-  double share = 1;                                         ///< weight in the blend, above 0
+  double share = 1;                                         ///< weight in the blend
   std::vector<double> mean, scale;                          ///< normalisation of inputs; empty: none
   std::vector<double> target_mean = {}, target_scale = {};  ///< unit of the targets; empty: unchanged outputs
-  std::vector<double> missing = {};                         ///< number that replaces NaN, one for each feature; empty: none
+  std::vector<double> missing = {};  ///< number that replaces NaN, one for each feature; empty: none
 };
 
 /// Several models that predict as one. The shares of the members sum to 1.

@@ -21,8 +21,8 @@ struct CifarFile {
   std::vector<std::uint8_t> coarse;  ///< [rows], the coarse labels of CIFAR-100; else empty
 };
 
-/// The content of the bytes of a binary CIFAR file. Errors: kDataLoss (an empty file, a partial record, a label out of range with its
-/// record).
+/// The content of the bytes of a binary CIFAR file. Errors: kDataLoss (an empty file, a partial record, a label out of
+/// range with its record).
 Result<CifarFile> decode_cifar(std::string_view bytes, CifarKind kind);
 
 }  // namespace lanista::formats

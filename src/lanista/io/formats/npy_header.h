@@ -19,8 +19,8 @@ struct NpyHeader {
   std::vector<std::int64_t> shape;  ///< dimensions; empty: a scalar
 };
 
-/// The header in its text, a Python dictionary of three entries, by a small grammar. Nothing is evaluated.
-/// Errors: kDataLoss with the position in the text; kUnimplemented for structured dtypes.
+/// The header in its text, a Python dictionary of three entries, by a small grammar. Nothing is evaluated. Errors:
+/// kDataLoss with the position in the text; kUnimplemented for structured dtypes.
 Result<NpyHeader> parse_npy_header(std::string_view text);
 
 }  // namespace lanista::formats

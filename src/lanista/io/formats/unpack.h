@@ -22,8 +22,9 @@ class Unpacker {
   Unpacker(std::string_view bytes, Packing packing, std::string what);
   ~Unpacker();
 
-  /// Writes the next unpacked bytes to `out` and returns their number. Less than out.size() means the end of the data. Errors: kDataLoss (damaged,
-  /// cut off, a wrong checksum, bytes after the end), kResourceExhausted (no memory for the 40 KB).
+  /// Writes the next unpacked bytes to `out` and returns their number. Less than out.size() means the end of the data.
+  /// Errors: kDataLoss (damaged, cut off, a wrong checksum, bytes after the end), kResourceExhausted (no memory for the
+  /// 40 KB).
   Result<std::size_t> read(std::span<char> out);
 
  private:
@@ -44,8 +45,8 @@ struct UnpackedSize {
   std::uint32_t crc = 0;    ///< CRC-32 of the unpacked bytes, as in zip
 };
 
-/// The largest unpacked size in bytes that is accepted: kMaxCompressionRatio times the packed bytes, and always at least 1 MiB,
-/// since small files of zeros or of sorted labels may pack better than that.
+/// The largest unpacked size in bytes that is accepted: kMaxCompressionRatio times the packed bytes, but at least 1
+/// MiB. Small files of zeros or of sorted labels may pack better than the ratio.
 std::uint64_t unpack_limit(std::uint64_t packed_bytes);
 
 /// Size and checksum of the unpacked bytes, without storing them. Errors: those of Unpacker::read(); kResourceExhausted

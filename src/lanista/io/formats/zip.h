@@ -30,8 +30,8 @@ struct ZipEntry {
 Result<std::vector<ZipEntry>> read_zip_directory(std::string_view archive);
 
 /// The unpacked bytes of an entry. They point into the archive if the entry is stored, else into `buffer`, which is
-/// overwritten. Errors: kDataLoss (damaged, or other size or checksum than declared), kResourceExhausted (more bytes than
-/// declared).
+/// overwritten. Errors: kDataLoss (damaged, or other size or checksum than declared), kResourceExhausted (more bytes
+/// than declared).
 Result<std::string_view> unpack_entry(const ZipEntry& entry, std::string& buffer);
 
 }  // namespace lanista::formats

@@ -62,7 +62,8 @@ class ProfileStore {
   std::string folder_;
 };
 
-/// The name of the file of a study, without extension. It has the start `began` in Unix seconds as 11 digits, '-', and 12 hexadecimal digits of a hash of `what`. Names sort by time.
+/// The name of the file of a study, without extension. It has the start `began` in Unix seconds as 11 digits, '-', and
+/// 12 hexadecimal digits of a hash of `what`. Names sort by time.
 std::string profile_file_name(double began, const std::string& what);
 
 }  // namespace lanista::store

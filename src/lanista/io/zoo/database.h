@@ -37,7 +37,9 @@ class SqlRow {
 /// An SQLite file with a write-ahead log. Another user may have written it.
 ///
 /// Triggers, views, extensions, attached files and functions with effects are off, and each statement has a limit
-/// (kFixedQueryCost). Not thread-safe; any number of processes may use the file at a time. Errors of all calls: kUnavailable (other processes locked it for 30 seconds), kResourceExhausted (disk or memory full; a statement above the limit), kDataLoss (no database, or a damaged one), kIo. Their `where` is the path.
+/// (kFixedQueryCost). Not thread-safe; any number of processes may use the file at a time. Errors of all calls:
+/// kUnavailable (other processes locked it for 30 seconds), kResourceExhausted (disk or memory full; a statement above
+/// the limit), kDataLoss (no database, or a damaged one), kIo. Their `where` is the path.
 class Database {
  public:
   /// What statements on an open file may do.

@@ -19,9 +19,10 @@ struct FolderFacts {
   bool may_create = false;
 };
 
-/// Examines whether a folder is a zoo or may become one. It opens no database, follows no link, and waits for no FIFO. Errors: kIo; kFailedPrecondition (no zoo, but other files, with up to three of their names; the index belongs
-/// to another program). Also kFailedPrecondition (a link, a FIFO, a device, a file with several names or of another
-/// user has the name of one of the program's files).
+/// Examines whether a folder is a zoo or may become one. It opens no database, follows no link, and waits for no FIFO.
+/// Errors: kIo; kFailedPrecondition (no zoo, but other files, with up to three of their names; the index belongs to
+/// another program). Also kFailedPrecondition (a link, a FIFO, a device, a file with several names or of another user
+/// has the name of one of the program's files).
 Result<FolderFacts> examine_folder(const std::string& folder);
 
 /// The error (kFailedPrecondition) for a folder with a file index.sqlite that is not the index of a zoo.
@@ -33,7 +34,8 @@ bool is_sha256(std::string_view text);
 bool is_model_id(std::string_view text);
 /// True means that `name` is "<64 lower-case hexadecimal digits>.safetensors".
 bool is_weights_file_name(std::string_view name);
-/// True means that `name` is "tmp-<process id>-<16 hexadecimal digits>". Earlier versions had a decimal number in place of the digits.
+/// True means that `name` is "tmp-<process id>-<16 hexadecimal digits>". Earlier versions had a decimal number in place
+/// of the digits.
 bool is_temporary_weights_name(std::string_view name);
 /// A new random name of a temporary file of this process, for which is_temporary_weights_name() is true.
 std::string temporary_weights_name();
