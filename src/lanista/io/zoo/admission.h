@@ -8,8 +8,8 @@
 
 namespace lanista::zoo {
 
-/// Whether the zoo keeps a new model with this quality: empty means yes, else the reason as text for users. `others`
-/// are the qualities of live models of the same task; larger is better.
+/// The reason why the zoo refuses a new model with this quality, as text for users; empty: it keeps it. `others` are
+/// the qualities of live models of the same task; larger is better.
 ///
 /// The quality must exceed `chance`, the quality of a guess, if it is known. From five other models on it must be at
 /// least their median less three deviations (1.4826 times the median deviation from the median), unless the deviation
@@ -31,7 +31,7 @@ std::vector<std::string> surplus_replicas(std::vector<Replica> replicas, std::si
 struct EvictionCandidate {
   std::string id;              ///< Id of the model.
   std::int64_t bytes = 0;      ///< Size of its file of weights.
-  double value = 0;            ///< Sum of the shares of a training that starts from it saved.
+  double value = 0;            ///< Saving by starts from it, as a number of trainings; older ones count less.
   bool held = false;           ///< True: pinned or leased, so it stays.
   std::vector<double> serves;  ///< For each recent query: similarity times rank of quality, in [0, 1].
 };

@@ -40,7 +40,7 @@ class WireReader {
 
   explicit WireReader(std::string_view message) : rest_(message) {}
 
-  /// Moves to the next field, at first to field one, and returns true; false at the end of the message. Errors:
+  /// Moves to the next field (at first, to the first one) and returns true; false at the end of the message. Errors:
   /// kDataLoss (cut off, field number 0, groups, a varint beyond 64 bits).
   Result<bool> next();
   int field() const { return field_; }  ///< Number of the current field.
