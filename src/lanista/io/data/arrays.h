@@ -7,23 +7,25 @@
 
 namespace lanista::data {
 
-/// Rows as arrays.
+/// The features and targets of rows as arrays, read from NumPy, IDX or CIFAR files.
 struct Arrays {
-  Tensor x;                          ///< [rows, …]; its name is its source, for errors
-  std::optional<Tensor> y;           ///< [rows] or [rows, numbers]
-  std::vector<std::string> labels;   ///< class names; empty: numbers from 0
-  std::vector<std::string> names;    ///< names of rows, or empty
-  std::int64_t first_test_row = -1;  ///< first row of an official test part, which ends the rows; -1: there is none
+  Tensor x;                          ///< features [rows, …]; its name is the path of the file, for errors
+  std::optional<Tensor> y;           ///< targets [rows] or [rows, numbers]; none: rows without targets
+  std::vector<std::string> labels;   ///< class names by class number; empty: "0", "1" and so on
+  std::vector<std::string> names;    ///< name of each row, such as a file name; or empty
+  std::int64_t first_test_row = -1;  ///< this row and all later ones are an official test part; -1: there is none
 };
 
-/// Features, and classes or numbers, from arrays. One whole number in each row is a class, unless `task` (auto,
-/// classes, numbers) demands otherwise.
+/// Rows with features, and with classes or numbers as targets, from arrays. With `task` "auto" one integer for each row
+/// is a class; other targets are numbers. "classes", "numbers" and "multilabel" (numbers 0 or 1) force one kind.
 ///
-/// For a known data set the shape must be its shape. Dimensions of 1 and flat rows are accepted, and a single sample is
-/// one row. Errors: kDataLoss with the shapes, or the row of a label; kResourceExhausted.
+/// With `expected_spec` (null: none) samples must have its shape and its kind of targets. Dimensions of 1 and flat rows
+/// are accepted, and a single sample is one row. Errors: kDataLoss (shapes do not fit, no rows, a label out of range
+/// with its row); kResourceExhausted (more than kMaxFeatures numbers).
 Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, const DataSpec* expected_spec);
 
-/// Appends the rows of `more`. Errors: kDataLoss (another shape or element type, with both).
+/// Appends the rows of `more` to `to` along the first axis. Errors: kDataLoss (another shape of a row, or another
+/// element type); the message has both shapes.
 Result<void> append_rows(Tensor& to, const Tensor& more);
 
 }  // namespace lanista::data

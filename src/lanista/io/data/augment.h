@@ -16,55 +16,60 @@
 
 namespace lanista::data {
 
-/// A random change of a training sample that keeps its target. It has no state, so that many threads may use one.
+/// A random change of the features of a training sample that keeps its target. It has no mutable state, so that many
+/// threads may use one object.
 class Augmentation {
  public:
   virtual ~Augmentation() = default;
-  /// Changes the features of one sample in place; every random decision comes from `rng`.
+  /// Changes the normalised features of one sample in place. Equal `rng` and features give equal results.
   virtual void apply(Rng rng, std::span<float> features) const = 0;
-  /// Whether it only moves features within their channel or sets them to black. Normalisation before it and after it
-  /// then give the same bits.
+  /// True means that it only moves features within their channel or sets them to black. Then normalisation before it
+  /// and normalisation after it give the same bits.
   virtual bool only_moves_features() const { return false; }
 };
 
-/// What an augmentation may use of the samples.
+/// The shape of the samples that an augmentation will change, and their black.
 struct SampleLayout {
-  graph::Shape shape;        ///< of one sample: [C, H, W] for images
-  std::vector<float> black;  ///< a normalised sample of zeros, for positions outside of an image
+  graph::Shape shape;  ///< shape of one sample without the batch: [C, H, W] for images
+  /// Features of a raw sample of zeros after normalisation, for positions outside of an image.
+  std::vector<float> black;
 };
 
-/// One kind of augmentation.
+/// One kind of augmentation: name, options and factory.
 struct AugmentPlugin {
-  std::string name;                 ///< in data.augment
+  std::string name;                 ///< its name in data.augment: "crop"
   std::string help;                 ///< one sentence for the user
-  std::vector<OptionSpec> options;  ///< its options
-  /// Makes the augmentation. Errors: kInvalidArgument with the shape.
+  std::vector<OptionSpec> options;  ///< its options, in the order of the help
+  /// Makes the augmentation from resolved options. Errors: kInvalidArgument (the shape or an option does not fit images
+  /// [C, H, W]); `where` is the option or empty.
   std::function<Result<std::unique_ptr<const Augmentation>>(const Options&, const SampleLayout&)> make;
 };
 
-/// The built-in augmentations: crop, flip, shift and erase for images, noise for all samples.
+/// The built-in augmentations: crop, flip, shift and erase for images [C, H, W], noise for all samples of real numbers.
 std::vector<AugmentPlugin> builtin_augmentations();
 
-/// A list of augmentations, applied in order. Equal data seed, epoch and sample give equal bits in any batch, lane and
-/// thread, and after a resume. Copies share the list. Many threads may use one.
+/// A list of augmentations, applied in order. Equal data seed, epoch and row give equal bits in any batch, lane and
+/// thread, and after a resume. It is immutable: copies share the list, and many threads may use one object.
 class Augmenter {
  public:
-  /// Makes the augmentations of data.augment. Of streamed data they change the samples before the transform.
-  /// Errors: kInvalidArgument (unknown name with the nearest, options, data that do not fit); `where` is the setting,
-  /// such as "data.augment[1]".
+  /// Makes the augmentations that `augment`, the setting data.augment, lists. If `data` is streamed (DataSpec::stream),
+  /// they change samples of the base data set before the transform. Errors: kInvalidArgument (an unknown name, with the
+  /// nearest; invalid options; tokens or a shape that does not fit). `where` is the setting: "data.augment[1]".
   static Result<Augmenter> make(std::span<const study::PluginConfig> augment, const DataSpec& data);
 
-  /// Whether training samples are used as they are in memory.
+  /// True means that training samples are used as the data set stores them: no augmentation, and data not streamed.
   bool empty() const { return augmentations_.empty() && !stream_; }
-  /// Augments one normalised sample in place. `sample` is its row in the data set, `epoch` the trial's epoch. Where
-  /// samples are streamed, the transform is computed again; gather() does that for many samples at once.
+  /// Augments the normalised features of row `sample` of the data set in place; `epoch` is the epoch of the trial, from
+  /// 0. If data are streamed, the old content of `features` is ignored: the sample is computed from its base sample.
+  /// gather() does that for many samples at once.
   void apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const;
-  /// Copies training samples of `data`, augmented for this epoch: [rows.size(), features…].
+  /// Writes the samples `rows` of `data`, augmented for this epoch, to `out`: [rows.size(), features…].
   void gather(const Dataset& data, std::uint64_t data_seed, std::int64_t epoch, std::span<const std::int64_t> rows,
               std::span<float> out) const;
-  /// How many augmentations at the front of the list only move features; 0 where samples are streamed.
+  /// Number of augmentations before the first one without only_moves_features(); 0 if data are streamed.
   std::size_t num_leading_moves() const;
-  /// Applies the augmentations from number `first` on. Not for streamed samples.
+  /// Applies the augmentations from index `first` (from 0) to the end of the list, in place. Precondition: data are not
+  /// streamed.
   void apply_from(std::size_t first, std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
                   std::span<float> features) const;
 

@@ -14,45 +14,47 @@
 
 namespace lanista::data {
 
-/// A kind of source, or a built-in data set.
+/// A kind of source that a user may write in data.source, or one built-in data set.
 struct CatalogEntry {
-  /// An option of the source.
+  /// An option that may follow the source after '?'.
   struct Option {
     std::string name, values, help;  ///< key, allowed values, and one sentence for the user
   };
-  std::string notation;         ///< "csv:FILE"
+  std::string notation;         ///< how a user writes the source: "csv:FILE"
   std::string help;             ///< one sentence for the user
-  std::vector<Option> options;  ///< "?name=value&name=value"
-  std::string licence, hash;    ///< for built-in data; else empty
-  std::int64_t rows = 0;        ///< for built-in data
+  std::vector<Option> options;  ///< its options; a user writes "?name=value&name=value"
+  std::string licence, hash;    ///< of built-in data: licence, and DataSpec::hash in hexadecimal; else empty
+  std::int64_t rows = 0;        ///< number of rows of built-in data; else 0
 };
 
 /// Every source that open() reads, built-in data first.
 std::vector<CatalogEntry> catalog();
-std::string catalog_text(const std::vector<CatalogEntry>& entries);     ///< entries as text for users
-nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);  ///< entries as JSON
+std::string catalog_text(const std::vector<CatalogEntry>& entries);  ///< the entries as lines of text for users
+/// The entries as a JSON list of objects, without absent fields.
+nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);
 
-/// A source with every path in its argument and options replaced by the result of `map`. A text that is no source is
-/// returned unchanged.
+/// The text of a source in which each path of its argument and options is replaced by the result of `map` for it. A
+/// text that is no valid source is returned unchanged.
 std::string map_paths(const std::string& source, const std::function<std::string(const std::string&)>& map);
 
-/// The result of a check of a data set.
+/// The findings of a check of a data set, and its description.
 struct DataReport {
-  DataSpec spec;                                        ///< Shape, classes, rows and so on.
-  std::vector<std::array<std::int64_t, 3>> class_rows;  ///< For each class: rows of train, validation, test.
-  double min = 0, max = 0;                              ///< Of raw features; for tables of encoded ones.
-  double target_min = 0, target_max = 0;                ///< Of targets that are numbers.
-  std::int64_t missing = 0;                             ///< Cells of a table without a value.
-  std::int64_t constant_features = 0;                   ///< Features with one value in all training rows.
-  std::int64_t seen_test_rows = 0;                      ///< Test rows with the features of a training row.
-  std::vector<std::string> warnings;                    ///< Sentences for the user.
+  DataSpec spec;  ///< The description of the data set, as of open() without folds.
+  /// For each class or label: the numbers of rows in train, validation and test part.
+  std::vector<std::array<std::int64_t, 3>> class_rows;
+  double min = 0, max = 0;                ///< Range of all features before normalisation; of a table after encoding.
+  double target_min = 0, target_max = 0;  ///< Range of targets that are numbers; else 0.
+  std::int64_t missing = 0;               ///< Number of cells of a table without a value.
+  std::int64_t constant_features = 0;     ///< Number of features with one value in all training rows.
+  std::int64_t seen_test_rows = 0;        ///< Number of test rows that equal a training row in all features.
+  std::vector<std::string> warnings;      ///< Texts for the user, one line each.
 
-  std::string text() const;     ///< the report for users
-  nlohmann::json json() const;  ///< the report as JSON
+  std::string text() const;     ///< the report as lines for users, which end with newlines
+  nlohmann::json json() const;  ///< the report as one JSON object
 };
 
-/// Opens a source and checks it. It reports rare or absent classes, constant features, test rows that are in the
-/// training part, and missing cells. Errors: those of open().
+/// Opens `config.source` and checks it, relative paths below `folder`. It warns of rare or absent classes, constant
+/// features, test rows that equal a training row, and missing cells. Warnings are no errors. Errors: those of open().
 Result<DataReport> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::data

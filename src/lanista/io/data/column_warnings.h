@@ -6,11 +6,13 @@
 
 namespace lanista::data {
 
-/// A warning for a column of texts that may be numbers or dates, with the option that declares it; empty: no warning.
-/// It stops at the first cell that does not fit.
+/// A warning for the user about a column that is read as texts but may be numbers in another notation, dates, or
+/// numbers with a few wrong cells. It names the option of the source that declares them. Empty: no warning. `column` is
+/// an index from 0. Precondition: a cell of the column is neither missing nor a number.
 std::string text_column_warning(const Table& table, std::size_t column);
 
-/// A warning for a column of numbers that look like codes, with the option that declares it; empty: no warning.
+/// A warning for the user if the numbers of a column look like codes, such as postcodes, with the option of the source
+/// that declares it as categorical. Empty: no warning. `column` is an index from 0.
 std::string code_column_warning(const Table& table, std::size_t column);
 
 }  // namespace lanista::data

@@ -10,40 +10,43 @@
 
 namespace lanista::data {
 
-/// The kind of a feature column of a table.
+/// The kind of a feature column of a table, which decides how its cells become features.
 enum class ColumnKind { kNumber, kCategory, kDate };
 
-/// Statistics of the numbers of one feature.
+/// Statistics of one feature over rows of a table, without missing cells.
 struct NumberStats {
-  double mean = 0, scale = 1;  ///< of the training rows; the mean replaces a missing number
-  double min = 0, max = 0;     ///< of all rows
+  /// Mean and deviation (1 if it is 0) over the training rows; the mean replaces a missing number.
+  double mean = 0, scale = 1;
+  double min = 0, max = 0;  ///< over all rows
 };
 
 /// A feature column of a table: its kind, and how its cells become features.
 struct Column {
-  std::string name;                       ///< In the header.
+  std::string name;                       ///< Name in the header of the table.
   ColumnKind kind = ColumnKind::kNumber;  ///< How cells are read.
-  NumberStats stats;                      ///< For numbers.
-  std::vector<std::string> categories;    ///< For categories: sorted by bytes, one feature each.
-  /// The categories that no training row of the fold has, sorted. They become zeros in all features, as unknown ones
-  /// do.
+  NumberStats stats;                      ///< For kNumber: statistics of its one feature.
+  std::vector<std::string> categories;    ///< For kCategory: its texts, sorted by bytes, one feature each.
+  /// Those of `categories` that no training row of the fold has, sorted. A cell with one of them gives zeros in all
+  /// features of the column, as an unknown category does.
   std::vector<std::string> unseen;
-  std::vector<NumberStats> parts;  ///< For dates: the first of kDateParts, one feature each.
-  /// Whether a missing number or date stays NaN. The user of the features replaces it.
+  std::vector<NumberStats> parts;  ///< For kDate: statistics of the first entries of kDateParts, one feature each.
+  /// True: a missing number or date is encoded as NaN, which a later step replaces. False: as the mean.
   bool keeps_missing = false;
-  std::int64_t missing = 0;  ///< Cells without a value.
-  std::int64_t unique = 0;   ///< Different values.
+  std::int64_t missing = 0;  ///< Number of cells without a value.
+  std::int64_t unique = 0;   ///< Number of different values.
 
-  /// Number of features of the column.
+  /// Number of features that the column gives: 1, its categories, or its parts of a date.
   std::int64_t width() const;
 };
 
-nlohmann::json columns_json(const std::vector<Column>& columns);  ///< columns as JSON for a schema
-/// Reads what columns_json() wrote. Errors: kDataLoss with the column and the entry.
+/// The columns as a JSON list, the entry "columns" of DataSpec::schema.
+nlohmann::json columns_json(const std::vector<Column>& columns);
+/// Reads what columns_json() wrote. Errors: kDataLoss (no list, or a missing or invalid entry, with the index of its
+/// column).
 Result<std::vector<Column>> parse_columns(const nlohmann::json& json);
 
-/// The normalisation of encoded rows. Numbers and parts of dates have their own mean and deviation. Features of
-/// categories stay 0 and 1: a rare category, scaled, would outweigh everything else.
+/// The normalisation of encoded rows, one entry for each feature. Numbers and parts of dates have their mean and scale.
+/// Features of categories have mean 0 and scale 1, so that a rare category does not get a large weight.
 Normalization normalization_of(const std::vector<Column>& columns);
 
 }  // namespace lanista::data

@@ -21,71 +21,80 @@
 
 namespace lanista::data {
 
-/// A part of a data set.
+/// A part of a data set: training, validation or test rows.
 enum class Part { kTrain, kValidation, kTest };
 
 /// A normalised and split data set in memory. It is immutable, many threads may read it, and copies share the numbers.
 ///
-/// With data.folds there is one data set for each training (`training`). They share raw numbers and labels. Each has
-/// rows, normalisation and hash of its own, fitted on its own training rows. Features are normalised when they are
-/// gathered, so that a training needs 8 bytes for each row. The data set itself is then that of the first training. The
-/// test part is the same for all.
+/// With data.folds there is one data set for each fold (training()). They share raw features, targets and labels. Each
+/// has its own parts, normalisation and hash, fitted on its own training rows. Features are normalised when they are
+/// gathered, so that a fold needs 8 bytes for each row. Spec and parts of the data set itself are those of the first
+/// fold. The test part is the same for all. Row numbers are indices from 0 into all rows; every gather function aborts
+/// on a row that does not exist or an output of the wrong size.
 class Dataset {
  public:
-  const DataSpec& spec() const { return spec_; }  ///< shape, classes, rows and so on
-  /// Warnings of the reader for the user: what it may have read in an unintended way, and what to do. Whole sentences.
+  const DataSpec& spec() const { return spec_; }  ///< description: shape, classes, numbers of rows
+  /// Texts for the user about data that may have been read in an unintended way, each with what to do; empty if none.
   const std::vector<std::string>& data_warnings() const { return data_warnings_; }
   /// Row numbers of a part, ascending.
   const std::vector<std::int64_t>& rows(Part part) const { return rows_[static_cast<std::size_t>(part)]; }
-  /// `count` training rows, from 0 to all of them. They are the first in stratified_order(), so that every larger
-  /// subset contains them. Without single classes as targets there are no strata. O(n log n) in the training rows.
+  /// The row numbers of `count` training rows. They are the first in stratified_order() by class, so that every larger
+  /// subset with the same seed contains them. Without one class for each row there is one stratum. Precondition:
+  /// `count` is 0 to all training rows. O(n log n) in the training rows.
   std::vector<std::int64_t> training_subset(std::int64_t count, std::uint64_t data_seed) const;
-  /// The data set of the training of `fold` (study::Proposal::fold); without a fold the data set itself. Precondition:
-  /// spec().folds has the fold. It lives as long as the data set and its copies.
+  /// The data set that validates on `fold` and trains on the other folds; without a fold this data set. `fold` is an
+  /// index from 0 into spec().folds, as study::Proposal::fold; another one aborts. The reference is valid as long as
+  /// this object or, with a fold, a copy of it.
   const Dataset& training(const std::optional<std::int64_t>& fold) const;
-  /// With folds: a data set with all rows that some training trains on as training part, and raw features. Null without
-  /// folds. It lives as long as the data set and its copies.
+  /// With folds: a data set with raw features. Its training part has every row that is a training row of some fold; its
+  /// other parts are empty. Null without folds. The pointer is valid as long as this object or a copy of it.
   const Dataset* fold_union() const { return fold_union_.get(); }
-  /// Converts features of fold_union() rows to those of this training, in place: [n, features…].
+  /// Converts raw features [n, features…] of fold_union() to those of this fold, in place: fills missing numbers and
+  /// normalises. Without folds it does nothing.
   void post_process(std::span<float> features) const;
-  /// Copies the features of `rows`: [rows.size(), features…].
+  /// Writes the normalised features of `rows` to `out`: [rows.size(), features…]. Streamed ones are computed here.
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
-  /// Copies the labels of `rows`: [rows.size()], or [rows.size(), positions].
+  /// Writes the class numbers of `rows`, from 0, to `out`: [rows.size()], or [rows.size(), positions]. Precondition:
+  /// targets are classes.
   void gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const;
-  /// Copies the targets of `rows` as training uses them, in the unit of spec().target_normalization if there is one:
-  /// [rows.size(), target_size].
+  /// Writes the targets of `rows` as training uses them to `out`: [rows.size(), target_size]. They are normalised if
+  /// there is a spec().target_normalization. Precondition: targets are numbers or labels 0 and 1.
   void gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
-  /// Copies the targets of `rows` in the unit of the source, with its bits: [rows.size(), target_size].
+  /// Writes the targets of `rows` as they were read, not normalised, to `out`: [rows.size(), target_size].
   void gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
-  /// Whether rows have different weights in the training loss.
+  /// True means that rows have weights in the training loss. False: every row has weight 1.
   bool weighted() const { return weights_ && !weights_->empty(); }
-  /// Copies the weights of `rows` (row_weights). Precondition: weighted().
+  /// Writes the weights of `rows` in the training loss to `out`: [rows.size()]; see row_weights(). Precondition:
+  /// weighted().
   void gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const;
 
-  /// The loss of each row under a model that has not trained on it, from the source; empty if the source has none.
+  /// For every row of the data set: its loss under a model that has not trained on it, as read from the source. Empty
+  /// if the source has none. The span is valid as long as the data set or a copy.
   std::span<const float> holdout_loss() const {
     return holdout_loss_ ? std::span<const float>(*holdout_loss_) : std::span<const float>();
   }
 
-  /// Makes a data set from raw numbers that passed check_numbers(), and their split.
+  /// Makes a data set without folds from raw rows and their split. Precondition: `raw` passed check_numbers().
   ///
-  /// It reads these fields of the specification: name, source, licence, features, classes, target_size, multilabel,
-  /// labels, schema, and the normalisation if there is a schema. It computes the others. `normalize`, `targets` and
-  /// `class_weights` are as in study::DataConfig; classes do not change. Errors: kInvalidArgument (an unknown word),
-  /// those of row_weights().
+  /// It uses these fields of raw.spec: name, source, licence, features, classes, target_size, multilabel, labels,
+  /// schema, and the normalisation if there is a schema. It computes the others. `normalize` is auto or none, `targets`
+  /// is auto, standardize or raw, as in study::DataConfig. Class labels are never normalised. Errors: kInvalidArgument
+  /// (another word for one of them), those of row_weights().
   static Result<Dataset> make(RawData raw, Split split, const std::string& normalize, const std::string& targets,
                               const study::ClassWeights& class_weights = {});
-  /// Computes rows, normalisations and hash of the numbers as make() does, without normalising them. Errors: as make().
+  /// Sets rows, split_rows, normalisations and hash of raw.spec as make() does, and leaves features and targets
+  /// unchanged. Errors: kInvalidArgument (an unknown `normalize` or `targets`).
   static Result<void> fit_statistics(RawData& raw, const Split& split, const std::string& normalize,
                                      const std::string& targets);
-  /// Makes a data set with the rows, targets and split of `base` and with other features. Samples that are kept are
-  /// computed here; `budget` (may be null) is charged for them. Unless all are kept, `base` must outlive the data set
-  /// and its copies. Errors: kResourceExhausted.
+  /// Makes a data set with the rows, targets and split of `base`, in which `transform` computes the features. Samples
+  /// that `keep` selects are computed here, and their bytes are charged to `budget` (null: no limit). Unless all are
+  /// kept, `base` must outlive the data set and its copies. Errors: kResourceExhausted (kept samples exceed the budget,
+  /// the memory, or kMaxFeatures numbers).
   static Result<Dataset> transformed(const Dataset& base, Transform transform, StoredSamples keep,
                                      MemoryBudget* budget);
-  /// Makes a data set with folds from raw numbers and one split for each training, all with the same test part. Missing
-  /// numbers of tables are NaN. The schema is that of all rows outside the test part. Other arguments are as for
-  /// make().
+  /// Makes a data set with folds from raw rows and one split for each fold, all with the same test part. Missing
+  /// numbers of tables in `raw` are NaN, and its schema was fitted to all rows outside the test part. Precondition:
+  /// there is a split. Other arguments and errors are those of make().
   static Result<Dataset> make_folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
                                      const std::string& targets, const study::ClassWeights& class_weights = {});
 
@@ -109,20 +118,23 @@ class Dataset {
   std::shared_ptr<const Dataset> fold_union_;
 };
 
-/// Opens `config.source`, "kind:argument?option=value" (see catalog.h). Relative paths are relative to `folder`.
+/// Opens `config.source`, "kind:argument?option=value" (see catalog.h), as a normalised and split data set. Relative
+/// paths are relative to `folder`.
 ///
 /// The split is a stratified shuffle with a seed from the data, not from the study. Exceptions are sources with an
 /// official test part and texts. With `config.folds` the training and validation rows are assigned to folds,
-/// `repetitions` times. The test part does not change. Errors: kNotFound, kInvalidArgument (source notation, split;
-/// where = "data.folds" for impossible folds), kDataLoss (a file that breaks a rule, with the rule), kResourceExhausted
-/// (files or features too large, files.h), kUnimplemented (formats that are refused).
+/// `repetitions` times in different ways: DataSpec::folds has folds times repetitions entries. Errors: kNotFound,
+/// kInvalidArgument (source notation, split; where = "data.folds" for impossible folds), kDataLoss (a file that breaks
+/// a rule, with the rule), kResourceExhausted (files or features too large, files.h), kUnimplemented (formats that are
+/// refused).
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
                      std::int64_t repetitions = 1);
 
-/// Opens a source as open() does and returns raw numbers and their split, without folds. Errors: those of open().
+/// Reads a source as open() does and returns its rows before normalisation, and their split. With config.folds the
+/// split is one with a validation part, and no folds are made. Errors: those of open().
 Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
-/// The rows of an epoch in training order: a function of data seed and epoch alone.
+/// `rows` in the random order in which epoch number `epoch` (from 0) trains on them: a function of the arguments alone.
 std::vector<std::int64_t> epoch_order(const std::vector<std::int64_t>& rows, std::uint64_t data_seed,
                                       std::int64_t epoch);
 

@@ -15,34 +15,35 @@
 
 namespace lanista::data {
 
-/// The training samples of one data pass, in its order, augmented and, where the data are streamed, transformed.
+/// The training samples of one data pass, in its order, augmented and, if data are streamed, transformed.
 struct PreparedEpoch {
-  std::vector<std::int64_t> rows;    ///< row numbers, in order
-  std::vector<float> features;       ///< [rows.size(), features…]
-  MemoryBudget::Reservation memory;  ///< the bytes of the features
+  std::vector<std::int64_t> rows;    ///< row numbers in the order of training
+  std::vector<float> features;       ///< [rows.size(), features…], row-major
+  MemoryBudget::Reservation memory;  ///< the charge for these bytes, which ends with this object
 };
 
-/// A text that is equal for equal augmentations and options.
+/// A key for a list of augmentations: two lists give one text only if names, options and order are equal.
 std::string augment_text(std::span<const study::PluginConfig> augment);
 
-/// Prepared epochs that several trials read. An epoch is a data pass here.
+/// A cache of prepared epochs that several trials read. An epoch is one data pass here.
 ///
-/// Samples are augmented, or transformed by a frozen backbone. They depend on data seed, epoch and row, not on the
-/// trial. The first caller prepares an epoch and the others reuse it (the common prefix of all trials of a study;
-/// Retiarii, OSDI'20, §4). The least recently used epoch is removed first. Thread-safe.
+/// Samples are augmented, or transformed by the frozen part of a model. They depend on data seed, epoch and row, not on
+/// the trial. The first caller of get() prepares an epoch in its own thread and the others reuse it (the common prefix
+/// of all trials of a study; Retiarii, OSDI'20, §4). The least recently used epoch is removed first. Thread-safe.
 class EpochCache {
  public:
-  /// A cache of at most `max_bytes`, charged to `budget` (may be null). `data` must outlive the cache. A training of
-  /// folds may pass the cache of its data's fold_union(), which must outlive this one. Augmentations that only move
-  /// features are then computed once for all folds, with the same bits.
+  /// An empty cache of at most `max_bytes`, charged to `budget` (null: no budget). `data` and `budget` must outlive the
+  /// cache. For the data set of a fold, `fold_union` may be the cache of Dataset::fold_union(), which must outlive this
+  /// one. Augmentations that only move features are then computed once for all folds, with the same bits.
   EpochCache(const Dataset& data, std::int64_t max_bytes, MemoryBudget* budget, EpochCache* fold_union = nullptr)
       : data_(data), max_bytes_(max_bytes), budget_(budget), fold_union_(fold_union) {}
 
-  /// The epoch under these augmentations, from which `augmenter` was made. Null if there is not enough memory; samples
-  /// are prepared batch by batch then. Other callers for the same epoch wait.
+  /// Returns the training samples of data pass `epoch` under `augment`, from which `augmenter` was made. Prepares them
+  /// on the first call; other callers for the same epoch wait. Null if they exceed `max_bytes`, the budget or the
+  /// memory; the caller then prepares samples batch by batch. A null result stays until the entry is removed.
   std::shared_ptr<const PreparedEpoch> get(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
                                            std::uint64_t data_seed, std::int64_t epoch);
-  /// Removes all epochs. Epochs that a caller holds stay valid.
+  /// Removes all epochs from the cache. Epochs that a caller still holds stay valid.
   void clear();
 
  private:

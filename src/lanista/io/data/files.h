@@ -8,23 +8,24 @@
 
 namespace lanista::data {
 
-/// The largest file, packed or not, that is read into memory.
+/// The largest file in bytes, packed and unpacked, that is read into memory.
 inline constexpr std::uint64_t kMaxFileBytes = std::uint64_t{4} << 30;
-inline constexpr std::int64_t kMaxFeatures = std::int64_t{1} << 30;  ///< numbers of a data set
+/// The largest number of features of a data set: rows times features of a row.
+inline constexpr std::int64_t kMaxFeatures = std::int64_t{1} << 30;
 
-/// An absolute path unchanged, any other path inside `folder`.
+/// The path that `path` means: an absolute path unchanged, any other path below `folder`.
 std::string resolve_path(const std::string& path, const std::string& folder);
-/// Reads a whole file and unpacks a gzip file. Errors: kNotFound, kIo, kResourceExhausted (larger than `max_bytes`),
-/// kDataLoss (a damaged gzip file), kUnimplemented (a format that is refused: formats/signature.h); `where` is the
-/// file.
+/// Returns the bytes of a whole file; a gzip file is unpacked. Errors: kNotFound, kIo, kResourceExhausted (larger than
+/// `max_bytes`, packed or unpacked), kDataLoss (a damaged gzip file), kUnimplemented (a format that is refused:
+/// formats/signature.h); `where` is the file.
 Result<std::string> load_file(FileSystem& fs, const std::string& path, std::uint64_t max_bytes = kMaxFileBytes);
-/// The last component of a path without its extension (and without ".gz" after it).
+/// The last component of a path without its extension and without ".gz" after it: "b" for "a/b.csv.gz".
 std::string stem_of(const std::string& path);
-/// The extension in lower case without the dot; without ".gz": "csv" for "a/b.CSV.gz".
+/// The extension in lower case without dot and ".gz": "csv" for "a/b.CSV.gz"; empty if there is none.
 std::string extension_of(const std::string& path);
-/// Whether a path is a folder.
+/// True means that `path` exists and is a folder.
 bool is_folder(FileSystem& fs, const std::string& path);
-/// The error with the file in `where`.
+/// Returns `error` with `path` as its `where`.
 Error with_file(Error error, const std::string& path);
 
 }  // namespace lanista::data

@@ -13,15 +13,16 @@ class LossRanks {
   /// An empty window for `length` losses.
   explicit LossRanks(std::size_t length) : capacity_(length) {}
 
-  /// Adds a loss; a full window drops its oldest. O(length), a move of memory.
+  /// Adds a loss; a full window drops its oldest loss. O(length).
   void add(double loss);
-  /// The fraction of the window below a loss, in (0, 1). Ties count half, so that equal losses rank in the middle.
-  /// Precondition: the window holds the loss or one of the same value. O(log length).
+  /// The fraction of losses in the window that are below `loss`, in (0, 1). Equal losses, with `loss` itself, count
+  /// half. Precondition: the window has a loss of the same value. O(log length).
   double rank(double loss) const;
 
-  /// The losses, oldest first.
+  /// The losses of the window, oldest first; NaN is returned as infinity.
   std::vector<double> losses() const;
-  /// Restores what losses() returned. If there are more losses than the window holds, the oldest are dropped.
+  /// Replaces the window by `losses`, oldest first, as losses() returns them. The oldest of more than `length` are
+  /// dropped.
   void assign(std::span<const double> losses);
 
  private:

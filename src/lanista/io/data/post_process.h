@@ -9,26 +9,28 @@
 
 namespace lanista::data {
 
-/// The last changes of raw features when they are gathered. Trainings with different normalisations share raw numbers.
-/// The result has the bits of numbers that were normalised beforehand.
+/// The changes of raw features when a fold gathers them, so that folds with different normalisations share raw
+/// features. The result has the bits of features that were normalised beforehand.
 struct PostProcess {
-  Normalization normalization;      ///< of this training
-  std::vector<float> missing;       ///< numbers in place of NaN, one for each feature; empty: no NaN
-  std::vector<std::size_t> unseen;  ///< features that become zero: categories that no training row has
+  Normalization normalization;      ///< fitted on the training rows of the fold
+  std::vector<float> missing;       ///< number that replaces NaN, one for each feature; empty: there is no NaN
+  std::vector<std::size_t> unseen;  ///< indices of features that become zero: categories that no training row has
 
-  /// Changes rows of `width` raw numbers in place.
+  /// Changes whole rows of `width` raw features in place: fills NaN, sets unseen ones to 0, normalises.
   void apply(std::span<float> rows, std::int64_t width) const;
 };
 
-/// Fits a table's columns to the training rows `train`: means and deviations without NaN, and the categories that none
-/// of them has. It updates raw.spec.schema, which was fitted to more rows, and raw.spec.normalization. Columns and
-/// categories stay.
+/// Fits the columns of a table to the training rows `train`: means and deviations without NaN, and the categories that
+/// no row of `train` has. It also writes them to raw.spec.schema and raw.spec.normalization. The lists of columns and
+/// categories do not change. Precondition: raw.spec.schema is valid.
 PostProcess fit_table(RawData& raw, const std::vector<std::int64_t>& train);
 
-/// A schema with the means and deviations of `normalization`, and with `unseen` features marked.
+/// A copy of a valid `schema` with the means and scales of `normalization`, one entry for each feature. The categories
+/// of the feature indices `unseen` (ascending) are marked as unseen.
 nlohmann::json with_fitted_stats(const nlohmann::json& schema, const Normalization& normalization,
                                  const std::vector<std::size_t>& unseen);
-/// The features of unseen categories in a schema; reads what with_fitted_stats() marked. Errors: of parse_columns().
+/// The indices, ascending, of features of categories that with_fitted_stats() marked as unseen. Errors: kDataLoss, as
+/// of parse_columns().
 Result<std::vector<std::size_t>> unseen_features_of_schema(const nlohmann::json& schema);
 
 }  // namespace lanista::data

@@ -12,59 +12,59 @@
 
 namespace lanista::data {
 
-/// The input of a reader.
+/// The input of a reader of sources.
 struct ReadRequest {
   Source source;             ///< what to read
   std::string folder;        ///< relative paths are relative to it
-  FileSystem* fs = nullptr;  ///< for all files
-  /// Null: the files define shape, classes and columns. Otherwise the rows become samples of that data set, which
-  /// defines them. Labels and targets may be absent then, and a single sample needs no dimension for rows.
+  FileSystem* fs = nullptr;  ///< reads all files; not null
+  /// Null: the files define shape, classes and columns. Otherwise this data set defines them, and the rows become new
+  /// samples of it. Labels and targets may be absent then, and a single sample needs no dimension for rows.
   const DataSpec* expected_spec = nullptr;
 
-  /// The path of a file that the source names.
+  /// The path of a file that the source calls `name`: `name` if absolute, else below `folder`.
   std::string path(const std::string& name) const { return resolve_path(name, folder); }
 };
 
-/// The output of a reader, before the split.
+/// The rows that a reader returns, before the split.
 struct LoadedRows {
-  /// Fields of the specification: name, features, classes, target_size, labels, licence. No features if `columns`
-  /// exists.
+  /// The rows as numbers. The reader sets these fields of raw.spec: name, features, classes, target_size, labels,
+  /// licence. With `columns` there are no features yet.
   RawData raw;
-  /// A table with columns that are fitted to the training rows later.
+  /// A table of which the feature columns are fitted to the training rows and encoded later.
   struct Columns {
-    Table table;       ///< its cells
+    Table table;       ///< cells of the file
     TableRoles roles;  ///< the use of its columns
   };
-  std::optional<Columns> columns;                ///< For tables.
-  std::vector<std::int64_t> test;                ///< Rows of an official test part.
-  bool is_sequential = false;                    ///< Parts are blocks of consecutive rows, since neighbours overlap.
-  std::vector<std::int64_t> groups;              ///< Group of each row; a group is never in two parts; or empty.
-  std::vector<double> times;                     ///< Time of each row; parts follow each other in time; or empty.
-  std::vector<std::size_t> rows_without_target;  ///< Of new rows, where other rows have a target.
+  std::optional<Columns> columns;    ///< Set for tables only.
+  std::vector<std::int64_t> test;    ///< Row numbers of an official test part, ascending; or empty.
+  bool is_sequential = false;        ///< True: parts are blocks of consecutive rows, since neighbours overlap.
+  std::vector<std::int64_t> groups;  ///< Group number of each row, or empty; a group is never in two parts.
+  std::vector<double> times;         ///< Time of each row, or empty; parts follow each other in time.
+  std::vector<std::size_t> rows_without_target;  ///< New rows without a target, if others have one.
 };
 
-/// One kind of source. open() and read_raw() select one, and the catalogue lists them. Errors of `read` are those of
-/// open(); `where` is the file.
+/// One kind of source: its notation and its reader. open() and read_raw() select one by name, and catalog() lists all.
 struct SourceKind {
-  /// How many paths a text names; several are separated by commas.
+  /// How many paths an argument or a value contains; several are separated by commas.
   enum class PathCount { kNone, kOne, kSeveral };
   /// An option of the source.
   struct Option {
     std::string name, values, help;      ///< "header", "auto|yes|no", "whether the first line names the columns"
-    bool applies_to_new_files = false;   ///< defines how files are read, also new files after training
-    PathCount paths = PathCount::kNone;  ///< paths in its value
+    bool applies_to_new_files = false;   ///< true: read_raw() applies it to new files too
+    PathCount paths = PathCount::kNone;  ///< number of paths in its value
   };
-  std::string name;                                        ///< "csv"
-  std::string notation;                                    ///< "csv:FILE"
+  std::string name;                                        ///< the part before the colon: "csv"
+  std::string notation;                                    ///< how a user writes it: "csv:FILE"
   std::string help;                                        ///< one sentence for the user
   std::vector<Option> options;                             ///< its options
-  PathCount paths = PathCount::kNone;                      ///< paths in the argument
-  Result<LoadedRows> (*read)(const ReadRequest& request);  ///< reads the rows
+  PathCount paths = PathCount::kNone;                      ///< number of paths in the argument
+  Result<LoadedRows> (*read)(const ReadRequest& request);  ///< the reader; errors as open(), at the file
 };
-/// All kinds of sources.
+/// All kinds of sources, built-in data sets first. The reference is to a constant.
 const std::vector<SourceKind>& source_kinds();
 
-/// The kind of a source. Errors: kInvalidArgument (unknown, with the nearest name; an option that it does not have).
+/// The entry of source_kinds() for a source, never null. Errors: kInvalidArgument (an unknown kind, with the nearest
+/// name; an option that the kind does not have).
 Result<const SourceKind*> source_kind_of(const Source& source);
 
 // The readers, one for each kind. Errors: those of open().

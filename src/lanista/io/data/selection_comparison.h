@@ -14,41 +14,44 @@
 
 namespace lanista::data {
 
-/// The kind of train.select that uses selection only after it has won a comparison.
+/// The example selector (train.select) that selects only after selection has won a comparison.
 inline constexpr std::string_view kSelectionAuto = "auto";
 
-/// When a trial compares training on selected examples with training on all, and how (train.select: auto).
+/// At which epochs a trial compares training on selected examples with training on all, and how (train.select: auto).
 ///
-/// Two branches of its state train at equal computation. The trial continues from the branch with the better result. A
-/// forward pass over a row costs 1, a backward pass `backward`.
+/// A comparison trains two branches of the trial's state at equal computation. The trial continues from the branch with
+/// the better result. The unit of computation is a forward pass over one row; a backward pass costs `backward`.
 struct SelectionComparison {
-  std::int64_t first = 1;  ///< Epoch, from 0, before which the first comparison runs.
-  std::int64_t end = 0;    ///< Epoch with which comparisons end, exclusive.
-  std::int64_t every = 0;  ///< Epochs until the next comparison; 0: there is one comparison.
-  std::int64_t steps = 0;  ///< Most steps of the branch that selects.
-  double backward = 2;     ///< Cost of a backward pass over a row.
-  std::string on;          ///< Metric that decides; empty: val_accuracy, or else val_loss.
+  std::int64_t first = 1;  ///< Epoch (from 0) before which the first comparison runs.
+  std::int64_t end = 0;    ///< Comparisons run before epochs below this one.
+  std::int64_t every = 0;  ///< Epochs between comparisons; 0: there is one comparison.
+  std::int64_t steps = 0;  ///< Largest number of steps of the branch that selects.
+  double backward = 2;     ///< Cost of a backward pass over a row, in forward passes.
+  std::string on;          ///< Metric that decides; empty: val_accuracy, or val_loss if there is none.
 
-  /// Whether a comparison is due before `epoch` (from 0). `last` is the epoch of the previous one, if any.
+  /// True means that a comparison must run before `epoch` (from 0). `last` is the epoch before which the previous one
+  /// ran; none: no comparison ran.
   bool is_due(std::int64_t epoch, std::optional<std::int64_t> last) const;
-  /// Comparisons before epochs from `from` to `through`, exclusive.
+  /// Number of comparisons that run before the epochs from `from` up to, but without, `through`.
   std::int64_t count_checks(std::int64_t from, std::int64_t through) const;
-  /// Most steps that one comparison discards with its losing branch, where an epoch has `epoch_steps` steps.
+  /// Largest number of steps of the losing branch, which one comparison discards, if an epoch has `epoch_steps` steps.
   std::int64_t max_discarded_steps(std::int64_t epoch_steps) const;
-  /// Cost of passes over rows: forward for those that are scored, forward and backward for those that are trained on.
+  /// Cost, in forward passes over one row, of a forward pass over `scored` rows and training on `trained` rows.
   double cost(std::int64_t scored, std::int64_t trained) const {
     return static_cast<double>(scored) + (1 + backward) * static_cast<double>(trained);
   }
 };
 
-/// The comparison of a trial with `epochs` epochs. None for another kind, or if the setting contains a result already.
-/// Errors: kInvalidArgument.
+/// The comparison that the setting `select` requests for a trial with `epochs` epochs. None if `select` is not auto, or
+/// if it has recorded results (with_recorded_selection()). Errors: kInvalidArgument (invalid options).
 Result<std::optional<SelectionComparison>> selection_comparison(const study::PluginConfig& select, std::int64_t epochs);
 
-/// Checks options of kind auto beyond their schema. Errors: kInvalidArgument.
+/// Checks resolved options of the selector auto beyond their schema. Errors: kInvalidArgument at the option (from after
+/// until, an unknown metric in on, invalid recorded results).
 Result<void> check_selection_options(const Options& options);
 
-/// The setting with the recorded results of a trial, so that no comparison runs.
+/// A copy of the setting with the results of the comparisons in a trial's `measurements`. A training with it repeats
+/// these decisions and runs no comparison.
 study::PluginConfig with_recorded_selection(study::PluginConfig select,
                                             std::span<const study::Measurement> measurements);
 

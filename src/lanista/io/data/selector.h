@@ -16,10 +16,10 @@
 
 namespace lanista::data {
 
-/// A batch that was read and not trained on yet.
+/// A batch from which a selector selects examples, before training on it.
 struct CandidateBatch {
-  std::int64_t pass = 0;                    ///< number of the data pass
-  std::span<const std::int64_t> rows = {};  ///< row numbers of the data set
+  std::int64_t pass = 0;                    ///< number of the data pass, from 0
+  std::span<const std::int64_t> rows = {};  ///< row number of each example in the batch
 };
 
 /// Selects the examples for which a training computes backward passes. Random decisions are a function of the seed, the
@@ -27,34 +27,35 @@ struct CandidateBatch {
 class Selector {
  public:
   virtual ~Selector() = default;
-  /// The positions in the batch for which choose() needs losses, ascending: all, some, or none.
+  /// The positions in the batch (from 0) for which choose() needs losses, ascending: all, some, or none.
   virtual std::vector<std::size_t> requested_positions(const CandidateBatch& candidates) const = 0;
-  /// The positions to train on, ascending. `losses` belong to requested_positions() and may not be finite.
+  /// The positions in the batch to train on, ascending; may be empty. `losses` has the loss of each requested position,
+  /// in that order, and may have NaN or infinity. The selector may record them for later batches.
   virtual std::vector<std::size_t> choose(const CandidateBatch& candidates, std::span<const double> losses) = 0;
-  /// The stored losses, from which training resumes; empty if there are none.
+  /// The state of the selector for a checkpoint, such as recorded losses; empty if it has none.
   virtual std::vector<Tensor> saved_state() const { return {}; }
-  /// Restores what saved_state() returned. Errors: kDataLoss with what is missing or does not fit.
+  /// Restores what saved_state() returned. Errors: kDataLoss (a tensor is missing or has the wrong type or size).
   virtual Result<void> restore_state(std::span<const Tensor> saved_state);
 };
 
-/// What a selector may use of the training.
+/// The inputs of a selector from the training.
 struct SelectorContext {
-  std::uint64_t seed = 0;  ///< of random decisions
-  std::int64_t rows = 0;   ///< rows of the data set; every row number is below
-  /// Loss of each row under a model that has not trained on it. It must outlive the selector.
+  std::uint64_t seed = 0;  ///< seed of random decisions
+  std::int64_t rows = 0;   ///< number of rows of the data set; row numbers are below it
+  /// Loss by row number under a model that has not trained on the row; may be empty. It must outlive the selector.
   std::span<const float> holdout_loss = {};
 };
 
-/// One kind of selector.
+/// One kind of example selector: name, options and factory.
 struct SelectorPlugin {
-  std::string name;                 ///< In train.select.
+  std::string name;                 ///< Its name in train.select.
   std::string help;                 ///< One sentence for the user.
   std::vector<OptionSpec> options;  ///< Its options.
-  /// Makes the selector from resolved options.
+  /// Makes the selector from resolved options; never null.
   std::function<std::unique_ptr<Selector>(const Options&, const SelectorContext&)> make;
 };
 
-/// The built-in selectors, each with the options of selection_options() and its own.
+/// The built-in selectors. The options of each are selection_options() and its own.
 ///
 /// - selective: Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019, with stale losses.
 /// - batch: the rule of MosaicML's Composer.
@@ -63,17 +64,18 @@ struct SelectorPlugin {
 /// - auto: selective, where it has won a comparison (selection_comparison.h).
 std::vector<SelectorPlugin> builtin_selectors();
 
-/// The options of all selectors: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
+/// The options that every selector has: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
 const std::vector<OptionSpec>& selection_options();
 
 inline constexpr std::string_view kSelectionReducible = "reducible";  ///< the selector that needs hold-out losses
-/// Checks that the data have the hold-out losses that the selector needs. Errors: kInvalidArgument.
+/// Checks that a selector that needs hold-out losses has them. `has_holdout`: the data have them. Errors:
+/// kInvalidArgument (needed and absent).
 Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout);
 
-/// All options of a selector, with defaults for those that the study omits. Errors: kInvalidArgument (unknown name with
-/// the nearest, options); `where` is the key below train.select.
+/// All options of the selector `select`, with defaults for those that the study omits. Errors: kInvalidArgument (an
+/// unknown name, with the nearest; invalid options); `where` is the key below train.select.
 Result<Options> resolve_selection_options(const study::PluginConfig& select);
-/// Makes a selector. Errors: those of resolve_selection_options().
+/// Makes the selector of the setting train.select. Errors: kInvalidArgument, as of resolve_selection_options().
 Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorContext& context);
 
 }  // namespace lanista::data

@@ -10,29 +10,32 @@
 
 namespace lanista::data {
 
-/// The parts of a source "kind:argument?option=value&option=value".
+/// A parsed source: the text "kind:argument?option=value&option=value" of data.source.
 struct Source {
-  std::string text;                            ///< as it was written
-  std::string kind, argument;                  ///< before and after the colon
-  std::map<std::string, std::string> options;  ///< values by name
+  std::string text;                            ///< the whole text
+  std::string kind, argument;                  ///< parts before and after the colon, without options
+  std::map<std::string, std::string> options;  ///< value by option name; empty: no options
 
-  /// An error with code kInvalidArgument and the source's text. The functions below return such errors.
+  /// An error with code kInvalidArgument, with `text` before `message`. The functions below return such errors.
   Error error(const std::string& message) const;
-  /// Checks that there are no options but `names`.
+  /// Checks that every option is one of `names`. Errors: kInvalidArgument with the nearest name.
   Result<void> check_option_names(const std::vector<std::string>& names) const;
-  /// A whole number from `min` to `max`, or the default value.
+  /// The integer of option `name`, or the default value if the option is absent. Errors: kInvalidArgument (no integer
+  /// from `min` to `max`).
   Result<std::int64_t> integer(const std::string& name, std::int64_t default_value, std::int64_t min,
                                std::int64_t max) const;
-  /// One of `allowed`; the first if the option is absent.
+  /// The value of option `name`, or the first of `allowed` if the option is absent. Errors: kInvalidArgument (a value
+  /// that is not in `allowed`).
   Result<std::string> choice(const std::string& name, const std::vector<std::string>& allowed) const;
-  /// The text of an option, if it exists.
+  /// The value of option `name`; none if it is absent.
   std::optional<std::string> value(const std::string& name) const;
 };
 
-/// Splits a source. Errors: kInvalidArgument (no kind, an option without a name or given twice).
+/// Parses a source; kind and option names may be unknown ones. Errors: kInvalidArgument (no kind, an option without
+/// name or '=', an option given twice).
 Result<Source> parse_source(const std::string& text);
 
-/// The parts of a text between commas.
+/// The parts of a text between commas, in order, with spaces unchanged. An empty text has one empty part.
 std::vector<std::string> split_at_commas(const std::string& text);
 
 }  // namespace lanista::data

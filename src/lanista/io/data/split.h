@@ -9,34 +9,40 @@
 
 namespace lanista::data {
 
-/// Row numbers of training, validation and test, each ascending.
+/// Row numbers (from 0) of training, validation and test part, in this order, each ascending.
 using Split = std::array<std::vector<std::int64_t>, 3>;
 
-/// A stratified shuffle with a fixed seed: a function of the labels and the fractions alone.
+/// A stratified random split with a fixed seed: equal arguments give equal splits. `fractions` are those of training,
+/// validation and test, with the sum 1.
 ///
 /// Validation and test get their fraction of all rows, rounded to the nearest; training gets the rest. Every class is
-/// divided in the same proportions as evenly as whole rows allow. `labels` is empty for targets that are numbers. If
-/// `test` (ascending) has the rows of an official test part, the others are divided between training and validation in
-/// the proportion of their fractions. Errors: kInvalidArgument (fractions that are negative or do not add up to 1; a
-/// part with a fraction and no row).
+/// divided in the same proportions as evenly as whole rows allow. `labels` has the class of each row, below `classes`;
+/// it is empty without classes. If `test` (ascending) has the rows of an official test part, the others are divided
+/// between training and validation in the proportion of their fractions. Errors: kInvalidArgument (a fraction outside 0
+/// to 1; a sum other than 1; more than 2^31 - 1 rows). Also no row for training, for validation, or for a test part
+/// with a fraction.
 Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels, std::int64_t classes,
                          const std::array<double, 3>& fractions, std::span<const std::int64_t> test = {});
 
-/// A split that keeps groups whole (`groups`: a number from 0 on for each row), so that no group is in two parts.
+/// A split in which no group is in two parts. `groups` has the group number of each row. Other arguments are as for
+/// split_rows().
 ///
-/// The largest group first, each goes where parts and their classes come nearest to their fractions. A fixed seed
-/// orders equal groups. `test` as in split_rows(). Errors: also fewer groups than parts with a fraction.
+/// From the largest group to the smallest, each goes to the part that comes nearest to its fraction of each class with
+/// it. A fixed seed orders groups of equal size. Errors: kInvalidArgument (fractions as for split_rows(); no fraction
+/// for training or validation; fewer groups than parts with a fraction).
 Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<const std::int32_t> labels,
                            std::int64_t classes, const std::array<double, 3>& fractions,
                            std::span<const std::int64_t> test = {});
 
 /// A split in the order of `times` (one for each row): the first rows are for training, the last for the test. Rows of
-/// one time stay together, so that parts have their fraction as nearly as equal times allow. `test` as in split_rows().
-/// Errors: also fewer times than parts with a fraction.
+/// one time stay together, so that parts have their fraction as nearly as equal times allow. `test` is as for
+/// split_rows(). Errors: kInvalidArgument (fractions as for split_groups(); fewer different times than parts with a
+/// fraction).
 Result<Split> split_in_time(const std::vector<double>& times, const std::array<double, 3>& fractions,
                             std::span<const std::int64_t> test = {});
 
-/// Blocks of consecutive rows in the order training, validation, test, of the sizes of split_rows(). Errors as there.
+/// A split into blocks of consecutive rows: first training, then validation, then test, of the sizes that split_rows()
+/// gives. Errors: those of split_rows().
 Result<Split> split_blocks(std::int64_t rows, const std::array<double, 3>& fractions);
 
 }  // namespace lanista::data

@@ -7,13 +7,15 @@
 
 namespace lanista::data {
 
-/// The specification of raw data: features are not normalised, a missing number stays NaN, and every category is known.
+/// A copy of `spec` without fitted statistics: features are not normalised, a missing number stays NaN, and every
+/// category is known.
 ///
-/// The trainings of `spec` have it in common, apart from targets. Each adds its own missing_numbers(),
-/// unseen_features() and normalization.
+/// The folds of a data set have this specification in common, apart from targets. Each fold adds its own
+/// missing_numbers(), unseen_features() and normalization.
 DataSpec spec_without_fitted_stats(const DataSpec& spec);
 
-/// The features of a table that are zero for every row: categories that no training row has. Ascending.
+/// The indices, ascending, of features of a table that are 0 in every row: those of categories that no training row
+/// has. Empty for anything but a table.
 std::vector<std::size_t> unseen_features(const DataSpec& spec);
 
 }  // namespace lanista::data

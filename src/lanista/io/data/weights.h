@@ -10,14 +10,15 @@
 
 namespace lanista::data {
 
-/// The weight of each row in the training loss: the weight in its source times the weight of its class, divided by the
-/// mean of the training rows.
+/// The weight of each row of the data set in the training loss: the weight in its source times the weight of its class,
+/// divided by the mean over the training rows `train`.
 ///
-/// Both are 1 by default. Without both the result is empty. The division keeps the meaning of the learning rate, and
-/// makes the loss over the training part the weighted mean. `balanced` gives all classes of the training part equal
-/// sums: rows / (classes * rows of the class), as scikit-learn's compute_class_weight. Errors, with a setting of the
-/// study in `where`: kInvalidArgument (weights of classes without classes; an unknown class; a weight outside of 0 to
-/// study::kMaxClassWeight); kDataLoss (all training rows have weight 0).
+/// A weight that is absent is 1. Without weights of rows and of classes the result is empty. The division keeps the
+/// meaning of the learning rate, and makes the loss over the training part the weighted mean. `balanced` gives all
+/// classes of the training part equal sums: rows / (classes with rows * rows of the class), as scikit-learn's
+/// compute_class_weight. Errors, with a setting of the study in `where`: kInvalidArgument (weights of classes without
+/// classes; an unknown class; a weight outside of 0 to study::kMaxClassWeight); kDataLoss (all training rows have
+/// weight 0).
 Result<std::vector<float>> row_weights(const RawData& raw, std::span<const std::int64_t> train,
                                        const study::ClassWeights& classes);
 

@@ -9,23 +9,23 @@
 
 namespace lanista::formats {
 
-/// One of several models; their predictions are blended. All members have the same raw inputs and the same number of
-/// outputs. Its numbers are as in OnnxExport and CppExport. Graph and weights must outlive it.
+/// One of several models of which the predictions are blended. All members have raw inputs of one shape and the same
+/// number of outputs. Vectors of numbers have the form of those in OnnxExport. Graph and weights must outlive it.
 struct BlendMember {
-  const graph::Graph* graph = nullptr;                      ///< the model
-  std::span<const Tensor> weights;                          ///< its parameters and buffers
-  double share = 1;                                         ///< its share of the blend
-  std::vector<double> mean, scale;                          ///< normalisation of its inputs
-  std::vector<double> target_mean = {}, target_scale = {};  ///< unit of its targets
-  std::vector<double> missing = {};                         ///< numbers in place of missing inputs
+  const graph::Graph* graph = nullptr;                      ///< graph of the model; not null
+  std::span<const Tensor> weights;                          ///< parameters and buffers, found by name (float_weights())
+  double share = 1;                                         ///< weight in the blend
+  std::vector<double> mean, scale;                          ///< normalisation of inputs; empty: none
+  std::vector<double> target_mean = {}, target_scale = {};  ///< unit of the targets; empty: unchanged outputs
+  std::vector<double> missing = {};  ///< number that replaces NaN, one for each feature; empty: none
 };
 
-/// Several models that predict as one. The shares sum to 1.
+/// Several models that predict as one. The shares of the members sum to 1.
 struct BlendedModel {
-  Blend how = Blend::kNumbers;       ///< how predictions are combined
-  std::vector<BlendMember> members;  ///< the models
+  Blend how = Blend::kNumbers;       ///< how predictions are combined: as numbers, classes or labels
+  std::vector<BlendMember> members;  ///< the models, at least one
 
-  /// Whether all members fill and normalise their inputs with the same numbers, so that it is done once.
+  /// True means that all members have equal `mean`, `scale` and `missing`, so that inputs are prepared once for all.
   bool shares_normalization() const;
 };
 

@@ -10,10 +10,11 @@
 
 namespace lanista::formats {
 
-/// The parameters and buffers of a model as float32, in the order of graph::parameters, found in `given` by name.
+/// Copies of the parameters and buffers of a model as float32, in the order of graph::parameters(), found in `given` by
+/// name.
 ///
-/// Tensors with other names are ignored, so `given` may be the whole state of a lane. float64 is rounded.
-/// Errors: kInvalidArgument (a tensor is missing, has another shape, or has no real numbers).
+/// Tensors with other names are ignored, so `given` may be the whole state of a lane. float64 is rounded to nearest.
+/// Errors: kInvalidArgument (a tensor is missing, has another shape, or has integers).
 Result<std::vector<Tensor>> float_weights(const graph::Graph& graph, const graph::OpTable& ops,
                                           std::span<const Tensor> given);
 

@@ -8,15 +8,15 @@
 
 namespace lanista::formats {
 
-/// Compressed data may grow by this factor, or to 1 MiB if that is more. More counts as an attack.
+/// The largest allowed ratio of unpacked to packed bytes, as a protection from attacks. Up to 1 MiB is always allowed.
 inline constexpr std::uint64_t kMaxCompressionRatio = 200;
 
-/// Whether the bytes begin as a gzip file.
+/// True means that the bytes begin as a gzip file does.
 bool is_gzip(std::string_view bytes);
 
-/// Unpacks a gzip file with all its members. A first pass measures the size and stores nothing.
+/// The unpacked bytes of a gzip file, all members one after another. A first pass measures the size and stores nothing.
 /// Errors: kDataLoss (damaged, cut off, trailing bytes, wrong checksum); kResourceExhausted (more than `max_bytes`, or
-/// more than kMaxCompressionRatio times the packed bytes).
+/// more than unpack_limit() of the packed bytes).
 Result<std::string> gunzip(std::string_view bytes, std::uint64_t max_bytes);
 
 }  // namespace lanista::formats

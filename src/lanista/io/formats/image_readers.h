@@ -9,16 +9,16 @@ namespace lanista::formats {
 // One reader for each format; decode_image() selects it. Both libraries report errors by longjmp. Therefore their calls
 // are in functions without destructors, and the calling object frees what they allocate.
 
-/// The longest side of an image in pixels. JPEG has the same limit. It bounds the memory of a row.
+/// The largest width and height of an image in pixels, as in JPEG. It limits the memory of a row.
 inline constexpr std::int64_t kMaxImageSide = 65500;
 
-/// Checks the sides of an image. Errors: kDataLoss (a side is not positive), kResourceExhausted (too long, too many
-/// pixels).
+/// Checks the sides of an image in pixels. Errors: kDataLoss (a side is not positive), kResourceExhausted (above
+/// kMaxImageSide, or more than kMaxImagePixels pixels).
 Result<void> check_image_size(std::int64_t width, std::int64_t height);
 
-/// Reads a PNG. Errors: those of decode_image().
+/// The image in the bytes of a PNG file. Errors: those of decode_image().
 Result<Image> read_png(std::string_view bytes);
-/// Reads a JPEG. Errors: those of decode_image().
+/// The image in the bytes of a JPEG file. Errors: those of decode_image().
 Result<Image> read_jpeg(std::string_view bytes);
 
 }  // namespace lanista::formats

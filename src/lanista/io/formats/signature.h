@@ -8,7 +8,7 @@
 
 namespace lanista::formats {
 
-/// The error for bytes in a format that is never read; none for other bytes.
+/// The error for a file of which the first `bytes` show a format that is never read; none for other bytes.
 ///
 /// Pickles (.pkl, .pt, .pth, object arrays) are refused since they run code. HDF5, Parquet and TFRecord are not
 /// supported. The first bytes identify them. The message names the format and a line of Python that converts it. The

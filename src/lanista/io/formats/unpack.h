@@ -12,18 +12,19 @@ struct z_stream_s;
 
 namespace lanista::formats {
 
-/// How bytes are packed.
+/// How bytes are packed: not at all, as a raw deflate stream, or as a gzip file.
 enum class Packing { kStored, kDeflate, kGzip };
 
-/// A stream of unpacked bytes from packed ones. It needs about 40 KB of memory for any input.
+/// Reads packed bytes as a stream of unpacked ones. It needs about 40 KB of memory for any input. Not thread-safe.
 class Unpacker {
  public:
-  /// `bytes` must outlive this object; `what` begins every message.
+  /// A reader at the beginning of `bytes`, which must outlive it. `what` begins every error message.
   Unpacker(std::string_view bytes, Packing packing, std::string what);
   ~Unpacker();
 
-  /// Fills `out` and returns the number of bytes, which is smaller at the end of the data. Errors: kDataLoss (damaged,
-  /// cut off, a wrong checksum, bytes after the end), kResourceExhausted (no memory for the 40 KB).
+  /// Writes the next unpacked bytes to `out` and returns their number. Less than out.size() means the end of the data.
+  /// Errors: kDataLoss (damaged, cut off, a wrong checksum, bytes after the end), kResourceExhausted (no memory for the
+  /// 40 KB).
   Result<std::size_t> read(std::span<char> out);
 
  private:
@@ -40,19 +41,21 @@ class Unpacker {
 
 /// Size and checksum of unpacked data.
 struct UnpackedSize {
-  std::uint64_t bytes = 0;  ///< unpacked bytes
-  std::uint32_t crc = 0;    ///< CRC-32 as in zip
+  std::uint64_t bytes = 0;  ///< number of unpacked bytes
+  std::uint32_t crc = 0;    ///< CRC-32 of the unpacked bytes, as in zip
 };
 
-/// The largest unpacked size that is accepted: kMaxCompressionRatio times the packed bytes, and always at least 1 MiB,
-/// since small files of zeros or of sorted labels may pack better than that.
+/// The largest unpacked size in bytes that is accepted: kMaxCompressionRatio times the packed bytes, but at least 1
+/// MiB. Small files of zeros or of sorted labels may pack better than the ratio.
 std::uint64_t unpack_limit(std::uint64_t packed_bytes);
 
-/// Unpacks all bytes and stores none. Errors: those of Unpacker; kResourceExhausted beyond `max_bytes`.
+/// Size and checksum of the unpacked bytes, without storing them. Errors: those of Unpacker::read(); kResourceExhausted
+/// (more than `max_bytes`).
 Result<UnpackedSize> measure_unpacked(std::string_view bytes, Packing packing, const std::string& what,
                                       std::uint64_t max_bytes);
 
-/// Unpacks bytes that measure_unpacked() has measured.
+/// The unpacked bytes. `measured` is the result of measure_unpacked() for the same bytes. Errors: those of
+/// Unpacker::read().
 Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what,
                            const UnpackedSize& measured);
 

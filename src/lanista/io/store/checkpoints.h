@@ -14,40 +14,40 @@
 
 namespace lanista::store {
 
-/// A checkpoint: tensors and facts as texts (step, epoch, undelivered measurements and so on). It is one safetensors
-/// file.
+/// The stored state of a trial: tensors and named texts (step, epoch, undelivered measurements and so on). It is one
+/// safetensors file.
 struct Checkpoint {
-  std::vector<Tensor> tensors;               ///< the state of the trial
-  std::map<std::string, std::string> facts;  ///< texts by key
-  /// The selected weights, where they are not those in `tensors` (train::TrainerState). In the file their names begin
-  /// with "kept:"; files of old builds have none.
+  std::vector<Tensor> tensors;               ///< parameters, optimiser state and buffers of the trial
+  std::map<std::string, std::string> facts;  ///< text values by key
+  /// The selected weights of the trial if they are not those in `tensors` (train::TrainerState); else empty. In the
+  /// file their names begin with "kept:".
   std::vector<Tensor> kept = {};
 };
-/// The selected weights of the trial: those in `kept`, else those of its state.
+/// The selected weights of the trial: `kept`, or all of `tensors` if `kept` is empty.
 inline std::vector<Tensor> selected_weights(Checkpoint checkpoint) {
   return checkpoint.kept.empty() ? std::move(checkpoint.tensors) : std::move(checkpoint.kept);
 }
 
-/// Checkpoints in `ckpt/`, as safetensors files addressed by content. Thread-safe (distinct files, atomic replace). Any
-/// number of stores, processes and machines may write to one folder at the same time.
+/// The checkpoints of a study in its folder `ckpt/`, as safetensors files with the hash of their content as address.
+/// Thread-safe. Any number of stores, processes and hosts may write to one folder at the same time.
 class CheckpointStore {
  public:
-  /// The store of a study; `fs` must outlive it.
+  /// The store of the study in `study_folder`; nothing is read or written yet. `fs` must outlive it.
   CheckpointStore(FileSystem& fs, const std::string& study_folder);
-  /// Writes a checkpoint durably (temporary file, sync, rename, folder sync) and returns its address: 32 hexadecimal
-  /// digits of the content's hash.
+  /// Writes a checkpoint durably and atomically and returns its address: 32 hexadecimal digits, a hash of its content.
+  /// Equal checkpoints have one file. Errors: kInvalidArgument (invalid tensors), kIo, kResourceExhausted.
   Result<std::string> put(const Checkpoint& checkpoint);
-  /// Reads a checkpoint. Errors: kInvalidArgument (no address), kNotFound; kDataLoss if the content does not match its
-  /// address or breaks a rule of safetensors.
+  /// Reads the checkpoint with this address. Errors: kInvalidArgument (not 32 hexadecimal digits), kNotFound, kIo;
+  /// kDataLoss (the content does not match its address or breaks a rule of safetensors).
   Result<Checkpoint> get(const std::string& address) const;
-  /// Removes a checkpoint. Errors: kInvalidArgument (no address), kIo.
+  /// Removes the file of a checkpoint. Errors: kInvalidArgument (not 32 hexadecimal digits), kIo.
   Result<void> remove(const std::string& address);
-  /// Removes every checkpoint and temporary file that is not in `keep`, if it is a regular file with a name that put()
-  /// writes. Precondition: no put() runs.
+  /// Removes all checkpoints except those with an address in `keep`, and all temporary files of put(). Other files in
+  /// the folder stay. Precondition: no put() runs. Errors: kIo.
   Result<void> remove_all_except(const std::vector<std::string>& keep);
-  /// The path of a checkpoint's file.
+  /// The path of the file of a checkpoint with this address, which need not exist.
   std::string path(const std::string& address) const;
-  /// A text that no other call returns, of any store on any machine. Letters, digits and '-'.
+  /// A text that no other call on any store or host returns, for names of files. It has letters, digits and '-'.
   std::string unique_token();
 
  private:

@@ -7,11 +7,12 @@
 
 namespace lanista::store {
 
-/// The body of a record with measured costs. They describe the machine and not the study, so the canonical export omits
-/// them.
+/// The body of a record kCostRows with measured costs of kernel calls. They describe the host and not the study, so the
+/// canonical export omits them.
 nlohmann::json cost_rows_body(const graph::CostTable& measured);
 
-/// All costs in a log. Errors: kDataLoss with the record.
+/// The costs of all records kCostRows in `records`, in one table; other records are ignored. Errors: kDataLoss (an
+/// invalid body, with the number of the record from 1).
 Result<graph::CostTable> costs_of_log(const std::vector<Record>& records);
 
 }  // namespace lanista::store

@@ -17,30 +17,30 @@
 
 namespace lanista::store {
 
-/// Types of records. The numbers are stable on disk.
+/// Types of log records. The numbers are on disk and never change.
 enum class RecordType : std::uint16_t {
   kHeader = 1,       ///< Schema version, resolved configuration, data spec.
   kNumerics = 2,     ///< ISA, library builds, class table, threads.
   kProposed = 3,     ///< A proposal with its trial number.
   kMeasurement = 4,  ///< The metrics of a trial after an epoch.
-  kVerdict = 5,      ///< A verdict other than "continue".
-  kOutcome = 6,      ///< How a trial ended.
-  kCheckpoint = 7,   ///< A checkpoint of a running trial.
-  kAttempt = 8,      ///< A process began to work on a study or a trial; crash marks.
+  kVerdict = 5,      ///< A verdict of the strategy other than "continue".
+  kOutcome = 6,      ///< The outcome of a trial.
+  kCheckpoint = 7,   ///< A running trial stored its state in the checkpoint store.
+  kAttempt = 8,      ///< A process began to work on a study or a trial; also crash marks and sync marks.
   kControl = 9,      ///< A control request that took effect: pause, stop, extend, stop one trial.
   kStudyEnd = 10,    ///< Why the study ended, the winner, its test metrics.
-  kPlan = 11,        ///< A plan, or its change.
-  kSpan = 12,        ///< A span of a worker.
+  kPlan = 11,        ///< A plan of trials and devices, or a change of it.
+  kSpan = 12,        ///< The time that a worker spent on a trial without a break.
   kCostRows = 13,    ///< Measured costs of kernel calls on a machine.
   kGroup = 14,       ///< A suggestion of a strategy with more than one trial.
   kPaused = 15,      ///< A trial gave its slot back; its state is in the checkpoint store.
   kResumed = 16,     ///< A paused trial got a slot.
   kWorker = 17,      ///< A worker process started or ended.
-  kLast = kWorker,   ///< The largest number.
+  kLast = kWorker,   ///< The largest number that a record may have.
 };
 
-/// Versions of the layout of records. A log has the oldest version that can express it, so that old builds read what
-/// they can.
+/// Schema versions of a log, by the feature that needs them. A header has the oldest version that can express the log,
+/// so that older builds can read it.
 ///
 /// - 2 is for studies with trials of an earlier study, which older builds would resume without them.
 /// - 3 is for plans that are logged as changes (several slots).
@@ -48,48 +48,50 @@ enum class RecordType : std::uint16_t {
 /// - 5 is for pruning rules and for start races. Older builds do not know their outcomes and orders.
 inline constexpr std::int64_t kImpliedSchema = 5, kRaceSchema = 5, kForkSchema = 4, kPlansSchema = 3,
                               kEarlierSchema = 2, kPlainSchema = 1;
-/// The newest version that this build reads.
+/// The newest schema version that this build reads.
 inline constexpr std::int64_t kSchemaVersion = 5;
 
-/// One record of a log. Doubles read back as the same number.
+/// One record of a log. Real numbers in it read back with the same bits.
 struct Record {
-  RecordType type;      ///< what it is
+  RecordType type;      ///< its type
   nlohmann::json body;  ///< its fields
 };
 
-/// Checks that a later reader of the log accepts a body.
+/// A check that a later reader of the log will accept a body. It returns an error if not.
 using BodyCheck = std::function<Result<void>(RecordType, const nlohmann::json&)>;
 
-/// The append-only log of a study: `log/000001.log`, frames of JSON. One writer holds `log/lock`. Synced bytes are
-/// never cut: see sync_mark.h.
+/// Writes the append-only log of a study: `log/000001.log`, frames of JSON. One writer at a time holds `log/lock`,
+/// until it is destroyed. Bytes that were synced are never cut: see sync_mark.h. Not thread-safe.
 class LogWriter {
  public:
-  /// Opens the log of a folder for writing and reads its records. It creates a missing log, and cuts bytes that a crash
-  /// left and that were not synced. Errors: kUnavailable (another process holds the lock), kDataLoss (damage in synced
-  /// bytes), kFailedPrecondition (written by a newer version), kIo, kResourceExhausted.
+  /// Opens the log of the study in `study_folder` for writing and reads its records. It creates a missing log. It cuts
+  /// unfinished bytes at the end that a crash left. `fs` and `clock` must outlive the writer. Errors: kUnavailable
+  /// (another process holds the lock), kDataLoss (damage in synced bytes), kFailedPrecondition (written by a newer
+  /// version), kIo, kResourceExhausted.
   static Result<LogWriter> open(FileSystem& fs, const Clock& clock, const std::string& study_folder);
   LogWriter(LogWriter&&) noexcept;
   LogWriter& operator=(LogWriter&&) noexcept;
   ~LogWriter();
 
-  const std::vector<Record>& existing() const;  ///< records found by open()
-  std::uint64_t cut_bytes() const;              ///< bytes that open() cut
+  const std::vector<Record>& existing() const;  ///< records that open() read, until release_existing()
+  std::uint64_t cut_bytes() const;              ///< number of bytes that open() cut
   void release_existing();                      ///< frees the records of existing()
-  /// Sets a check for bodies; append() refuses what it refuses.
+  /// Sets a check that every later body must pass; append() returns kInternal for others.
   void set_body_check(BodyCheck check);
-  /// Writes a record at once, so that a killed process does not lose it. It is synced at most one second of appending
-  /// later, and at sync().
+  /// Writes a record to the file at once, so that a killed process does not lose it. sync() protects it from a power
+  /// loss. An append at least one second after the last sync calls sync() itself.
   ///
-  /// After a failed append every later one fails alike, since the end of the file is unknown until it is opened again.
-  /// The first record must be the header, which is synced; "schema" is added to it. Invalid UTF-8 is replaced. Errors:
-  /// kInvalidArgument (above 64 MiB, more than 500,000 JSON values, more than 64 levels, or a number that is not
-  /// finite), kInternal (the check refuses the body; nothing is written), kFailedPrecondition (no header yet), kIo,
-  /// kResourceExhausted.
+  /// After a failed write or sync every later call returns that error, since the end of the file is unknown until it is
+  /// opened again. The first record must be the header, which is synced; it gets "schema" if it has none. Invalid UTF-8
+  /// is replaced. Errors: kInvalidArgument (above 64 MiB, more than 500,000 JSON values, more than 64 levels, or a
+  /// number that is not finite), kInternal (the check refuses the body; nothing is written), kFailedPrecondition (no
+  /// header yet), kIo, kResourceExhausted.
   Result<void> append(RecordType type, const nlohmann::json& body);
-  /// Appends a record that may be lost. It is written with the next record, or by sync(); a process that is killed
-  /// before loses it. Errors: those of append().
+  /// Adds a record to a buffer in memory. The next append() or sync() writes it; a process that is killed before loses
+  /// it. Errors: those of append().
   Result<void> append_deferred(RecordType type, const nlohmann::json& body);
-  /// Writes and syncs all records. Errors: kIo, kResourceExhausted.
+  /// Writes buffered records and syncs the file, so that all records survive a power loss. Errors: kIo,
+  /// kResourceExhausted.
   Result<void> sync();
 
  private:
@@ -98,17 +100,18 @@ class LogWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// All whole records of a log, read without the lock, up to a torn tail. Errors: kNotFound (no study), kDataLoss.
+/// All whole records of the log in `study_folder`, in order, up to a torn tail. It needs no lock, so a writer may run.
+/// Errors: kNotFound (no log), kDataLoss (damage before the tail), kFailedPrecondition (a newer schema version), kIo.
 Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_folder);
 
-/// A reader of a log that grows, without the lock. It reads every byte once.
+/// Reads a log while it grows, without the lock. It reads every whole record once. Not thread-safe.
 class LogFollower {
  public:
-  /// A reader of the log in a folder; `fs` must outlive it.
+  /// A reader of the log of the study in `study_folder`, which need not exist yet. `fs` must outlive it.
   LogFollower(FileSystem& fs, const std::string& study_folder);
 
-  /// The whole records after those of the last call. A torn tail is read again in the next call. Errors: kNotFound (no
-  /// study), kDataLoss (also: the log became shorter than what was read), kIo.
+  /// The whole records after those of the last call, in order; empty: none. A torn tail is read again in the next call.
+  /// Errors: kNotFound (no log), kDataLoss (also a log that is shorter than what was read), kFailedPrecondition, kIo.
   Result<std::vector<Record>> read_new_records();
 
  private:
@@ -119,12 +122,13 @@ class LogFollower {
   bool has_marks_ = false;
 };
 
-/// The canonical export, one JSON object in each line. It is equal for equal studies, whatever interrupted them.
+/// The canonical export of the records of a log: one JSON object in each line. It is equal for equal studies, also if
+/// some were interrupted.
 ///
-/// It has these records: header, class of numerics, proposed, measurement, verdict, outcome, study end. It has no
-/// clock, host, attempt, plan, span, checkpoint or control. Of the header it has schema, data and "config", in which
-/// the engine writes what identifies a study. Of numerics it has "class", without repetitions. A study end before
-/// further trials (the study was extended) is left out.
+/// It has these records: header, numerics, proposed, group, measurement, verdict, paused, resumed, outcome, study end.
+/// It has no clock, host, attempt, plan, span, checkpoint or control. Of the header it has schema, data, earlier trials
+/// and "config", in which the engine writes what identifies a study. Of numerics it has "class", without repetitions. A
+/// study end before further trials (the study was extended) is left out.
 std::string canonical_export(const std::vector<Record>& records);
 
 }  // namespace lanista::store

@@ -13,16 +13,16 @@ namespace lanista::store {
 // whole frames after a gap, and may be cut. A mark contains its own offset, so that stale bytes of another file are no
 // mark. It is an attempt record without content, so that builds before marks ignore it.
 
-inline constexpr std::size_t kMaxMarkBytes = 64;  ///< bytes of payload
+inline constexpr std::size_t kMaxMarkBytes = 64;  ///< largest payload of a mark in bytes
 
-/// The payload of a mark at byte `offset`.
+/// The payload of a mark of which the frame begins at byte `offset` of the log.
 std::string mark_payload(std::uint64_t offset);
 
-/// Whether a frame at byte `offset` is a mark.
+/// True means that `frame`, which begins at byte `offset` of the log, is a mark written for this offset.
 bool is_mark(const Frame& frame, std::uint64_t offset);
 
-/// Whether a whole mark begins anywhere behind byte `from`; the bytes are those of a log from its byte `base` on.
-/// Whether a whole mark begins anywhere after byte `from`. `bytes` are those of a log from its byte `base` on.
+/// True means that a whole mark begins after index `from` of `bytes`. `bytes` is the rest of a log from its byte
+/// `base`.
 bool has_mark_after(std::string_view bytes, std::uint64_t from, std::uint64_t base = 0);
 
 }  // namespace lanista::store

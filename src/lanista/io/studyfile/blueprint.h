@@ -12,30 +12,35 @@
 
 namespace lanista::studyfile {
 
-/// Reads the model space under `model.space`: a mapping with `layers` and optional `choices`. Errors: kInvalidArgument,
-/// kNotFound; `where` is the key inside the mapping ("layers[2].choice.of[0]").
+/// The blueprint that `space`, the JSON value of `model.space`, describes: a mapping with `layers` and optional
+/// `choices`. Errors: kInvalidArgument (another form), kNotFound (an unknown operator); `where` is the key inside the
+/// mapping, such as "layers[2].choice.of[0]".
 Result<mutate::Blueprint> read_blueprint(const graph::OpTable& ops, const nlohmann::json& space);
 
-/// The JSON Schema of that notation. It does not check operators and formulas; read_blueprint() does.
+/// The JSON Schema of the mapping that read_blueprint() reads. It does not check operators and formulas.
 nlohmann::json blueprint_json_schema();
 
-/// A published space "builtin:NAME?option=value&other=value".
+/// A parsed name of a published space: "builtin:NAME?option=value&other=value".
 struct NamedSpace {
-  std::string name;                                   ///< of the space
-  nlohmann::json options = nlohmann::json::object();  ///< plain values by name
+  std::string name;                                   ///< NAME of the space
+  nlohmann::json options = nlohmann::json::object();  ///< object of option values by name; not resolved
 };
-/// Reads the notation of a published space. Errors: kInvalidArgument.
+/// Parses the name of a published space, which may be unknown. Precondition: `text` begins with "builtin:". Errors:
+/// kInvalidArgument (an option without name or '=').
 Result<NamedSpace> parse_named_space(const std::string& text);
 
-/// Reads a published space and checks its name and its options. Errors: kInvalidArgument, kNotFound.
+/// Parses the name of a published space and checks it. Errors: kNotFound (no such space, with the nearest name);
+/// kInvalidArgument (invalid options).
 Result<NamedSpace> check_named_space(const std::string& text);
 
-/// The model space of `model.space` between `ends`. Errors: kInvalidArgument, kNotFound with the key.
+/// The model space that config.model.space describes, for models with the input and output of `ends`. Errors:
+/// kInvalidArgument, kNotFound, as for read_blueprint(); `where` is the key below model.space.
 Result<mutate::BlueprintSpace> make_blueprint(const study::StudyConfig& config, const graph::OpTable& ops,
                                               const mutate::ModelInterface& ends);
 
-/// Replaces the path of a YAML file in `model.space` (relative to `folder`) by its content, so that the resolved study
-/// is complete. Errors: kNotFound, kIo; kInvalidArgument with the lines of the file.
+/// If `model.space` is the path of a YAML file, relative to `folder`, replaces it by the content of the file, so that
+/// the resolved study is complete. Errors: kNotFound (no such file), kIo; kInvalidArgument (mistakes in the file, each
+/// with its line).
 Result<void> embed_model_space(study::StudyConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::studyfile

@@ -8,12 +8,13 @@
 // Readers of goal, subject_to and implied. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {
 
-/// Reads goal: one goal or a list.
+/// Reads `node`, the value of goal, into config: one goal or a list of goals.
 void read_goals(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
-/// Reads subject_to: a list of constraints.
+/// Reads `node`, the value of subject_to, into config: a list of constraints.
 void read_constraints(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
-/// Reads implied: pruning rules. Precondition: section space was read. `root` is the whole file, which gives the
-/// locations of mistakes. Choices inside the model are checked when the model is known (resolve_from_data).
+/// Reads `node`, the value of implied, into config: pruning rules. Precondition: section space was read. `root` is the
+/// whole file, which gives the locations of mistakes. Choices inside the model are checked when the model is known
+/// (resolve_from_data).
 void read_implied(const YAML::Node& root, const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

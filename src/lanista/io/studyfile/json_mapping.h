@@ -9,22 +9,24 @@
 
 #include "lanista/base/result.h"
 
-// Readers of mappings. Their errors have the key in `where` ("layers[2].choice.of[0]").
+// Readers of JSON objects from YAML mappings. Their errors have the key in `where` ("layers[2].choice.of[0]").
 namespace lanista::studyfile {
 
-/// The error of an invalid value at a key.
+/// An error with code kInvalidArgument and the key `path` as `where`.
 inline Error value_error(const std::string& path, const std::string& message) {
   return {Code::kInvalidArgument, message, path};
 }
-/// A value in the notation of the file, for messages.
+/// A value as JSON text in one line, for messages; invalid UTF-8 is replaced.
 std::string quote_value(const nlohmann::json& value);
-/// The key of a member: "path.key".
+/// The full key of a member: "path.key", or `key` if `path` is empty.
 std::string join_path(const std::string& path, const std::string& key);
 
-/// Checks that a value is a mapping with known keys. Errors: kInvalidArgument with the nearest known key.
+/// Checks that `map`, the value at `path`, is an object with keys of `known` only. Errors: kInvalidArgument (another
+/// kind of value; an unknown key, with the nearest known one).
 Result<void> check_keys(const nlohmann::json& map, const std::string& path, const std::vector<std::string>& known);
 
-/// A member, or `fallback` if it is absent. Errors: kInvalidArgument if it has another kind.
+/// The member `key` of `map`, the object at `path`, as a bool, int64 or text; `fallback` if it is absent. Errors:
+/// kInvalidArgument (another kind of value).
 template <class T>
 Result<T> member(const nlohmann::json& map, const std::string& key, const std::string& path, T fallback) {
   const auto it = map.find(key);
@@ -44,9 +46,10 @@ Result<T> member(const nlohmann::json& map, const std::string& key, const std::s
   return it->template get<T>();
 }
 
-/// A text, which must be present. Errors: kInvalidArgument.
+/// The text member `key` of `map`, the object at `path`. Errors: kInvalidArgument (absent, or another kind of value).
 Result<std::string> text(const nlohmann::json& map, const std::string& key, const std::string& path);
-/// A list of texts, or one text as a list; empty if absent. Errors: kInvalidArgument.
+/// The member `key` of `map` as a list of texts: one text gives a list of one, an absent member an empty list. Errors:
+/// kInvalidArgument (another kind of value).
 Result<std::vector<std::string>> read_text_list(const nlohmann::json& map, const std::string& key,
                                                 const std::string& path);
 

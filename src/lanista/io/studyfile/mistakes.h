@@ -17,7 +17,7 @@ namespace lanista::studyfile {
 /// The names with commas between them: "a, b, c".
 std::string join(const std::vector<std::string>& names);
 
-/// The names of a list of plug-ins.
+/// The name of each plug-in of a list, in order.
 template <class Plugins>
 std::vector<std::string> plugin_names(const Plugins& plugins) {
   std::vector<std::string> names;
@@ -25,34 +25,39 @@ std::vector<std::string> plugin_names(const Plugins& plugins) {
   return names;
 }
 
-/// The nodes of a YAML text that guard_yaml() accepts. Errors: kInvalidArgument with the position.
+/// The root node of a YAML text; `file` is its name in errors. Errors: kInvalidArgument (guard_yaml() or the parser
+/// refuse it); `where` is "file:line:column".
 Result<YAML::Node> load_yaml(std::string_view text, const std::string& file);
 
-/// The value of a key; an undefined node if there is none, or if `map` is no mapping.
+/// The value of `key` in the mapping `map`; an undefined node if the key is absent or `map` is no mapping.
 YAML::Node find_key(const YAML::Node& map, const std::string& key);
 
-/// The node of a key such as "model.base[0].x", or the last existing node on its path.
+/// The node at a full key such as "model.base[0].x", or the last existing node on the way to it, at least `root`.
 YAML::Node find_node_at(const YAML::Node& root, const std::string& key);
 
-/// The mistakes in a study file, each with its position, and a bounded conversion of its nodes.
+/// Collects the mistakes in a study file, each with its position. It also converts nodes to JSON, within a limit.
 class Mistakes {
  public:
-  /// `override_sources`: keys of overrides with the file that their values came from, or an empty text for --set.
+  /// `file` is the name of the study file in messages. `override_sources` has, by full key of an override, the file of
+  /// its value, or an empty text for --set.
   Mistakes(std::string file, std::map<std::string, std::string> override_sources)
       : file_(std::move(file)), override_sources_(std::move(override_sources)) {}
 
-  /// "file:line:column", in the file that the key came from, or "--set key".
+  /// The location of `node`, the value at the full key `path`, for messages. It is "file:line:column" in the file that
+  /// has the value, or "--set key".
   std::string location_of(const YAML::Node& node, const std::string& path) const;
-  /// Adds a mistake.
+  /// Adds a mistake at `node`, the value at the full key `path`. An equal mistake is added once.
   void add(const YAML::Node& node, const std::string& path, const std::string& message);
-  /// Adds an unknown key, with the section to which it belongs, the nearest known key or all of them. `other_sections`
-  /// are the full names of equal keys in other sections ("run.seed"); with several the message does not choose one.
+  /// Adds the mistake that `key` is not in `known`. The message has the section to which the key belongs, else the
+  /// nearest known key, else all of them. `other_sections` has the full names of equal keys in other sections
+  /// ("run.seed"); with several the message does not choose one.
   void unknown(const YAML::Node& node, const std::string& path, const std::string& key,
                const std::vector<std::string>& known, const std::set<std::string>& other_sections = {});
   bool empty() const { return errors_.empty(); }
-  std::string text() const;  ///< one line for each mistake
+  std::string text() const;  ///< one line for each mistake, in order; empty: none
 
-  /// The value of a node. Scalars are read by parse_value(); lists and maps keep their form.
+  /// The value of a node as JSON. Quoted scalars are texts, others are read by parse_value(); an empty node is null.
+  /// After 100,000 converted nodes the result is null.
   nlohmann::json to_json(const YAML::Node& node);
 
  private:

@@ -10,12 +10,13 @@
 // Readers of the parts of section model that are not plain settings. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {
 
-/// Reads model.space: a file, a published space ("builtin:…"), or the space itself.
+/// Reads `node`, the value of model.space, into config: the path of a file, a published space ("builtin:…"), or the
+/// space itself. `path` is its full key.
 void read_model_space(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// Reads model.frozen: none, or {through, weights}.
+/// Reads `node`, the value of model.frozen, into config: none, or {through, weights}. `path` is its full key.
 void read_frozen(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// Checks that frozen parts belong to one base model in float32. Precondition: everything was read. `model` is the
-/// section. The named node is checked when the base model is known.
+/// Checks that a study with model.frozen has one base model in float32. Precondition: everything was read. `model` is
+/// the node of section model. The node in `through` is checked when the base model is known.
 void check_frozen(const YAML::Node& model, const study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

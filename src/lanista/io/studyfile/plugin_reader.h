@@ -10,8 +10,9 @@
 
 namespace lanista::studyfile {
 
-/// Reads the plug-in `name` at `node` below `path` and appends it to `out` with all options. `check` (plug-in, options)
-/// -> Result<void> may refuse options that fit their schema.
+/// Appends the plug-in `name`, with the options `given` and defaults for the others, to `out`. `plugins` are the
+/// allowed ones. An unknown name and invalid options are added to `mistakes`, at `node` and the full key "path.name".
+/// `check` (plug-in, options) -> Result<void> may refuse options that fit their schema.
 template <class Plugin, class Check>
 void add_plugin(const YAML::Node& node, const std::string& path, const std::string& name, const nlohmann::json& given,
                 const std::vector<Plugin>& plugins, std::vector<study::PluginConfig>& out, Mistakes& mistakes,
@@ -30,7 +31,8 @@ void add_plugin(const YAML::Node& node, const std::string& path, const std::stri
   out.push_back({name, *std::move(options)});
 }
 
-/// Reads a plug-in: a name, or a map of one entry from name to options.
+/// Reads `node`, the value at `path`, as one plug-in: a name, or a map of one entry from name to options. Appends it to
+/// `out`, or adds a mistake.
 template <class Plugin, class Check>
 void read_plugin(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
                  std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
@@ -48,7 +50,7 @@ void read_plugin(const YAML::Node& node, const std::string& path, const std::vec
   }
 }
 
-/// Reads a list of plug-ins.
+/// Reads `node`, the value at `path`, as a list of plug-ins, each as read_plugin() does.
 template <class Plugin, class Check>
 void read_plugins(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
                   std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {

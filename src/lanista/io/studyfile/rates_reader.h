@@ -10,10 +10,11 @@
 // Readers of train.rates: factors of the learning rate by part of the model. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {
 
-/// Reads train.rates: none, or a map of factors by part.
+/// Reads `node`, the value of train.rates, into config: none, or a map of factors of the learning rate (above 0) by
+/// part of the model. `path` is its full key.
 void read_rates(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// Checks that parts that are nodes belong to one base model. Precondition: everything was read. The named node is
-/// checked when the base model is known.
+/// Checks that a study in which train.rates names a node has one base model. `root` is the whole file. Precondition:
+/// all settings were read. The named node is checked when the base model is known.
 void check_rates(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

@@ -7,12 +7,12 @@
 
 namespace lanista::studyfile {
 
-/// The search space of a study as comments of a study file: the number of samples, whether mutations go beyond them,
-/// five random samples with their models, and the shapes inside the first model.
+/// A description of the search space of a study, as comment lines of a study file. It has the number of samples and of
+/// mutators, and five random samples with the size of their models. For the first model it has the shapes of all nodes.
 std::string space_preview(const study::StudyConfig& config, const mutate::ModelSpace& models);
 
-/// A hint for a study in which nothing varies, or only the base model: the number of different trials and what to add.
-/// Empty if there is something to search.
+/// A text for users if nothing but the base model varies in a study: the number of different trials, and a setting to
+/// add. Empty if a mutator, a choice or a hyper-parameter varies, or the strategy repeats trials.
 std::string no_variation_hint(const study::StudyConfig& config, const mutate::ModelSpace& models);
 
 }  // namespace lanista::studyfile

@@ -5,7 +5,8 @@
 
 namespace lanista::studyfile {
 
-/// Reads the `space` block of a study file: mutators, repair, hyper-parameters, limits.
+/// Reads `node`, section space of a study file, into config: mutators, repair, hyper-parameters, limits. Mistakes are
+/// added to `mistakes`.
 void read_space(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

@@ -6,7 +6,7 @@
 
 namespace lanista::studyfile {
 
-/// Returns the JSON Schema of one option: type, range, allowed words, description and default.
+/// The JSON Schema of one option: type, range, allowed texts, description and default.
 nlohmann::json option_schema(const OptionSpec& spec);
 
 }  // namespace lanista::studyfile

@@ -10,33 +10,36 @@
 // nothing by itself. It starts only after `--trust`, or if the user has put the hash of the code on a private list.
 namespace lanista::study {
 
-/// One line of the list.
+/// One entry of the list of trusted code.
 struct TrustEntry {
-  std::string hash;  ///< as CodeCopy::hash
-  std::string path;  ///< the path when the code was added; a comment that no check reads
+  std::string hash;  ///< hash of the code, as CodeCopy::hash
+  std::string path;  ///< path of the code when it was added, for users; no check reads it
   bool operator==(const TrustEntry&) const = default;
 };
 
-/// The path of the list: lanista/trusted below $XDG_CONFIG_HOME, or below .config of $HOME. A value that is empty or no
-/// absolute path does not count; null: not set. Errors: kFailedPrecondition (neither is set).
+/// The path of the list of trusted code: lanista/trusted below `xdg_config`, else below .config in `home_directory`.
+/// These are the values of $XDG_CONFIG_HOME and $HOME; null, empty, or no absolute path means not set. Errors:
+/// kFailedPrecondition (neither is set).
 Result<std::string> trust_list_path(const char* xdg_config, const char* home_directory);
 
 /// The user's private list of code that may run. Its folder has mode 0700 and the file 0600. Two processes may change
-/// it at the same time; one object is used by one thread.
+/// it at the same time. Not thread-safe.
 class TrustList {
  public:
-  /// Reads the list; a list that does not exist is empty. Errors: kFailedPrecondition (the file or its folder is a
-  /// link, is no regular file, belongs to another user, or others may write it), kDataLoss (a line that is no entry),
-  /// kIo.
+  /// Reads the list in `file`; a file that does not exist is an empty list. Errors: kFailedPrecondition (the file or
+  /// its folder is a link, is no regular file, belongs to another user, or others may write it), kDataLoss (a line that
+  /// is no entry), kResourceExhausted (above 4 MiB), kIo.
   static Result<TrustList> open(const std::string& file);
 
   const std::string& file() const { return file_; }
   const std::vector<TrustEntry>& entries() const { return entries_; }
-  bool contains(const std::string& hash) const;  ///< whether code with this hash may run
+  bool contains(const std::string& hash) const;  ///< true: the list has this hash, so the code may run
 
-  /// Adds a copy's hash; no error if it is there. Errors: as of open; kIo, kResourceExhausted.
+  /// Adds the hash and path of `code` to the list in the file and here; no error if the hash is there. Errors: those of
+  /// open().
   Result<void> add(const CodeCopy& code);
-  /// Removes the entries with this hash, or with this path, and returns them. Errors: as of add; kNotFound (none).
+  /// Removes the entries with this hash, or with this path, from the file and here, and returns them. Errors: those of
+  /// open(); kNotFound (no such entry).
   Result<std::vector<TrustEntry>> remove(const std::string& hash_or_path);
 
  private:
@@ -44,12 +47,13 @@ class TrustList {
   std::vector<TrustEntry> entries_;
 };
 
-/// Whether the code that `key` names may run: the user gave --trust, or the list has its hash. The check is of the copy
-/// itself, so a change of the file after it has no effect. Errors: kFailedPrecondition at `key` (what would run, its
+/// Succeeds if `code`, which the key `key` of a study file names, may run. It may if `has_trust_option` (the user gave
+/// --trust) or the list has its hash. Errors: kFailedPrecondition at `key` (otherwise; the message has the path, the
 /// hash, and the two ways to allow it).
 Result<void> may_run(const std::string& key, const CodeCopy& code, bool has_trust_option, const TrustList& list);
 
-/// Calls read_code(), then may_run(), and returns the bytes to run. Errors: those of both.
+/// Reads the code at `path` with read_code(), checks it with may_run(), and returns the copy to run. Errors: those of
+/// both.
 Result<CodeCopy> trusted_code(const std::string& key, const std::string& path, bool has_trust_option,
                               const TrustList& list);
 

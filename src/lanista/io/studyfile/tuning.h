@@ -16,35 +16,40 @@ namespace lanista::studyfile {
 
 /// The name of the strategy that sets train.tune.
 inline constexpr std::string_view kMltuner = "mltuner";
-/// The options of that strategy: those of kind mltuner of train.tune, and `end`.
+/// The options of strategy mltuner: those of tuner mltuner of train.tune, and `end`.
 std::vector<OptionSpec> mltuner_strategy_options();
 
-/// The options of strategy.then in addition to its tuner: best, end.
+/// The options of strategy.then (second stage) in addition to those of its tuner: best, end.
 std::vector<OptionSpec> second_stage_options();
-/// The kinds of tuner that strategy.then may have: those that search.
+/// The tuners that strategy.then may name: those of train.tune with a tune search.
 std::vector<study::TunePlugin> second_stage_tuners();
 
-/// Checks the options of a kind of train.tune beyond their schema. Errors: kInvalidArgument, at the option.
+/// Checks resolved options of the tuner `name` of train.tune beyond their schema. Errors: kInvalidArgument (an invalid
+/// value), at the option.
 Result<void> check_tuner(const std::string& name, const Options& options);
-/// The setting with all ranges in one notation.
+/// A copy of a setting train.tune with each domain of its params as space::domain_text() writes it, so that equal
+/// settings have equal texts.
 study::PluginConfig with_normalized_ranges(study::PluginConfig tune);
-/// The setting for `train.schedule: {from: DIR}`, which embed_schedule() completes.
+/// The setting train.tune that `train.schedule: {from: DIR}` means, with `folder` as DIR; embed_schedule() completes
+/// it.
 study::PluginConfig replayed_schedule(const std::string& folder);
-/// The settings of a study that conflict with its train.tune; none: no conflict.
+/// The error if a setting of a study conflicts with its train.tune; none: no conflict. `where` is the key.
 std::optional<Error> tuning_conflict(const study::StudyConfig& config);
-/// Epochs without an improvement after which a trial of strategy mltuner ends and another begins. On the development
-/// tasks of `lanista bench mltuner` 12 is better than 5, 8, 10 and 16.
+/// Number of epochs without an improvement after which a trial of strategy mltuner ends and another begins. On the
+/// development tasks of `lanista bench mltuner` 12 is better than 5, 8, 10 and 16.
 inline constexpr std::int64_t kDefaultEndEpochs = 12;
-/// Trials of each model in a study without a budget. A problem that stops one trial seldom stops another.
+/// Number of trials of each base model in a study of strategy mltuner without a budget.
 inline constexpr std::int64_t kTrialsPerModel = 4;
-/// Most epochs of such a trial if the study sets none; usually it ends by `end`.
+/// Largest number of epochs of a trial of strategy mltuner if the study sets none; usually it ends earlier by `end`.
 inline constexpr std::int64_t kDefaultMaxEpochs = 100;
-/// Replaces `strategy: mltuner` by its settings: train.tune, patience as the rule that ends a trial, and random base
-/// models. Base models are repeated unless another setting trains them several times. The number of trials is the
-/// budget, or one for each model without a budget (has_bound). Errors: kInvalidArgument, at the option.
+/// Replaces `strategy: mltuner` in the configuration by the settings that it means: train.tune, patience as the
+/// stopping rule, and random base models. Base models are repeated unless another setting trains them several times.
+/// `has_bound`: the study has a budget, which stays. Else the budget is kTrialsPerModel trials for each repeated model,
+/// or one. Errors: kInvalidArgument, at the option.
 Result<void> expand_mltuner_strategy(study::StudyConfig& config, bool has_bound);
-/// Reads the schedule that train.tune names by a folder, relative to `folder`, from its package.json. Errors at
-/// train.schedule: kNotFound, kInvalidArgument (no package, or the winner had no schedule), those of reading.
+/// If train.tune replays the schedule of a folder DIR, relative to `folder`, reads the schedule from package.json in
+/// DIR or DIR/best into the configuration. Errors: kNotFound (no such file), kInvalidArgument (no valid package, or its
+/// model had no schedule), both at train.schedule; those of reading.
 Result<void> embed_schedule(study::StudyConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::studyfile

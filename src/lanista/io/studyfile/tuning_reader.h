@@ -12,22 +12,24 @@
 // Readers of settings that trials change while they train. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {
 
-/// Reads train.tune: none, or a kind with its options.
+/// Reads `node`, the value of train.tune, into config: none, or a tuner with its options. `path` is its full key.
 void read_tune(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// How data.batch begins if it is not a number.
+/// The beginning of a value of data.batch that is not a number.
 inline constexpr std::string_view kAdaptiveCall = "adaptive(";
-/// Reads data.batch: adaptive(FROM, MOST), a first batch and a short form of a kind of tune.
+/// Reads `node`, a value "adaptive(FROM, MOST)" of data.batch, into config: FROM is the first batch size, MOST the
+/// largest one of the tuner adaptive. FROM may be omitted. Precondition: the value begins with kAdaptiveCall.
 void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// Reads train.schedule: {from: DIR}, a short form of a kind of tune.
+/// Reads `node`, a value {from: DIR} of train.schedule, into config as the tuner that replays the schedule of DIR.
 void read_schedule_source(const YAML::Node& node, const std::string& path, study::StudyConfig& config,
                           Mistakes& mistakes);
-/// Replaces `strategy: mltuner` by trials that tune themselves: one, or as many as the budget allows. Any other
-/// strategy does not change. `options` are those of the strategy, by name.
+/// Applies expand_mltuner_strategy() if the strategy is mltuner; any other strategy does not change. `root` is the
+/// whole file. `options` has the nodes of the options of the strategy by name, for positions of mistakes.
 void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, YAML::Node>& options,
                            study::StudyConfig& config, Mistakes& mistakes);
-/// Reads strategy.then: none, or a tuner together with `best` and `end`.
+/// Reads `node`, the value of strategy.then, into config: none, or a tuner together with `best` and `end`.
 void read_then(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// Adds conflicts with train.tune. Precondition: everything was read.
+/// Adds a mistake for each conflict of a setting with train.tune. `root` is the whole file. Precondition: all settings
+/// were read.
 void check_tune(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

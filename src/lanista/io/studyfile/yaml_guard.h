@@ -7,9 +7,9 @@
 
 namespace lanista::studyfile {
 
-/// Checks a YAML text before nodes are built: UTF-8, at most 1 MB, 20,000 line ends and structure characters, depth 32,
-/// 1,000 aliases, no tags, no duplicate keys in a mapping, one document. Errors: kInvalidArgument, `where` =
-/// "file:line:column".
+/// Checks that a YAML text is within limits, before a parser builds nodes: UTF-8, at most 1 MB, 20,000 line ends and
+/// structure characters, depth 32, 1,000 aliases, no tags, no duplicate keys in a mapping, one document. Errors:
+/// kInvalidArgument (a limit, or a syntax error); `where` is "file:line:column", or `file` for the whole text.
 Result<void> guard_yaml(std::string_view text, const std::string& file);
 
 }  // namespace lanista::studyfile

@@ -8,32 +8,35 @@
 
 namespace lanista::zoo {
 
-/// Why the zoo does not keep a model; empty: it keeps it. `others` are the qualities of other models of its task;
-/// larger is better.
+/// The reason why the zoo refuses a new model with this quality, as text for users; empty: it keeps it. `others` are
+/// the qualities of live models of the same task; larger is better.
 ///
-/// The quality must exceed that of chance, if it is known. From five other models on it must be at least their median
-/// less three deviations (1.4826 times the median deviation from the median), unless the deviation is 0.
+/// The quality must exceed `chance`, the quality of a guess, if it is known. From five other models on it must be at
+/// least their median less three deviations (1.4826 times the median deviation from the median), unless the deviation
+/// is 0.
 std::string admission_refusal(double quality, const std::optional<double>& chance, std::vector<double> others);
 
-/// One of several models with one structure.
+/// One of several models of a task with one structure (relaxed_hash()).
 struct Replica {
-  std::string id;          ///< of the model
-  double quality = 0;      ///< larger is better
-  std::int64_t added = 0;  ///< number of the change that added it
-  bool held = false;       ///< pinned or leased
+  std::string id;          ///< id of the model
+  double quality = 0;      ///< result of the model; larger is better
+  std::int64_t added = 0;  ///< number of the zoo's change that added the model
+  bool held = false;       ///< true: pinned or leased, so it stays
 };
-/// The replicas above the number `most`, worst first. The best, the newest and held ones stay.
+/// The ids of replicas to remove so that at most `most` stay, worst first. The best one and held ones are never
+/// removed, nor the newest one if `most` is above 1; so more than `most` may stay.
 std::vector<std::string> surplus_replicas(std::vector<Replica> replicas, std::size_t most);
 
 /// A model that may be evicted for lack of space.
 struct EvictionCandidate {
-  std::string id;              ///< of the model
-  std::int64_t bytes = 0;      ///< of its weights
-  double value = 0;            ///< what its use saved, in trainings
-  bool held = false;           ///< pinned or leased
-  std::vector<double> serves;  ///< for each recent query: similarity times quality in [0, 1]
+  std::string id;              ///< Id of the model.
+  std::int64_t bytes = 0;      ///< Size of its file of weights.
+  double value = 0;            ///< Saving by starts from it, as a number of trainings; older ones count less.
+  bool held = false;           ///< True: pinned or leased, so it stays.
+  std::vector<double> serves;  ///< For each recent query: similarity times rank of quality, in [0, 1].
 };
-/// The models to evict so that the others fit a budget of bytes, in the order of `residents`.
+/// The ids of models to evict so that the others have at most `budget` bytes, in the order of `residents`. If held
+/// models have more, all others are evicted.
 ///
 /// Held models stay. The others are kept greedily by their gain for each byte. A set is worth the values of its models
 /// and, for each query, the best `serves` (facility location). O(residents^2 x queries) at worst; a gain that fell is

@@ -13,65 +13,70 @@
 
 namespace lanista::zoo {
 
-/// A trained model from which others may start.
+/// A trained model of a catalogue, from which the training of others may start.
 struct CatalogueEntry {
-  std::string id;        ///< of the model
-  std::string task;      ///< models of other tasks are never offered
-  double quality = 0;    ///< its result; larger is better, comparable within a task
-  std::int64_t age = 0;  ///< an increasing number; of two models of equal quality the one with the larger is offered
+  std::string id;      ///< Id of the model, unique in a catalogue.
+  std::string task;    ///< Task or family; a search finds models with an equal text only.
+  double quality = 0;  ///< Result of the model; larger is better, comparable within a task.
+  /// Number of the change that added it; of two models of equal quality the one with the larger number is offered.
+  std::int64_t age = 0;
 };
 
-/// The model from which a child should start.
+/// The parent model that a search chose for a child model.
 struct ParentMatch {
-  CatalogueEntry entry;  ///< the model
+  CatalogueEntry entry;  ///< the parent
   Match match;           ///< how its graph matches the child's
 };
 
-/// What a start is worth, in [0, 1].
+/// The score of a start from a parent, in [0, 1]; larger is better.
 ///
-/// `start_benefit` is Match::start_benefit, `keeps` is the part of the parent's function that remains
-/// (function_overlap). `rank` is the share of the candidates that are no better than the parent, since qualities have
-/// any scale. The weights come from measured savings of trainings with random parents (`lanista bench warm-start`).
+/// `start_benefit` is Match::start_benefit. `keeps` is the part of the parent's function that the child keeps
+/// (function_overlap()). `rank` is the share of candidates with a quality of at most the parent's. All are in [0, 1].
+/// The weights come from measured savings of trainings with random parents (`lanista bench warm-start`).
 inline double start_score(double start_benefit, double keeps, double rank) {
   return (3 * start_benefit + keeps + rank) / 5;
 }
 
-/// How to search for a parent.
+/// Settings of a search for a parent.
 struct SearchOptions {
-  MatchOptions match = {};                                 ///< of the alignment
-  std::function<bool(const CatalogueEntry&)> admits = {};  ///< which models are candidates; empty: all
-  /// The models among which candidates are ranked by quality. Empty: the admitted ones and those of rank_only(). A
-  /// choice that must not change when a candidate is removed needs a function that does not depend on it.
+  MatchOptions match = {};                                 ///< settings of the alignment
+  std::function<bool(const CatalogueEntry&)> admits = {};  ///< true: the model is a candidate; empty: all are
+  /// True: the model counts when candidates are ranked by quality. Empty: candidates and models of rank_only() count. A
+  /// caller for which a removed candidate must not change the ranks gives a function that does not depend on it.
   std::function<bool(const CatalogueEntry&)> ranks = {};
-  bool exhaustive = false;  ///< aligns every model, for tests and benchmarks; the result is the same
+  bool exhaustive = false;  ///< true: aligns every model, for tests and benchmarks; the result is the same
 };
 
-/// Counts of a search.
+/// Counts of one search.
 struct SearchStats {
-  std::int64_t candidates = 0;  ///< models of the task
-  std::int64_t aligned = 0;     ///< models that were aligned
+  std::int64_t candidates = 0;  ///< number of models of the task
+  std::int64_t aligned = 0;     ///< number of models that were aligned with the child
 };
 
-/// Models in memory. Reading is thread-safe. Copies share the models.
+/// Trained models in memory, by task, with a search for the best parent. Several threads may call const functions at a
+/// time, if none changes it. Copies share the models.
 class Catalogue {
  public:
-  /// Adds a model. Errors: kAlreadyExists (the id), kInvalidArgument (no id, or a quality that is not finite).
+  /// Adds a model that best() may offer. Errors: kAlreadyExists (the id), kInvalidArgument (an empty id, or a quality
+  /// that is not finite).
   Result<void> add(CatalogueEntry entry, const MatchModel& model);
-  /// Adds a packed model over `signatures()`. Errors: as above.
+  /// Adds a packed model with indices into signatures(). Errors: kAlreadyExists, kInvalidArgument, as above.
   Result<void> add(CatalogueEntry entry, PackedModel model);
-  /// Adds a model that is never offered. Candidates of its task are ranked among its quality, if that is finite, until
-  /// remove().
+  /// Adds a quality without a model: candidates of entry.task are ranked against it until remove(), but it is never
+  /// offered. An entry with a quality that is not finite is ignored.
   void rank_only(CatalogueEntry entry);
-  /// Removes a model. Returns false if no model has the id.
+  /// Removes a model and an entry of rank_only(). True: a model had the id; false also for an entry of rank_only()
+  /// alone.
   bool remove(const std::string& id);
   std::size_t size() const { return entries_.size(); }
-  /// The signatures of all packed models.
+  /// The table of node signatures that all packed models of this catalogue refer to.
   Signatures& signatures() { return signatures_; }
 
-  /// The best parent among the admitted models of a task.
+  /// The best parent for `child` among the candidates of `task`; none if there is none. `count` may be null.
   ///
-  /// A model with the same graph as the child comes first. Otherwise the one with the highest start_score() wins, among
-  /// those with a benefit of at least 0.05. Ties are resolved by quality, then by age, then by id.
+  /// A candidate with the graph hash of the child comes first. Otherwise the one with the largest start_score() is
+  /// chosen, among those with a Match::start_benefit of at least 0.05. Ties are resolved by quality, then by age
+  /// (larger first), then by id (smaller first).
   ///
   /// Models are aligned in descending order of an upper bound of their score, and only while the bound allows a choice,
   /// so that none is missed. Equal models are found by hash in O(log entries) without an alignment. Otherwise it costs

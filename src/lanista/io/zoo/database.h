@@ -17,17 +17,18 @@ struct sqlite3_stmt;
 
 namespace lanista::zoo {
 
-/// A value for a parameter of a statement.
+/// A value for a parameter of a statement: null, integer, real, text or bytes. Bytes must live until the call returns.
 using SqlValue = std::variant<std::nullptr_t, std::int64_t, double, std::string, std::span<const std::byte>>;
 
-/// A row of a result, valid until the visit returns. A column of another type is converted as SQLite does.
+/// A row of a result, valid until the visit returns. Columns are indices from 0; a value of another type is converted
+/// as SQLite does.
 class SqlRow {
  public:
   explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
-  std::int64_t integer(int column) const;   ///< a column as a whole number
-  double real(int column) const;            ///< a column as a number
-  std::string text(int column) const;       ///< a column as a text
-  std::string_view blob(int column) const;  ///< a column as bytes
+  std::int64_t integer(int column) const;   ///< a column as an integer
+  double real(int column) const;            ///< a column as a real number
+  std::string text(int column) const;       ///< a copy of a column as text; empty for null
+  std::string_view blob(int column) const;  ///< the bytes of a column, valid as long as the row
 
  private:
   sqlite3_stmt* statement_;
@@ -36,43 +37,47 @@ class SqlRow {
 /// An SQLite file with a write-ahead log. Another user may have written it.
 ///
 /// Triggers, views, extensions, attached files and functions with effects are off, and each statement has a limit
-/// (kFixedQueryCost). Not thread-safe; any number of processes may use the file.
-/// Errors: kUnavailable (other processes held it for longer than the busy timeout), kResourceExhausted (disk full; a
-/// statement above the limit), kDataLoss (no database, or a damaged one), kIo; `where` is the path.
+/// (kFixedQueryCost). Not thread-safe; any number of processes may use the file at a time. Errors of all calls:
+/// kUnavailable (other processes locked it for 30 seconds), kResourceExhausted (disk or memory full; a statement above
+/// the limit), kDataLoss (no database, or a damaged one), kIo. Their `where` is the path.
 class Database {
  public:
-  /// What statements may do.
+  /// What statements on an open file may do.
   enum class Access {
-    kRead,    ///< read; a folder without write permission is read as it is
+    kRead,    ///< read; also a folder without write permission
     kWrite,   ///< read and write
     kCreate,  ///< read, write, and create the file
   };
-  /// The limit of a statement, in steps of SQLite's virtual machine, pages and bytes of rows: this number plus the
-  /// bytes of the file and its log. A zoo of 100,000 models needs a third of it at most.
+  /// The cost limit of a statement is this number plus the bytes of the file and its log. The cost is the sum of steps
+  /// of SQLite's virtual machine, pages read, and bytes of rows. A zoo of 100,000 models needs a third of it at most.
   static constexpr std::int64_t kFixedQueryCost = 10'000'000;
 
-  /// Opens a file.
+  /// Opens the file `path`; a link as its last component is refused. Errors: also kFailedPrecondition (kRead without
+  /// write permission, while changes are only in the log).
   static Result<Database> open(const std::string& path, Access access, std::int64_t fixed_query_cost = kFixedQueryCost);
-  /// Opens a new database in memory.
+  /// Opens a new, empty database in memory.
   static Result<Database> open_in_memory();
-  /// Prepares a file that is known to be a zoo's for changes.
+  /// Sets write-ahead log and full sync, so that a change is on disk when its call returns. Precondition: the file was
+  /// checked to be the index of a zoo.
   Result<void> prepare_changes();
-  /// Lets SQLite remove an empty write-ahead log when the file is closed. A log with changes stays, since a writer must
-  /// merge it.
+  /// If the write-ahead log is empty, SQLite removes it when this object closes the file. A log with changes stays,
+  /// since only a writer may merge it.
   void remove_empty_log();
 
-  /// Runs a statement without results.
+  /// Runs one statement and ignores its rows. `values` replace its parameters ?1, ?2 and so on.
   Result<void> run(const std::string& sql, const std::vector<SqlValue>& values = {});
-  /// Runs several statements. Each ends with ';', which must not occur in their texts.
+  /// Runs several statements in order, up to the first error. Each ends with ';', which must not occur inside them.
   Result<void> run_all(std::string_view statements);
-  /// Calls `visit` for every row of a result; an error of `visit` ends the statement.
+  /// Runs one statement and calls `visit` for every row of its result. An error of `visit` ends it and is returned.
   Result<void> each(const std::string& sql, const std::vector<SqlValue>& values,
                     const std::function<Result<void>(const SqlRow&)>& visit);
-  /// Runs `change` as one transaction. If it fails, nothing is changed. It waits until no other change runs.
+  /// Runs `change` as one transaction, after those of other processes. An error of `change` is returned, and nothing is
+  /// changed. Must not be nested.
   Result<void> change(const std::function<Result<void>()>& change);
-  /// Runs several reads on one state of the database.
+  /// Runs `reads` as one read transaction: changes of other processes in the meantime are not visible. Must not be
+  /// nested.
   Result<void> read(const std::function<Result<void>()>& reads);
-  std::int64_t changed_rows() const;  ///< rows that the last statement changed
+  std::int64_t changed_rows() const;  ///< number of rows that the last changing statement changed
 
  private:
   struct Close {

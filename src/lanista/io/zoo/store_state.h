@@ -12,51 +12,54 @@
 
 namespace lanista::zoo {
 
-inline constexpr std::int64_t kMaxQueriesPerTask = 64;  ///< recorded queries of a task
+inline constexpr std::int64_t kMaxQueriesPerTask = 64;  ///< number of queries that are kept for each task
 
-/// Reads a row of the table of signatures; a damaged one is skipped. Errors: kResourceExhausted.
+/// Adds the signature in a row (number, text) of the index to `table`, and its position to `places` by number. A
+/// damaged one is skipped. Errors: kResourceExhausted (more than kMaxSignatures).
 Result<void> read_signature(const SqlRow& row, std::map<std::int64_t, std::uint32_t>& places, Signatures& table);
 
-/// The state that the source files of Store share. Every public call holds `mutex`.
+/// The members of a Store. Every public call of Store holds `mutex`, so members need no lock of their own.
 struct Store::State {
-  /// The models of one task or family that were read.
+  /// The cached models of one task or family, as Store::find() read them.
   struct CachedCatalogue {
-    std::shared_ptr<Catalogue> catalogue = std::make_shared<Catalogue>();  ///< the models
-    std::int64_t change = 0, epoch = 0, signatures = 0;                    ///< of the index when it was read
-    std::map<std::int64_t, std::uint32_t> places;                          ///< index in the table by number
-    std::vector<std::string> skipped;                                      ///< rows that cannot be read
+    std::shared_ptr<Catalogue> catalogue = std::make_shared<Catalogue>();  ///< the live models
+    std::int64_t change = 0, epoch = 0, signatures = 0;                    ///< counters of the index when it was read
+    std::map<std::int64_t, std::uint32_t> places;  ///< position in catalogue->signatures() by number in the index
+    std::vector<std::string> skipped;              ///< one text for users for each row that cannot be read
   };
 
-  std::string folder;                                    ///< of the zoo
-  Options options;                                       ///< of the store
+  std::string folder;                                    ///< path of the zoo
+  Options options;                                       ///< settings of the store
   std::shared_ptr<FileSystem> confined;                  ///< writes only below `folder`, and through no link
   Database index;                                        ///< index.sqlite
-  mutable std::mutex mutex;                              ///< of all members
-  mutable std::map<std::string, CachedCatalogue> known;  ///< by task or family
+  mutable std::mutex mutex;                              ///< guards all members
+  mutable std::map<std::string, CachedCatalogue> known;  ///< by "t " and task, or "f " and family
 
   FileSystem& files() const { return *confined; }
-  /// The folder of weights.
+  /// The path of the folder of weights.
   std::string weights_folder() const { return folder + "/" + std::string(kWeightsName); }
-  /// The name of a file of weights.
+  /// The name of the file of weights with this SHA-256, without a folder.
   static std::string file_name(const std::string& sha256) { return sha256 + ".safetensors"; }
 
-  /// The whole number that a query returns.
+  /// The integer in the first column of the last row of a query; 0 without rows.
   Result<std::int64_t> number(const std::string& sql, const std::vector<SqlValue>& values = {});
-  /// The number of the next change. Only within a change.
+  /// Increases the counter of changes and returns it. Precondition: within Database::change().
   Result<std::int64_t> next_change();
-  /// The numbers in the index of a table's signatures; new ones are written. Only within a change.
+  /// The number in the index of each signature of `table`, in its order; new ones are added to the index. Precondition:
+  /// within Database::change().
   Result<std::vector<std::int64_t>> signature_numbers(const Signatures& table);
   /// Removes regular files with names of the program: weights to which no model refers, and temporary files of a
-  /// process that has ended. Only within a change. Returns their number.
+  /// process that has ended. Returns the number of removed files. Precondition: within Database::change().
   Result<std::int64_t> sweep();
-  /// Whether a file in the folder of weights has a name of the program and is a regular file of this user or of the
-  /// folder's owner. For a temporary file, also whether its process has ended.
+  /// True means that the file `name` in the folder of weights may be removed. It has a name of the program and is a
+  /// regular file of this user or of the folder's owner. If it is temporary, its process has ended.
   bool is_sweepable(const std::string& name) const;
-  /// Removes a file of weights; another kind of file stays.
+  /// Removes the file `name` in the folder of weights if is_sweepable(); else it stays, without an error.
   Result<void> remove_file(const std::string& name);
-  /// Removes the files of removed models, unless others have the same weights.
+  /// Removes the files of weights of the removed models `ids`, unless other models have the same weights.
   Result<void> drop_files(const std::vector<std::string>& ids);
-  /// Sets a model's state to removed or quarantined. Only within a change. Errors: kNotFound.
+  /// Sets the state of a model to "removed" or "quarantined", with the reason `why`. Precondition: within
+  /// Database::change(). Errors: kNotFound (no such model, or a removed one).
   Result<void> mark_removed(const std::string& id, const std::string& state, const std::string& why);
 };
 

@@ -11,47 +11,49 @@
 
 namespace lanista::zoo {
 
-/// How to search for a warm start.
+/// Settings of a search for a warm start.
 struct QueryOptions {
-  SearchOptions search = {};      ///< of the catalogue
-  TransferOptions transfer = {};  ///< of the plan
+  SearchOptions search = {};      ///< settings of Catalogue::best()
+  TransferOptions transfer = {};  ///< settings of plan_transfer()
 
-  /// Whether models of the family (other data) are searched if the task has none.
+  /// True: if no model of the task fits, models of the family (other data) are searched. Only for queries of a Store.
   bool related = false;
 };
 
-/// The model from which a new one should start, and how.
+/// The parent model from which a child should start, and the transfer of its weights.
 struct WarmStart {
   ParentMatch parent_match;  ///< The parent; parent_match.entry.id is its id.
-  graph::Graph parent;       ///< Its graph.
-  TransferPlan plan;         ///< How its weights become those of the child.
-  bool related = false;      ///< The parent was trained on another data set.
-  /// Leading nodes of the child, in dependency order, that compute the same as in the parent.
+  graph::Graph parent;       ///< Graph of the parent.
+  TransferPlan plan;         ///< How weights of the parent become those of the child.
+  bool related = false;      ///< True: the parent was trained on another data set.
+  /// Number of first nodes of the child, in dependency order, that compute the same values as nodes of the parent.
   std::int64_t exact_prefix = 0;
-  std::optional<ExpectedSaving> expected_saving = {};  ///< What earlier starts saved.
+  /// Mean saving of earlier starts; none: not reported, or the query was not of a Store.
+  std::optional<ExpectedSaving> expected_saving = {};
 };
 
-/// The best start for `child` in `catalogue`; none if there is none. `graph_of` reads a parent's graph. Errors: those
-/// of verify() for the child; those of `graph_of`.
+/// The best start for `child` among models of `task` in `catalogue`; none if no model fits. `graph_of` returns the
+/// graph of a model by id. Errors: those of graph::verify() for the child; those of `graph_of`.
 Result<std::optional<WarmStart>> query(const Catalogue& catalogue, const std::string& task, const graph::Graph& child,
                                        const graph::OpTable& ops,
                                        const std::function<Result<graph::Graph>(const std::string&)>& graph_of,
                                        const QueryOptions& options = {});
 
-/// The best start for `child` in a store, which does not change. Thread-safe.
+/// The best start for `child` among live models of `task` in a store; none if no model fits. It writes nothing.
+/// Thread-safe. Errors: those of graph::verify() for the child; those of the store.
 Result<std::optional<WarmStart>> query(const Store& store, const graph::Graph& child, const TaskKey& task,
                                        const graph::OpTable& ops, const QueryOptions& options = {});
 
-/// A start with the tensors of the child that come from the parent (see apply()).
+/// A warm start with the tensors of the child that come from the parent.
 struct LoadedStart {
   WarmStart start;              ///< the parent and the plan
-  std::vector<Tensor> tensors;  ///< tensors of the child
-  /// Better models that are damaged, one line each. They are quarantined.
+  std::vector<Tensor> tensors;  ///< tensors of the child from apply(), without random ones
+  /// One text for users for each better parent that was damaged and is quarantined now.
   std::vector<std::string> skipped;
 };
-/// Finds the best start with query() and loads it with apply(). It reads only the weights that the plan needs. A model
-/// with damaged weights is quarantined, and the next one is tried. Errors: those of the store except kDataLoss of a
-/// model.
+/// Finds the best start with query() and makes the tensors of the child with apply(); none if no model fits. It reads
+/// only the tensors that the plan needs. A model with damaged weights is quarantined, and the next one is tried.
+/// Errors: those of the store except kDataLoss of a model.
 Result<std::optional<LoadedStart>> load_start(Store& store, const graph::Graph& child, const TaskKey& task,
                                               const graph::OpTable& ops, const QueryOptions& options = {});
 

@@ -16,83 +16,85 @@
 #include "lanista/model/graph/op.h"
 
 // Trained models in a folder, from which later ones may start:
-//   index.sqlite          what they are (SQLite, write-ahead log)
+//   index.sqlite          graphs, tasks, results (SQLite, write-ahead log)
 //   weights/<sha256>.safetensors
 namespace lanista::zoo {
 
-/// A model for the zoo.
+/// A trained model that a caller adds to the zoo.
 struct NewModel {
-  graph::Graph graph;                 ///< The model.
-  TaskKey task;                       ///< What it was trained for.
-  std::vector<Tensor> tensors;        ///< All parameters and buffers of the graph, of one precision.
-  double quality = 0;                 ///< On a held-out part; larger is better.
-  std::string metric;                 ///< The metric of `quality`: "accuracy"; "-rmse" where smaller is better.
-  std::optional<double> chance = {};  ///< The quality of a guess, if it is known.
-  std::string origin = {};            ///< For users: "studies/digits-1#7".
-  nlohmann::json facts = nlohmann::json::object();  ///< Further facts: epochs, recipe.
+  graph::Graph graph;                               ///< Its graph.
+  TaskKey task;                                     ///< Task that it was trained for.
+  std::vector<Tensor> tensors;                      ///< All parameters and buffers of the graph, of one precision.
+  double quality = 0;                               ///< Its result on rows that were not trained on; larger is better.
+  std::string metric;                               ///< Metric of `quality`: "accuracy"; "-rmse" for a negated metric.
+  std::optional<double> chance = {};                ///< Quality of a guess, if it is known.
+  std::string origin = {};                          ///< Study and trial, for users: "studies/digits-1#7".
+  nlohmann::json facts = nlohmann::json::object();  ///< More fields for users: epochs, recipe.
 };
 
 /// The result of adding a model.
 struct AddResult {
-  /// What the zoo did with the model.
+  /// What Store::add() did with the model.
   enum class State {
     kLive,         ///< It is in the zoo and may be offered.
     kKnown,        ///< The same model with the same weights is in the zoo already.
     kRefused,      ///< It is not kept; `why` has the reason.
     kQuarantined,  ///< Its weights are not finite. It is listed without weights and never offered.
   };
-  std::string id;                          ///< Of the model.
-  State state = State::kLive;              ///< What was done.
-  std::string why = {};                    ///< The reason for refusal or quarantine.
-  std::vector<std::string> replaced = {};  ///< Ids of replicas of its structure that it replaced.
+  std::string id;                          ///< Id of the model.
+  State state = State::kLive;              ///< What Store::add() did.
+  std::string why = {};                    ///< For users: the reason for refusal or quarantine; else empty.
+  std::vector<std::string> replaced = {};  ///< Ids of models of its structure that were removed for it.
 };
 
-/// A model in the index.
+/// A model as the index of the zoo describes it, without graph and weights.
 struct StoredModel {
-  /// Id, task, state, reason for the state, metric, origin and hash of the graph.
+  /// Id, TaskKey::text(), state (live, quarantined or removed), reason for the state, metric, origin, and graph hash in
+  /// hexadecimal.
   std::string id, task, state, why, metric, origin, graph_hash;
-  double quality = 0;  ///< Larger is better.
-  /// Nodes, parameters, bytes of weights, number of the change that added it, and trainings that started from it.
+  double quality = 0;  ///< Its result; larger is better.
+  /// Number of nodes, number of parameters, bytes of its file of weights, number of the change that added it, and
+  /// number of trainings that started from it.
   std::int64_t nodes = 0, params = 0, bytes = 0, added = 0, hits = 0;
-  bool pinned = false;   ///< Neither evicted nor replaced.
-  nlohmann::json facts;  ///< Further facts.
+  bool pinned = false;   ///< True: neither evicted nor replaced.
+  nlohmann::json facts;  ///< As NewModel::facts.
 };
 
 /// The result of a training that started from a model.
 struct WarmStartOutcome {
-  std::string parent;    ///< id of the model
-  std::string child;     ///< hash of the trained graph
-  double steps = 0;      ///< steps to the target
-  double reference = 0;  ///< steps that a random start needed, or was expected to need
-  std::string source;    ///< reporter of the outcome
+  std::string parent;    ///< Id of the model from which it started.
+  std::string child;     ///< Graph hash of the trained model, in hexadecimal.
+  double steps = 0;      ///< Training steps to the target.
+  double reference = 0;  ///< Steps to the target from random weights, measured or expected.
+  std::string source;    ///< Reporter, such as a study. Equal outcomes of one source count once.
 };
-/// What earlier starts from a model saved.
+/// The share of training that earlier starts from a model saved.
 struct ExpectedSaving {
-  double saving = 0;             ///< mean share of steps, 1 - steps / reference; negative if they needed more
-  std::int64_t outcomes = 0;     ///< reported trainings
-  bool is_task_average = false;  ///< of other parents of the task, since this one has no outcomes
+  double saving = 0;             ///< mean of 1 - steps / reference over outcomes; negative if more steps were needed
+  std::int64_t outcomes = 0;     ///< number of outcomes in the mean, at least 1
+  bool is_task_average = false;  ///< true: the mean is over other parents of the task, since this one has no outcomes
 };
 
-/// A problem of a model, or of a file without a model.
+/// A problem that verify() found: of a model, of a file without a model, or of the index.
 struct Finding {
-  std::string id;    ///< of the model, or the name of the file
-  std::string what;  ///< the problem
+  std::string id;    ///< id of the model, or name of the file
+  std::string what;  ///< description of the problem, for users
 };
-/// The result of a garbage collection.
+/// The result of a garbage collection of the zoo.
 struct GcResult {
   std::vector<std::string> evicted;  ///< ids of evicted models
-  std::int64_t orphans = 0;          ///< removed files without a model
-  std::int64_t bytes = 0;            ///< of the remaining weights
+  std::int64_t orphans = 0;          ///< number of removed files without a model
+  std::int64_t bytes = 0;            ///< bytes of all files of weights that remain
 };
 
 /// A zoo on disk. Any number of processes may read and write it at the same time.
 ///
 /// Each change is one transaction and is on disk when the call returns. A crash may leave files without a model, which
-/// the next writer removes. Thread-safe. Errors of all calls: those of the index (kUnavailable, kResourceExhausted,
-/// kDataLoss, kIo), of files, and kNotFound for an unknown id.
+/// the next writer removes. Thread-safe: calls run one after another. Errors of all calls: those of Database and of
+/// files. Calls with an id also give kNotFound if no model, or only a removed one, has it; exceptions are noted.
 class Store {
  public:
-  /// What a store may do.
+  /// What a store may do with its folder.
   enum class Mode {
     kRead,    ///< reads; kNotFound without a zoo
     kChange,  ///< changes an existing zoo; kNotFound without one
@@ -100,83 +102,91 @@ class Store {
   };
   /// Settings of a store.
   struct Options {
-    std::int64_t replicas = 3;                ///< most models of one task and structure (relaxed hash)
-    FileSystem* files = &real_file_system();  ///< for weights
+    std::int64_t replicas = 3;                ///< largest number of models of one task and structure
+    FileSystem* files = &real_file_system();  ///< for weights; must outlive the store
   };
-  /// Opens a zoo. Nothing is written before the folder was checked. Errors: also kFailedPrecondition (another version,
-  /// with its number; a folder with other files, with up to three of their names; an index with other tables). Also
-  /// kFailedPrecondition (a link, a FIFO, a device, a file with several names or of another user in place of one of the
-  /// zoo's files).
+  /// Opens the zoo in `folder`. A writer also removes files that crashed processes left. Nothing is written before the
+  /// folder was checked. Errors: kNotFound as Mode describes; kFailedPrecondition (another version, with its number; a
+  /// folder with other files, with up to three of their names; an index with other tables). Also kFailedPrecondition (a
+  /// link, a FIFO, a device, a file with several names or of another user in place of one of the zoo's files).
   static Result<Store> open(const std::string& folder, Mode mode, const Options& options);
-  /// Opens a zoo with default options.
+  /// Opens the zoo in `folder` with default options, as above.
   static Result<Store> open(const std::string& folder, Mode mode) { return open(folder, mode, Options()); }
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  /// Adds a model. `now` is the time of leases in seconds; leases that have expired then protect nothing. With 0 all
-  /// leases count. Errors: also kInvalidArgument (a tensor that is missing, has another shape or belongs to no node,
-  /// with its name; a quality that is not finite; an invalid graph).
+  /// Adds a trained model, unless admission_refusal() or enough better models of its structure refuse it. `now` is the
+  /// time in seconds on the clock of lease(); leases that have expired by then protect no model. With 0 all leases
+  /// count. Errors: those of graph::verify(). Also kInvalidArgument (a tensor that is missing, has another shape or
+  /// belongs to no node, with its name; a quality that is not finite; texts that are too long).
   Result<AddResult> add(const NewModel& model, const graph::OpTable& ops, std::int64_t now = 0);
 
-  /// Which models find() returns.
+  /// The models that find() and lease_all() select.
   enum class Scope {
-    kTask,    ///< those trained on the same data
-    kFamily,  ///< those with equal inputs and outputs: see TaskKey::family
+    kTask,    ///< models with an equal TaskKey
+    kFamily,  ///< models with an equal TaskKey::family(), on any data
   };
-  /// The live models of a task, for a search. They are cached between calls; only changes are read. Rows that cannot be
-  /// read are reported in `skipped`, one line each.
+  /// The live models of a task or family, for a search. They are cached: a later call reads only what changed since.
+  /// The catalogue is never changed after it was returned. `skipped` (may be null) is set to one text for users for
+  /// each row that cannot be read.
   Result<std::shared_ptr<const Catalogue>> find(const TaskKey& task, Scope scope = Scope::kTask,
                                                 std::vector<std::string>* skipped = nullptr) const;
 
-  /// The graph of a model.
+  /// The graph of a live or quarantined model. Errors: also kDataLoss (a damaged graph).
   Result<graph::Graph> graph(const std::string& id) const;
-  /// All tensors of a model, or those with these names. Only these are read, and each is compared with its SHA-256.
-  /// Errors: kDataLoss with model and tensor.
+  /// The tensors of a live model that have these `names`, in the order of the file; all if `names` is empty. Only these
+  /// are read, and each is compared with its SHA-256. Errors: kNotFound (also an unknown name); kDataLoss (damaged,
+  /// with model and tensor).
   Result<std::vector<Tensor>> weights(const std::string& id, const std::vector<std::string>& names = {}) const;
-  /// The id that begins with a text. Errors: kInvalidArgument if several ids do.
+  /// The one id of a model that begins with `beginning`. Errors: kInvalidArgument (several ids do), kNotFound (none
+  /// does, or an empty text).
   Result<std::string> resolve(const std::string& beginning) const;
-  /// A model in the index.
+  /// The description of a live or quarantined model. Errors: also kDataLoss (a damaged row).
   Result<StoredModel> show(const std::string& id) const;
-  /// All models except removed ones, by task and then from the best. Damaged rows are reported in `skipped`.
+  /// All live and quarantined models by task, then state, then from the best quality. One text for users for each
+  /// damaged row is appended to `skipped` (may be null).
   Result<std::vector<StoredModel>> list(std::vector<std::string>* skipped = nullptr) const;
 
-  /// Removes a model and its weights.
+  /// Removes a model, and its file of weights unless another model has equal weights.
   Result<void> remove(const std::string& id);
-  /// Excludes a model from all offers and keeps it in the list: its files are damaged, or its weights are not finite.
+  /// Sets a model to quarantined, with the reason `why` for users: it is listed and never offered. For models with
+  /// damaged files or weights that are not finite.
   Result<void> quarantine(const std::string& id, const std::string& why);
-  /// Pins or unpins a model. Pinned models are neither evicted nor replaced.
+  /// Pins (true) or unpins a live model. Pinned models are neither evicted nor replaced.
   Result<void> pin(const std::string& id, bool pinned);
-  /// Protects a model as pin() does until `until`, in seconds of the caller's clock. A later lease of the holder
-  /// replaces it.
+  /// Protects a live model from eviction and replacement until `until`, in seconds on the clock that also gives `now`
+  /// of add() and gc(). A second lease of the model by the same `holder` replaces the first.
   Result<void> lease(const std::string& id, const std::string& holder, std::int64_t until);
-  /// Ends a lease.
+  /// Ends the lease of the model by `holder`; no error if there is none.
   Result<void> release(const std::string& id, const std::string& holder);
-  /// Leases all live models of a task or family that were added up to change `newest`, in one change, and returns their
-  /// number.
+  /// Leases all live models of a task or family that were added up to change `newest` (see last_change()), in one
+  /// transaction, as lease() does. Returns the number of leased models; it may be 0.
   Result<std::int64_t> lease_all(const TaskKey& task, Scope scope, std::int64_t newest, const std::string& holder,
                                  std::int64_t until);
-  /// Ends all leases of a holder.
+  /// Ends all leases by `holder`; no error if there are none.
   Result<void> release_all(const std::string& holder);
-  /// The number of the last change; models are numbered by the change that added them (StoredModel::added).
+  /// The number of the last change of models, which StoredModel::added refers to; 0 in a new zoo.
   Result<std::int64_t> last_change() const;
 
-  /// Counts a training that starts from the model.
+  /// Adds 1 to StoredModel::hits of a model: a training starts from it. No error for an unknown id.
   Result<void> report_hit(const std::string& id);
-  /// Stores an outcome. A second one from the same source with the same parent and child is ignored. Errors: also
-  /// kInvalidArgument (steps that are not positive numbers).
+  /// Stores the outcome of a training. A second one with the same parent, child and source, if that is not empty, is
+  /// ignored. Errors: also kInvalidArgument (steps that are not positive finite numbers).
   Result<void> report_outcome(const WarmStartOutcome& outcome);
-  /// What starts from the model saved, or else starts from others of its task; none without outcomes.
+  /// The mean saving of starts from the model, or else of starts from other models of its task. None without outcomes,
+  /// or for an unknown id.
   Result<std::optional<ExpectedSaving>> expected_gain(const std::string& id) const;
-  /// Stores a query. Eviction keeps models that serve the last 64 queries of a task.
+  /// Records that a study searched a start for `child`. gc() prefers to keep models that fit the last 64 such queries
+  /// of a task.
   Result<void> record_query(const TaskKey& task, const MatchModel& child);
 
-  /// Checks everything: graphs against their hashes and packed forms, files against their SHA-256, files without a
-  /// model.
+  /// Checks the whole zoo and returns the problems; empty: none. It compares graphs with their hashes and packed forms,
+  /// and files with their SHA-256, and lists files without a model. It changes nothing.
   Result<std::vector<Finding>> verify(const graph::OpTable& ops) const;
   /// Removes files without a model and the rest of removed models. With a budget in bytes it evicts models until the
-  /// weights fit, by similarity (its bound) to recent queries, quality, and savings. `now` is the time of leases in
-  /// seconds.
+  /// weights fit, in an order by similarity to recent queries, quality, and savings; see choose_evicted(). Without one
+  /// it evicts none. `now` is the time in seconds on the clock of lease().
   Result<GcResult> gc(std::int64_t now, std::optional<std::int64_t> budget = std::nullopt);
 
  private:

@@ -10,22 +10,23 @@
 // Helpers of emitters.
 namespace lanista::formats::cpp {
 
-/// Emitters of convolutions and pools.
+/// Emitters of convolutions and pools, by operator name.
 CppEmitters window_emitters();
-/// Emitters of piecewise activations, slices, resizing of images, and operators along the channels.
+/// Emitters of piecewise activations, slices, resizing of images, and operators along the channels, by operator name.
 CppEmitters image_emitters();
-/// Emitters of sequences.
+/// Emitters of operators on sequences, by operator name.
 CppEmitters sequence_emitters();
 
-/// A number as source text.
+/// A number in decimal digits.
 inline std::string text(std::int64_t number) { return std::to_string(number); }
 
-/// A template with its $names filled from `more` and from the usual ones: the value $y, its $size, the first input $x.
+/// `pattern` with each $name replaced: from `more`, or $y (name of the node's value), $size (number of its elements for
+/// one sample), $x (name of the first input). An unknown name aborts.
 std::string fill_template(std::string_view pattern, const CppNode& node, const CppValues& more = {});
 
-/// " + n3_bias[index]", or an empty text if the parameter is absent.
+/// The C++ text " + n3_bias[index]" for node 3 and parameter "bias"; empty unless `is_present`.
 std::string plus_param(const CppNode& node, bool is_present, std::string_view param, std::string_view index);
-/// " * n3_weight[index]", or an empty text if the parameter is absent.
+/// The C++ text " * n3_weight[index]" for node 3 and parameter "weight"; empty unless `is_present`.
 std::string times_param(const CppNode& node, bool is_present, std::string_view param, std::string_view index);
 
 }  // namespace lanista::formats::cpp

@@ -15,7 +15,7 @@
 
 namespace lanista::formats {
 
-/// What an exported source file contains in addition to its model.
+/// The content of an exported C++ file in addition to the model.
 struct CppExport {
   /// Normalisation: the program gets raw numbers and computes (x - mean) / scale first. One entry for all, one for each
   /// channel of [C, H, W], or one for each feature; empty: 0 and 1.
@@ -30,18 +30,19 @@ struct CppExport {
   std::vector<std::string> features = {};  ///< Names of the inputs, in order; may be empty.
 };
 
-/// One node as its emitter receives it. Values are named after the node ("v3"), parameters "n3_weight".
+/// One node of a model, as its emitter receives it. In the C++ text, the value of node 3 is "v3" and its parameter
+/// weight is "n3_weight".
 struct CppNode {
   const graph::OpArgs& args;        ///< attributes and types of inputs
-  const graph::Shape& shape;        ///< of the result
-  std::vector<std::string> inputs;  ///< names of the values it reads
-  std::string id;                   ///< its number: "3"
+  const graph::Shape& shape;        ///< shape of the node's value, with the batch
+  std::vector<std::string> inputs;  ///< C++ names of the values that the node reads
+  std::string id;                   ///< number of the node: "3"
   const CppExport& options;         ///< options of the file
 
-  /// The name of its value.
+  /// The C++ name of the node's value.
   std::string value() const { return "v" + id; }
-  std::string param(std::string_view name) const;  ///< the name of a parameter
-  /// Dimensions of input `i`, with the batch.
+  std::string param(std::string_view name) const;  ///< C++ name of a parameter: "n3_weight"
+  /// Dimensions of input `i` (from 0), with the batch first.
   const std::vector<std::int64_t>& dims(std::size_t i = 0) const { return args.inputs[i].shape.dims; }
 };
 
@@ -50,10 +51,10 @@ using CppEmitter = std::function<std::string(const CppNode&)>;
 /// Emitters by the name of the operator.
 using CppEmitters = std::map<std::string, CppEmitter, std::less<>>;
 
-/// An emitter for each operator of graph::builtin_ops().
+/// The built-in emitters, one for each operator of graph::builtin_ops().
 CppEmitters cpp_emitters();
 
-/// Converts a trained model to one C++17 file that needs only the standard library:
+/// The text of a C++17 file that computes a trained model and needs only the standard library:
 ///
 ///   namespace model {
 ///   input_size, output_size, labels, targets and features (where there are any)
@@ -61,17 +62,17 @@ CppEmitters cpp_emitters();
 ///   }
 ///
 /// With LANISTA_MODEL_MAIN defined it is a program. It reads samples from stdin, one in each line, and prints the
-/// outputs and, if there are labels, the label of the largest. Weights are exact; sums may be rounded in another order
-/// than in training. For `weights` see float_weights(). Equal arguments give equal text.
-/// Errors: those of verify(); kUnimplemented for an operator without an emitter, by name; kInvalidArgument for a weight
-/// that is missing, not finite or of another shape, and for a mean or scale of the wrong size. Also kResourceExhausted
-/// above 16 million weights, which compilers cannot handle.
+/// outputs and, if there are labels, the label of the largest output. Weights are exact; sums may be rounded in another
+/// order than in training. For `weights` see float_weights(). Equal arguments give equal text. Errors: those of
+/// verify(); kUnimplemented for an operator without an emitter, by name; kInvalidArgument for a weight that is missing,
+/// not finite or of another shape, and for a mean or scale of the wrong size. Also kResourceExhausted above 16 million
+/// weights, which compilers cannot handle.
 Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options = {},
                            const graph::OpTable& ops = graph::builtin_ops(),
                            const CppEmitters& emitters = cpp_emitters());
 
-/// Converts several models to one file of the same form. Each model is a function in its own namespace; predict()
-/// blends their outputs.
+/// The text of one C++ file, of the same form, that computes a blend of several models. Each model is a function in its
+/// own namespace; predict() blends their outputs.
 ///
 /// Mean, scale, missing and the unit of targets come from the members, not from `options`. A single member gives the
 /// same file as to_cpp() of that model. Errors: those of to_cpp(), with the member in front; kInvalidArgument (inputs

@@ -9,23 +9,23 @@
 // Pieces of C++ source text.
 namespace lanista::formats {
 
-using CppValues = std::map<std::string, std::string, std::less<>>;  ///< texts by name, without the $
+using CppValues = std::map<std::string, std::string, std::less<>>;  ///< replacements by name, without the $
 
-/// The text with each $name (letters and underscores) replaced. A name without a value is a bug.
+/// `text` with each $name (lower-case letters and underscores) replaced by its value. A name without a value aborts.
 std::string cpp_fill(std::string_view text, const CppValues& values);
 
-/// The text with every non-empty line indented by `columns`.
+/// `text` with `columns` spaces in front of every line that is not empty.
 std::string cpp_indent(std::string_view text, std::size_t columns);
 
-/// Nested loops around `body`, with the counters i0, i1, … below `dims`.
+/// C++ text of nested loops around `body`, one for each of `dims`: counter i0 from 0 to dims[0] - 1 is the outermost.
 std::string cpp_loops(const std::vector<std::int64_t>& dims, std::string_view body);
 
-// Exact literals of finite numbers.
-std::string cpp_hex(float value);     ///< hexadecimal: "-0x1.8p+1f"
-std::string cpp_hex(double value);    ///< hexadecimal: "0x1p-3"
+// C++ literals of finite numbers; other numbers abort.
+std::string cpp_hex(float value);     ///< exact, hexadecimal: "-0x1.8p+1f"
+std::string cpp_hex(double value);    ///< exact, hexadecimal: "0x1p-3"
 std::string cpp_float(double value);  ///< the nearest float in decimals: "1e-05f", "3.0f"
 
-/// A string literal for any bytes.
+/// A C++ string literal, with quotes, for any bytes.
 std::string cpp_string(std::string_view text);
 
 }  // namespace lanista::formats

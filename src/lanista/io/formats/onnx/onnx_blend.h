@@ -9,11 +9,12 @@
 // The blend of several models as ONNX nodes.
 namespace lanista::formats {
 
-/// The prefix of the names of a member's values: "m1.".
+/// The prefix of all names of a member of a blend: "m1." for `member` 0.
 std::string blend_prefix(std::size_t member);
 
-/// Adds the nodes and constants that compute `output` from the members' `values`. Their names begin with "blend.". It
-/// keeps probabilities that are too small for a float.
+/// Adds nodes and constants to `model` that compute the value `output` from the outputs of the members, named `values`.
+/// `shares` has the weight of each, with the sum 1. New names begin with "blend.". Classes and labels are blended in
+/// logarithms, so that probabilities too small for a float are kept.
 void add_blend(Blend how, std::span<const std::string> values, std::span<const double> shares,
                const std::string& output, OnnxModel& model);
 

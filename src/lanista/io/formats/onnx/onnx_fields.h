@@ -6,31 +6,31 @@
 namespace lanista::formats::onnx {
 
 namespace model_field {
-/// Fields of ModelProto.
+/// Field numbers of ModelProto.
 enum : int { kIrVersion = 1, kProducer = 2, kGraph = 7, kOpsets = 8, kMetadata = 14, kFunctions = 25 };
 }  // namespace model_field
 namespace opset_field {
-/// Fields of OperatorSetIdProto.
+/// Field numbers of OperatorSetIdProto.
 enum : int { kDomain = 1, kVersion = 2 };
 }  // namespace opset_field
 namespace entry_field {
-/// Fields of StringStringEntryProto.
+/// Field numbers of StringStringEntryProto.
 enum : int { kKey = 1, kValue = 2 };
 }  // namespace entry_field
 namespace graph_field {
-/// Fields of GraphProto.
+/// Field numbers of GraphProto.
 enum : int { kNodes = 1, kName = 2, kInitializers = 5, kInputs = 11, kOutputs = 12, kSparseInitializers = 15 };
 }  // namespace graph_field
 namespace node_field {
-/// Fields of NodeProto.
+/// Field numbers of NodeProto.
 enum : int { kInputs = 1, kOutputs = 2, kName = 3, kOp = 4, kAttributes = 5, kDomain = 7 };
 }  // namespace node_field
 namespace attribute_field {
-/// Fields of AttributeProto.
+/// Field numbers of AttributeProto.
 enum : int { kName = 1, kFloat = 2, kInt = 3, kString = 4, kTensor = 5, kFloats = 7, kInts = 8, kType = 20 };
 }  // namespace attribute_field
 namespace tensor_field {
-/// Fields of TensorProto.
+/// Field numbers of TensorProto.
 enum : int {
   kDims = 1,
   kType = 2,
@@ -48,23 +48,23 @@ enum : int {
 };
 }  // namespace tensor_field
 namespace info_field {
-/// Fields of ValueInfoProto.
+/// Field numbers of ValueInfoProto.
 enum : int { kName = 1, kType = 2 };
 }  // namespace info_field
 namespace type_field {
-/// Fields of TypeProto.
+/// Field numbers of TypeProto.
 enum : int { kTensor = 1, kDenotation = 6 };
 }  // namespace type_field
 namespace tensor_type_field {
-/// Fields of TypeProto.Tensor.
+/// Field numbers of TypeProto.Tensor.
 enum : int { kElement = 1, kShape = 2 };
 }  // namespace tensor_type_field
 namespace shape_field {
-/// Fields of TensorShapeProto.
+/// Field numbers of TensorShapeProto.
 enum : int { kDims = 1 };
 }  // namespace shape_field
 namespace dim_field {
-/// Fields of TensorShapeProto.Dimension.
+/// Field numbers of TensorShapeProto.Dimension.
 enum : int { kValue = 1, kSymbol = 2 };
 }  // namespace dim_field
 

@@ -10,17 +10,19 @@
 
 namespace lanista::formats::onnx {
 
-/// Bytes that constants and weights may still use. It limits files that use one tensor many times.
+/// The bytes that constants and weights of an import may still use, as a protection from files that use one tensor many
+/// times.
 struct ByteBudget {
-  std::size_t bytes_left = 0;             ///< what is left
-  Result<void> spend(std::size_t bytes);  ///< subtracts; errors: kResourceExhausted
+  std::size_t bytes_left = 0;             ///< number of bytes that are left
+  Result<void> spend(std::size_t bytes);  ///< subtracts `bytes`; errors: kResourceExhausted (fewer are left)
 };
 
-/// The result of a node with constant inputs.
+/// The first output of a node with constant inputs, or none if it cannot be computed here.
 ///
-/// None if the operator is not one that exporters use on constants, or if it has unusual types. An absent input is
-/// null. The arithmetic follows ONNX: integers divide towards zero, shapes broadcast. Errors: kDataLoss where the node
-/// breaks a rule of its operator; kUnimplemented for integers that overflow; kResourceExhausted.
+/// None if exporters do not use the operator on constants, if it has several outputs or unusual types, or if the first
+/// input is absent. An absent input is null in `inputs`. The bytes of the result are subtracted from `budget`. The
+/// arithmetic follows ONNX: integers divide towards zero, shapes broadcast. Errors: kDataLoss where the node breaks a
+/// rule of its operator; kUnimplemented for integers that overflow; kResourceExhausted.
 Result<std::optional<Tensor>> fold_node(const OnnxNode& node, std::span<const Tensor* const> inputs,
                                         ByteBudget& budget);
 

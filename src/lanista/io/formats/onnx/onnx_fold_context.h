@@ -16,27 +16,29 @@
 // Helpers for the operators on constants.
 namespace lanista::formats::onnx {
 
-/// The result of a fold, or none if the node cannot be folded.
+/// The constant output of a node, none if it cannot be folded, or an error if it is invalid.
 using FoldResult = Result<std::optional<Tensor>>;
-/// The constants that a node reads; null for an absent one.
+/// The constants that a node reads, in the order of its inputs; null for an absent one.
 using Inputs = std::span<const Tensor* const>;
 
-inline const FoldResult kNotFolded{std::optional<Tensor>()};  ///< the node cannot be folded
+inline const FoldResult kNotFolded{std::optional<Tensor>()};  ///< result: the node cannot be folded
 
-/// One node, its constant inputs, and the memory that its result may use.
+/// The arguments of a fold: one node, its constant inputs, and the bytes that its result may use. Errors of its
+/// functions have no location.
 struct FoldContext {
   const OnnxNode& node;  ///< the node
   Inputs inputs;         ///< its inputs
-  ByteBudget& budget;    ///< for the result
+  ByteBudget& budget;    ///< remaining bytes for results
 
-  /// Whether input `i` exists.
+  /// True means that input `i` (from 0) is not absent.
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
   /// Input `i`. Precondition: has(i).
   const Tensor& input(std::size_t i = 0) const { return *inputs[i]; }
-  /// Number of dimensions of the first input.
+  /// Number of dimensions of input 0. Precondition: has(0).
   std::int64_t rank() const { return static_cast<std::int64_t>(input().shape.size()); }
 
-  /// An attribute, or `default_value` if it is absent. Errors: kDataLoss (another type).
+  /// The attribute `name` of the node, or `default_value` if it is absent. Errors: kDataLoss (an attribute of another
+  /// type).
   template <class T>
   Result<T> attribute(const char* name, T default_value) const {
     const auto found = node.attributes.find(name);
@@ -46,13 +48,15 @@ struct FoldContext {
     return *value;
   }
 
-  /// The integers of input `i`.
+  /// The integers of input `i`. Precondition: has(i). Errors: kDataLoss (more than one dimension, or no int64 or
+  /// int32).
   Result<List> list(std::size_t i) const {
     if (input(i).shape.size() > 1) return malformed("its input " + std::to_string(i) + " is no list");
     return integers_of(input(i));
   }
 
-  /// The integers of an attribute, as in old opsets, or of input `i`; none if both are absent.
+  /// The integers of input `i`, else of attribute `name`, as in old opsets; none if both are absent. Errors: kDataLoss,
+  /// as above.
   Result<std::optional<List>> list(const char* name, std::size_t i) const {
     if (has(i)) {
       LANISTA_ASSIGN(List numbers, list(i));
@@ -63,7 +67,8 @@ struct FoldContext {
     return std::optional(std::move(numbers));
   }
 
-  /// A tensor of zeros. The budget is charged before the allocation.
+  /// A tensor of zeros, after its bytes were subtracted from the budget. Errors: kDataLoss (an invalid shape),
+  /// kResourceExhausted.
   Result<Tensor> allocate(ElementType type, List shape) const {
     if (shape.size() > kMaxRank) return malformed("a tensor has more than 64 dimensions");
     std::int64_t bytes = static_cast<std::int64_t>(element_size(type));
@@ -80,7 +85,7 @@ struct FoldContext {
     return tensor;
   }
 
-  /// The first input in another shape with the same number of elements.
+  /// A copy of input 0 in another shape with the same number of elements. Errors: kDataLoss, kResourceExhausted.
   FoldResult in_shape(List shape) const {
     if (shape.size() > kMaxRank) return malformed("a tensor has more than 64 dimensions");
     LANISTA_TRY(budget.spend(input().bytes.size()));
@@ -90,10 +95,10 @@ struct FoldContext {
   }
 };
 
-/// Folds by the name of the ONNX operator.
+/// Functions that compute the constant output of a node, by the name of its ONNX operator.
 using FoldTable = std::map<std::string, std::function<FoldResult(const FoldContext&)>, std::less<>>;
 
-/// The folds that compute numbers: arithmetic, casts, ranges, constants of a shape.
+/// The folds of operators that compute numbers: arithmetic, casts, ranges, constants of a given shape.
 FoldTable numeric_folds();
 
 }  // namespace lanista::formats::onnx

@@ -4,9 +4,9 @@
 
 namespace lanista::formats::onnx {
 
-/// Mappings of convolutions and pools.
+/// The ONNX mappings of convolutions and pools.
 OnnxMappings window_mappings();
-/// Mappings of piecewise activations, slices, resizing of images, and operators along the channels.
+/// The ONNX mappings of piecewise activations, slices, resizing of images, and operators along the channels.
 OnnxMappings image_mappings();
 
 }  // namespace lanista::formats::onnx

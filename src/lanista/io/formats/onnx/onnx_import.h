@@ -11,16 +11,16 @@
 
 namespace lanista::formats {
 
-/// A model that was read from an ONNX file.
+/// A model in lanista's operators that was made from an ONNX model.
 struct ImportedModel {
-  graph::Graph graph;           ///< The verified model.
+  graph::Graph graph;           ///< Graph of the model; graph::verify() accepts it.
   std::vector<Tensor> weights;  ///< float32, named and ordered as by graph::parameters.
-  /// Normalisation at the input of the file, as in OnnxExport. Empty: none.
+  /// Normalisation of the raw input that the file contains, as in OnnxExport. Empty: none.
   std::vector<double> mean, scale;
-  /// What the user should know about the model, one line each: "3 x convolution with a folded batch-norm: ...". A line
-  /// with "approximated" names an operator that computes a near value.
+  /// Texts for the user, one line each: "3 x convolution with a folded batch-norm: ...". A text with "approximated"
+  /// names an operator that computes slightly different values than in the file.
   std::vector<std::string> notices;
-  std::vector<double> missing = {};  ///< Numbers in place of NaNs in the raw input; empty: none.
+  std::vector<double> missing = {};  ///< Number that replaces NaN, one for each raw feature; empty: none.
   /// The unit of the targets, as in OnnxExport. Empty: none. It is found only in files that lanista wrote; in other
   /// files it is part of the model.
   std::vector<double> target_mean = {}, target_scale = {};

@@ -21,31 +21,33 @@
 // How from_onnx() recognises nodes, and what it writes for them.
 namespace lanista::formats::onnx {
 
-/// The largest side, window or padding that rules accept, so that products of a few fit into 64 bits.
+/// The largest image side, window or padding that rules accept, so that a product of three fits into 64 bits.
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
 
-/// An ONNX model with folded constants, for searches. It refers to the model, which must outlive it.
+/// An ONNX model with folded constants, in which rules look up values by name. It points into the model, which must
+/// outlive it; pointers that it returns live as long as both.
 class OnnxView {
  public:
-  /// Folds the constants of `model`. Errors: those of fold_node().
+  /// Makes a view of `model` and computes all nodes with constant inputs. `budget` first gets twice the bytes of the
+  /// constants in the file, then pays for folded ones. Errors: those of fold_node(), with the node.
   static Result<OnnxView> make(const OnnxModel& model, ByteBudget& budget);
 
-  std::int64_t opset() const { return opset_; }  ///< version of the operators
-  /// Makes a value an input: rules find no producer for it from now on.
+  std::int64_t opset() const { return opset_; }  ///< version of the operator set
+  /// Treats the value `name` as an input of the model: producer() returns null for it from now on.
   void set_source(std::string_view name) { producers_.erase(name); }
-  /// The constant of this name, or null.
+  /// The constant value `name`, from the file or folded; null if the value is computed or unknown.
   const Tensor* constant(std::string_view name) const;
-  /// The node with this first output, or null.
+  /// The node of which the first output is `name`; null if there is none.
   const OnnxNode* producer(std::string_view name) const;
-  /// The node of operator `op` with this first output, or null.
+  /// The node of which the first output is `name`, if its operator is `op`; else null.
   const OnnxNode* producer(std::string_view name, std::string_view op) const;
-  /// How many times nodes and outputs of the model read the value.
+  /// Number of inputs of nodes and outputs of the model that read the value.
   std::size_t num_uses(std::string_view name) const;
-  /// The node that reads the value, if there is one reader and its operator is `op`; else null.
+  /// The node that reads the value, if nothing else reads it and the operator is `op`; else null.
   const OnnxNode* sole_consumer(std::string_view name, std::string_view op) const;
-  /// A node of operator `op` that reads the value, or null.
+  /// The first node of operator `op` that reads the value; null if there is none.
   const OnnxNode* consumer(std::string_view name, std::string_view op) const;
-  /// The element of a float constant with one element.
+  /// The element of the constant `name`; none unless it is float32 with one element.
   std::optional<float> scalar(std::string_view name) const;
 
  private:
@@ -58,48 +60,52 @@ class OnnxView {
   std::deque<Tensor> folded_;
 };
 
-/// Integers that a node needs; they may depend on the shapes of computed values.
+/// Integers that a node reads, as a function of the shapes of computed values.
 struct ShapeIntegers {
-  std::vector<std::string> shapes_of;  ///< names of those values
-  /// The integers, from the dimensions of those values; kUnknownBatch stands for a batch that the file does not fix.
+  std::vector<std::string> shapes_of;  ///< names of the values of which the shapes are needed
+  /// Returns the integers, from the dimensions of each of these values in order. kUnknownBatch stands for a batch that
+  /// the file does not fix.
   std::function<Result<List>(std::span<const List> dims)> value;
 };
 
-/// One node of the view, with checked access to its attributes and inputs.
+/// Checked access to attributes and inputs of one node of a view. Inputs are counted from 0; errors have no location.
 class NodeReader {
  public:
-  /// A reader of `node`; the rule computes its output number `output`.
+  /// A reader of `node` for a rule that computes its output number `output` (from 0). Both references must outlive it.
   NodeReader(const OnnxView& view, const OnnxNode& node, std::size_t output = 0)
       : view_(view), node_(node), output_(output) {}
 
-  const OnnxView& view() const { return view_; }  ///< the model
+  const OnnxView& view() const { return view_; }  ///< view of the model
   const OnnxNode& node() const { return node_; }  ///< the node
-  /// The number of the output that the rule computes.
+  /// The index (from 0) of the node's output that the rule computes.
   std::size_t output() const { return output_; }
 
-  /// Checks that the node has no other attributes than these. Errors: kUnimplemented.
+  /// Checks that the node has no other attributes than `names`. Errors: kUnimplemented (it has another one).
   Result<void> allow_attributes(std::initializer_list<std::string_view> names) const;
   // An attribute, or the default value if it is absent. Errors: kDataLoss if it has another type.
   Result<std::int64_t> integer(std::string_view name, std::int64_t default_value) const;  ///< an integer
   Result<double> real(std::string_view name, double default_value) const;                 ///< a real number
   Result<std::string> text(std::string_view name, std::string default_value) const;       ///< a text
   Result<List> list(std::string_view name, List default_value) const;                     ///< a list of integers
-  /// Checks that the attribute is `value` or absent. Errors: kUnimplemented.
+  /// Checks that the attribute is `value` or absent. Errors: kUnimplemented (another value), kDataLoss (another type).
   Result<void> require_value(std::string_view name, std::int64_t value) const;
 
-  /// Whether input `i` exists.
+  /// True means that input `i` is not absent.
   bool has(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
-  /// The name of input `i`, which must not be a constant. Errors: kDataLoss, kUnimplemented.
+  /// The name of the computed value that is input `i`. Errors: kDataLoss (absent), kUnimplemented (a constant).
   Result<std::string> computed_input(std::size_t i) const;
-  /// The names of all inputs, none of which may be a constant.
+  /// The names of the computed values that are the inputs, in order. Errors: as computed_input().
   Result<std::vector<std::string>> computed_inputs() const;
-  /// Input `i`, which must be a float32 constant.
+  /// The float32 constant that is input `i`, never null. Errors: kDataLoss (absent), kUnimplemented (computed, or
+  /// another type).
   Result<const Tensor*> weight(std::size_t i) const;
-  /// Input `i`, which must be a constant of integers.
+  /// The integers of the constant that is input `i`. Errors: kDataLoss (absent, no integers, or several dimensions),
+  /// kUnimplemented (computed).
   Result<List> integers(std::size_t i) const;
-  /// Integers of an attribute, as in old opsets, else of input `i`; none if both are absent.
+  /// The integers of the attribute, as in old opsets, else of input `i`; none if both are absent. Errors: as above.
   Result<std::optional<List>> integers(std::string_view attribute, std::size_t i) const;
-  /// Integers of input `i`, which is a constant or computed from shapes.
+  /// The integers of input `i`, which is a constant or computed from shapes. Errors: kDataLoss, kUnimplemented
+  /// (neither).
   Result<ShapeIntegers> shape_integers(std::size_t i) const;
 
  private:
@@ -108,25 +114,29 @@ class NodeReader {
   std::size_t output_ = 0;
 };
 
-/// Builds the graph. It infers every node when it is added, so that rules can read shapes.
+/// Builds the graph of the imported model. It infers shapes when a node is added, so that rules can read them.
 class ModelWriter {
  public:
-  /// `batch` is the size that the file fixes for it, or -1.
+  /// `batch` is the batch size that the file fixes, or -1 if it fixes none. `ops` and `budget` must outlive the writer.
   ModelWriter(const graph::OpTable& ops, ByteBudget& budget, std::int64_t batch)
       : ops_(ops), budget_(budget), batch_(batch) {}
 
   std::int64_t batch() const { return batch_; }  ///< the fixed batch size, or -1
 
-  /// Adds a node with its parameters in the order of its definition. Errors: kInvalidArgument (shapes do not fit).
+  /// Adds a node and returns its first output. `params` are its parameters and buffers in the order of its definition.
+  /// Errors: kInvalidArgument (shapes of inputs do not fit), kDataLoss (number or shapes of `params`),
+  /// kResourceExhausted.
   Result<graph::Port> add(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs = {},
                           std::vector<Tensor> params = {});
-  /// Checks that the budget holds float weights of this shape. Errors: kResourceExhausted.
+  /// Checks that the budget has enough bytes for float32 weights of this shape, without a charge. Errors:
+  /// kResourceExhausted.
   Result<void> check_budget(const List& shape) const;
-  /// The node that gives a value.
+  /// The node of which `port` is an output.
   const graph::Node& node(graph::Port port) const { return builder_.peek().node(port.node); }
   /// Dimensions of a value; the batch is -1.
   const List& dims(graph::Port port) const { return types_.at(port).shape.dims; }
-  /// The graph and its weights, without nodes that its output does not need.
+  /// The graph, without nodes that its output does not need, and its weights in the order of graph::parameters().
+  /// Errors: those of graph::verify().
   Result<std::pair<graph::Graph, std::vector<Tensor>>> finish() &&;
 
  private:
@@ -138,21 +148,23 @@ class ModelWriter {
   std::map<std::pair<graph::NodeId, std::string>, Tensor> weights_;
 };
 
-/// The replacement of a node, or of a group of nodes that ends in it. It refers to the view's constants.
+/// The replacement, in lanista's operators, of an ONNX node or of a group of nodes that ends in it. It points to
+/// constants of the view.
 struct Rewrite {
-  std::vector<std::string> input_values;  ///< names of the computed values that it reads
-  /// Writes the operators and returns their value; null: the rule does not apply.
+  std::vector<std::string> input_values;  ///< names of the computed values that the replacement reads
+  /// Writes the operators, given the ports of `input_values`, and returns the port of the result. Empty: the rule does
+  /// not apply.
   std::function<Result<graph::Port>(ModelWriter&, std::span<const graph::Port>)> emit;
-  std::string notice = {};  ///< a kind of notice for the user; notices are counted over the model
+  std::string notice = {};  ///< text for the user, or empty; equal ones are counted
 };
 
-/// Returns the replacement of a node, or an empty one if the rule does not apply. Errors: the rule applies, but the
-/// node has no counterpart.
+/// Returns the replacement of a node; one without `emit` means that the rule does not apply. It returns an error if the
+/// rule applies, but lanista has no such operator.
 using RewriteRule = std::function<Result<Rewrite>(const NodeReader&)>;
-/// Rules by the name of the ONNX operator.
+/// Rules by the name of the ONNX operator of the node, in the order in which they are tried.
 using RewriteRules = std::map<std::string, std::vector<RewriteRule>, std::less<>>;
 
-/// All rules. For each ONNX operator they are tried in order: groups of nodes first.
+/// All rules of from_onnx(). For each ONNX operator, rules for groups of nodes come first.
 RewriteRules import_rules();
 // The parts of import_rules().
 RewriteRules dense_rules();       ///< products with matrices
@@ -163,13 +175,14 @@ RewriteRules shape_rules();       ///< operators on shapes
 RewriteRules arithmetic_rules();  ///< arithmetic and activations
 RewriteRules sequence_rules();    ///< sequences
 
-/// The replacement by one operator with known attributes and parameters.
+/// The replacement by one operator `op` with these attributes and copies of `params`, which reads `input_values`.
 Rewrite single_operator(std::vector<std::string> input_values, std::string op, graph::Attrs attrs = {},
                         std::vector<const Tensor*> params = {});
-/// A rule for an operator with another name: all inputs are computed, and it has no attributes.
+/// A rule that replaces a node by operator `op` with the same inputs. All must be computed, and there must be no
+/// attributes.
 RewriteRule same_operator(const std::string& op);
 
-// Rules for groups of nodes, each with the operators in which its group ends.
+// Rules for groups of nodes, each with the ONNX operators of the last node of its group.
 Result<Rewrite> silu_group(const NodeReader& node_reader);               ///< Ends in Mul.
 Result<Rewrite> gelu_group(const NodeReader& node_reader);               ///< Ends in Mul.
 Result<Rewrite> group_norm_group(const NodeReader& node_reader);         ///< Ends in Reshape.
@@ -187,35 +200,36 @@ inline constexpr const char* kErfNotice =
 inline constexpr const char* kFoldedNotice =
     "convolution with a folded batch-norm: export in training mode to keep it trainable";
 
-/// The double with the shortest text of a float: 1e-5 for 1e-5F.
+/// The double with the same shortest decimal text as a float: 1e-5 for 1e-5F.
 double shortest_double(float value);
-/// A pair as attributes have it: one number if both are equal.
+/// {a, b} as an attribute of lanista: one number if both are equal, else two.
 inline List one_or_two(std::int64_t a, std::int64_t b) { return a == b ? List{a} : List{a, b}; }
-/// Whether all elements of a float tensor equal `value`.
+/// True means that all elements of a float32 tensor equal `value`; true for an empty one.
 bool all_equal(const Tensor& tensor, float value);
-/// A vector with the same elements, if all dimensions but one are 1.
+/// A copy with one dimension and the same elements. Errors: kUnimplemented (two dimensions are not 1).
 Result<Tensor> as_vector(const Tensor& tensor);
-/// A copy with every element times `factor`.
+/// A copy of a float32 tensor with every element times `factor`, in double arithmetic.
 Tensor times(Tensor tensor, double factor);
-/// The replacement of a product with a constant matrix, [out, in] if `is_transposed`, else [in, out], plus an optional
-/// constant vector. The factors multiply matrix and vector.
+/// The replacement of input times a constant matrix, [out, in] if `is_transposed`, else [in, out], plus the constant
+/// vector `bias` (null: none). Matrix and vector are multiplied by their factors.
 Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias,
                        double matrix_factor = 1, double bias_factor = 1);
-/// The value in another shape with the same number of elements, without the batch in `rest`. The value itself if it has
-/// that shape.
+/// The port of `value` in the shape [batch, rest…] with the same number of elements. It adds a node if the value has
+/// another shape. Errors: those of ModelWriter::add().
 Result<graph::Port> in_shape(ModelWriter& writer, graph::Port value, const List& rest);
-/// The content of a BatchNormalization node.
+/// The attributes and parameters of an ONNX node BatchNormalization.
 struct BatchNorm {
-  std::string input;                  ///< name of its input
-  double eps = 0, momentum = 0;       ///< momentum: the share of a batch, as in operator batch_norm
+  std::string input;                  ///< name of the value that it reads
+  double eps = 0, momentum = 0;       ///< momentum: weight of the new batch, as in operator batch_norm
   std::vector<const Tensor*> params;  ///< scale, shift, mean, variance
 
-  /// Its attributes as lanista's operator has them.
+  /// The attributes of lanista's operator batch_norm.
   graph::Attrs attrs() const { return {{"eps", eps}, {"momentum", momentum}}; }
 };
-/// Reads a BatchNormalization node. Errors: kUnimplemented, kDataLoss.
+/// Reads a node BatchNormalization. Errors: kUnimplemented (another attribute, training mode, or a computed parameter),
+/// kDataLoss (an absent input, or an attribute of the wrong type).
 Result<BatchNorm> batch_norm_of(const NodeReader& node_reader);
-/// The dimensions of a value in the file: its fixed batch, or kUnknownBatch, comes first.
+/// The dimensions of a value as in the ONNX file: the first is the fixed batch size, or kUnknownBatch.
 List file_dims(const ModelWriter& writer, graph::Port value);
 
 }  // namespace lanista::formats::onnx

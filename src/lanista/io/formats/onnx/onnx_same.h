@@ -4,12 +4,12 @@
 
 namespace lanista::formats::onnx {
 
-/// An operator that ONNX and lanista have in the same form: equal inputs, all computed, and no attributes.
+/// An operator with equal inputs and no attributes in ONNX and lanista, which differs at most in its name.
 struct SameOperator {
-  const char* onnx;  ///< its name in ONNX
-  const char* ours;  ///< its name in lanista
+  const char* onnx;  ///< name in ONNX: "Relu"
+  const char* ours;  ///< name in lanista: "relu"
 };
-/// All such operators.
+/// All such operators. The span points to constants.
 std::span<const SameOperator> same_operators();
 
 }  // namespace lanista::formats::onnx

@@ -4,7 +4,7 @@
 
 namespace lanista::formats::onnx {
 
-/// Mappings of the operators for sequences.
+/// The ONNX mappings of operators on sequences, by operator name.
 OnnxMappings sequence_mappings();
 
 }  // namespace lanista::formats::onnx

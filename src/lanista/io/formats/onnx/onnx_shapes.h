@@ -17,56 +17,64 @@ namespace lanista::formats::onnx {
 
 using List = std::vector<std::int64_t>;  ///< integers or sizes
 
-/// The batch size among numbers that are computed from shapes. Arithmetic on it gives no size.
+/// The number that represents an unknown batch size among integers that are computed from shapes. Arithmetic on it
+/// gives no valid size.
 inline constexpr std::int64_t kUnknownBatch = std::numeric_limits<std::int64_t>::min();
 
-/// Sizes as a text for messages, with the batch as N.
+/// Sizes as text for messages, with the batch as N: "[N, 3, 8]".
 std::string sizes_text(const List& sizes);
 
-/// The product of sizes.
+/// The product of sizes; 1 for none. It may overflow.
 inline std::int64_t product(const List& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-/// The index of an axis; a negative one counts from the end. Errors: kDataLoss.
+/// The index of an axis from 0; a negative `axis` counts from the end. Errors: kDataLoss (outside -rank to rank - 1).
 Result<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
-/// The axis at which Flatten splits the axes: 0 to rank; a negative one counts from the end. Errors: kDataLoss.
+/// The number of axes, 0 to rank, in the first group of Flatten; a negative `axis` counts from the end. Errors:
+/// kDataLoss (outside -rank to rank).
 Result<std::size_t> flatten_axis(std::int64_t axis, std::size_t rank);
-/// The shape with sizes of one at the axes that Unsqueeze names. Errors: kDataLoss.
+/// The dimensions after Unsqueeze, with 1 at `axes` of the result. Errors: kDataLoss (an axis that does not exist or
+/// occurs twice, more than 64 dimensions).
 Result<List> unsqueezed(const List& dims, List axes);
-/// The shape without sizes of one: all of them, or those at `axes`. Errors: kDataLoss.
+/// The dimensions after Squeeze: without every 1, or without those at `axes`. Errors: kDataLoss (an axis that does not
+/// exist or is not 1).
 Result<List> squeezed(const List& dims, const std::optional<List>& axes);
-/// The shape that Reshape gives a constant. Errors: kInvalidArgument.
+/// The dimensions of a constant of dimensions `dims` after Reshape to `target`: 0 copies a dimension, -1 is computed.
+/// Errors: kInvalidArgument (another number of elements).
 Result<List> reshaped(const List& target, const List& dims);
-/// The shape that Reshape gives a value [batch, ...], without the batch, which must stay first. `batch` is the fixed
-/// batch size, or -1. With `literal` a zero is a size and does not copy one. Errors: kInvalidArgument; kUnimplemented
-/// if the batch does not stay first.
+/// The dimensions, without the batch, of a value [batch, ...] of dimensions `dims` after Reshape to `target`. `batch`
+/// is the fixed batch size, or -1. With `literal` a zero is a size; else it copies one. Errors: kInvalidArgument
+/// (another number of elements); kUnimplemented (the batch does not stay first, or nothing follows it).
 Result<List> reshaped_sample(const List& target, const List& dims, std::int64_t batch, bool literal = false);
-/// The common shape of two values. Errors: kDataLoss.
+/// The shape to which two shapes are broadcast by the rules of ONNX. Errors: kDataLoss (they do not fit).
 Result<List> broadcast_shape(const List& a, const List& b);
 
 /// The elements that Slice selects along one axis.
 struct SliceAxis {
-  std::size_t axis = 0;                         ///< index of the axis
+  std::size_t axis = 0;                         ///< index of the axis, from 0
   std::int64_t begin = 0, step = 1, count = 0;  ///< first element, distance and number of elements
 };
-/// Reads the inputs of Slice for a value with dimensions `dims`. Errors: kDataLoss.
+/// The elements that Slice with these inputs selects from a value with dimensions `dims`, one entry for each sliced
+/// axis. Without `axes` they are the first ones; without `steps` all are 1. Errors: kDataLoss (invalid inputs).
 Result<std::vector<SliceAxis>> slice_axes(const List& starts, const List& ends, const std::optional<List>& axes,
                                           const std::optional<List>& steps, const List& dims);
 
-/// Integers as a constant with one dimension.
+/// An int64 tensor of one dimension with these integers.
 Tensor tensor_of_integers(const List& numbers);
-/// The integers of a tensor of int64 or int32. Errors: kDataLoss.
+/// The elements of a tensor of int64 or int32. Errors: kDataLoss (another element type).
 Result<List> integers_of(const Tensor& tensor);
 
-/// The tensor with its dimensions in another order; axes as in Transpose.
+/// A copy with dimensions in another order: dimension i of the result is dimension axes[i] of `tensor`, as in
+/// Transpose.
 Tensor transposed(const Tensor& tensor, const List& axes);
 
-/// Strides of a shape that is broadcast to a larger one: 0 along axes on which one element serves all.
+/// For each axis of shape `to`, the stride in elements of an array of shape `dims` that is broadcast to it; 0 along
+/// broadcast axes. Precondition: `dims` fits `to`.
 std::vector<std::size_t> broadcast_strides(const List& dims, const List& to);
 
-/// Calls `visit` with the offsets of the elements of `a` and `b` that belong together, row by row of `shape`, to which
-/// both are broadcast.
+/// Calls visit(i, k) for each element of `shape` in row-major order. The indices i and k are those of the element in
+/// arrays of shapes `a` and `b`, which are broadcast to `shape`. Precondition: `shape` has no dimension 0.
 template <class Visit>
 void for_each_broadcast(const List& a, const List& b, const List& shape, Visit&& visit) {
   const std::vector<std::size_t> a_strides = broadcast_strides(a, shape), b_strides = broadcast_strides(b, shape);

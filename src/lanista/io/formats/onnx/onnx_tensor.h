@@ -15,9 +15,9 @@
 // Parts of the ONNX reader that nodes and tensors share.
 namespace lanista::formats::onnx {
 
-inline constexpr std::size_t kMaxRank = 64;  ///< dimensions of a tensor
+inline constexpr std::size_t kMaxRank = 64;  ///< largest number of dimensions of a tensor
 
-/// The integers in lists that a file may hold. One needs one byte in a file and eight in memory.
+/// The largest number of integers in lists of one file. An integer needs one byte in a file and eight in memory.
 inline constexpr std::size_t kMaxPackedIntegers = std::size_t{1} << 20;
 
 // Errors of these functions state the problem; their callers add the location.
@@ -26,13 +26,13 @@ Error unsupported(std::string message);  ///< kUnimplemented
 /// A name from the file in quotes, shortened for messages.
 std::string in_quotes(std::string_view name);
 
-/// The error with a location in front of its message.
+/// Returns `error` with "where: " in front of its message.
 Error with_location(const std::string& where, Error error);
-/// Checks a limit. Errors: kDataLoss if `used` has reached `most`.
+/// Checks that one more of `what` is allowed. Errors: kDataLoss (`used` is `most` or more).
 Result<void> check_count(std::size_t used, std::size_t most, const std::string& what);
-/// The text of a field. Errors: kDataLoss.
+/// The text of the current field, which may be invalid UTF-8. Errors: kDataLoss (another type on the wire).
 Result<std::string> text_of(const WireReader& field);
-/// Key and value of a StringStringEntryProto.
+/// Key and value of the current field, a StringStringEntryProto; absent ones are empty. Errors: kDataLoss.
 Result<std::pair<std::string, std::string>> read_entry(const WireReader& field);
 
 /// Calls `visit(const WireReader&)` for every field of a message. Errors: kDataLoss for broken bytes; those of `visit`.
@@ -46,7 +46,8 @@ Result<void> for_each_field(std::string_view message, Visit&& visit) {
   }
 }
 
-/// Calls `visit_number(std::int64_t)` for every number of a repeated field, packed or not.
+/// Calls `visit_number(std::int64_t)` for every number in the current field, one value or a packed list. Errors:
+/// kDataLoss; those of `visit_number`.
 template <class VisitNumber>
 Result<void> for_each_integer(const WireReader& field, VisitNumber&& visit_number) {
   if (field.type() == WireReader::Type::kVarint) {
@@ -61,7 +62,8 @@ Result<void> for_each_integer(const WireReader& field, VisitNumber&& visit_numbe
   return {};
 }
 
-/// Calls `visit_number(T)` for every float or double of a repeated field, packed or not.
+/// Calls `visit_number(T)` for every float or double in the current field, one value or a packed list. Errors:
+/// kDataLoss; those of `visit_number`.
 template <class T, class VisitNumber>
 Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number) {
   if (field.type() == WireReader::Type::kBytes) {
@@ -86,16 +88,17 @@ Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number)
   }
 }
 
-/// Reads a tensor from its message. Its elements come from raw_data, from the typed arrays or from `external`.
-/// `integers` counts what is used of kMaxPackedIntegers. Errors: kDataLoss with the rule; kUnimplemented (segments,
-/// element types, external data without `external`); those of `external`.
+/// The tensor in the bytes of a TensorProto. Its elements come from raw_data, from the typed arrays or from `external`.
+/// `integers` is increased by the number of integers in lists, at most to kMaxPackedIntegers. Errors: kDataLoss with
+/// the rule; kUnimplemented (segments, element types, external data without `external`); those of `external`.
 Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external = {});
 
-/// The element type of this code. Errors: kDataLoss, kUnimplemented.
+/// The element type of a code of TensorProto.DataType. A bool is kU8. Errors: kDataLoss (code 0), kUnimplemented (a
+/// type that Tensor does not have).
 Result<ElementType> element_type(std::uint64_t code);
 
-/// Reads an input or output of a model. Each unknown size, with or without a name, becomes -1. Errors: as
-/// read_tensor(); kUnimplemented for anything but a dense tensor.
+/// The input or output of a model in the bytes of a ValueInfoProto. Each unknown size, with or without a name, becomes
+/// -1. Errors: kDataLoss; kUnimplemented (no dense tensor, or an unsupported element type).
 Result<OnnxValueInfo> read_info(std::string_view message);
 
 }  // namespace lanista::formats::onnx
