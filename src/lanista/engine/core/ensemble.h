@@ -34,7 +34,7 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
 /// Chooses the blend with the best first goal on the validation part (study::select_ensemble). A blend is a list of at
 /// most `most` models, with repetitions, and the search begins with the first model alone. If no blend is better, or
 /// the goal is not measured on the validation part, the result has the first model only. `validation` of the result has
-/// the metrics of the blend.
+/// the metrics of the blend; without such a goal it is empty.
 ///
 /// With folds, the trainings of one fold are blended and measured on the validation rows of this fold, which none of
 /// them trained on. The metrics of the folds are then averaged. All models must have their folds in the same order.
