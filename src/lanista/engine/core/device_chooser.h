@@ -22,8 +22,8 @@ class DeviceChooser {
   /// arguments outlive this.
   DeviceChooser(const StudyContext& study, const ActiveTrials& active);
 
-  /// Name of the device that the record of a new proposal stores, because its numbers depend on the device. Empty: all
-  /// devices have one numeric class, and none is stored.
+  /// Name of the device for the record of a new proposal. It is recorded only if the devices have several numeric
+  /// classes, because the numbers then depend on it; otherwise the result is empty.
   Result<std::string> device_to_record(const TrialView& trial, double logical_epoch, const graph::Graph& model) const;
   /// Index in Services::devices of the device that trains a job: the recorded one, or the one that would end it first.
   /// 0 if there are fewer than two devices.

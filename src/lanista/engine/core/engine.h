@@ -32,8 +32,8 @@ using study::ranking;
 using study::StudyView;
 using study::TrialView;
 
-/// The view of a study, computed from its log records in order. Errors: kDataLoss (the records contradict each other,
-/// or there is no header), kFailedPrecondition (a newer schema).
+/// The view of a study, computed from its log records in order. Errors: kDataLoss (a record is malformed or contradicts
+/// those before it, or there is no header).
 Result<StudyView> fold(const std::vector<store::Record>& records);
 
 /// Why Engine::run() returned: the study ended, it paused, or the user stopped it.
@@ -118,7 +118,8 @@ class Engine {
   virtual Result<RunResult> run() = 0;
 };
 
-/// The configuration in the log header of a study folder. Errors: kNotFound (no study), kDataLoss (the log is damaged).
+/// The configuration in the log header of a study folder. Errors: kNotFound (no study), kDataLoss (the log is damaged),
+/// kFailedPrecondition (a newer version wrote it).
 Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& folder);
 
 /// The model space of a configuration for a data set. It reads the base models; relative paths start at `folder`.

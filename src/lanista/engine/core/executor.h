@@ -40,7 +40,7 @@ struct FrozenPart {
 /// state of `from`, the run begins from it and has `measurements` as its history. If it is a later checkpoint of the
 /// forked trial itself, the checkpoint has the history.
 struct ForkedRun {
-  TrialId from;  ///< The trial that supplied the state.
+  TrialId from;  ///< The other trial, which supplied the state.
   /// Measurements of the forked trial itself, from epoch 1 through the epoch of the fork.
   std::vector<study::Measurement> measurements;
 };
@@ -140,7 +140,7 @@ struct CheckpointReport {
   TrialId trial;           ///< The trial with this state.
   std::int64_t epoch = 0;  ///< Number of complete epochs in the checkpoint.
   std::int64_t step = 0;   ///< Number of complete steps in the checkpoint.
-  std::string address;     ///< Its address in the checkpoint store.
+  std::string address;     ///< Address of the file in the checkpoint store.
 };
 /// Answer to Finish: a trial has ended. The stored file holds its last state. If the selection rule chose an earlier
 /// epoch, it holds the weights of that epoch too, and test() measures those.
@@ -198,7 +198,7 @@ struct WorkerReport {
 /// Any message from an executor to the engine.
 using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, TrialPausedReport,
                             AllPausedReport, SpanReport, ExecutorErrorReport, WorkerReport>;
-/// The trial that a report is about; nullopt for reports about the executor or a worker.
+/// The trial that a report is about; nullopt for AllPausedReport, ExecutorErrorReport and WorkerReport.
 std::optional<TrialId> trial_of(const Report& report);
 
 // Commands. One for a trial that has ended, was abandoned or never started has no effect.
@@ -270,7 +270,8 @@ class Executor {
   /// Errors: kInvalidArgument (a job that cannot be trained), kResourceExhausted (memory or threads), kDataLoss and
   /// kNotFound (the checkpoint or the state to start from). An error ends the trial, not the study.
   virtual Result<void> start(const Job& job) = 0;
-  /// Sends a command. It returns at once; effects arrive as reports.
+  /// Sends a command and returns at once. Its effects arrive as reports. For an unknown or ended trial it has no
+  /// effect.
   virtual void command(const Command& command) = 0;
   /// The next report, in order of arrival; waits at most `seconds`. nullopt: none arrived in time.
   virtual std::optional<Report> next(double seconds) = 0;

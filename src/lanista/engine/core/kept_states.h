@@ -8,9 +8,9 @@
 
 namespace lanista::engine {
 
-/// Decides which states of trials stay in the checkpoint store: the last checkpoint of each open trial, the weights of
-/// the best trials, and the states from which those started. It holds references in StudyContext::checkpoints. Not
-/// thread-safe.
+/// Decides which states of trials stay in the checkpoint store. They are the last checkpoint of each open trial, the
+/// weights of the best trials, and the states from which those started. It holds references in
+/// StudyContext::checkpoints. Not thread-safe.
 class KeptStates {
  public:
   /// Keeps the weights of the best `keep.top` trials, at least one.

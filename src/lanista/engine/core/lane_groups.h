@@ -8,7 +8,7 @@
 
 namespace lanista::engine {
 
-/// The lane groups of the trials that the executor has, and the epochs that they may train. Changes are collected and
+/// Plans the lane groups of the trials that the executor has, and collects the epochs that they may train. Changes are
 /// sent together, so that no member of a group trains before the others may. Not thread-safe.
 class LaneGroups {
  public:

@@ -25,9 +25,9 @@ namespace lanista::engine {
 
 /// Body of a header record: everything that is fixed when a study is created.
 struct HeaderRecord {
-  study::StudyConfig config;                  ///< The parsed configuration.
+  study::StudyConfig config;                  ///< The configuration, parsed from `text`.
   std::int64_t schema = store::kPlainSchema;  ///< Number of the log schema.
-  std::string text;                           ///< Text of the study file, with every setting.
+  std::string text;                           ///< The resolved study file: its YAML text with every setting.
   nlohmann::json data, models;  ///< Description of the data set, as JSON; base models of the space, as an array.
   std::string frozen;           ///< Address of the frozen weights, which is their hash; empty: none are frozen.
   std::vector<study::Baseline> baselines;      ///< Reference results; may be empty.
@@ -42,7 +42,7 @@ nlohmann::json header_body(const study::StudyConfig& config, const std::string& 
                            const std::optional<study::Earlier>& earlier = {},
                            const std::optional<study::StartFile>& start_file = {},
                            const std::optional<study::ZooSnapshot>& zoo = {});
-/// Reads a header body.
+/// Reads a header body of a schema that this version reads (store::read_log refuses newer ones).
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
 /// Body of a proposal. Its first mutation steps and edits are left out if its parent has the same ones; only their

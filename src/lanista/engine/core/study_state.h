@@ -75,7 +75,7 @@ class StudyState {
   std::int64_t lost_null_metrics = 0;
 
   /// Folds one log record. `on_event` receives the study event of the record, if it has one. Errors: kDataLoss (the
-  /// record contradicts the state), kFailedPrecondition (a newer schema).
+  /// record is malformed or contradicts the state).
   Result<void> apply(const store::Record& record, const std::function<void(const study::Event&)>& on_event);
 
   // Each function below applies one event. apply() calls them for records; a running engine calls them directly.
@@ -145,8 +145,8 @@ class StudyState {
 };
 
 /// Folds a log, or the part of it after its first `before` records, into `state`. `on_event` receives each study event
-/// in order. Errors: kDataLoss (a malformed record, or no header), those of StudyState::apply; `where` has the number
-/// of the record, from 1.
+/// in order. Errors: kDataLoss (a record that is malformed or contradicts the state, or no header); `where` has the
+/// number of the record, from 1.
 Result<void> replay_records(StudyState& state, const std::vector<store::Record>& records,
                             const std::function<void(const study::Event&)>& on_event, std::size_t before = 0);
 

@@ -45,8 +45,8 @@ class StudyZoo {
 
   /// A zoo model with its graph.
   struct ZooMatch {
-    study::ZooModel model;  ///< Its record.
-    graph::Graph graph;     ///< Its graph.
+    study::ZooModel model;  ///< Id, quality and training of the model, as the study logs them.
+    graph::Graph graph;     ///< The graph of the model.
   };
   /// The model that is most similar to `child` and that the study may start from; nullopt: none. A model that cannot be
   /// read is excluded. Errors: those of graph::verify for `child`.

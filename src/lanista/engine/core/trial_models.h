@@ -16,7 +16,7 @@ namespace lanista::engine {
 
 /// The model of a trial, with its cost.
 struct BuiltModel {
-  graph::Graph model;     ///< The graph.
+  graph::Graph model;     ///< The whole graph, with its frozen part.
   graph::ModelCost cost;  ///< Number of trained parameters, and forward FLOPs of one sample.
   Digest structure;       ///< Its study::structure_key.
 };

@@ -33,7 +33,7 @@ inline constexpr double kMinCoverage = 0.1;
 struct Inheritance {
   /// Pairing method, version and hash of the plan, for study::Start::plan: "lineage 1 0123456789abcdef".
   std::string plan_text;
-  zoo::TransferPlan plan;  ///< The transfer plan.
+  zoo::TransferPlan plan;  ///< Source of each tensor of the child.
   double coverage = 0;     ///< Share of the child's weights that the plan fills, from 0 to 1 (zoo::inherited_share).
   /// Sort key of starts: first whether the child keeps the parent's function, then the coverage. A greater key is more
   /// useful.
@@ -43,8 +43,8 @@ struct Inheritance {
 };
 /// A possible start, and the weights that the child takes from it.
 struct StartOption {
-  study::Start start;       ///< Where the weights come from.
-  Inheritance inheritance;  ///< What the child inherits.
+  study::Start start;       ///< The trial, file or zoo model from which the weights come.
+  Inheritance inheritance;  ///< The weights that the child takes, and how useful they are.
 };
 /// Importance of each unit of a parent, by node and in order of its units; higher is more important
 /// (zoo::TransferOptions::scores).

@@ -17,7 +17,7 @@ namespace lanista::engine {
 
 /// Predicted duration of a study on a cluster, by simulation without training.
 struct Forecast {
-  schedule::Cluster cluster;        ///< The cluster.
+  schedule::Cluster cluster;        ///< The cluster on which the study is simulated.
   std::int64_t trials = 0;          ///< Number of simulated trials.
   std::int64_t slots = 0;           ///< Number of trials that may be active at a time.
   schedule::ScheduleResult course;  ///< Schedule of the elastic scheduler, with times in seconds.

@@ -25,8 +25,8 @@ namespace lanista::engine {
 struct PlanRequest {
   std::optional<std::int64_t> trials = {};  ///< Number of proposals to plan; absent: the number of slots.
   schedule::Machine machine{};              ///< Workers, lanes and memory of the machine.
-  fuse::MachinePrices prices{};             ///< Microseconds of its operations and of its memory traffic.
-  graph::CostTable costs{};                 ///< Measured microseconds of operators by fuse::work_text; may be empty.
+  fuse::MachinePrices prices{};             ///< Measured rates of the machine: kernel calls and memory bandwidth.
+  graph::CostTable costs{};                 ///< Measured times of operators, by fuse::work_text; may be empty.
   graph::CostKey measured_on{};             ///< Key of the rows of `costs` that apply to this machine.
   std::shared_ptr<const TimingHistory> known = {};  ///< Step times of earlier studies on this machine; null: none.
   /// All devices of the study; empty: the CPU with lanista kernels.
@@ -53,8 +53,8 @@ struct MemberTime {
 /// The frozen first nodes that several trials share, and whether their outputs are cached.
 struct SharedPrefix {
   std::vector<TrialId> trials;  ///< Trials with this prefix, by id.
-  std::string through;          ///< Its last node for people: "%4 relu".
-  std::string text;             ///< Its graph as text.
+  std::string through;          ///< Id and operator of its last node, as text: "%4 relu".
+  std::string text;             ///< Its graph as text (graph::to_text), which equal prefixes share.
   fuse::Materialized cache;     ///< Costs of caching its outputs, and the decision.
 };
 

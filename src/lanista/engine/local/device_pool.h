@@ -39,7 +39,7 @@ engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::
 
 /// Several devices that train one study on one data set. Each has an equal share of the memory.
 struct DevicePool {
-  std::unique_ptr<engine::Executor> executor;   ///< Runs jobs on all devices.
+  std::unique_ptr<engine::Executor> executor;   ///< Runs jobs on all devices, each on the device of the job.
   std::vector<engine::TrainingDevice> devices;  ///< For Services::devices.
   engine::MeasureDevices measure;               ///< For Services::measure_devices; runs on the calling thread.
   schedule::Machine machine;  ///< The workers of all devices together, the configured lanes, and all memory.

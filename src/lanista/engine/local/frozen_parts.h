@@ -35,11 +35,12 @@ class FrozenParts {
     std::int64_t epoch_bytes = 0;  ///< Most bytes of augmented epochs for each head's data.
     const nn::Backend* backend = &nn::cpu_backend();  ///< Computes the outputs.
   };
+  /// Nothing is computed or cached yet.
   explicit FrozenParts(const Setting& setting) : setting_(setting) {}
 
   /// The trained part of a job, with its inputs. The data and epochs live as long as the FrozenParts.
   struct Head {
-    graph::Graph model;                   ///< The model after the frozen part.
+    graph::Graph model;                   ///< The trained head: the model after the frozen part.
     const data::Dataset* data = nullptr;  ///< Data set with the outputs of the frozen part as features.
     data::EpochCache* epochs = nullptr;   ///< Cache of augmented epochs of these data.
   };

@@ -12,7 +12,7 @@ namespace lanista::runtime {
 
 /// Result of a repeated training.
 struct RepeatedTrial {
-  train::TrainerState state;                     ///< Its last state.
+  train::TrainerState state;                     ///< State after its last epoch, with the selected weights.
   std::vector<study::Measurement> measurements;  ///< Measurements of all its epochs, in order.
   Digest hash;                                   ///< Hash of the state, as Outcome::weights_hash of the study.
 };
