@@ -87,7 +87,7 @@ struct Job {
   /// final.
   std::optional<graph::Graph> parent = {};
   StartRaceSetup race = {};        ///< The start race before its first step; no race once it has a measured epoch.
-  FrozenPart frozen = {};          ///< The part that is not trained; checkpoints and states hold the trained head only.
+  FrozenPart frozen = {};          ///< The part that is not trained; checkpoints and states hold the other nodes only.
   study::SelectionRule keep = {};  ///< Rule that selects the epoch which gives its result and its weights.
   /// Its hyper-parameter sample, if `keep` has constraints, which may name hyper-parameters; else empty.
   space::Sample sample = {};

@@ -38,7 +38,7 @@ class FrozenParts {
   /// Nothing is computed or cached yet.
   explicit FrozenParts(const Setting& setting) : setting_(setting) {}
 
-  /// The trained part of a job, with its inputs. The data and epochs live as long as the FrozenParts.
+  /// The trained part of a job (its head), with its inputs. The data and epochs live as long as the FrozenParts.
   struct Head {
     graph::Graph model;                   ///< The trained head: the model after the frozen part.
     const data::Dataset* data = nullptr;  ///< Data set with the outputs of the frozen part as features.

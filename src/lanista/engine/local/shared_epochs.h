@@ -11,12 +11,12 @@
 
 namespace lanista::runtime {
 
-/// Augmented epochs that trials on the same rows share. With folds each training has its own epochs, because
-/// normalisation differs between folds. They are made from the epochs of the training pool where that gives the same
+/// Caches of augmented epochs that trials on the same rows share. With folds each training has its own epochs, because
+/// normalisation differs between folds. They are made from epochs of the rows of all folds where that gives the same
 /// bits. Thread-safe.
 class SharedEpochs {
  public:
-  /// No epoch is prepared yet. `most_bytes` limits the epochs of one training, and those of the pool of all folds.
+  /// No epoch is prepared yet. `most_bytes` limits the epochs of one training, and those of the rows of all folds.
   /// `budget` counts the bytes; null: not counted. `data` outlives this.
   SharedEpochs(const data::Dataset& data, std::int64_t most_bytes, MemoryBudget* budget) {
     const std::int64_t folds = std::ssize(data.spec().folds);

@@ -62,8 +62,8 @@ class TrialWork {
   /// the state stays in memory.
   void spill(TrialSlot& slot);
 
-  /// The data and settings that a job trains with: its model, or the trained head after its frozen part. Errors: those
-  /// of FrozenParts::head_input_of.
+  /// The data and settings that a job trains with. The model is that of the job or, with a frozen part, its trained
+  /// part (FrozenParts::Head). Errors: those of FrozenParts::head_input_of.
   Result<train::TrainerInput> trainer_input(const engine::Job& job) const;
 
  private:

@@ -93,7 +93,7 @@ struct ProcessExecutor::Impl {
 
   // Messages from workers.
 
-  /// Handles an event of the fleet.
+  /// Handles an event of the fleet: a worker is ready, has sent a message or is lost, or no worker can run.
   void handle_event(const Fleet::FleetEvent& event);
   /// Ends all work: next() returns this error from now on.
   void fail_all(const Error& error);
@@ -107,7 +107,7 @@ struct ProcessExecutor::Impl {
   Result<void> handle_report(std::size_t worker, const std::string& text);
   /// Handles the answer to a pause.
   Result<void> handle_paused(std::size_t worker);
-  /// Handles the loss of a pipeline stage process.
+  /// Handles a worker's report that one of its pipeline stage processes has ended.
   Result<void> handle_lost_stage(std::size_t worker, WorkerReport lost);
   /// Handles a trial that the worker cannot start.
   Result<void> handle_refusal(std::size_t worker, const std::string& text);

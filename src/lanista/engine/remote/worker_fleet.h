@@ -101,9 +101,10 @@ using MakeFleet = std::function<Result<std::unique_ptr<Fleet>>(const FleetOption
 /// of trials. One thread.
 class WorkerFleet final : public Fleet {
  public:
-  /// Number of consecutive processes that end by themselves before they are ready.
+  /// After this many processes of each worker in a row that end by themselves before they are ready, the fleet is
+  /// broken.
   static constexpr int kMaxFailures = 5;
-  static constexpr int kMaxKilled = 50;  ///< Number of consecutive processes that are killed before they are ready.
+  static constexpr int kMaxKilled = 50;  ///< The same limit for processes that others kill before they are ready.
 
   /// Listens on the socket and starts the workers. `clock` outlives the fleet. Errors: kIo (no socket).
   static Result<std::unique_ptr<WorkerFleet>> begin(FleetOptions options, const Clock& clock);
