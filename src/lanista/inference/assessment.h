@@ -16,25 +16,30 @@ using study::Residuals;
 
 /// Quality of a model's predictions on labelled rows.
 struct Assessment {
-  std::int64_t rows = 0;                  ///< Number of rows.
-  std::int64_t lost = 0;                  ///< Rows with a NaN or infinite prediction.
-  std::map<std::string, double> metrics;  ///< Loss, the study's metrics, and all others for the task.
-  std::int64_t classes = 0;               ///< Number of classes or labels; 0: the targets are numbers.
-  bool multilabel = false;                ///< `classes` counts labels.
-  /// Numbers of rows. Classes: [label, prediction], without the lost rows. Labels: [label, truth, prediction].
+  std::int64_t rows = 0;  ///< Number of rows.
+  std::int64_t lost = 0;  ///< Number of rows with a NaN prediction.
+  /// Values by name: loss, the study's metrics, and all others that suit the task.
+  std::map<std::string, double> metrics;
+  std::int64_t classes = 0;  ///< Number of classes or labels; 0: the targets are numbers.
+  bool multilabel = false;   ///< True: each row may have several of the `classes` labels.
+  /// Numbers of rows, flattened. Classes: [true class, predicted class], without the lost rows. Labels: [label, truth,
+  /// prediction] with 0 for no and 1 for yes. Empty: the targets are numbers.
   std::vector<std::int64_t> confusion;
-  std::vector<Residuals> residuals;  ///< Of numeric targets: one for each output.
+  std::vector<Residuals> residuals;  ///< One entry for each output of numeric targets; else empty.
 };
 
-/// Precision and recall of each class, from a confusion matrix [classes, classes].
+/// Precision and recall of each class, in order of class numbers, from a flattened confusion matrix [true class,
+/// predicted class] of size `classes` x `classes`.
 std::vector<ClassScore> class_scores(std::span<const std::int64_t> confusion, std::int64_t classes);
-/// Precision and recall of each label, from counts [labels, truth, prediction]. `rows` counts the rows that have the
-/// label.
+/// Precision and recall of each label, in order, from flattened counts [label, truth, prediction]. ClassScore::rows
+/// counts the rows that have the label.
 std::vector<ClassScore> label_scores(std::span<const std::int64_t> counts);
-/// The `most` classes with the lowest recall, lowest first; ties by number. Classes without rows are left out.
+/// At most `most` classes with the lowest recall, lowest first; of equal ones the lower number is first. Classes
+/// without rows are left out. Arguments are as in class_scores.
 std::vector<ClassScore> hardest_classes(std::span<const std::int64_t> confusion, std::int64_t classes,
                                         std::size_t most);
-/// Residuals of each output. Predictions and targets are [n, width].
+/// Statistics of the residuals (target - prediction) of each output. Both arguments are flattened [rows, width]. With a
+/// NaN residual, or without rows, all statistics of an output are NaN.
 std::vector<Residuals> residuals_of(std::span<const double> predictions, std::span<const float> targets,
                                     std::int64_t width);
 

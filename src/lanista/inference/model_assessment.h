@@ -9,19 +9,21 @@
 
 namespace lanista::runtime {
 
-/// A hash of the weights that a package predicts with. Packages with equal predictions have equal identities.
+/// A hash of the weights that a package predicts with, as hexadecimal text. Packages with equal weights and shares have
+/// equal identities. Empty: the package of one model has no recorded hash.
 std::string identity_of(const engine::ModelPackage& package);
 
-/// Measures a study's winner, or its ensemble, on the validation part, and on the test part if `tested`. `data` is the
-/// study's data, opened as its trials saw them. The result is a function of package and data, with the study's own
-/// bits.
+/// Measures a study's winner, or its ensemble, on the validation part, and also on the test part if `tested` is true. A
+/// part without rows is left out. `data` is the study's data, opened as its trials saw them. The result is a function
+/// of package and data, with the bits of the study.
 ///
 /// With folds, the package of one training uses the parts of its fold. In a package of several trainings each training
 /// predicts its own validation rows, so no row is predicted by a model that trained on it. On the test part all
 /// trainings are blended.
 ///
 /// Time: one evaluation of the parts. Memory: a thousand rows of features, and eight bytes for each predicted number.
-/// Errors: those of Predictor::create, kInvalidArgument (the data have other classes or outputs than the package).
+/// Errors: those of Predictor::create, kInvalidArgument (the data have another hash, other folds, classes or outputs
+/// than the package).
 Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package, const data::Dataset& data,
                                             bool tested);
 

@@ -10,15 +10,15 @@
 // The numbers of a prediction as a user reads them.
 namespace lanista::runtime {
 
-/// The name of a class or a label, or its number if the data set has no names.
+/// The name of the class or label with this index from 0, or the index as text if the data set has no names.
 std::string class_name(const data::DataSpec& data, std::size_t index);
 
-/// Names of the numbers of a prediction: "p_<class>" or "p_<label>" for probabilities, "prediction" for the number of a
-/// single target, "prediction_<target>" for several.
+/// Names of the numbers of one prediction, in order. They are "p_<class>" or "p_<label>" for probabilities,
+/// "prediction" for the number of a single target, and "prediction_<target>" for several targets.
 std::vector<std::string> prediction_columns(const data::DataSpec& data);
 
-/// The numbers under these names, from the outputs of Predictor for one label or one sample: probabilities of classes
-/// (softmax) or of labels (sigmoid), or the targets unchanged.
+/// The numbers for the columns of prediction_columns, from the outputs of Predictor for one sample or one position.
+/// They are probabilities of classes (softmax), probabilities of labels (sigmoid), or the targets unchanged.
 std::vector<double> prediction_values(const data::DataSpec& data, std::span<const double> outputs);
 
 }  // namespace lanista::runtime

@@ -5,8 +5,8 @@
 
 namespace lanista::engine {
 
-/// Checks counts, names and combinations of settings that the engine needs. Errors: kInvalidArgument with the key in
-/// `where`.
+/// Checks the settings that the engine needs: counts are in range, names are allowed, and combinations make sense.
+/// Errors: kInvalidArgument (the first setting that is not allowed, with its key in `where`).
 Result<void> check_config(const study::StudyConfig& config);
 
 }  // namespace lanista::engine

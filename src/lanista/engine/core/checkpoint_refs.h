@@ -8,26 +8,32 @@
 
 namespace lanista::engine {
 
-/// Reference counts of checkpoint files. Files are content-addressed, so one file may have several holders. The engine
-/// removes unreferenced files only after the records that release them are on disk. Otherwise a crash could leave a log
-/// that names a removed file.
+/// Reference counts of the files in a checkpoint store. Addresses are hashes of the content, so one file may be used by
+/// several trials.
+///
+/// The engine removes unreferenced files only after the log records that release them are on disk. Otherwise a crash
+/// could leave a log that names a removed file. Not thread-safe.
 class CheckpointRefs {
  public:
+  /// Counts references to files of the store `files`; none has a reference yet.
   explicit CheckpointRefs(store::CheckpointStore files) : files_(std::move(files)) {}
 
-  /// Adds a reference. An empty address has no effect.
+  /// Adds a reference to a file. An empty address has no effect.
   void hold(const std::string& address);
-  /// Removes a reference. A file that was never held counts as held once.
+  /// Removes a reference. After the last one, or if there is none, the next remove_unreferenced_files() removes the
+  /// file. An empty address has no effect.
   void release(const std::string& address);
-  /// Whether a file has a reference.
+  /// True if the file has at least one reference.
   bool has_reference(const std::string& address) const { return reference_counts_.contains(address); }
-  /// Removes the files that lost their last reference since the last call.
+  /// Removes the files that lost their last reference since the last call. Errors: those of CheckpointStore::remove.
   Result<void> remove_unreferenced_files();
-  /// Removes a damaged file at once, so that it can be written again.
+  /// Removes a damaged file at once and keeps its references, so that it can be written again. Errors: those of
+  /// CheckpointStore::remove.
   Result<void> remove_damaged(const std::string& address) { return files_.remove(address); }
-  /// Removes every file in the folder without a reference.
+  /// Removes every file in the store that has no reference, also files of earlier processes. Errors: those of the file
+  /// system.
   Result<void> remove_unreferenced();
-  /// The checkpoint store.
+  /// The checkpoint store, for reading.
   const store::CheckpointStore& files() const { return files_; }
 
  private:

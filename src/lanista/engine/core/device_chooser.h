@@ -10,18 +10,23 @@
 
 namespace lanista::engine {
 
-/// The device table of a `numerics` record; empty if the devices of `services` differ, for example in an ended study.
+/// The device table of a `numerics` record. It is empty if the number of devices in `services` differs, for example
+/// when an ended study is opened, or if the record has no valid table.
 DeviceTable current_devices(const nlohmann::json& numerics, const Services& services);
 
-/// Chooses the device of each trial: the one that would end it first among those that support its job.
+/// Chooses the device of each trial: of the devices that support its job, the one that would end it first at the
+/// measured speeds. Not thread-safe.
 class DeviceChooser {
  public:
-  /// `active` names the devices of the running trials.
+  /// Uses the device table of the study's `numerics` record. `active` gives the devices of running trials. Both
+  /// arguments outlive this.
   DeviceChooser(const StudyContext& study, const ActiveTrials& active);
 
-  /// The device that a proposal's record stores; empty: the record stores none.
+  /// Name of the device for the record of a new proposal. It is recorded only if the devices have several numeric
+  /// classes, because the numbers then depend on it; otherwise the result is empty.
   Result<std::string> device_to_record(const TrialView& trial, double logical_epoch, const graph::Graph& model) const;
-  /// Index in Services::devices of the device that trains a job.
+  /// Index in Services::devices of the device that trains a job: the recorded one, or the one that would end it first.
+  /// 0 if there are fewer than two devices.
   std::size_t device_for(const Job& job) const;
 
  private:

@@ -13,12 +13,12 @@
 
 namespace lanista::engine {
 
-/// Wakes a thread that waits for several executors. An executor sets it when it has a report. Thread-safe.
+/// Wakes the thread that waits for several executors. Each executor calls set() when it has a report. Thread-safe.
 class ReadySignal {
  public:
-  /// Wakes the waiting thread, or the next one that waits.
+  /// Wakes the waiting thread. If none waits, the next wait() returns at once.
   void set();
-  /// Returns when set() was called since the last wait, at the latest after `seconds`.
+  /// Returns when set() was called since the last wait, after `seconds` at the latest.
   void wait(double seconds);
 
  private:
@@ -27,25 +27,26 @@ class ReadySignal {
   bool is_set_ = false;
 };
 
-/// Combines the executors of several devices into one. A job goes to the executor of its device, and its commands
-/// follow. Reports of all executors are merged. Workers are numbered over all executors in order. A job with an unknown
-/// device goes to the first one.
+/// Combines the executors of several devices into one. A job goes to the executor of its device, or to the first one if
+/// its device is unknown. Commands follow the job, and reports of all executors are merged. Workers are numbered
+/// through all executors, in order of the devices.
 class DeviceExecutors final : public Executor {
  public:
   /// One device with its executor.
   struct Device {
-    std::string name;                    ///< As in Job::device.
-    std::unique_ptr<Executor> executor;  ///< Trains its jobs.
-    std::int64_t workers = 1;            ///< Its workers.
+    std::string name;                    ///< Name as in Job::device.
+    std::unique_ptr<Executor> executor;  ///< Executor of the jobs of this device.
+    std::int64_t workers = 1;            ///< Number of its workers.
   };
-  /// Takes at least one device. All executors set `ready_signal` when they have a report.
+  /// Takes at least one device, in order of run.devices. Each executor must call `ready_signal->set()` when it has a
+  /// report.
   DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> ready_signal);
 
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  /// The device of the members measures them. A blend over several devices is measured by the first device that
-  /// supports all members.
+  /// As Executor::measure. The device of the members measures them. A blend over several devices is measured by the
+  /// first device that supports all members. Errors: kUnimplemented (no device does).
   Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
  private:

@@ -32,8 +32,8 @@ using study::ranking;
 using study::StudyView;
 using study::TrialView;
 
-/// The view of a study, computed from its log records. Errors: kDataLoss (the records contradict each other),
-/// kFailedPrecondition (a newer schema).
+/// The view of a study, computed from its log records in order. Errors: kDataLoss (a record is malformed or contradicts
+/// those before it, or there is no header).
 Result<StudyView> fold(const std::vector<store::Record>& records);
 
 /// Why Engine::run() returned: the study ended, it paused, or the user stopped it.
@@ -44,76 +44,87 @@ struct RunResult {
   std::string reason;          ///< Text for the user.
 };
 
-/// Callbacks for progress displays. The engine's thread calls them.
+/// Callbacks for progress displays. The engine's thread calls them between events; an empty function is not called.
 struct Observer {
-  std::function<void(const StudyView&, const study::Event&)> on_event;  ///< After each event.
-  std::function<void(const StudyView&)> on_idle;                        ///< At least every quarter of a second.
-  /// After best/ is written and before the end of the study is logged. Files made from the package exist when a reader
-  /// of the log sees the end. `tested`: the metrics on the test part are known.
+  /// After each event: the view, which includes the event, and the event.
+  std::function<void(const StudyView&, const study::Event&)> on_event;
+  /// With the view, at least every quarter of a second while the engine waits.
+  std::function<void(const StudyView&)> on_idle;
+  /// After best/ is written and before the end of the study is logged, so that files made from it exist when the log
+  /// shows the end. `tested`: true if the metrics on the test part are known.
   std::function<void(bool tested)> on_package = {};
 };
 
-/// Objects and settings that an engine uses. Objects behind pointers outlive the engine.
+/// Objects and settings that an engine uses. Objects behind pointers are not owned and outlive the engine.
 struct Services {
-  FileSystem* fs = nullptr;                     ///< File system of the study folder.
-  const Clock* clock = nullptr;                 ///< Clock for durations and times of day.
-  LogSink* sink = nullptr;                      ///< Receives log lines for humans.
-  Executor* executor = nullptr;                 ///< Trains the trials.
-  const data::DataSpec* data = nullptr;         ///< Description of the data set.
-  graph::OpTable ops = graph::builtin_ops();    ///< Operators that models may use.
-  const std::atomic<int>* pause = nullptr;      ///< Non-zero: pause cleanly; the engine does not change it.
-  Observer observer;                            ///< Progress callbacks.
-  schedule::Machine machine = {};               ///< Machine on which the executor trains.
-  std::vector<TrainingDevice> devices = {};     ///< Devices of the executor; below two entries `machine` describes all.
-  MeasureDevices measure_devices = {};          ///< Measures the devices' speeds, if there are several.
-  std::vector<study::Baseline> baselines = {};  ///< For the header of a new study.
-  ProfileLocation profiles = {};                ///< Where step times are saved when the study pauses or ends.
-  std::optional<study::Earlier> earlier = {};   ///< Trials of an earlier study, for the header of a new one.
+  FileSystem* fs = nullptr;                   ///< File system of the study folder.
+  const Clock* clock = nullptr;               ///< Clock for durations and times of day.
+  LogSink* sink = nullptr;                    ///< Receives messages for people; null: none are written.
+  Executor* executor = nullptr;               ///< Trains the trials.
+  const data::DataSpec* data = nullptr;       ///< Description of the data set.
+  graph::OpTable ops = graph::builtin_ops();  ///< Operators that models may use.
+  /// Set to non-zero by the caller: the engine pauses at the next event. Null: never.
+  const std::atomic<int>* pause = nullptr;
+  Observer observer;                         ///< Progress callbacks.
+  schedule::Machine machine = {};            ///< Workers, lanes and memory of the executor, for planning lane groups.
+  std::vector<TrainingDevice> devices = {};  ///< Devices of the executor; with fewer than two, `machine` describes all.
+  MeasureDevices measure_devices = {};       ///< Measures the devices' speeds, if there are several; may be empty.
+  std::vector<study::Baseline> baselines = {};  ///< Reference results, stored in the header of a new study.
+  ProfileLocation profiles = {};  ///< Where step times are saved when the study pauses or ends; empty folder: nowhere.
+  std::optional<study::Earlier> earlier = {};  ///< Imported trials, stored in the header of a new study.
 };
 
-/// Runs a study: it asks the strategy, starts trials, observes them and records events, until the budget is spent.
+/// Runs a study: it asks the strategy, starts trials, receives their reports and logs events, until the budget is
+/// spent.
 ///
 /// The canonical part of the log is written in logical order: `strategy.slots` logical slots on a clock of steps times
 /// modelled FLOPs. Worker count and speed do not affect it. One thread.
 class Engine {
  public:
-  /// Creates a study in `folder`, which must be absent or empty. Writes the header, config.resolved.yaml and
-  /// README.txt. Errors: kAlreadyExists (the message names `resume`), kInvalidArgument (the configuration), kIo,
-  /// kResourceExhausted.
+  /// Creates a study in `folder`, which must be absent or empty, and writes the header, config.resolved.yaml and
+  /// README.txt. `config_text` is the study file with every setting. `numerics` are the facts that determine the bits
+  /// of the results. Errors: kAlreadyExists (the folder has other files or a study; the message names `resume`),
+  /// kInvalidArgument (the configuration), kIo, kResourceExhausted.
   static Result<std::unique_ptr<Engine>> create(const std::string& folder, const study::StudyConfig& config,
                                                 const std::string& config_text, const nlohmann::json& numerics,
                                                 Services services);
-  /// More budget for a study, counted from its current state and not from its first budget. An extension cancels a
-  /// stop, also one that still waits in `control/`. Absent fields leave a limit unchanged.
+  /// More budget for a study, counted from its current state and not from its first budget. An extension also cancels a
+  /// stop, even a request that still waits in `control/`. An absent field leaves its limit unchanged.
   struct Extension {
     std::optional<std::int64_t> trials = {};  ///< Trials beyond those proposed so far.
     std::optional<double> minutes = {};       ///< Minutes of work beyond those used so far.
     std::optional<std::int64_t> steps = {};   ///< Training steps beyond those trained so far.
-    /// Whether no limit is extended.
+    /// True if no limit is extended.
     bool empty() const { return !trials && !minutes && !steps; }
   };
-  /// Opens a study to continue from its log. An extension is logged as a control record. Of a study that has ended,
-  /// without an extension, only a lost model package is written again. Errors: those of create(), kNotFound,
-  /// kUnavailable, kDataLoss, kInvalidArgument (the extension would train nothing because another limit is used up; the
-  /// message names it).
+  /// Opens a study to continue from its log, and logs a non-empty extension. For a study that has ended, an empty
+  /// extension only restores a lost model package.
+  ///
+  /// Errors: those of create(), kNotFound (no study), kUnavailable (another process runs it), kDataLoss (the log is
+  /// damaged). They include kFailedPrecondition (the data have changed, or the schema is newer). An extension that
+  /// would train nothing gives kInvalidArgument; the message names the other limit that is used up.
   static Result<std::unique_ptr<Engine>> resume(const std::string& folder, const Extension& extension,
                                                 const nlohmann::json& numerics, Services services);
   virtual ~Engine() = default;
 
-  /// The current state of the study.
+  /// The current state of the study. The reference is valid as long as the engine; events change the view.
   virtual const StudyView& view() const = 0;
-  /// The extension that gives an ended study as much again of each limit that is used up. For a stopped study, the part
-  /// that the stop cut off. Empty if no extension helps, because the strategy has nothing left to propose.
+  /// The extension that adds, to each limit that is used up, as much as the study has used of it. For a study that the
+  /// user stopped it is the part that the stop cut off. Empty if no extension helps, because the strategy has nothing
+  /// left to propose.
   virtual Extension suggested_extension() const = 0;
-  /// Runs until the end, a pause or an error. After an error the log is valid and the study can be resumed.
+  /// Runs until the end, a pause or an error. Errors: those of the executor, the strategy and the file system. After an
+  /// error the log is valid and the study can be resumed.
   virtual Result<RunResult> run() = 0;
 };
 
-/// The configuration that the log of a study folder holds. Errors: kNotFound, kDataLoss.
+/// The configuration in the log header of a study folder. Errors: kNotFound (no study), kDataLoss (the log is damaged),
+/// kFailedPrecondition (a newer version wrote it).
 Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& folder);
 
-/// The model space of a configuration for a data set. Relative paths start at `folder`. Errors: kInvalidArgument with
-/// the configuration key in `where`.
+/// The model space of a configuration for a data set. It reads the base models; relative paths start at `folder`.
+/// Errors: kInvalidArgument with the configuration key in `where` (a model that cannot be read or does not fit the
+/// data).
 Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::StudyConfig& config,
                                                                    const data::DataSpec& data,
                                                                    const std::string& folder, FileSystem& fs,

@@ -15,32 +15,33 @@ namespace lanista::engine {
 
 /// A trained trial that may become a member of an ensemble.
 struct EnsembleCandidate {
-  const study::TrialView* trial = nullptr;  ///< Its view.
-  Job job;                                  ///< Its job.
-  std::string weights;                      ///< Address in the checkpoint store.
+  const study::TrialView* trial = nullptr;  ///< Its view, which outlives this; not null.
+  Job job;                                  ///< Its job, for measuring.
+  std::string weights;                      ///< Address of its weights in the checkpoint store.
 };
 
-/// Candidates that enter an ensemble together: one trial or, with folds, the trainings of a proposal, one for each
+/// Candidates that enter an ensemble together: one trial or, with folds, the trainings of one proposal, one for each
 /// fold.
 using EnsembleModel = std::vector<EnsembleCandidate>;
 
-/// The models that an ensemble with the first one may use. Each has a training for every fold of the first, in the same
-/// order. Models with equal weights are used once.
+/// The models that may form an ensemble with the first one, in the given order and with the first one. Each has a
+/// training for every fold of the first, sorted in the same order. Of models with equal weights only the first stays.
 std::vector<EnsembleModel> eligible_models(std::vector<EnsembleModel> models);
 
-/// The members of an ensemble, found among the models, with their shares.
+/// The members of an ensemble with their jobs, weights and shares, in order. Every member must be one of the models.
 std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> models, const study::Ensemble& ensemble);
 
-/// Chooses the blend of at most `most` repetitions of the models with the best first goal on the validation part
-/// (study::select_ensemble). The search begins with the first model. A result with one model means that no ensemble is
-/// better; so does a goal that is not measured on the validation part. The result has `validation` filled in.
+/// Chooses the blend with the best first goal on the validation part (study::select_ensemble). A blend is a list of at
+/// most `most` models, with repetitions, and the search begins with the first model alone. If no blend is better, or
+/// the goal is not measured on the validation part, the result has the first model only. `validation` of the result has
+/// the metrics of the blend; without such a goal it is empty.
 ///
-/// With folds, the trainings of one fold are blended and measured on its rows, which none of them trained on. The folds
-/// are then averaged. The trainings at one position belong to the same fold in all models.
+/// With folds, the trainings of one fold are blended and measured on the validation rows of this fold, which none of
+/// them trained on. The metrics of the folds are then averaged. All models must have their folds in the same order.
 ///
-/// A blend must not violate a constraint by more than the first model does. Metrics of the validation part count as
-/// measured for the blend, params and flops as sums over its models, everything else as the worst of its models. The
-/// result is a function of the arguments and the executor's numbers. Errors: those of Executor::measure.
+/// A blend must not violate a constraint by more than the first model does. Its validation metrics are those of the
+/// blend, its params and flops the sums over its models, and every other value the worst of its models. The result is a
+/// function of the arguments and the executor's numbers. Errors: those of Executor::measure and graph::model_cost.
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
                                         std::span<const EnsembleModel> models, std::int64_t most);
 

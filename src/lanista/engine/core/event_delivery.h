@@ -12,11 +12,11 @@
 
 namespace lanista::engine {
 
-/// Delivers the next event of a running trial, and carries out what follows: verdict, pause, end, and the filling of
-/// free slots. Not thread-safe.
+/// Delivers the next event of a running trial to the log and the strategy. It then carries out what follows: verdict,
+/// pause, end, and the filling of free slots. Not thread-safe.
 class EventDelivery {
  public:
-  /// Delivers events of the trials in `active`.
+  /// Delivers events of the trials in `active`. All arguments outlive this.
   EventDelivery(StudyContext& study, StudySearch& search, ActiveTrials& active, JobLauncher& launcher,
                 const KeptStates& kept, TrialEnder& ender, SlotFiller& slots)
       : study_(study),
@@ -27,9 +27,11 @@ class EventDelivery {
         ender_(ender),
         slots_(slots) {}
 
-  /// Records and applies the next event of a trial, for which a report waits.
+  /// Records and applies the next event of a trial: measurement, failure, end or pause. is_deliverable() must be true.
+  /// Errors: those of the log, the strategy and the model space.
   Result<void> deliver(ActiveTrial& trial);
-  /// Continues, pauses, stops or ends a trial after its last recorded measurement.
+  /// Continues, pauses or ends a trial after its last recorded measurement. A recorded verdict is used if there is one.
+  /// A resumed study calls it for verdicts that were not applied. Errors: as deliver().
   Result<void> apply_verdict(ActiveTrial& trial);
 
  private:

@@ -27,93 +27,104 @@
 
 namespace lanista::engine {
 
-/// Nodes of a trial's model that are not trained, and the stored weights of them.
+/// The nodes of a trial's model that are not trained, and the address of their weights.
 struct FrozenPart {
   std::set<graph::NodeId> nodes;  ///< Ids in the trial's model; empty: every node is trained.
   std::string weights;            ///< Address of the weights in the checkpoint store.
-  /// Passes over the data that all trials of the study make together, as far as known; they decide whether caching
-  /// pays.
+  /// Expected number of passes over the data in which trials read the outputs of this part, summed over all trials of
+  /// the study or of one fold. The decision to cache these outputs depends on it.
   std::int64_t epochs = 0;
 };
 
-/// The last fork of a trial: it continues from the state of another trial. If the job's checkpoint belongs to the other
-/// trial, the run starts from it with the measurements listed here. Otherwise the checkpoint is its own.
+/// The last fork of a trial: from an epoch on, it continues from the state of the trial `from`. If Job::checkpoint is a
+/// state of `from`, the run begins from it and has `measurements` as its history. If it is a later checkpoint of the
+/// forked trial itself, the checkpoint has the history.
 struct ForkedRun {
-  TrialId from;                                  ///< The trial that supplied the state.
-  std::vector<study::Measurement> measurements;  ///< The forked trial's own, through the epoch of the fork.
+  TrialId from;  ///< The other trial, which supplied the state.
+  /// Measurements of the forked trial itself, from epoch 1 through the epoch of the fork.
+  std::vector<study::Measurement> measurements;
 };
 
-/// The start candidates that race against a job's start (study::StartRace). Random values always race and are not
-/// listed.
+/// A start race (study::StartRace): other start candidates that train against Job::start before the first step. Random
+/// values always take part and are not listed.
 struct StartRaceSetup {
-  std::int64_t steps = 0;  ///< Steps of each candidate; 0: no race.
+  std::int64_t steps = 0;  ///< Training steps of each candidate in the race; 0: no race.
   /// One start candidate.
   struct Alternative {
-    study::Start start;                              ///< The weights that it starts from.
-    std::optional<zoo::TransferPlan> transfer = {};  ///< As Job::transfer.
-    double ease = 1;                                 ///< As Recipe::ease, if the trial continues from it.
-    std::optional<graph::Graph> parent = {};         ///< As Job::parent.
+    study::Start start;                              ///< Source of its first weights.
+    std::optional<zoo::TransferPlan> transfer = {};  ///< How these weights become those of the model, as Job::transfer.
+    double ease = 1;  ///< The value of Recipe::ease (a factor of the learning rate) if this candidate wins.
+    std::optional<graph::Graph> parent = {};  ///< Model of the source, as Job::parent.
   };
-  std::vector<Alternative> alternatives = {};  ///< The candidates in order.
+  /// Candidates in addition to Job::start and random values, the most useful first.
+  std::vector<Alternative> alternatives = {};
 };
 
-/// Everything that determines the numbers of a trial, and the checkpoint to resume from.
+/// What an executor needs to train one trial: everything that determines its numbers, and the checkpoint to resume
+/// from.
 struct Job {
-  TrialId trial;                          ///< The trial that this job trains.
-  graph::Graph model;                     ///< Its model.
-  study::Recipe recipe;                   ///< All settings of its training.
-  std::uint64_t trial_seed = 0;           ///< Seed of initial values and dropout masks.
-  std::uint64_t data_seed = 0;            ///< Seed of the order of samples; one for the study.
-  std::optional<std::int64_t> fold = {};  ///< Fold that gives its rows; absent: the one split of the study.
-  double logical_start = 0;               ///< Logical time of its first epoch; workers prefer the earliest next epoch.
-  double logical_epoch = 1;               ///< Logical duration of one whole epoch.
-  double priority = 0;                    ///< Priority of its trial group; workers prefer higher ones.
-  bool alone = false;                     ///< It shares no step, because it was active when a worker crashed.
-  std::string checkpoint;  ///< Address of the checkpoint to resume from; empty: train from the beginning.
-  std::optional<study::Start> start = {};  ///< Weights to start from; absent: random values.
-  std::optional<ForkedRun> fork = {};      ///< Its last fork; a forked job always continues from a checkpoint.
-  /// How the weights of `start` become those of this model; absent: they are taken unchanged.
+  TrialId trial;                 ///< The trial that this job trains.
+  graph::Graph model;            ///< The whole model, with its frozen part.
+  study::Recipe recipe;          ///< All settings of its training.
+  std::uint64_t trial_seed = 0;  ///< Seed of initial values and dropout masks.
+  std::uint64_t data_seed = 0;   ///< Seed of the order of rows and of augmentation, equal for all trials of a study.
+  /// Index of the fold on which it validates; absent: the one split of the study.
+  std::optional<std::int64_t> fold = {};
+  /// Logical time at the beginning of its first epoch. Of trials with equal priority, workers take the one with the
+  /// earliest end of its next epoch.
+  double logical_start = 0;
+  double logical_epoch = 1;  ///< Logical duration of one epoch, in FLOPs (logical_epoch_of).
+  double priority = 0;       ///< Priority of its trial group; workers take trials with higher values first.
+  bool alone = false;  ///< True: it shares no step with other trials, because it was active when a worker crashed.
+  /// Address of the state to resume from, in the checkpoint store; empty: train from the beginning.
+  std::string checkpoint;
+  std::optional<study::Start> start = {};  ///< Weights to start from, unless it resumes; absent: random values.
+  std::optional<ForkedRun> fork = {};      ///< Its last fork; absent: it never forked. A forked job needs a checkpoint.
+  /// How the weights of `start` become those of `model`; absent: they are copied unchanged.
   std::optional<zoo::TransferPlan> transfer = {};
-  /// The model of `start`, if train.start_shrink scores its units by loss. The worker that reads the weights then plans
-  /// `transfer` again. Absent: `transfer` is final.
+  /// The model of `start`, if it has more units than `model` and the loss selects which units stay
+  /// (train.start_shrink). The worker that reads the weights then computes `transfer` again. Absent: `transfer` is
+  /// final.
   std::optional<graph::Graph> parent = {};
-  /// The start race before its first step. It is over once an epoch is measured.
-  StartRaceSetup race = {};
-  FrozenPart frozen = {};          ///< The part that is not trained; checkpoints and states hold the trained head only.
-  study::SelectionRule keep = {};  ///< Rule that selects the epoch which gives its result and weights.
-  space::Sample sample = {};       ///< Its hyper-parameter sample, which the rule may use.
-  std::string device = {};         ///< Name of the device that trains it; empty: the only one of the executor.
+  StartRaceSetup race = {};        ///< The start race before its first step; no race once it has a measured epoch.
+  FrozenPart frozen = {};          ///< The part that is not trained; checkpoints and states hold the other nodes only.
+  study::SelectionRule keep = {};  ///< Rule that selects the epoch which gives its result and its weights.
+  /// Its hyper-parameter sample, if `keep` has constraints, which may name hyper-parameters; else empty.
+  space::Sample sample = {};
+  std::string device = {};  ///< Name of the device that trains it; empty: the executor has only one.
 };
-/// Checks that a forked job has a checkpoint to continue from. A job without a fork passes. Errors: kNotFound (the
-/// checkpoint is lost).
+/// Checks that a forked job has a checkpoint to continue from. A job without a fork passes. Errors: kNotFound (it is
+/// forked, and Job::checkpoint is empty).
 Result<void> check_fork_state(const Job& job);
-/// Values that the job's selection rule may use in addition to measurements: the hyper-parameters, and `params` and
-/// `flops` of its model if the rule names them. Errors: those of graph::model_cost.
+/// Values that the constraints of the job's selection rule may name in addition to measured metrics: Job::sample, and
+/// `params` and `flops` of the model if the rule names one of them. Errors: those of graph::model_cost.
 Result<space::Sample> selection_inputs(const Job& job, const graph::OpTable& ops);
 
-/// Name of the loss that the trials of a study minimise, one of step::losses().
+/// Name of the loss that the trials of a study minimise, one of step::losses(). With `auto` it is the default loss for
+/// the targets of `data`.
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data);
 
-/// Seed of a trial's initial values and dropout masks.
+/// Seed of a trial's initial values and dropout masks: a function of run.seed and the trial's number.
 std::uint64_t trial_seed(const study::StudyConfig& config, TrialId trial);
 
 /// The job of a trial: a function of the configuration, the kind of targets and the trial's decisions. `model` is the
-/// trial's model. Errors: kInvalidArgument (its hyper-parameter sample), kDataLoss (the data have no such fold).
+/// trial's model. The frozen part, the transfer plans, the checkpoint and the priority are left empty. Errors:
+/// kInvalidArgument (a value of its hyper-parameter sample is not allowed), kDataLoss (the data have no such fold).
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model);
 
-/// One stretch of the training that produced a trial's weights (study::lineage).
+/// One stretch of the training that produced a trial's weights: epochs that one trial trained (study::lineage).
 struct LineageSegment {
-  Job job;                   ///< The job of the trial that trained the stretch.
-  std::int64_t through = 0;  ///< Last epoch of the stretch.
+  Job job;                   ///< Job of the trial that trained the stretch.
+  std::int64_t through = 0;  ///< Last epoch of the stretch; it begins after the last epoch of the stretch before.
 };
-/// The lineage of a trial through its first `epochs` epochs. A trial that never forked has one segment, its own job.
-/// `model` is the trial's model. Errors: those of make_job.
+/// The stretches that produced a trial's weights after `epochs` epochs, in order of training. A trial that never forked
+/// has one segment, its own job. `model` is the trial's model, which forks do not change. Errors: those of make_job.
 Result<std::vector<LineageSegment>> lineage_jobs(const study::StudyView& view, const data::DataSpec& data,
                                                  const study::TrialView& trial, std::int64_t epochs,
                                                  const graph::Graph& model);
 
-/// A trial has measured an epoch. Epochs of a trial arrive in order, each exactly once after a start(). A job that
+/// A trial has measured an epoch. After a start(), epochs of a trial arrive in order, each exactly once. A job that
 /// resumes from a checkpoint first repeats the measurements that the checkpoint holds.
 struct EpochReport {
   study::Measurement measurement;  ///< Trial, epoch, step and metrics.
@@ -122,144 +133,154 @@ struct EpochReport {
 struct FailureReport {
   TrialId trial;           ///< The trial that failed.
   std::int64_t epoch = 0;  ///< The epoch that it was training.
-  std::string reason;      ///< Text for the user.
+  std::string reason;      ///< Cause, as text for the user.
 };
 /// A checkpoint of a running trial is stored.
 struct CheckpointReport {
-  TrialId trial;           ///< The trial that was saved.
-  std::int64_t epoch = 0;  ///< Complete epochs in the checkpoint.
-  std::int64_t step = 0;   ///< Complete steps in the checkpoint.
-  std::string address;     ///< Its address in the checkpoint store.
+  TrialId trial;           ///< The trial with this state.
+  std::int64_t epoch = 0;  ///< Number of complete epochs in the checkpoint.
+  std::int64_t step = 0;   ///< Number of complete steps in the checkpoint.
+  std::string address;     ///< Address of the file in the checkpoint store.
 };
-/// Answer to Finish. The file holds the current state, and the selected weights if those are of an earlier epoch;
-/// test() measures the selected weights.
+/// Answer to Finish: a trial has ended. The stored file holds its last state. If the selection rule chose an earlier
+/// epoch, it holds the weights of that epoch too, and test() measures those.
 struct FinishedReport {
-  TrialId trial;        ///< The trial that ended.
-  Digest state_hash;    ///< Hash of its last state.
-  std::string weights;  ///< Address of the stored weights; empty: not kept.
+  TrialId trial;  ///< The trial that ended.
+  /// Hash of the state after its last epoch, and of the selected weights if they are of an earlier one.
+  Digest state_hash;
+  std::string weights;  ///< Address of the file; empty: none was stored, as Finish requested.
 };
-/// Answer to PauseTrial. The trial's state is in the checkpoint store and no longer in the executor.
+/// Answer to PauseTrial: the state of the trial is in the checkpoint store and no longer in the executor.
 struct TrialPausedReport {
   TrialId trial;           ///< The trial that paused.
-  std::int64_t epoch = 0;  ///< Complete epochs in the state.
-  std::int64_t step = 0;   ///< Complete steps in the state.
-  Digest state_hash;       ///< Hash that Finish would report at this point.
-  /// Address of the state, from which a job resumes. test() accepts it like kept weights. Empty: nothing is kept.
+  std::int64_t epoch = 0;  ///< Number of complete epochs in the state.
+  std::int64_t step = 0;   ///< Number of complete steps in the state.
+  Digest state_hash;       ///< The hash that FinishedReport would have at this point.
+  /// Address of the state, from which a job resumes and which test() accepts. Empty: no state is stored.
   std::string address;
 };
-/// Answer to PauseAll, after the last checkpoint.
+/// Answer to PauseAll, after the last checkpoint is stored.
 struct AllPausedReport {};
-/// A worker trained an epoch of a trial, or part of it. It arrives before the epoch's report. Times are clock seconds.
+/// One span: a worker trained one epoch of a trial, or a part of it, without a break. It arrives before the report of
+/// the epoch.
 struct SpanReport {
   TrialId trial;                ///< The trial that was trained.
-  std::int64_t epoch = 0;       ///< The epoch.
-  std::int64_t worker = 0;      ///< Number of the worker.
-  double began = 0, ended = 0;  ///< Clock seconds.
-  std::int64_t lanes = 1;       ///< Trials in the shared step, this one included.
-  std::int64_t width = 1;       ///< Workers that shared its steps at the beginning, this one included.
-  study::SpanCosts costs = {};  ///< Seconds by activity.
+  std::int64_t epoch = 0;       ///< The epoch, from 1.
+  std::int64_t worker = 0;      ///< Index of the worker.
+  double began = 0, ended = 0;  ///< Begin and end on the executor's clock, in seconds.
+  std::int64_t lanes = 1;       ///< Number of trials in the shared step, this one included.
+  std::int64_t width = 1;       ///< Number of workers that shared its steps at the beginning of the span.
+  study::SpanCosts costs = {};  ///< This trial's seconds of the span, by activity.
   std::string device = {};      ///< Name of the worker's device; empty: the executor has one device.
-  /// Timed step of the trial's program as a pipeline, once for each program; or null.
+  /// Times of one step of the program that ran as a pipeline, reported once for each program; else null.
   std::shared_ptr<const pipeline::TimedStep> timed = {};
 };
-/// The executor itself has failed, for example because the disk is full. The study pauses with this error.
+/// The executor itself has failed, for example because the disk is full. The study pauses with this error, and no trial
+/// is blamed.
 struct ExecutorErrorReport {
   Error error;  ///< Cause.
 };
-/// A worker process started or ended. Its trials resume from their last checkpoints. It may arrive at any time.
+/// A worker process has started or ended. After its end, its trials resume from their last checkpoints. It may arrive
+/// at any time.
 struct WorkerReport {
-  std::int64_t worker = 0;               ///< Number of the worker.
-  std::int64_t process = 0;              ///< Process id of the operating system.
-  bool has_started = false;              ///< True: it started; false: it ended.
-  std::string reason;                    ///< Why it ended: "was killed by signal 9 (Killed)".
-  std::vector<TrialId> trials;           ///< Its trials, which resume.
-  double seconds = 0;                    ///< Most seconds of work that one of its trials lost.
-  std::string host = {};                 ///< Host of the process; empty: this host, or unknown.
-  std::map<TrialId, double> costs = {};  ///< Seconds of work lost by each trial that the worker had received.
-  bool is_dropped = false;  ///< The engine ended it for an invalid message, given in `reason`; not in log records.
+  std::int64_t worker = 0;      ///< Index of the worker.
+  std::int64_t process = 0;     ///< Process id of the operating system.
+  bool has_started = false;     ///< True: it started; false: it ended.
+  std::string reason;           ///< Cause of the end: "was killed by signal 9 (Killed)"; empty after a start.
+  std::vector<TrialId> trials;  ///< After an end: the trials that it had and that resume elsewhere.
+  double seconds = 0;           ///< Largest loss of one of its trials: seconds since its last checkpoint.
+  std::string host = {};        ///< Host of the process; empty: this host, or unknown.
+  /// Seconds since the last checkpoint of each trial that the worker had received and that resumes.
+  std::map<TrialId, double> costs = {};
+  /// True: the engine ended it for an invalid message, which `reason` describes. Log records do not store it.
+  bool is_dropped = false;
 };
 /// Any message from an executor to the engine.
 using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, TrialPausedReport,
                             AllPausedReport, SpanReport, ExecutorErrorReport, WorkerReport>;
-/// The trial that a report is about; nullopt for reports about the executor or a worker.
+/// The trial that a report is about; nullopt for AllPausedReport, ExecutorErrorReport and WorkerReport.
 std::optional<TrialId> trial_of(const Report& report);
 
 // Commands. One for a trial that has ended, was abandoned or never started has no effect.
 
-/// The trial may train through this epoch. It starts with 0 allowed epochs and waits. An allowance is never withdrawn.
-/// Like every command, it has no effect on a trial that has ended, was abandoned or never started.
+/// The trial may train through this epoch. It starts with 0 allowed epochs and waits. A smaller value than before has
+/// no effect.
 struct Allow {
   TrialId trial;           ///< The trial.
-  std::int64_t epoch = 0;  ///< Last epoch that it may train.
+  std::int64_t epoch = 0;  ///< Last epoch that it may train, from 1.
 };
-/// The trial ends after its allowed epoch. With `abandon` it ends at once and without a report.
+/// The trial ends after its allowed epoch, with a FinishedReport. With `abandon` it ends at once and without a report.
 struct Finish {
   TrialId trial;              ///< The trial.
-  bool keep_weights = false;  ///< Store its weights.
-  bool abandon = false;       ///< End at once, without a report.
+  bool keep_weights = false;  ///< True: store its state and selected weights.
+  bool abandon = false;       ///< True: end at once, without a report and without a file.
 };
-/// The trial's state goes to the checkpoint store after its allowed epoch, and its lane is free. Any worker of any
-/// executor may resume it: start() with the reported address.
+/// After its allowed epoch, the trial's state is moved to the checkpoint store, and its lane becomes free. Any worker
+/// of any executor may resume it: start() with the reported address.
 struct PauseTrial {
   TrialId trial;  ///< The trial.
 };
-/// Save every started trial at its next step boundary, then stop training.
+/// Saves every started trial at its next step boundary and stops training. AllPausedReport follows.
 struct PauseAll {};
 /// Changes the lane groups and allows epochs in one message, so that no member of a group trains before the others may.
-/// Trials of one group may share their steps; other trials stay in their groups. A trial that was never named trains
-/// alone. Sharing changes training times only, never numbers.
+/// Trials of one group may share their steps. A trial that is not named stays in its group; one that was never named
+/// trains alone. Groups change training times only, never numbers.
 struct UpdateGroups {
-  schedule::Regrouping changes;  ///< Trials by their new groups.
-  std::vector<Allow> allow;      ///< Epochs that trials may train from now on.
+  schedule::Regrouping changes;  ///< Trials with a new group, by the number of that group.
+  std::vector<Allow> allow;      ///< New last allowed epochs of trials.
 };
-/// Helpers may share the trial's steps, from the beginning of an epoch to its end. Numbers stay the same.
+/// Lets other workers share the trial's steps, from the beginning of an epoch to its end. The trial's numbers do not
+/// change.
 struct AcceptHelpers {
-  TrialId trial;        ///< The trial.
-  std::string session;  ///< Path in shared memory at which helpers meet its worker; empty: no helpers.
+  TrialId trial;  ///< The trial to help.
+  /// Path of the shared-memory file through which helpers and its worker exchange data; empty: no helpers.
+  std::string session;
 };
-/// A worker helps to train this job while it has no other work. Results of the job come from its own worker only.
+/// Asks a worker to share the steps of another worker's trial while it has no other work. Only the trial's own worker
+/// reports results.
 struct HelpTrial {
   Job job;              ///< The job to help.
-  std::string session;  ///< As AcceptHelpers::session; empty: stop helping.
+  std::string session;  ///< AcceptHelpers::session of the trial; empty: stop helping.
 };
-/// Any command to an executor, except start().
+/// Any command to an executor. start() is a call of its own.
 using Command = std::variant<Allow, Finish, PauseTrial, PauseAll, UpdateGroups, AcceptHelpers, HelpTrial>;
 
-/// How predictions of several models are blended for data of this kind.
+/// How predictions of several models are blended for this kind of targets: classes, labels or numbers.
 Blend blend_of(const data::DataSpec& data);
 
-/// A trained trial to measure, alone or in a blend.
+/// A trained trial to measure, alone or as a member of a blend.
 struct EvaluatedMember {
   Job job;              ///< Job of the trial.
-  std::string weights;  ///< Address in the checkpoint store.
-  double share = 1;     ///< Share of the blend; shares sum to 1.
+  std::string weights;  ///< Address of its weights in the checkpoint store.
+  double share = 1;     ///< Weight of its predictions in the blend, above 0; shares sum to 1.
 };
 
-/// Runs jobs. The engine uses executors through this interface only, so tests run it with a fake. One thread calls it;
-/// workers run behind it. executor_conformance.h holds the contract as tests.
+/// Runs jobs and returns their reports. The engine uses executors through this interface only, so tests run it with a
+/// fake. One thread calls it; workers run behind it. executor_conformance.h holds the contract as tests.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Starts or resumes a job. Reports of an earlier start of the same trial that were not read are dropped; their files
-  /// stay.
+  /// Starts or resumes a job, which then waits for Allow. Unread reports of an earlier start of the same trial are
+  /// dropped; its files stay.
   ///
-  /// A job with a checkpoint resumes: the checkpoint has its own steps and measurements, and the start is not used. A
-  /// job with a start alone begins with the weights of another trial. A job with a fork continues from a checkpoint,
-  /// its own or the other trial's, with its own recipe and seed, and first repeats its own measurements.
+  /// A job with a checkpoint resumes: the checkpoint has its own steps and measurements, and Job::start is not used. A
+  /// job with Job::start alone begins with the weights of another trial. A forked job continues from a checkpoint, its
+  /// own or that of the other trial, with its own recipe and seed. It first repeats its own measurements.
   ///
-  /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss and kNotFound (the checkpoint or the state to start from).
-  /// An error ends the trial, not the study.
+  /// Errors: kInvalidArgument (a job that cannot be trained), kResourceExhausted (memory or threads), kDataLoss and
+  /// kNotFound (the checkpoint or the state to start from). An error ends the trial, not the study.
   virtual Result<void> start(const Job& job) = 0;
-  /// Sends a command. It returns at once; effects arrive as reports.
+  /// Sends a command and returns at once. Its effects arrive as reports. For an unknown or ended trial it has no
+  /// effect.
   virtual void command(const Command& command) = 0;
-  /// The next report; waits at most `seconds`. nullopt: none arrived in time.
+  /// The next report, in order of arrival; waits at most `seconds`. nullopt: none arrived in time.
   virtual std::optional<Report> next(double seconds) = 0;
-  /// Metrics of stored weights on the validation or test part ("val_accuracy", "test_accuracy"). For several members,
-  /// those of their blended predictions (base/blend.h). Blocks. Needs at least one member; all members have different
-  /// weights.
+  /// Metrics by name of stored weights on the validation or test part ("val_accuracy", "test_accuracy"). For several
+  /// members they rate the blended predictions (base/blend.h). Blocks until it is measured. Needs at least one member;
+  /// all members have different weights. Errors: those of the checkpoint store, and of the executor.
   virtual Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) = 0;
 
-  /// Metrics of one trial on the test part. Blocks.
+  /// Metrics by name of one trial on the test part ("test_accuracy"), as measure(). Blocks.
   Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) {
     const EvaluatedMember only{job, weights};
     return measure({&only, 1}, data::Part::kTest);

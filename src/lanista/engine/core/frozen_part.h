@@ -19,32 +19,38 @@
 // are cached. Trials train the rest, the head. Whole models are assembled when a package is written.
 namespace lanista::engine {
 
-/// The node with this name, an id like "%4" or a label. Errors: kInvalidArgument (no such node, or several).
+/// The node of `base` with this name: an id like "%4", or a label. Errors: kInvalidArgument (no such node, or several
+/// with this label).
 Result<graph::NodeId> find_node(const std::string& name, const graph::Graph& base);
-/// A node and everything that it depends on. `through` is an id like "%4" or a label. Errors: those of find_node.
+/// The node `through` (an id like "%4" or a label) and all nodes that its value depends on. Errors: those of find_node.
 Result<std::set<graph::NodeId>> frozen_nodes(const std::string& through, const graph::Graph& base);
 
-/// The frozen weights of a configuration as the study stores them: float32, in dependency order, with equal bytes for
-/// equal numbers. Errors: kInvalidArgument and kNotFound with the configuration key in `where` (a base without weights,
-/// tensors that are missing or have another shape or type, inputs that the base normalises differently than the data),
-/// those of files.
+/// Reads the weights of the frozen part from the source that the configuration names (the base's ONNX file or a
+/// safetensors file). Tensors are float32, in dependency order, so equal numbers give equal bytes. A relative path
+/// starts at `folder`.
+///
+/// Errors: kInvalidArgument (a base without weights; a tensor that is missing or has another shape or type; another
+/// normalisation of the inputs than the data have), kNotFound (no such file). `where` is the configuration key. Other
+/// errors are those of reading and decoding the file.
 Result<store::Checkpoint> frozen_weights(const study::StudyConfig& config, const graph::Graph& base,
                                          const data::DataSpec& data, const std::string& folder, FileSystem& fs,
                                          const graph::OpTable& ops);
 
-/// The frozen part of a study's jobs; empty if the study has none.
+/// The frozen part of a study's jobs, with these nodes and this address of weights. Without `model.frozen` it is empty.
 FrozenPart frozen_part(const study::StudyConfig& config, const data::DataSpec& data,
                        const std::set<graph::NodeId>& nodes, const std::string& weights);
-/// The frozen part of a study from its log. Errors: kDataLoss (a stored base model or the data description is invalid).
+/// The frozen part of a study's jobs, computed from its log; empty if the study has none. Errors: kDataLoss (a stored
+/// base model or the data description is invalid).
 Result<FrozenPart> frozen_part(const study::StudyView& view);
 
-/// A state that a trainer saved, with the weights of its frozen part added. Errors: those of CheckpointStore::get.
+/// A state that a trainer saved (of the trained part only), followed by the stored weights of the frozen part. Without
+/// a frozen part the state is returned unchanged. Errors: those of CheckpointStore::get.
 Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPart& frozen,
                                        const store::CheckpointStore& checkpoints);
 
-/// Decides whether the outputs of a frozen prefix are computed once and cached, or computed when needed. The planner
-/// and the executors both use it. With augmentation only the rows of the validation and test parts are cached. `bytes`
-/// is the memory limit of programs.
+/// Decides whether the outputs of a frozen prefix are computed once and cached, or computed for each batch. The planner
+/// and the executors both use it. With augmentation only the validation rows count as cached. A quarter of `bytes`, the
+/// memory limit of programs, is available, divided by the number of folds. Errors: those of fuse::materialization_of.
 Result<fuse::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
                                              const data::DataSpec& data, bool augmented, std::int64_t bytes);
 

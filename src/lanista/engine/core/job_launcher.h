@@ -13,27 +13,30 @@ namespace lanista::engine {
 /// Gives the executor the jobs of running trials, with their devices, lane groups and allowed epochs. Not thread-safe.
 class JobLauncher {
  public:
-  /// Launches jobs of the trials in `active`; `search` limits how far they run ahead.
+  /// Launches jobs of the trials in `active`; `search` limits how far they run ahead. All arguments outlive this.
   JobLauncher(StudyContext& study, const StudySearch& search, ActiveTrials& active)
       : study_(study), search_(search), active_(active), devices_(study, active), groups_(study) {}
 
-  /// Starts a trial from a checkpoint; empty: from its beginning. If the executor refuses it, the trial fails at its
-  /// next event.
+  /// Builds the trial's model and starts its job from a checkpoint; an empty address starts it from the beginning. If
+  /// the executor refuses the job, the trial fails at its next event. Errors: those of TrialModels::build.
   Result<void> start(ActiveTrial& trial, const std::string& checkpoint);
-  /// Starts a trial with a model that is already built.
+  /// Starts a trial from a checkpoint (empty: from its beginning) with a model that is already built. If the executor
+  /// refuses the job, the trial fails at its next event. Always succeeds.
   Result<void> start(ActiveTrial& trial, const std::string& checkpoint, BuiltModel built);
-  /// Starts a trial that is ending or pausing in a resumed study, and allows the epochs that it needs.
+  /// In a resumed study, starts a trial that is ending or pausing from its last checkpoint, and allows the epochs that
+  /// it still needs. Errors: those of start() and send_groups().
   Result<void> start_to_finish(ActiveTrial& trial);
-  /// Lets a trial train up to its next verdict. The executor receives it with the next send_groups().
+  /// Lets a trial train through its next epoch with a verdict. The executor receives this with the next send_groups().
   void allow(ActiveTrial& trial);
-  /// Sends changed lane groups and new allowances to the executor.
+  /// Records changed lane groups in the log, and sends them and the new allowances to the executor. Without a change it
+  /// has no effect. Errors: those of the log.
   Result<void> send_groups() { return groups_.send(); }
-  /// Ends the job of a trial at once and without a report, if the executor has it.
+  /// Ends the job of a trial at once and without a report. If the executor does not have it, there is no effect.
   void abandon(const ActiveTrial& trial) const;
-  /// Removes an open trial from the running trials and from its lane group.
+  /// Removes a trial from the running trials and from its lane group. Of a trial that is not running it has no effect.
   void remove(TrialId id);
 
-  /// Chooses the devices of trials.
+  /// The chooser of devices, which lives as long as this.
   const DeviceChooser& devices() const { return devices_; }
 
  private:

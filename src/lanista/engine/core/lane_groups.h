@@ -8,20 +8,21 @@
 
 namespace lanista::engine {
 
-/// The lane groups of the trials that the executor has, and the epochs that they may train. Changes are collected and
+/// Plans the lane groups of the trials that the executor has, and collects the epochs that they may train. Changes are
 /// sent together, so that no member of a group trains before the others may. Not thread-safe.
 class LaneGroups {
  public:
-  /// Plans for the machines of the study's services.
+  /// Plans for the machine, or for each device, of the study's services.
   explicit LaneGroups(StudyContext& study);
 
-  /// Adds a trial that the executor has, on the device with this index.
+  /// Adds a trial that the executor has, on the device with this index in Services::devices.
   void join(const schedule::PlannedTrial& trial, std::size_t device) { planners_.join(trial, device); }
-  /// Removes a trial. A trial without a group has no effect.
+  /// Removes a trial. Of a trial without a group it has no effect.
   void leave(TrialId trial) { planners_.leave(trial); }
-  /// Lets a trial train through an epoch, from the next send() on.
+  /// Lets a trial train through Allow::epoch. The executor receives it with the next send().
   void allow(const Allow& allow) { unsent_.push_back(allow); }
-  /// Records changed groups, and sends them and the new allowances to the executor.
+  /// Logs the groups that have changed since the last call, and sends them and the new allowances to the executor.
+  /// Without a change it sends nothing. Errors: those of the log.
   Result<void> send();
 
  private:

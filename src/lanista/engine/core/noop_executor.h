@@ -8,7 +8,8 @@
 
 namespace lanista::engine {
 
-/// Completes every trial at once. Benchmarks use it to measure everything except training.
+/// An executor that trains nothing: each allowed epoch is reported at once, with made-up metrics. Benchmarks use it to
+/// measure everything except training.
 class NoopExecutor final : public Executor {
  public:
   Result<void> start(const Job& job) override {

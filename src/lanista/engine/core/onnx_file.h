@@ -9,16 +9,18 @@
 
 namespace lanista::engine {
 
-/// Reads an ONNX file. External data files must lie below its own folder (base/read_inside_folder.h). Errors: those of
-/// files, decode_onnx and read_inside_folder; `where` is the path.
+/// Reads an ONNX file, with its external data files, which must lie below the file's own folder
+/// (base/read_inside_folder.h). Errors: those of reading files, formats::decode_onnx and read_inside_folder; `where` is
+/// the path.
 Result<formats::OnnxModel> read_onnx_file(FileSystem& fs, const std::string& path);
 
-/// Reads an ONNX file as a model. Its constants may expand to 2 GiB plus twice their size in the file. Errors: those of
-/// read_onnx_file and formats::from_onnx.
+/// Reads an ONNX file as a graph with weights. Its constants may expand to 2 GiB plus twice their size in the file.
+/// Errors: those of read_onnx_file and formats::from_onnx.
 Result<formats::ImportedModel> import_onnx_file(FileSystem& fs, const std::string& path);
 
-/// The graph as a model to train: a last softmax is removed, because the loss includes it, and an output of [N,
-/// classes, 1, 1] becomes [N, classes]. `notices` receives a text for each change.
+/// The graph as a model to train. A softmax at the end is removed, because the loss includes it. An output of [N,
+/// classes, 1, 1] becomes [N, classes]. For each change a text for the user is added to `notices`. Errors: those of
+/// graph::infer_shapes.
 Result<graph::Graph> trainable_form(const graph::Graph& graph, std::vector<std::string>& notices);
 
 }  // namespace lanista::engine

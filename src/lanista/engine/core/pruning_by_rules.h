@@ -16,27 +16,29 @@
 
 namespace lanista::engine {
 
-/// The pruning rules of a study: which trials they prune, and in which order the members of a trial group start so that
-/// the rules prune most. A fold over events. Not thread-safe.
+/// Applies the pruning rules of a study: it finds the trials that they prune. It also orders the members of a trial
+/// group so that the rules prune most. A fold over events. Not thread-safe.
 class PruningByRules {
  public:
-  /// Why a rule prunes a trial: the trial with the result, and the rule.
+  /// Why a rule prunes a trial: the trial with the result that implies it, and the name of the rule.
   using Reason = strategy::DominancePruner::PruningReason;
 
-  /// `strategy` gives verdicts on rungs that are closed early; it must outlive this.
+  /// No event is observed yet. `strategy` gives verdicts on rungs that are closed early. Both arguments outlive this.
   PruningByRules(StudyContext& study, const strategy::Strategy& strategy)
       : study_(study), strategy_(strategy), dominance_pruner_(study.state.view.config.implied) {}
 
   /// Adds an event, which the state and the strategy already include.
   void observe(const study::Event& event);
-  /// Text of the rules that a result has contradicted. They prune no more.
+  /// Texts of the rules that a result has contradicted, for the user. They prune no more trials. Empty: none.
   std::vector<std::string> contradicted_rules() const { return dominance_pruner_.contradicted_rules(); }
 
-  /// Why a rule prunes a trial that would train through epoch `budget`; nullopt: none does.
+  /// Why a rule prunes a trial that would train through epoch `budget`; nullopt: no rule prunes it.
   std::optional<Reason> reason_to_prune(TrialId id, std::int64_t budget) const;
-  /// Adds the costs of its members to a group, if the study orders groups by cost. Errors: those of TrialModels::build.
+  /// Sets the costs of a group's members (logical time of their epochs), if the study has rules and orders groups by
+  /// cost. Otherwise the group stays unchanged. Errors: those of TrialModels::build.
   Result<void> add_group_costs(strategy::TrialGroup& group) const;
-  /// Index of the waiting member to start next. `first` is the first one for which `can_start` holds.
+  /// Index, in StudyState::waiting_members, of the member to start next. `first` is the index of the first member for
+  /// which `can_start` holds. The result is `first` if its group keeps its order.
   std::size_t next_waiting_index(std::size_t first,
                                  const std::function<bool(const strategy::Member&)>& can_start) const;
 

@@ -23,48 +23,49 @@ namespace lanista::engine {
 // Bodies of log records: one writer and one reader for each type. Module search/study has those of measurements.
 // Errors of readers: kDataLoss.
 
-/// Body of a header record: everything that a new study fixes.
+/// Body of a header record: everything that is fixed when a study is created.
 struct HeaderRecord {
-  study::StudyConfig config;                   ///< The parsed configuration.
-  std::int64_t schema = store::kPlainSchema;   ///< Schema of the log.
-  std::string text;                            ///< Text of the study file, with every setting.
-  nlohmann::json data, models;                 ///< Description of the data set; base models of the space.
-  std::string frozen;                          ///< Address of the frozen weights, which is their hash; empty: none.
-  std::vector<study::Baseline> baselines;      ///< Reference results.
-  std::optional<study::Earlier> earlier;       ///< Imported trials of an earlier study.
-  std::optional<study::StartFile> start_file;  ///< The start file of train.start.
-  std::optional<study::ZooSnapshot> zoo;       ///< The zoo models that the study may start from.
+  study::StudyConfig config;                  ///< The configuration, parsed from `text`.
+  std::int64_t schema = store::kPlainSchema;  ///< Number of the log schema.
+  std::string text;                           ///< The resolved study file: its YAML text with every setting.
+  nlohmann::json data, models;  ///< Description of the data set, as JSON; base models of the space, as an array.
+  std::string frozen;           ///< Address of the frozen weights, which is their hash; empty: none are frozen.
+  std::vector<study::Baseline> baselines;      ///< Reference results; may be empty.
+  std::optional<study::Earlier> earlier;       ///< Trials that were imported from an earlier study; absent: none.
+  std::optional<study::StartFile> start_file;  ///< The start file of train.start; absent: none.
+  std::optional<study::ZooSnapshot> zoo;  ///< The zoo models that the study may start from; absent: it uses no zoo.
 };
-/// Writes a header body.
+/// Writes a header body. The schema is the oldest one that can hold the study.
 nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                            const mutate::ModelSpace& models, const std::string& frozen = "",
                            const std::vector<study::Baseline>& baselines = {},
                            const std::optional<study::Earlier>& earlier = {},
                            const std::optional<study::StartFile>& start_file = {},
                            const std::optional<study::ZooSnapshot>& zoo = {});
-/// Reads a header body.
+/// Reads a header body of a schema that this version reads (store::read_log refuses newer ones).
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
-/// Body of a proposal. The first steps and edits that its parent has too are counted, not repeated, so that a long
-/// lineage makes no long records.
+/// Body of a proposal. Its first mutation steps and edits are left out if its parent has the same ones; only their
+/// number is stored. A long lineage thus gives no long records.
 struct ProposedRecord {
-  TrialId trial;                                ///< Number of the new trial.
-  study::Proposal proposal;                     ///< Without the shared steps and edits; see add_shared_steps.
-  double logical_start = 0, logical_epoch = 1;  ///< Start and duration of an epoch on the logical clock.
-  std::int64_t parameters = 0;                  ///< Parameter count of the model.
-  std::size_t num_shared_steps = 0, num_shared_edits = 0;  ///< Steps and edits left out.
-  std::size_t waiting_index = 0;                           ///< Index of the trial among the new trials that wait.
-  std::optional<study::ZooModel> zoo_model;  ///< Zoo model of its start, in the first record that uses it.
-  std::string device = {};                   ///< study::TrialView::device.
+  TrialId trial;             ///< Number of the new trial.
+  study::Proposal proposal;  ///< The proposal, without the shared steps and edits until add_shared_steps.
+  double logical_start = 0, logical_epoch = 1;  ///< Logical time of its start, and logical duration of an epoch.
+  std::int64_t parameters = 0;                  ///< Number of trained parameters of the model.
+  std::size_t num_shared_steps = 0, num_shared_edits = 0;  ///< Number of steps and edits left out.
+  std::size_t waiting_index = 0;  ///< Index, from 0, of the trial among the new trials that waited for a slot.
+  std::optional<study::ZooModel> zoo_model;  ///< Zoo model of its start, in the first record that uses it; else absent.
+  std::string device = {};                   ///< Name of its device (study::TrialView::device); empty: none is fixed.
 };
-/// Writes a proposal. `parent` is the parent proposal with which it shares steps, or null. `zoo_model` is as in
-/// ProposedRecord, or null. `key` is the duplicate key.
+/// Writes a proposal. `key` is its duplicate key. `parent` is the parent proposal with which it shares steps; null: all
+/// steps are written. `zoo_model` and `waiting_index` are as in ProposedRecord; null: no zoo model.
 nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
                              const study::Proposal* parent = nullptr, const study::ZooModel* zoo_model = nullptr,
                              std::size_t waiting_index = 0);
-/// Reads a proposal, without the shared steps and edits.
+/// Reads a proposal, without the steps and edits that it shares with its parent.
 Result<ProposedRecord> read_proposed(const nlohmann::json& body);
-/// Adds the steps and edits that the record shares with its parent. Errors: kDataLoss (the parent has fewer).
+/// Adds the left-out steps and edits, from the parent's proposal. Errors: kDataLoss (the parent has fewer than were
+/// left out).
 Result<void> add_shared_steps(ProposedRecord& record, const study::Proposal& parent);
 
 /// Body of a verdict that is not `continue`.
@@ -72,31 +73,32 @@ struct VerdictRecord {
   TrialId trial;                                   ///< The trial.
   study::Verdict verdict = study::Verdict::kStop;  ///< Pause or stop.
 };
-/// Writes a verdict after `epoch`.
+/// Writes the verdict on a trial after its measurement of `epoch`.
 nlohmann::json verdict_body(TrialId trial, std::int64_t epoch, study::Verdict verdict);
-/// Reads a verdict.
+/// Reads a verdict. The epoch is not read.
 Result<VerdictRecord> read_verdict(const nlohmann::json& body);
 
-/// Writes a trial group of a strategy. Only groups with several members, a barrier or a priority are recorded.
+/// Writes a trial group that a strategy suggested. The engine records only groups with several members, a barrier or a
+/// priority.
 nlohmann::json group_body(const strategy::TrialGroup& group);
 /// Reads a trial group.
 Result<strategy::TrialGroup> read_group(const nlohmann::json& body);
 
 /// Body of a trial's pause.
 struct PausedRecord {
-  study::Paused event;                 ///< Trial and epoch.
+  study::Paused event;                 ///< The trial, and its last epoch before the pause.
   double logical_time = 0;             ///< Logical time of the pause.
-  std::string address;                 ///< State to resume from, which holds its weights; empty: nothing is kept.
-  std::optional<Digest> weights_hash;  ///< Hash of the state at the end of the epoch.
+  std::string address;                 ///< Address of the state to resume from; empty: no state is kept.
+  std::optional<Digest> weights_hash;  ///< Hash of the state at the end of the epoch; absent: no state is kept.
 };
 /// Writes a pause.
 nlohmann::json paused_body(const PausedRecord& paused);
 /// Reads a pause.
 Result<PausedRecord> read_paused(const nlohmann::json& body);
 
-/// Body of a trial's resumption; its fork, if any, has the address of the state.
+/// Body of a trial's resumption. After a fork, Fork::address is the state to resume from.
 struct ResumedRecord {
-  study::Resumed event;     ///< Trial, epoch, new budget and fork.
+  study::Resumed event;     ///< The trial, its last epoch before, its new budget and its fork.
   double logical_time = 0;  ///< Logical time of the resumption.
 };
 /// Writes a resumption.
@@ -110,15 +112,15 @@ struct OutcomeRecord {
   study::Outcome outcome;   ///< How it ended.
   double logical_time = 0;  ///< Logical time of its end.
 };
-/// Writes an outcome. A reason that is longer than a page is cut.
+/// Writes an outcome. A reason of more than 2,000 bytes is cut.
 nlohmann::json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time);
 /// Reads an outcome.
 Result<OutcomeRecord> read_outcome(const nlohmann::json& body);
 
-/// Body of a stored checkpoint.
+/// Body of a stored checkpoint of a running trial.
 struct CheckpointRecord {
   TrialId trial;                     ///< The trial.
-  std::int64_t epoch = 0, step = 0;  ///< Complete epochs and steps.
+  std::int64_t epoch = 0, step = 0;  ///< Number of complete epochs and steps in the checkpoint.
   std::string address;               ///< Address in the checkpoint store.
 };
 /// Writes a checkpoint.
@@ -126,43 +128,46 @@ nlohmann::json checkpoint_body(const CheckpointRecord& checkpoint);
 /// Reads a checkpoint.
 Result<CheckpointRecord> read_checkpoint(const nlohmann::json& body);
 
-/// Body of an attempt: a process began to work on the study, or recorded for how long it has worked.
+/// Body of an attempt: a process began to work on the study, or recorded the time that it has worked since.
 struct AttemptRecord {
-  std::optional<double> began, seconds;  ///< Unix time of the begin; seconds of work.
+  /// Unix time of the begin in seconds; seconds of work since the begin. Only one of them is present.
+  std::optional<double> began, seconds;
 };
-/// Writes the begin of an attempt by process `pid` on `host`.
+/// Writes the begin of an attempt by process `pid` on `host`, at `unix_time` in seconds.
 nlohmann::json attempt_begin_body(double unix_time, std::int64_t pid, const std::string& host);
-/// Writes the seconds of work so far. `event` names the moment.
+/// Writes the seconds of work since the begin of the attempt. `event` names the occasion, such as "worked".
 nlohmann::json attempt_worked_body(const std::string& event, double seconds);
 /// Reads an attempt.
 Result<AttemptRecord> read_attempt(const nlohmann::json& body);
 
-/// Body of a request that took effect.
+/// Body of a request that took effect. A field that belongs to another request is absent or empty.
 struct ControlRecord {
-  std::string request;  ///< Pause, stop, stop-trial, guard, extend, or end: paused trials end with the study.
-  double time = 0;      ///< Unix time, seconds.
-  std::optional<TrialId> trial = {};        ///< Of stop-trial.
-  std::optional<std::int64_t> trials = {};  ///< Of extend: more trials.
-  std::optional<double> minutes = {};       ///< Of extend: more minutes.
-  std::string by = {};                      ///< Source of a pause request.
-  bool has_lost_minutes = false;            ///< An old build wrote the minutes as null.
-  std::optional<std::int64_t> steps = {};   ///< Of extend: more training steps.
-  std::string reason = {};                  ///< Of end.
+  /// "pause", "stop", "stop-trial", "guard" (the minutes are spent), "extend", or "end" (paused trials end with the
+  /// study).
+  std::string request;
+  double time = 0;                          ///< Unix time in seconds.
+  std::optional<TrialId> trial = {};        ///< The trial of stop-trial.
+  std::optional<std::int64_t> trials = {};  ///< Number of further trials of extend.
+  std::optional<double> minutes = {};       ///< Further minutes of extend.
+  std::string by = {};                      ///< Origin of a pause: "signal" or "request".
+  bool has_lost_minutes = false;            ///< True: an old build wrote the minutes as null, so they are unknown.
+  std::optional<std::int64_t> steps = {};   ///< Number of further training steps of extend.
+  std::string reason = {};                  ///< Why the paused trials end, of "end".
 };
 /// Writes a request.
 nlohmann::json control_body(const ControlRecord& control);
 /// Reads a request.
 Result<ControlRecord> read_control(const nlohmann::json& body);
 
-/// Body of a plan: lane groups that changed since the last plan record of the attempt. Logs of schemas below 3 have
-/// whole plans. An attempt begins without groups.
+/// Body of a plan: the lane groups that changed since the last plan record of the attempt. Logs of schemas below 3 have
+/// whole plans. At the begin of an attempt there is no group.
 struct PlanRecord {
-  schedule::Regrouping changes;  ///< Trials by their new groups.
-  bool is_full_plan = false;     ///< Trials that are not named are in no group.
+  schedule::Regrouping changes;  ///< Trials with a new group, by the number of that group.
+  bool is_full_plan = false;     ///< True: a whole plan, so trials that are not named are in no group.
 };
-/// Writes changes of a plan.
+/// Writes the changed groups of a plan.
 nlohmann::json plan_body(const schedule::Regrouping& changes);
-/// Writes a whole plan, as in schemas below 3.
+/// Writes a whole plan, in the form of schemas below 3.
 nlohmann::json plan_body(const schedule::GroupPlan& whole);
 /// Reads a plan of either form.
 Result<PlanRecord> read_plan(const nlohmann::json& body);
@@ -172,28 +177,28 @@ nlohmann::json span_body(const study::Span& span);
 /// Reads a span.
 Result<study::Span> read_span(const nlohmann::json& body);
 
-/// Writes the start or the loss of a worker process.
+/// Writes the start or the loss of a worker process, at `unix_time` in seconds.
 nlohmann::json worker_body(const WorkerReport& report, double unix_time);
 /// Reads the start or the loss of a worker process.
 Result<WorkerReport> read_worker(const nlohmann::json& body);
 
 /// Body of the end of a study.
 struct StudyEndRecord {
-  std::string reason;                            ///< Why it ended.
-  std::optional<TrialId> winner;                 ///< Best trial; absent: none.
-  std::map<std::string, double> test;            ///< Metrics of best/ on the test part.
-  std::int64_t nulls = 0;                        ///< Metrics that an old build wrote as null.
-  std::optional<study::Ensemble> ensemble = {};  ///< Content of best/, if it is more than the winner.
+  std::string reason;                  ///< Why it ended, as text for the user.
+  std::optional<TrialId> winner;       ///< The best trial; absent: no trial has a result.
+  std::map<std::string, double> test;  ///< Metrics by name of the winner on the test part; empty: not measured.
+  std::int64_t nulls = 0;              ///< Number of metrics that an old build wrote as null; they are read as NaN.
+  std::optional<study::Ensemble> ensemble = {};  ///< The ensemble in best/; absent: best/ has the winner only.
 };
-/// Writes the end of a study.
+/// Writes the end of a study. Arguments are as in StudyEndRecord.
 nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
                               const std::map<std::string, double>& test,
                               const std::optional<study::Ensemble>& ensemble = {});
 /// Reads the end of a study.
 Result<StudyEndRecord> read_study_end(const nlohmann::json& body);
 
-/// Reads a body with the reader of its type, so that a log never holds a record that its reader refuses. Errors: those
-/// of the reader.
+/// Reads a body with the reader of its type and drops the result, so that a log never holds a record that its reader
+/// refuses. Errors: those of the reader.
 Result<void> check_body(store::RecordType type, const nlohmann::json& body);
 
 }  // namespace lanista::engine

@@ -6,18 +6,18 @@
 
 namespace lanista::engine {
 
-/// Receives the executor's reports: gives those of trials to the running trials, where they wait for their delivery,
-/// and records checkpoints, spans and workers at once. Not thread-safe.
+/// Receives the executor's reports. Reports of a trial wait with the running trial for their delivery in logical order.
+/// Checkpoints, spans and workers are logged at once. Not thread-safe.
 class ReportReceiver {
  public:
-  /// Reports go to the trials in `active`, checkpoints to `kept`.
+  /// Reports go to the trials in `active`, checkpoints to `kept`. All arguments outlive this.
   ReportReceiver(StudyContext& study, ActiveTrials& active, KeptStates& kept)
       : study_(study), active_(active), kept_(kept) {}
 
-  /// Receives one report. A report of a trial that does not run any more is dropped. Errors: those of the executor,
-  /// kInternal (a trial leaves out an epoch), those of the log.
+  /// Receives one report. A report of a trial that no longer runs is dropped, as is a repeated measurement. Errors: the
+  /// error of an ExecutorErrorReport, kInternal (a trial leaves out an epoch), those of the log and of the file system.
   Result<void> accept(Report report);
-  /// Whether the executor has paused all trials.
+  /// True if the executor has reported that all trials are paused.
   bool all_paused() const { return all_paused_; }
 
  private:

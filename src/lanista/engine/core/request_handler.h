@@ -11,23 +11,26 @@
 
 namespace lanista::engine {
 
-/// Applies requests of the user between two events, and does periodic work: working time, guard, sync of the log. Not
-/// thread-safe.
+/// Applies requests of the user between two events, and does periodic work. Every 0.25 s it reads requests and checks
+/// the guard, every second it syncs the log, and every 10 s it records the working time. Not thread-safe.
 class RequestHandler {
  public:
-  /// Requests end trials of `active` through `ender` and free slots of `slots`.
+  /// Requests end trials of `active` through `ender` and free slots of `slots`. All arguments outlive this.
   RequestHandler(StudyContext& study, const ActiveTrials& active, TrialEnder& ender, SlotFiller& slots)
       : study_(study), active_(active), ender_(ender), slots_(slots) {}
 
-  /// Records the begin of an attempt. Removes pause requests, which are void because the study was not running.
+  /// Records the begin of an attempt. Removes pause requests from `control/`, which are void because the study was not
+  /// running. Errors: those of the log and of the file system.
   Result<void> begin_attempt();
-  /// Reads requests and does periodic work. Returns whether a request was applied; then it runs again before an event.
+  /// Reads requests and does periodic work. Returns true if a request or the guard was applied; the caller then polls
+  /// again before the next event. Errors: those of the log, of the file system and of the started trials.
   Result<bool> poll();
-  /// Applies an extension as the next request. An empty one has no effect.
+  /// Stores an extension, which the next poll() applies as a request. An empty one has no effect.
   void extend(const Engine::Extension& extension);
-  /// Whether an extension waits.
+  /// True if an extension is stored and not yet applied.
   bool has_extension() const { return extension_.has_value(); }
-  /// What requested a pause: "signal" or "request"; empty: nothing.
+  /// Origin of a pause request: "signal" (Services::pause) or "request" (a file in `control/`); empty: none was
+  /// requested.
   const std::string& pause_requested_by() const { return pause_requested_by_; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace lanista::engine {
 
-/// Replaces the settings of a study file that depend on the data, and checks that the other settings fit them.
+/// Replaces, in `config`, the settings that depend on the data, and checks that the other settings fit the data.
 ///
 /// - `model.base: builtin:auto` becomes all built-in base models that accept the data.
 /// - `data.targets: auto` becomes the chosen form of numeric targets.
@@ -18,8 +18,8 @@ namespace lanista::engine {
 /// - A missing goal becomes the best accuracy (classes) or the lowest loss (numbers).
 /// - Missing metrics become the usual one. Metrics that goals, constraints and the stopping rule name are added.
 ///
-/// Applying it twice changes nothing. `own_metrics` are the caller's. Errors: kInvalidArgument with the key in `where`,
-/// the value found and the allowed values.
+/// A second call changes nothing. `own_metrics` are metrics that the caller defines. Errors: kInvalidArgument (a
+/// setting that does not fit the data) with the key in `where`. The message has the value found and the allowed values.
 Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec& data,
                                std::span<const study::Metric> own_metrics = {});
 

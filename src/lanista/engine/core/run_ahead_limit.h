@@ -8,16 +8,17 @@
 
 namespace lanista::engine {
 
-/// How far running trials may train before their next verdict: through the epoch up to which the strategy's last
-/// verdict is valid. A later call could return another epoch, so the strategy is called at the same log positions in a
-/// new and in a resumed study.
+/// Decides how far running trials may train before their next verdict: through the epoch up to which the strategy's
+/// last verdict is valid. A later call could return another epoch, so the strategy is called at the same log positions
+/// in a new and in a resumed study. Not thread-safe.
 class RunAheadLimit {
  public:
-  /// Handles an event, after the strategy has observed it.
+  /// Adds an event, after the strategy has observed it.
   void observe(const study::Event& event, const strategy::Strategy& strategy);
-  /// The last epoch that a running trial may train.
+  /// The last epoch that a running trial may train, at most its budget. The trial must be running.
   std::int64_t allowed_epoch(TrialId trial) const { return running_.at(trial).epoch; }
-  /// Whether no verdict was due at the trial's last measurement, so that its worker may already train later epochs.
+  /// True if no verdict was due at the trial's last measurement, so that its worker may already have trained later
+  /// epochs. The trial must be running.
   bool ran_ahead(TrialId trial) const { return running_.at(trial).has_no_verdict_due; }
 
  private:

@@ -16,7 +16,7 @@ namespace lanista::engine {
 /// strategy, as far as the budget allows. Not thread-safe.
 class SlotFiller {
  public:
-  /// Uses the other parts of the engine; arguments are those of TrialStarter.
+  /// Uses the other parts of the engine, which outlive this; arguments are those of TrialStarter.
   SlotFiller(StudyContext& study, StudySearch& search, ActiveTrials& active, JobLauncher& launcher, KeptStates& kept,
              ZooStarts& zoo, TrialEnder& ender)
       : study_(study),
@@ -25,11 +25,14 @@ class SlotFiller {
         ender_(ender),
         starter_(study, search, active, launcher, kept, zoo, ender) {}
 
-  /// Fills all free slots, unless the study ends. A second call without an event between adds nothing.
+  /// Fills all free slots, unless the study is ending. A second call without an event in between adds nothing. Errors:
+  /// kInvalidArgument (the strategy resumes or stops a trial that it may not), those of Strategy::suggest, of
+  /// TrialStarter and of the log.
   Result<void> fill_slots();
-  /// Fills all free slots if the strategy waited for an event.
+  /// Calls fill_slots() if the strategy's last answer was to wait for an event; else it has no effect.
   Result<void> fill_after_wait();
-  /// Why a study without running trials ends: the strategy's reason to propose nothing, or "budget".
+  /// Why a study without running trials ends, as text for the log: the strategy's reason to propose nothing, or
+  /// "budget".
   std::string end_reason() const { return exhausted_reason_.empty() ? "budget" : exhausted_reason_; }
 
  private:

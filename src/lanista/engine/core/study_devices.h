@@ -26,43 +26,46 @@ struct Job;
 
 /// One device of an executor.
 struct TrainingDevice {
-  std::string name;                ///< As in run.devices.
-  std::string numeric_class;       ///< Devices of one class give the same bits.
+  std::string name;                ///< Name of the device, as in run.devices.
+  std::string numeric_class;       ///< Numeric class; devices of one class give the same bits.
   schedule::Machine machine = {};  ///< Its workers, lanes and memory.
-  /// Whether the device has the operators and the precision of a job. If not, another device trains it. The engine's
+  /// True if the device has the operators and the precision of a job. If not, another device trains it. The engine's
   /// thread calls it. Null: it supports every job.
   std::function<bool(const Job& job)> supports = {};
 };
 
-/// The devices of a study with their speeds, in work (logical_epoch_of) per second.
+/// The devices of a study with their measured speeds.
 struct DeviceTable {
   /// One device.
   struct Row {
-    std::string name, numeric_class;   ///< As in TrainingDevice.
-    schedule::DeviceSpeed speed = {};  ///< Work per second.
+    std::string name, numeric_class;  ///< Name and numeric class, as in TrainingDevice.
+    /// Work (logical_epoch_of, in FLOPs) per second, with one trial and with all workers busy.
+    schedule::DeviceSpeed speed = {};
   };
-  std::vector<Row> rows;  ///< In order of run.devices; below two rows there is no choice.
+  std::vector<Row> rows;  ///< Devices in the order of run.devices; with fewer than two there is no choice.
 
-  /// Whether the devices have several numeric classes. A trial's numbers then depend on its device.
+  /// True if the devices have several numeric classes, so that a trial's numbers depend on its device.
   bool has_several_classes() const;
-  /// The row of this name, or null.
+  /// The row with this name, or null. The pointer is valid until `rows` changes.
   const Row* find(const std::string& name) const;
-  /// Whether both tables have equal names and numeric classes in the same order.
+  /// True if both tables have equal names and numeric classes in the same order. Speeds are not compared.
   bool has_same_devices(const DeviceTable& other) const;
 };
 
-/// Measures the speed of each device at a job, in the executor's order. Called once for a new study, and again when its
-/// devices have changed.
+/// Measures the speed of each device at a job, in the order of Services::devices. Called once for a new study, and
+/// again when its devices have changed. An error fails the start of the study.
 using MeasureDevices = std::function<Result<std::vector<schedule::DeviceSpeed>>(const Job& like)>;
 
-/// The job that measures devices: the first trial that a strategy could propose. Errors: those of the model space and
-/// of make_job.
+/// The job with which devices are measured: the first base model without mutations, with the study's default
+/// hyper-parameters. Errors: those of the model space and of make_job.
 Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec& data,
                           const mutate::ModelSpace& models);
 
-/// Adds the table to a `numerics` record, next to the combined numeric class: "own-2/fma + aten/1.13.0/cpu".
+/// Adds the table to a `numerics` record as `devices`. Sets `class` to the combined numeric class: "own-2/fma +
+/// aten/1.13.0/cpu".
 void encode_device_table(const DeviceTable& table, nlohmann::json& numerics);
-/// Reads the table from a `numerics` record; empty if the record has none. Errors: kDataLoss.
+/// Reads the table from a `numerics` record; empty if the record has none. Errors: kDataLoss (a field is missing, or a
+/// speed is not a positive number).
 Result<DeviceTable> decode_device_table(const nlohmann::json& numerics);
 
 }  // namespace lanista::engine

@@ -41,7 +41,8 @@ namespace lanista::engine {
 /// the canonical export, are a function of the configuration, the data, and the requests with their positions.
 class StudyEngine final : public Engine {
  public:
-  /// `past` holds the events of the log from which `state` was folded; the strategy has observed none of them.
+  /// Takes over the log and its state. `past` holds the events from which `state` was folded, in order; the strategy
+  /// has observed none of them.
   StudyEngine(std::string folder, Services services, store::LogWriter log, StudyState state,
               std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<strategy::Strategy> strategy,
               const std::vector<study::Event>& past = {});
@@ -49,7 +50,7 @@ class StudyEngine final : public Engine {
   const StudyView& view() const override { return study_.state.view; }
   Extension suggested_extension() const override;
   Result<RunResult> run() override;
-  /// Applies an extension as the next request.
+  /// Stores an extension, which run() applies as the next request. An empty one has no effect.
   void extend(const Extension& extension) { requests_.extend(extension); }
 
  private:

@@ -13,18 +13,20 @@ namespace lanista::engine {
 
 class StudyState;
 
-/// Reads a study while another thread or process works on it. It reads the log without the lock, and only new records.
+/// Reads a study while another thread or process works on it. It reads the log without the lock, and only records that
+/// are new. Movable. Not thread-safe.
 class StudyFollower {
  public:
-  /// Reads the current log. Errors: those of store::read_log and fold().
+  /// Opens a study folder and reads its current log. `fs` outlives this. Errors: those of store::read_log and fold().
   static Result<StudyFollower> open(FileSystem& fs, const std::string& folder);
   StudyFollower(StudyFollower&&) noexcept;
   StudyFollower& operator=(StudyFollower&&) noexcept;
   ~StudyFollower();
 
-  /// The state of the study at the last read.
+  /// The state of the study at the last read. The reference is valid as long as this object; refresh() changes the
+  /// view.
   const study::StudyView& view() const;
-  /// Reads new records. Returns whether there were any. Errors: those of open(); the view is then invalid.
+  /// Reads new records. Returns true if there were any. Errors: those of open(); the view is then invalid.
   Result<bool> refresh();
 
  private:

@@ -5,10 +5,10 @@
 
 namespace lanista::engine {
 
-/// Whether a study has proposed all trials of its budget.
+/// True if a study has proposed all trials of its budget, extensions included. Without a limit of trials it is false.
 bool is_trial_budget_spent(const StudyState& state);
 
-/// As Engine::suggested_extension, of a study with this state and these data.
+/// The result of Engine::suggested_extension for a study with this state and these data.
 Engine::Extension suggested_extension(const StudyState& state, const data::DataSpec& data);
 
 }  // namespace lanista::engine

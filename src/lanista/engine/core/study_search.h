@@ -14,12 +14,14 @@
 
 namespace lanista::engine {
 
-/// The first trial of each duplicate key (study::run_key). A fold over events.
+/// Finds, for each trial, the first trial with the same duplicate key (study::run_key). A fold over events. Not
+/// thread-safe.
 class DuplicateIndex {
  public:
-  /// Adds a new trial. Other events have no effect.
+  /// Adds a new trial (study::Proposed). Other events have no effect.
   void observe(const study::Event& event);
-  /// The first trial with the duplicate key of `trial`, which must have been proposed.
+  /// The first trial with the duplicate key of `trial`, which must have been proposed; `trial` itself if it is no
+  /// duplicate.
   TrialId first_like(TrialId trial) const { return first_trials_.at(trial.value - 1); }
 
  private:
@@ -27,25 +29,28 @@ class DuplicateIndex {
   std::vector<TrialId> first_trials_;                 ///< By trial id - 1.
 };
 
-/// The strategy of a study and all else that follows from its events alone: run-ahead limits, pruning by rules and
-/// duplicates. Every event goes through it. Not thread-safe.
+/// The strategy of a study, and what follows from its events alone: run-ahead limits, pruning by rules and duplicates.
+/// Every event goes through it. Not thread-safe.
 class StudySearch {
  public:
-  /// `past` holds the events of the log so far; the strategy has observed none of them.
+  /// `past` holds the events of the log so far, in order; the strategy has observed none of them, so all are observed
+  /// now. `study` outlives this.
   StudySearch(StudyContext& study, std::unique_ptr<strategy::Strategy> strategy, const std::vector<study::Event>& past);
 
-  /// Gives an event, which the state already includes, to the strategy, to the folds and to the study's observer.
+  /// Gives an event, which the state already includes, to the strategy, to the folds and to the observer of the
+  /// services.
   void announce(const study::Event& event);
 
   /// The strategy's answer for free slots. Errors: those of Strategy::suggest.
   Result<strategy::Suggestion> suggest(const strategy::Capacity& capacity) const {
     return strategy_->suggest(capacity);
   }
-  /// The strategy's verdict after the last event of a trial.
+  /// The strategy's verdict on a trial after its last event.
   strategy::TrialVerdict verdict(TrialId trial) const { return strategy_->verdict(trial); }
   /// The last epoch that a running trial may train before its next verdict.
   std::int64_t allowed_epoch(TrialId trial) const { return run_ahead_limit_.allowed_epoch(trial); }
-  /// Whether no verdict was due at the trial's last measurement, so that its worker may already train later epochs.
+  /// True if no verdict was due at the trial's last measurement, so that its worker may already have trained later
+  /// epochs.
   bool ran_ahead(TrialId trial) const { return run_ahead_limit_.ran_ahead(trial); }
   /// The first trial with the same duplicate key; the trial itself if it is no duplicate.
   TrialId first_like(TrialId trial) const { return duplicates_.first_like(trial); }

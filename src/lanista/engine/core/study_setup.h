@@ -14,37 +14,41 @@ inline constexpr int kMaxDuplicatesInARow = 1000;
 
 /// After this many consecutive trials that a rule pruned, the search counts as exhausted.
 inline constexpr int kMaxRulePrunedInARow = 10'000;
-/// Number of new trials that the engine requests at a time.
+/// Number of new trials that the engine requests at a time: strategy.group if it is set, 64 if groups are ordered by
+/// cost, else 1.
 std::int64_t trials_per_request(const study::StudyConfig& config);
 
-/// The model space of a configuration over these base models. If the configuration has a blueprint, `bases` is empty
-/// for a new study and holds the stored base of a study that has begun.
+/// The model space of a configuration over these base models. With a blueprint, `bases` is empty for a new study and
+/// holds the stored base for a study that has begun. Errors: kInvalidArgument with the configuration key in `where` (a
+/// mutator or its options, a blueprint, or a base that does not fit).
 Result<std::shared_ptr<const mutate::ModelSpace>> make_space_over(const study::StudyConfig& config,
                                                                   const data::DataSpec& data,
                                                                   std::vector<mutate::BaseModel> bases,
                                                                   const graph::OpTable& ops);
-/// The path of a file that a study names as `source`. Relative names start at `folder`.
+/// The path of a file that a study file names as `source`. A relative name starts at `folder`.
 std::string path_of(const std::string& source, const std::string& folder, FileSystem& fs);
-/// The base models of a log header. Errors: kDataLoss.
+/// The base models of a log header (HeaderRecord::models), in order. Errors: kDataLoss (a graph cannot be read).
 Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models);
 
-/// The input from which the strategy of this study is made. Errors: kInvalidArgument.
+/// What a strategy of this study is made from: model space, hyper-parameters, goals, constraints, epochs and random
+/// numbers. Errors: kInvalidArgument (a choice of the blueprint has the name of another parameter).
 Result<strategy::Context> strategy_context(const study::StudyConfig& config,
                                            std::shared_ptr<const mutate::ModelSpace> models);
 
-/// The strategy and the stopping rule of a configuration. The sampler observes the `earlier` trials first; the halving
-/// does not, because its rungs compare trials of this study only. Errors: kInvalidArgument and kNotFound with the
-/// configuration key.
+/// The strategy of a configuration, with its sampler and stopping rule. The sampler observes the `earlier` trials
+/// first; the halving does not, because its rungs compare trials of this study only. Errors: kInvalidArgument and
+/// kNotFound with the configuration key in `where` (a strategy, a rule or an option that is not allowed).
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
                                                           std::shared_ptr<const mutate::ModelSpace> models,
                                                           const std::optional<study::Earlier>& earlier = {});
 
-/// Samples in a training step: from the hyper-parameter sample or the study, at most the number of training rows.
+/// Number of samples in a training step: from the hyper-parameter sample or the study file, at most the number of
+/// training rows.
 std::int64_t batch_size_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);
-/// The first and last step of each epoch of a trial.
+/// The steps of each epoch of a trial with this hyper-parameter sample.
 study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const data::DataSpec& data,
                                        const space::Sample& sample);
-/// Steps of a whole trial; the smallest number if trials sample their batch size.
+/// Number of training steps of a whole trial; the smallest possible number if trials sample their batch size.
 std::int64_t min_trial_steps(const study::StudyConfig& config, const data::DataSpec& data);
 
 }  // namespace lanista::engine

@@ -16,107 +16,113 @@
 
 namespace lanista::engine {
 
-/// What the engine knows of a trial without an outcome, in addition to its view.
+/// What the engine stores for a trial without an outcome, in addition to its view.
 struct OpenTrial {
-  double logical_epoch = 1;               ///< Logical duration of one epoch.
-  double began = 0;                       ///< Logical time at which it started or last resumed.
-  std::int64_t began_after_epoch = 0;     ///< Complete epochs at that time.
+  double logical_epoch = 1;               ///< Logical duration of one epoch, in FLOPs.
+  double began = 0;                       ///< Logical time at which its training started or last resumed.
+  std::int64_t began_after_epoch = 0;     ///< Number of complete epochs at that time.
   std::string checkpoint;                 ///< Address of the last recorded checkpoint, or empty.
-  std::optional<study::Verdict> verdict;  ///< Recorded and not yet applied.
-  bool cancel_asked = false;              ///< A request to stop it is recorded.
+  std::optional<study::Verdict> verdict;  ///< Verdict that is recorded and not yet applied; absent: none.
+  bool cancel_asked = false;              ///< True: a request to stop this trial is recorded.
   double priority = 0;                    ///< Priority of its trial group.
-  /// its selection checks; each adds Proposal::select_time to the clock
+  /// Its selection comparisons, each of which adds Proposal::select_time to its logical clock; absent: it makes none.
   std::optional<data::SelectionComparison> guard;
-  std::string paused_state;                 ///< Address of its state while it is paused, or empty.
-  std::optional<Digest> paused_state_hash;  ///< Hash of that state.
+  std::string paused_state;  ///< Address of its state while it is paused; empty: it runs, or no state is kept.
+  std::optional<Digest> paused_state_hash;  ///< Hash of that state; absent: there is none.
 };
 
 /// The state of a study, folded from its log records. A running engine folds the same events while it writes them, so a
 /// resumed engine has the same state as one that never stopped. Not thread-safe.
 class StudyState {
  public:
-  /// Kind of the last record in logical order.
+  /// Kind of the last record in logical order, as far as the engine must know it.
   enum class LastRecord { kOther, kProposed, kMeasured };
-  /// A member of a trial group that waits for a slot.
+  /// A member of a recorded trial group that waits for a slot.
   struct WaitingMember {
-    strategy::Member member;          ///< A new trial, a resumption or a stop.
-    bool barrier = false;             ///< Its group has a barrier.
-    double priority = 0;              ///< Priority of its group.
-    std::int64_t group = 0;           ///< Number of its group, in order of records from 1.
-    std::optional<double> cost = {};  ///< Cost that orders the group; absent: the group keeps its order.
-    /// cache of the engine; absent until first used
+    strategy::Member member;  ///< A new trial, a resumption or a stop.
+    /// True: the strategy is asked again only when every member of its group has ended or paused.
+    bool barrier = false;
+    double priority = 0;     ///< Priority of its group; higher values train first.
+    std::int64_t group = 0;  ///< Number of its group in the order of group records, from 1.
+    /// Logical time of its epochs, by which the group is ordered; absent: the group keeps its order.
+    std::optional<double> cost = {};
+    /// Cache of PruningByRules::next_waiting_index, filled at its first use; the log does not store it.
     std::optional<strategy::DominancePruner::LinePositions> line_positions = {};
   };
 
-  /// The part of the state that readers see.
+  /// The part of the state that readers of a study see.
   StudyView view;
-  /// All trials without an outcome, running or paused.
+  /// All trials without an outcome, running or paused, by id.
   std::map<TrialId, OpenTrial> open;
-  LastRecord last_record = LastRecord::kOther;  ///< Kind of the last record in logical order.
+  LastRecord last_record = LastRecord::kOther;  ///< Kind of the last record.
   TrialId last_trial;                           ///< Trial of the last proposal or measurement.
   double now = 0;                               ///< Logical time of the last record.
-  std::int64_t duplicates_in_a_row = 0;         ///< Duplicates since the last event of another kind.
-  /// trials pruned by a rule since the last event that was neither one nor a proposal
+  std::int64_t duplicates_in_a_row = 0;         ///< Number of duplicates since the last event of another kind.
+  /// Number of trials that a rule pruned since the last measurement, pause, extension or other outcome.
   std::int64_t rule_pruned_in_a_row = 0;
-  std::optional<std::int64_t> trials;  ///< Limit of trials, extensions included.
-  std::optional<std::int64_t> steps;   ///< Limit of training steps, extensions included.
-  std::optional<double> minutes;       ///< Limit of minutes, extensions included.
+  std::optional<std::int64_t> trials;  ///< Limit of proposed trials, extensions included; absent: none.
+  std::optional<std::int64_t> steps;   ///< Limit of training steps, extensions included; absent: none.
+  std::optional<double> minutes;       ///< Limit of minutes of work, extensions included; absent: none.
   std::string pending_end_reason;      ///< Reason of a recorded request or guard that ends the study; empty: none.
   std::string finish_paused_reason;    ///< Why paused trials end with the study; empty: they do not.
   std::deque<WaitingMember> waiting_members;  ///< Members of recorded groups, in order.
-  std::set<TrialId> open_behind_barrier;      ///< Running trials of the last group with a barrier.
-  std::int64_t schema = store::kPlainSchema;  ///< Schema of the log.
-  schedule::Grouping plan;                    ///< Lane groups of this attempt.
-  std::int64_t timed_steps = 0;               ///< Spans with a timed pipeline step.
-  std::int64_t lost_null_metrics = 0;  ///< Values that an old build wrote as null because JSON has no form for them.
+  /// Running trials of the last group with a barrier; the strategy is not asked while there are any.
+  std::set<TrialId> open_behind_barrier;
+  std::int64_t schema = store::kPlainSchema;  ///< Number of the log schema.
+  schedule::Grouping plan;                    ///< Current lane groups of this attempt.
+  std::int64_t timed_steps = 0;               ///< Number of spans with a timed pipeline step.
+  /// Number of values that an old build wrote as null, because JSON has no form for them.
+  std::int64_t lost_null_metrics = 0;
 
-  /// Folds one log record. `on_event` receives the study event of the record, if it has one. Errors: kDataLoss (it
-  /// contradicts the state), kFailedPrecondition (a newer schema).
+  /// Folds one log record. `on_event` receives the study event of the record, if it has one. Errors: kDataLoss (the
+  /// record is malformed or contradicts the state).
   Result<void> apply(const store::Record& record, const std::function<void(const study::Event&)>& on_event);
 
   // Each function below applies one event. apply() calls them for records; a running engine calls them directly.
 
-  /// Adds a new trial. `waiting_index` is its index among the new trials that wait.
+  /// Adds a new trial, numbered in order. `waiting_index` is its index, from 0, among the new trials that wait.
   void propose(TrialView trial, double logical_epoch, std::size_t waiting_index = 0);
-  /// Adds a measurement of a trial.
+  /// Adds the next measurement of a running trial and advances the logical clock.
   void measure(const study::Measurement& measurement);
-  /// Stores a verdict that is recorded and not yet applied.
+  /// Stores a verdict on a running trial that is recorded and not yet applied.
   void verdict(TrialId trial, study::Verdict verdict);
-  /// Adds the members of a trial group to those that wait.
+  /// Adds the members of a recorded trial group to the members that wait.
   void begin_group(const strategy::TrialGroup& group);
   /// Marks a running trial as paused.
   void pause(const PausedRecord& paused);
-  /// Marks a paused trial as running, with its new budget and, if it forks, its new hyper-parameters.
+  /// Marks a paused trial as running, with its new budget. After a fork it also gets its new hyper-parameters and the
+  /// state of the other trial.
   void resume(const ResumedRecord& resumed);
-  /// Gives a trial its outcome and drops members that wait for it.
+  /// Gives an open trial its outcome. Members of groups that would resume or stop it are dropped.
   void end(TrialId trial, const study::Outcome& outcome, double logical_time);
-  /// Stores the end of the study: its reason, winner, test metrics and ensemble.
+  /// Stores the end of the study: its reason, its winner, the winner's test metrics and the ensemble.
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test,
                  std::optional<study::Ensemble> ensemble = {});
-  /// Raises the limits and cancels the end of the study.
+  /// Raises the limits, counted from the current state, and cancels the end of the study.
   void extend(const Engine::Extension& extension);
   /// Adds the start or the loss of a worker process.
   void add_worker_report(const WorkerReport& report);
-  /// Adds the time that a worker spent on a trial.
+  /// Adds a span, and the host of its worker.
   void add_span(study::Span span);
-  /// Begins an attempt of the study. No worker is present and no plan is known then.
+  /// Begins an attempt of the study at `unix_time` (seconds). No worker is present and no lane group is known then.
   void begin_attempt(double unix_time);
-  /// Seconds of work in earlier attempts.
+  /// Seconds of work in all attempts before this one.
   double seconds_of_earlier_attempts() const { return seconds_before_; }
-  /// Sets the seconds of work in this attempt.
+  /// Sets the seconds of work since the begin of this attempt.
   void set_worked_seconds(double seconds);
   /// The view of a trial, which must exist.
   TrialView& trial(TrialId id) { return view.trials[id.value - 1]; }
   /// The view of a trial, which must exist.
   const TrialView& trial(TrialId id) const { return view.trials[id.value - 1]; }
-  /// Whether a trial is paused.
+  /// True if the trial is open and paused.
   bool paused(TrialId id) const { return open.contains(id) && trial(id).paused; }
   /// Number of paused trials.
   std::int64_t paused_trials() const { return paused_; }
-  /// The parent proposal of the next trial, if the record of `child` may leave out the steps and edits that both have;
-  /// else null. The total is limited, so that a small log cannot expand to an unbounded size.
+  /// The parent's proposal, if the record of the next trial, `child`, may leave out the steps and edits that both have.
+  /// Null: it may not, or it has no parent. The total is limited, so that a small log cannot expand to an unbounded
+  /// size.
   const study::Proposal* parent_to_share(const study::Proposal& child) const;
-  /// Logical time at which the trial's epoch ends.
+  /// Logical time at which this epoch of an open trial ends.
   double due(TrialId id, std::int64_t epoch) const;
 
  private:
@@ -138,8 +144,9 @@ class StudyState {
   WorkerHistoryBuilder worker_history_builder_;
 };
 
-/// Folds a log, or the part of it after its first `before` records. Errors: those of StudyState::apply, with the number
-/// of the record.
+/// Folds a log, or the part of it after its first `before` records, into `state`. `on_event` receives each study event
+/// in order. Errors: kDataLoss (a record that is malformed or contradicts the state, or no header); `where` has the
+/// number of the record, from 1.
 Result<void> replay_records(StudyState& state, const std::vector<store::Record>& records,
                             const std::function<void(const study::Event&)>& on_event, std::size_t before = 0);
 

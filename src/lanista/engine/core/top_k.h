@@ -7,15 +7,17 @@
 
 namespace lanista::engine {
 
-/// The best finished trials, at most `size` of them. A new trial is compared with these only.
+/// The best finished trials by ranking key, at most `size` of them. A new trial is compared with these only. Not
+/// thread-safe.
 class TopK {
  public:
+  /// An empty list for at most `size` trials; with 0 it stays empty.
   explicit TopK(std::size_t size) : size_(size) {}
-  /// Whether a trial with this ranking key would be among the best.
+  /// True if a trial with this ranking key would be one of the best. Of equal keys the earlier trial stays.
   bool would_admit(const study::RankingKey& standing) const;
-  /// Adds a trial. Returns the trials that are no longer among the best, which may include the new one.
+  /// Adds a trial. Returns the trials that are not among the best any more, which may be the new one; empty: none.
   std::vector<TrialId> add(const study::RankingKey& standing);
-  /// The best trials, best first.
+  /// The ranking keys of the best trials, best first.
   const std::vector<study::RankingKey>& best() const { return best_; }
 
  private:

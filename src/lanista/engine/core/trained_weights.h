@@ -9,17 +9,19 @@
 
 namespace lanista::engine {
 
-/// Loads the kept weights of finished trials. If their file is lost or damaged, the trial is trained again to equal
-/// bits. No other trial runs meanwhile. Not thread-safe.
+/// Loads the kept weights of finished trials. If a file is lost or damaged, its trial is trained again to equal bits.
+/// No other trial runs meanwhile, so the call may need as long as the trial. Not thread-safe.
 class TrainedWeights {
  public:
-  /// Checkpoints of a trial that is trained again go to `kept`.
+  /// Checkpoints of a trial that is trained again go to `kept`. Both arguments outlive this.
   TrainedWeights(StudyContext& study, KeptStates& kept) : study_(study), kept_(kept) {}
 
-  /// A finished trial with its job and weights, which are stored then. Errors: kDataLoss (the weights are lost),
-  /// kUnavailable (interrupted).
+  /// A finished trial with its job and the address of its weights; the file is readable then. Errors: kDataLoss (the
+  /// weights are lost and cannot be made again), kUnavailable (a pause interrupted the training), those of make_job and
+  /// of the executor.
   Result<EnsembleCandidate> candidate(const TrialView& trial);
-  /// The weights of a finished trial with this job. Errors: kDataLoss (they are lost), kUnavailable (interrupted).
+  /// The stored state of a finished trial with this job. Errors: kDataLoss (it is lost and cannot be made again),
+  /// kUnavailable (a pause interrupted the training), those of the executor.
   Result<store::Checkpoint> load(const TrialView& trial, const Job& job);
 
  private:

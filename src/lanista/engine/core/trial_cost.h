@@ -11,22 +11,24 @@
 // Steps and logical time that a proposal costs: functions of the configuration, the data and the proposal.
 namespace lanista::engine {
 
-/// The data that a proposal trains on: those of its fold, or all. A fold that does not exist gives all data; the trial
-/// then fails when it starts.
+/// The description of the data that a proposal trains on: those of its fold, or all data. A fold that does not exist
+/// gives all data; the trial then fails when it starts. The reference points into `data`.
 const data::DataSpec& fold_data(const data::DataSpec& data, const study::Proposal& proposal);
 
-/// The selection checks of a proposal; nullopt: it makes none.
+/// The selection comparisons of a proposal (`train.select: auto`); nullopt: it makes none.
 std::optional<data::SelectionComparison> selection_checks(const study::StudyConfig& config,
                                                           const study::Proposal& proposal);
 
-/// Steps of each candidate of a start race; 0: no race.
+/// Training steps of each candidate in a proposal's start race, at most one less than its first epoch has; 0: no race.
 std::int64_t race_steps(const study::StudyConfig& config, const data::DataSpec& data, const study::Proposal& proposal);
 
-/// Most training steps of the epochs `from` + 1 to `to`, with the steps that selection checks and start races discard.
+/// Largest possible number of training steps in the epochs `from` + 1 to `to`. It includes the steps that selection
+/// comparisons and start races discard.
 std::int64_t most_steps(const study::StudyConfig& config, const data::DataSpec& data, const study::Proposal& proposal,
                         std::int64_t from, std::int64_t to);
 
-/// Logical duration of one epoch of a proposal: samples x 3 x forward FLOPs of its model.
+/// Logical duration of one epoch of a proposal, in FLOPs: steps x batch size x 3 x forward FLOPs of its model for one
+/// sample.
 double logical_epoch_of(const study::StudyConfig& config, const data::DataSpec& data, const study::Proposal& proposal,
                         double forward_flops);
 

@@ -12,28 +12,29 @@
 namespace lanista::engine {
 
 /// Ends trials: records their outcomes, removes them from the running trials, and then ends the trials that the pruning
-/// rules prune. All its functions append records that the last event causes. Not thread-safe.
+/// rules prune. Not thread-safe. Errors of all functions: those of the log and of the strategy.
 class TrialEnder {
  public:
-  /// Ends trials of `active`. `kept` and `zoo` receive each trial with its outcome.
+  /// Ends trials of `active`. `kept` and `zoo` receive each trial with its outcome. All arguments outlive this.
   TrialEnder(StudyContext& study, StudySearch& search, const ActiveTrials& active, JobLauncher& launcher,
              KeptStates& kept, ZooStarts& zoo)
       : study_(study), search_(search), active_(active), launcher_(launcher), kept_(kept), zoo_(zoo) {}
 
   /// Gives an open trial its outcome, and ends the trials that a rule prunes because of it.
   Result<void> record_outcome(TrialId id, study::Outcome outcome);
-  /// Cancels a running or paused trial.
+  /// Cancels a running or paused trial. Its state is dropped, and `reason` is recorded.
   Result<void> cancel(TrialId id, const std::string& reason);
-  /// Stops a running or paused trial. The selected epoch of a paused trial gives its result, and its paused state its
-  /// weights.
+  /// Stops a running or paused trial; `reason` is recorded. The selected epoch of a paused trial gives its result, and
+  /// its paused state gives its weights. A running trial loses its weights.
   Result<void> stop(TrialId id, const std::string& reason);
-  /// Ends a trial because of a pruning rule.
+  /// Ends an open trial because of a pruning rule, without further prunings.
   Result<void> end_pruned(TrialId id, const PruningByRules::Reason& by);
-  /// Ends all running trials that a rule prunes, in order of their ids. After a kill the same order continues.
+  /// Ends all running trials that a rule prunes, in order of their ids, until no rule prunes one. A resumed study ends
+  /// them in the same order. Trials with a verdict that is not applied yet keep it.
   Result<void> end_all_pruned();
-  /// Stops all paused trials with the study. `reason` is recorded unless a reason is on record.
+  /// Stops all paused trials at the end of the study. `reason` is recorded, unless a reason was recorded before.
   Result<void> stop_all_paused(const std::string& reason);
-  /// Ends the study with all its trials: cancels those that run and stops those that are paused.
+  /// Ends all trials because the study ends for `reason`: cancels those that run and stops those that are paused.
   Result<void> end_all(const std::string& reason);
 
  private:

@@ -14,24 +14,26 @@
 
 namespace lanista::engine {
 
-/// A trial's model with its cost.
+/// The model of a trial, with its cost.
 struct BuiltModel {
-  graph::Graph model;     ///< The graph.
-  graph::ModelCost cost;  ///< Parameters and FLOPs.
-  Digest structure;       ///< study::structure_key.
+  graph::Graph model;     ///< The whole graph, with its frozen part.
+  graph::ModelCost cost;  ///< Number of trained parameters, and forward FLOPs of one sample.
+  Digest structure;       ///< Its study::structure_key.
 };
 
-/// Builds the models of proposals from the model space of a study. Base models are built once. Not thread-safe.
+/// Builds the models of proposals from the model space of a study. Base models are built once and cached; mutated
+/// models are built on each call. Not thread-safe.
 class TrialModels {
  public:
   /// Builds models of `space`.
   explicit TrialModels(std::shared_ptr<const mutate::ModelSpace> space) : space_(std::move(space)) {}
 
-  /// The model of a proposal. Errors: kDataLoss (its edits give another graph hash), those of ModelSpace::rebuild.
+  /// The model of a proposal, as a copy. Errors: kDataLoss (its edits give another graph hash), those of
+  /// ModelSpace::rebuild.
   Result<BuiltModel> build(const study::Proposal& proposal);
-  /// The model space.
+  /// The model space of the study.
   const mutate::ModelSpace& space() const { return *space_; }
-  /// The operators of the model space.
+  /// The operator table of the model space.
   const graph::OpTable& ops() const { return space_->ops(); }
 
  private:

@@ -16,7 +16,8 @@ namespace lanista::engine {
 /// Records new trials and resumptions, and starts them. Not thread-safe.
 class TrialStarter {
  public:
-  /// Started trials enter `active`; those that end at once go to `ender`. New trials start from `kept` states or `zoo`.
+  /// Started trials enter `active`; those that end at once go to `ender`. New trials start from `kept` states or from
+  /// `zoo`. All arguments outlive this.
   TrialStarter(StudyContext& study, StudySearch& search, ActiveTrials& active, JobLauncher& launcher, KeptStates& kept,
                ZooStarts& zoo, TrialEnder& ender)
       : study_(study),
@@ -27,11 +28,12 @@ class TrialStarter {
         ender_(ender),
         starts_(study, kept, zoo) {}
 
-  /// Records a new trial and starts it, unless it is a duplicate or pruned by a rule. `waiting_index` is its index
-  /// among the new trials that wait. Errors: those of TrialModels::build, the zoo's and the log's.
+  /// Records a new trial and starts it, unless it is a duplicate or pruned by a rule. `waiting_index` is its index,
+  /// from 0, among the new trials that wait. Errors: those of TrialModels::build, of the zoo and of the log.
   Result<void> propose(study::Proposal proposal, std::size_t waiting_index);
-  /// Records the resumption of a paused trial and starts it. Errors: kInvalidArgument (a fork of a trial that is not
-  /// there).
+  /// Records the resumption of a paused trial and starts it. If the state to fork from is lost, it resumes from its own
+  /// state, with a warning. Errors: kInvalidArgument (a fork from a trial that does not exist, from itself, or from
+  /// another epoch), those of the log.
   Result<void> resume(const strategy::ResumeTrial& member);
 
  private:

@@ -26,82 +26,95 @@ inline constexpr std::string_view kByLineage = "lineage";
 /// Pairing method: the graph matching of zoo::match.
 inline constexpr std::string_view kByMatch = "match";
 
-/// Least coverage of a useful start that does not keep the parent's function.
+/// Least coverage, from 0 to 1, of a useful start that does not keep the parent's function.
 inline constexpr double kMinCoverage = 0.1;
 
-/// What a child model inherits from a parent.
+/// The weights that a child model takes from a parent.
 struct Inheritance {
-  std::string plan_text;   ///< Text of study::Start::plan: "lineage 1 0123456789abcdef".
-  zoo::TransferPlan plan;  ///< The transfer plan.
-  double coverage = 0;     ///< zoo::inherited_share.
-  /// Sort key of starts; a greater key is a more useful start.
+  /// Pairing method, version and hash of the plan, for study::Start::plan: "lineage 1 0123456789abcdef".
+  std::string plan_text;
+  zoo::TransferPlan plan;  ///< Source of each tensor of the child.
+  double coverage = 0;     ///< Share of the child's weights that the plan fills, from 0 to 1 (zoo::inherited_share).
+  /// Sort key of starts: first whether the child keeps the parent's function, then the coverage. A greater key is more
+  /// useful.
   std::pair<bool, double> usefulness() const { return {plan.exact, coverage}; }
-  /// Whether the start is worth using.
+  /// True if the start is worth using: it keeps the parent's function, or its coverage is at least kMinCoverage.
   bool is_useful() const { return plan.exact || coverage >= kMinCoverage; }
 };
-/// A start, and the weights that the child inherits from it.
+/// A possible start, and the weights that the child takes from it.
 struct StartOption {
-  study::Start start;       ///< Where the weights come from.
-  Inheritance inheritance;  ///< What the child inherits.
+  study::Start start;       ///< The trial, file or zoo model from which the weights come.
+  Inheritance inheritance;  ///< The weights that the child takes, and how useful they are.
 };
-/// Importance of each unit of a parent, by node (zoo::TransferOptions::scores).
+/// Importance of each unit of a parent, by node and in order of its units; higher is more important
+/// (zoo::TransferOptions::scores).
 using UnitScores = std::map<graph::NodeId, std::vector<double>>;
-/// The inheritance with the pairing method `how`. The plan leaves out the nodes in `frozen`. Errors: kInvalidArgument
-/// (no such method), those of zoo::plan_transfer.
+/// The weights that `child` takes from `parent` if nodes are paired by the method `how` (kByLineage or kByMatch). Nodes
+/// of `frozen` are left out. `seed` selects units where the child has fewer, unless `scores` ranks them. Errors:
+/// kInvalidArgument (no such method), those of zoo::plan_transfer.
 Result<Inheritance> plan_inheritance(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
                                      std::uint64_t seed, const std::set<graph::NodeId>& frozen,
                                      const graph::OpTable& ops, const UnitScores& scores = {});
-/// The transfer plan of a job for this start, with `scores` to choose the units of `parent` that stay (Job::parent).
+/// The transfer plan of a job for this start, in which `scores` selects the units of `parent` that stay (Job::parent).
+/// Errors: those of plan_inheritance.
 Result<zoo::TransferPlan> plan_by_scores(const Job& job, const study::Start& start, const graph::Graph& parent,
                                          const UnitScores& scores, const graph::OpTable& ops);
-/// The more useful of both pairing methods; lineage if both are equal.
+/// The more useful result of plan_inheritance with both pairing methods; kByLineage if both are equal. Errors: those of
+/// plan_inheritance.
 Result<Inheritance> best_inheritance(const graph::Graph& parent, const graph::Graph& child, std::uint64_t seed,
                                      const std::set<graph::NodeId>& frozen, const graph::OpTable& ops);
 
-/// The value of study::Start::optimizer for a start with this plan and a child with this sample. It is
+/// The value of study::Start::optimizer for a start with this plan and a child with this hyper-parameter sample. It is
 /// kOptimizerCarried if the child computes the parent's function, each of its elements is one of the parent's, and both
-/// have the same optimiser. Otherwise the optimiser state would not match the weights.
+/// have the same optimiser. Otherwise it is the reason, as text, why the optimiser state is not taken.
 std::string optimizer_transfer(const study::StudyView& view, const study::Start& start, const zoo::TransferPlan& plan,
                                const space::Sample& child);
 
 /// Names of the classes of parent and child.
 struct ClassLabels {
-  std::vector<std::string> parent, child;  ///< In class order; empty: unknown.
+  std::vector<std::string> parent, child;  ///< Names in the order of class numbers; empty: unknown.
 };
-/// Pairs the rows of the last linear layer by class labels if both sides have them. Without labels and with another
-/// number of classes the last layer starts fresh. A model without a last linear layer keeps its plan.
+/// Pairs the rows of the last linear layer by class name if both sides have names. A class that the parent lacks starts
+/// with random values. Without names and with another number of classes, the whole layer does. A model without a last
+/// linear layer keeps its plan. Errors: those of graph::parameters.
 Result<Inheritance> match_classes(Inheritance inheritance, const ClassLabels& labels, const graph::Graph& parent,
                                   const graph::Graph& child, const graph::OpTable& ops);
 
-/// Computes the plan of a recorded start again. Errors: kDataLoss (its hash is not the recorded one).
+/// Computes the plan of a recorded start again. Errors: kDataLoss (its hash is not the recorded one), those of
+/// plan_inheritance.
 Result<zoo::TransferPlan> recorded_plan(const study::Start& start, const graph::Graph& parent,
                                         const graph::Graph& child, std::uint64_t seed,
                                         const std::set<graph::NodeId>& frozen, const ClassLabels& labels,
                                         const graph::OpTable& ops);
 
-/// The start file that train.start names.
+/// The model and the weights of the start file that train.start names.
 struct ReadStart {
-  study::StartFile file;        ///< As in a header, without the address.
-  std::vector<Tensor> weights;  ///< Its tensors.
+  study::StartFile file;        ///< Source, graph and class names, as in a header; the address is empty.
+  std::vector<Tensor> weights;  ///< Its parameters and buffers.
 };
-/// Reads the file that train.start names. Errors: kInvalidArgument and kNotFound with the key in `where`, those of
-/// files.
+/// Reads the file that train.start names: an ONNX file or the folder of a model package. A relative path starts at
+/// `folder`. Errors: kInvalidArgument (no weights, or a package of several models), kNotFound (no such file), those of
+/// reading it; `where` is the key.
 Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::string& folder, FileSystem& fs,
                                   const graph::OpTable& ops);
-/// One sentence for users about what a base model inherits: "base net.onnx: 87 % of its weights, the same function".
+/// One sentence for users about the weights that a base model takes from the start file: "base net.onnx: 87 % of its
+/// weights, the same function". Errors: those of best_inheritance.
 Result<std::string> describe_start(const ReadStart& start, const mutate::BaseModel& base, const data::DataSpec& data,
                                    const graph::OpTable& ops);
-/// Class labels of a start and of the study; empty unless the start is a file.
+/// Class names of a start file and of the study's data; both are empty if the start is no file.
 ClassLabels labels_of(const study::StudyView& view, const study::Start& start);
 
-/// A base model for other data: its input shape is changed if the rank is equal, and the outputs of its last linear
-/// layer to the number of classes. Errors: those of graph::verify (the result is not a valid model).
+/// A base model for other data. Its input shape becomes that of the data if the rank is equal. The outputs of its last
+/// linear layer become those that the data need. Errors: those of graph::infer_shapes, and of graph::verify (the result
+/// is not a valid model).
 Result<graph::Graph> adapt_base(const graph::Graph& base, const data::DataSpec& data, const graph::OpTable& ops);
 
-/// The model that a start takes its weights from. Errors: those of study::trial_model, kDataLoss.
+/// The model from which a start takes its weights: of a zoo model, of the start file, or of a trial. Errors: kDataLoss
+/// (the study has no such model), those of study::trial_model.
 Result<graph::Graph> start_model(const study::StudyView& view, const study::Start& start, const graph::OpTable& ops);
-/// Sets the transfer plans of a job with a known frozen part, and the parent models if the loss chooses their units
-/// (train.start_shrink). A start without a plan stays unchanged. Errors: those of start_model and recorded_plan.
+/// Sets Job::transfer, and the transfer plans of its start race. It also sets the parent models if the loss selects
+/// their units (train.start_shrink). The job's frozen part must be set. A start without a plan or an address stays
+/// unchanged. Errors: those of start_model and recorded_plan.
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops);
 
 }  // namespace lanista::engine

@@ -12,16 +12,17 @@
 
 namespace lanista::engine {
 
-/// Chooses the start of a new trial that its proposal leaves open (`train.start`): a kept state of the study, a file or
-/// a zoo model. Not thread-safe.
+/// Chooses the start of a new trial if its proposal has none (`train.start`): a kept state of the study, a file or a
+/// zoo model. Not thread-safe.
 class WarmStartChooser {
  public:
-  /// Chooses among `kept` and the models of `zoo`.
+  /// Chooses among `kept` and the models of `zoo`. All arguments outlive this.
   WarmStartChooser(StudyContext& study, const KeptStates& kept, ZooStarts& zoo)
       : study_(study), kept_(kept), zoo_(zoo) {}
 
-  /// Sets the start of a proposal without one, and its start race. No start is set if no kept state fits. Returns the
-  /// zoo model among the starts, if any.
+  /// Sets the start of a proposal without one, and its start race (`train.start_race`). No start is set if no state is
+  /// useful. `model` is the trial's model. Returns the zoo model among the starts; nullopt: none. Errors: those of the
+  /// model space, of plan_inheritance and of the checkpoint store.
   Result<std::optional<study::ZooModel>> choose_start(TrialId id, study::Proposal& proposal, const graph::Graph& model);
 
  private:

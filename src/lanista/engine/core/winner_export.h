@@ -13,23 +13,26 @@
 
 namespace lanista::engine {
 
-/// The winner of a study.
+/// The winner of a study, with its test metrics.
 struct Winner {
-  std::optional<TrialId> trial;             ///< The best trial with weights that can be read; absent: none.
-  std::map<std::string, double> test;       ///< Its metrics on the test part.
-  std::optional<study::Ensemble> ensemble;  ///< The ensemble in its package; absent: the winner alone.
+  std::optional<TrialId> trial;  ///< The best trial with weights that can be read; absent: no trial has any.
+  /// Metrics by name of this trial on the test part; empty: there is no test part.
+  std::map<std::string, double> test;
+  std::optional<study::Ensemble> ensemble;  ///< The ensemble in best/; absent: best/ has the winner alone.
 };
 
 /// Measures the winner of a study, chooses its ensemble and writes the model package `best/`. Not thread-safe.
 class WinnerExport {
  public:
-  /// Chooses among the best trials of `kept`.
+  /// Chooses among the best trials of `kept`. Both arguments outlive this.
   WinnerExport(StudyContext& study, KeptStates& kept) : study_(study), kept_(kept), weights_(study, kept) {}
 
-  /// Chooses the winner and writes its package. Trials with lost weights are left out with a warning. Errors: those of
-  /// the executor and of the file system, kUnavailable (interrupted).
+  /// Chooses the winner and writes its package to best/. Trials with lost weights are left out with a warning; without
+  /// any trial nothing is written. Errors: those of the executor and of the file system, kUnavailable (a pause
+  /// interrupted it).
   Result<Winner> choose_and_write();
-  /// Writes a lost or damaged package of an ended study again. Errors: kDataLoss (weights are lost).
+  /// Writes a lost or damaged package of an ended study again; a whole one stays. Errors: kDataLoss (weights are lost),
+  /// those of the executor and of the file system.
   Result<void> repair_package();
 
  private:

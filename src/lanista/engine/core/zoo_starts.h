@@ -11,29 +11,32 @@
 
 namespace lanista::engine {
 
-/// A start from the zoo.
+/// A possible start from a zoo model.
 struct ZooStartOption {
-  StartOption found;      ///< The start with the weights that the child inherits.
-  study::ZooModel model;  ///< The zoo model that it starts from.
+  StartOption found;      ///< The start, and the weights that the child takes from it.
+  study::ZooModel model;  ///< The zoo model.
 };
 
 /// Starts of trials from zoo models, and additions of trained trials to the zoo (`train.start: zoo`). Without a usable
-/// zoo its functions have no effect. Not thread-safe.
+/// zoo its functions have no effect and find nothing. Not thread-safe.
 class ZooStarts {
  public:
-  /// The zoo is closed until open().
+  /// The zoo is closed until open(). `study` outlives this.
   explicit ZooStarts(StudyContext& study) : study_(study) {}
 
   /// Opens the zoo of the study, if it has one. A failure is logged as a warning.
   void open();
-  /// Ends the leases of the study.
+  /// Ends the study's leases of zoo models.
   void release();
-  /// The zoo start that is more useful than `own` (null: any). Its weights are copied to the checkpoints. Errors: those
-  /// of graph::verify and of the checkpoint store.
+  /// The most similar zoo model as a start, if it is useful and more useful than `own` (null: no other start). Its
+  /// weights are copied to the checkpoint store. nullopt: none. Errors: those of graph::verify and of the checkpoint
+  /// store.
   Result<std::optional<ZooStartOption>> find_start(TrialId id, const graph::Graph& child, const StartOption* own);
-  /// Copies the start weights of an open trial again if their file is lost.
+  /// Copies the zoo weights from which an open trial starts again, if their file is lost. Errors: those of the
+  /// checkpoint store.
   Result<void> repair_start(TrialId id);
-  /// Adds a finished trial with kept weights to the zoo, and reports how useful its own zoo start was.
+  /// Adds a finished trial with kept weights to the zoo, and reports to the zoo how useful the trial's own zoo start
+  /// was. Failures are logged as warnings.
   void add(const TrialView& trial);
 
  private:

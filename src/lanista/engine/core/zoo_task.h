@@ -9,19 +9,20 @@
 
 namespace lanista::engine {
 
-/// The key by which a zoo distinguishes tasks: kind and number of targets, label names, shape of a sample, and the data
-/// with their split.
+/// The key by which a zoo distinguishes tasks: kind and number of targets, hash of the class names, shape of a sample,
+/// and hash of the data with their split.
 zoo::TaskKey task_key(const data::DataSpec& data);
 
 /// Quality of a model for a zoo; a larger value is better.
 struct ZooQuality {
-  double value = 0;                   ///< The metric, with the sign of `metric`.
-  std::string metric;                 ///< "accuracy", "-rmse".
-  std::optional<double> chance = {};  ///< Value of a model without skill, if known.
+  double value = 0;                   ///< Value of the metric, negated if a smaller one is better.
+  std::string metric;                 ///< Name of the metric, with "-" if it is negated: "accuracy", "-rmse".
+  std::optional<double> chance = {};  ///< Value of a model without skill; absent: unknown.
 };
-/// The first metric of the study on the validation part, else the loss. nullopt: the package has neither.
+/// The first metric of the study that the package has for the validation part, else the validation loss. nullopt: the
+/// package has neither.
 std::optional<ZooQuality> zoo_quality(const ModelPackage& package);
-/// Origin and training of a package's model, for storage in the zoo.
+/// Study, trial, epochs and recipe of a package's model, as a JSON object for storage in the zoo.
 nlohmann::json zoo_facts(const ModelPackage& package);
 
 }  // namespace lanista::engine

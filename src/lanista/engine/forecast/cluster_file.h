@@ -9,16 +9,17 @@
 
 namespace lanista::engine {
 
-/// A cluster file of `lanista simulate`: the cluster, and facts about trials that no log or plan has.
+/// The content of a cluster file for `lanista simulate`: the cluster, and properties of trials that no log or plan has.
 struct ClusterFile {
-  schedule::Cluster cluster;     ///< The cluster.
-  double busy_fraction = 1;      ///< Share of the time in which a trial keeps its worker busy.
-  double serial_fraction = 0.1;  ///< Share of a step that further workers do not shorten.
-  double resize_seconds = 0;     ///< Seconds for a change of a trial's workers.
-  /// Whether the file has these keys.
+  schedule::Cluster cluster;     ///< Workers, memory and interference of the cluster.
+  double busy_fraction = 1;      ///< Share of the time in which a trial keeps its worker busy, from 0.01 to 1.
+  double serial_fraction = 0.1;  ///< Share of a step, from 0 to 1, that further workers do not shorten.
+  double resize_seconds = 0;     ///< Seconds that a trial loses when its number of workers changes.
+  /// True: the file has the key `serial`, `resize_seconds` or `interference`.
   bool has_serial_fraction = false, has_resize_seconds = false, has_interference = false;
 
-  /// The file with measured values for keys that it does not have, if they are known.
+  /// A copy in which measured values replace keys that the file does not have. An absent argument leaves the value
+  /// unchanged.
   ClusterFile with_defaults(std::optional<double> measured_serial_fraction,
                             std::optional<double> measured_resize_seconds,
                             std::optional<double> measured_interference) const {
@@ -30,9 +31,11 @@ struct ClusterFile {
   }
 };
 
-/// Reads YAML. `workers` is required. Optional keys are `shares`, `widest`, `memory_mb`, `reserve`, `interference`,
-/// `busy`, `serial` and `resize_seconds`. Errors: kInvalidArgument with every mistake and its place
-/// ("file:line:column"): an unknown key, a value of another kind or out of range, and those of guard_yaml.
+/// Reads the YAML `text` of a cluster file; `file` is its name for messages. `workers` is required. Optional keys are
+/// `shares`, `widest`, `memory_mb`, `reserve`, `interference`, `busy`, `serial` and `resize_seconds`.
+///
+/// Errors: kInvalidArgument (an unknown key, a value of another kind or out of range), those of guard_yaml. The message
+/// has every mistake with its place ("file:line:column").
 Result<ClusterFile> read_cluster(std::string_view text, const std::string& file);
 
 }  // namespace lanista::engine

@@ -17,36 +17,40 @@ namespace lanista::engine {
 
 /// Predicted duration of a study on a cluster, by simulation without training.
 struct Forecast {
-  schedule::Cluster cluster;        ///< The cluster.
-  std::int64_t trials = 0;          ///< Number of trials.
-  std::int64_t slots = 0;           ///< Trials that may be active at a time.
-  schedule::ScheduleResult course;  ///< Schedule of the elastic scheduler.
-  double fifo_seconds = 0;          ///< Seconds with one trial on each worker, in order.
-  schedule::Bounds bounds;          ///< Lower bounds, as if all trials could start at once.
-  std::int64_t resumptions = 0;     ///< Resumptions of trials that paused at a rung.
-  std::int64_t ended_early = 0;     ///< Trials that ended early.
-  std::string basis;                ///< Source of the trials' times, as text.
-  /// (makespan - least time) / least time.
+  schedule::Cluster cluster;        ///< The cluster on which the study is simulated.
+  std::int64_t trials = 0;          ///< Number of simulated trials.
+  std::int64_t slots = 0;           ///< Number of trials that may be active at a time.
+  schedule::ScheduleResult course;  ///< Schedule of the elastic scheduler, with times in seconds.
+  double fifo_seconds = 0;          ///< Makespan in seconds if each worker trains one trial at a time, in order.
+  schedule::Bounds bounds;          ///< Lower bounds of the makespan in seconds, as if all trials could start at once.
+  std::int64_t resumptions = 0;     ///< Number of resumptions of trials that paused at a rung.
+  std::int64_t ended_early = 0;     ///< Number of trials that a rule stopped early.
+  std::string basis;                ///< How the trials' times were found, as text for the user.
+  /// The gap between makespan and least time, relative to the least time, at least 0: (makespan - least time) / least
+  /// time. 0 if the least time is 0.
   double relative_gap() const;
 };
 
-/// Forecast from a log: its trials with the seconds that workers spent on each. Errors: kFailedPrecondition (no trial
-/// was trained yet), those of schedule::simulate.
+/// Forecast from a log: its trials with the seconds that workers spent on each, on the cluster `on`. Errors:
+/// kFailedPrecondition (no trial was trained yet), those of schedule::simulate.
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
-/// How discarded steps of tune searches and start races are counted (study::ExtraSteps).
+/// How discarded steps of tune searches and start races are counted: their expected number, or the most that the rules
+/// allow (study::ExtraSteps).
 enum class ExtraStepsCount { kExpectedCount, kMaximum };
-/// Forecast from a plan: the first proposals with predicted steps, each trained to its full budget. Trials that stop
-/// early need less; forecast_study() simulates that.
+/// Forecast from a plan, on the cluster `on`: the first proposals with predicted steps, each trained to its full
+/// budget, with `slots` active at a time. Trials that stop early need less time; forecast_study() simulates that.
+/// Errors: those of schedule::simulate.
 Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on,
                                ExtraStepsCount extra_steps_count = ExtraStepsCount::kExpectedCount);
 
-/// Text with makespan, utilisation, bound and gap, and one line for each worker. A column of a line is a part of the
-/// time.
+/// Text for the user with makespan, utilisation, bound and gap, and one line for each of the first 64 workers. Each
+/// line has 64 columns of equal time: a digit is the number of trials that share the worker, "=" a trial on several
+/// workers, "." idle.
 std::string forecast_text(const Forecast& forecast);
-/// One line with the time of the trials and its lower bound. `most` is the number of seconds with
-/// ExtraStepsCount::kMaximum; 0: the same.
+/// One line for the user with the makespan and its lower bound. `most` is the makespan in seconds with
+/// ExtraStepsCount::kMaximum; 0: there are no discarded steps.
 std::string forecast_time_text(const Forecast& forecast, double most = 0);
-/// The forecast as JSON.
+/// The forecast as a JSON object with times in seconds, and the schedule of each trial.
 nlohmann::json forecast_json(const Forecast& forecast);
 
 }  // namespace lanista::engine

@@ -17,24 +17,24 @@
 
 namespace lanista::engine {
 
-/// A trial as planning and prediction see it.
+/// A trial with what planning and time prediction need.
 struct PlannedMember {
-  fuse::FusionMember member;         ///< For the fusion plan.
-  schedule::PlannedTrial trial;      ///< For the engine's planner.
-  study::StepShape shape;            ///< Program and size of its step.
-  study::EpochSchedule epochs;       ///< Steps of its epochs.
-  std::int64_t full_epochs = 0;      ///< Epochs of its schedule.
-  std::int64_t validation_rows = 0;  ///< Rows measured at the end of each epoch.
-  study::ExtraSteps extra;           ///< Discarded steps of tune searches and start races.
+  fuse::FusionMember member;         ///< Input of the fusion plan.
+  schedule::PlannedTrial trial;      ///< Input of the engine's planner.
+  study::StepShape shape;            ///< Program and size of its training step, for predicted times.
+  study::EpochSchedule epochs;       ///< Number of steps in each epoch.
+  std::int64_t full_epochs = 0;      ///< Number of epochs of its schedule.
+  std::int64_t validation_rows = 0;  ///< Number of rows measured at the end of each epoch.
+  study::ExtraSteps extra;           ///< Numbers of discarded steps in tune searches and start races.
 };
 
 /// Makes planned members from the proposals of a study.
 class PlanMemberBuilder {
  public:
-  /// `config` and `data` outlive this.
+  /// Builds members for this study. `prices` gives the cost of reading a sample. `config` and `data` outlive this.
   PlanMemberBuilder(const study::StudyConfig& config, const data::DataSpec& data,
                     std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices);
-  /// The planned member of a trial. Errors: those of the model space, costs and make_job.
+  /// The planned member of a trial. Errors: those of the model space, of graph::model_cost and of make_job.
   Result<PlannedMember> make(const study::TrialView& trial) const;
 
  private:

@@ -17,47 +17,48 @@
 namespace lanista::engine {
 
 /// Runs a search like StudyEngine, without a log and without training, for benchmarks and simulations. It starts group
-/// members as slots become free. Trials measure the value of a function, pause at their budgets, and follow the
-/// strategy's verdicts.
+/// members as slots become free. A function gives the trials' metrics. Trials pause at their budgets and follow the
+/// strategy's verdicts. Not thread-safe.
 class SearchDriver {
  public:
   /// Values by metric name.
   using Metrics = std::map<std::string, double>;
-  /// A trial of the search.
+  /// A trial of the search without an outcome.
   struct Trial {
-    TrialId id;                            ///< Number of the trial.
-    study::Proposal proposal;              ///< Its decisions.
-    std::int64_t epoch = 0;                ///< Last measured epoch.
-    std::int64_t budget = 0;               ///< Epoch at which it pauses, if its schedule is longer.
-    std::optional<study::Fork> fork = {};  ///< The fork before this epoch.
+    TrialId id;                ///< Number of the trial.
+    study::Proposal proposal;  ///< Its decisions.
+    std::int64_t epoch = 0;    ///< Last measured epoch; 0: none.
+    std::int64_t budget = 0;   ///< Epoch at which it pauses; at the last epoch of its schedule it ends instead.
+    std::optional<study::Fork> fork = {};  ///< The fork directly before this epoch; absent: none.
   };
   /// Limits of the search.
   struct Limits {
-    std::int64_t slots = 1;                   ///< Trials that may be active at a time.
-    std::optional<std::int64_t> trials = {};  ///< Most proposals.
-    bool skips_duplicates = false;            ///< A repeated proposal ends at once, as in a study.
+    std::int64_t slots = 1;                   ///< Number of trials that may be active at a time.
+    std::optional<std::int64_t> trials = {};  ///< Largest number of proposals; absent: no limit.
+    bool skips_duplicates = false;            ///< True: a repeated proposal ends at once as a duplicate, as in a study.
   };
-  /// Measures a trial at `trial.epoch`; nullopt: it failed.
+  /// Returns the metrics of a trial at `trial.epoch`; nullopt: it failed.
   using Measure = std::function<std::optional<Metrics>(const Trial& trial)>;
-  /// Receives each trial that ends.
+  /// Receives each trial that ends, except duplicates, with its outcome.
   using Ended = std::function<void(const Trial& trial, study::OutcomeKind kind)>;
 
-  /// All arguments outlive this.
+  /// `strategy` outlives this. An empty `ended` is not called.
   SearchDriver(strategy::Strategy& strategy, const Limits& limits, Measure measure, Ended ended = {})
       : strategy_(strategy), limits_(limits), measure_(std::move(measure)), ended_(std::move(ended)) {}
 
-  /// Gives active trials one epoch each in turn, until `epochs` epochs are spent in total or the strategy has no more
-  /// proposals. Errors: those of the strategy.
+  /// Gives active trials one epoch each in turn, until `epochs` epochs in total since construction, or until no trial
+  /// is active and the strategy proposes none. Errors: those of the strategy.
   Result<void> run_until(std::int64_t epochs);
 
-  /// Manual mode: fills the free slots. Returns the trials that start or resume. Errors: those of the strategy.
+  /// Manual mode: fills the free slots. Returns the trials that start or resume, in order; empty: none. Errors: those
+  /// of the strategy.
   Result<std::vector<TrialId>> fill();
-  /// An active trial, or null.
+  /// The active trial with this id, or null. The pointer is valid until the trial ends.
   const Trial* find_running(TrialId id) const;
-  /// Manual mode: runs one epoch of an active trial. Returns false if it left its slot.
+  /// Manual mode: runs one epoch of an active trial. Returns true if it stays active, false if it ended or paused.
   bool advance(TrialId id);
 
-  /// Number of proposals, duplicates included.
+  /// Number of proposals so far, duplicates included.
   std::int64_t num_trials() const { return num_proposed_; }
 
  private:

@@ -21,75 +21,79 @@
 
 namespace lanista::engine {
 
-/// The machine for which a study is planned, and the number of proposals.
+/// What a study is planned for: the machine or the devices with their costs, and the number of proposals.
 struct PlanRequest {
-  std::optional<std::int64_t> trials = {};          ///< Proposals to plan; absent: the number of slots.
-  schedule::Machine machine{};                      ///< The machine.
-  fuse::MachinePrices prices{};                     ///< Costs of its operations and memory.
-  graph::CostTable costs{};                         ///< Measured costs by fuse::work_text.
-  graph::CostKey measured_on{};                     ///< Rows of `costs` to use.
+  std::optional<std::int64_t> trials = {};  ///< Number of proposals to plan; absent: the number of slots.
+  schedule::Machine machine{};              ///< Workers, lanes and memory of the machine.
+  fuse::MachinePrices prices{};             ///< Measured rates of the machine: kernel calls and memory bandwidth.
+  graph::CostTable costs{};                 ///< Measured times of operators, by fuse::work_text; may be empty.
+  graph::CostKey measured_on{};             ///< Key of the rows of `costs` that apply to this machine.
   std::shared_ptr<const TimingHistory> known = {};  ///< Step times of earlier studies on this machine; null: none.
   /// All devices of the study; empty: the CPU with lanista kernels.
   std::vector<TrainingDevice> devices = {};
-  /// Speeds of the devices, in the same order.
+  /// Measured speed of each device, in the same order.
   std::vector<schedule::DeviceSpeed> speeds = {};
 };
 
 /// The part of a plan that one device trains.
 struct DeviceShare {
   std::string name;             ///< Name of the device.
-  std::vector<TrialId> trials;  ///< Its trials.
-  double share = 0;             ///< Share of all work.
-  double seconds = 0;           ///< Predicted seconds at the measured speed.
+  std::vector<TrialId> trials;  ///< The trials that it trains, by id; may be empty.
+  double share = 0;             ///< Share of the work (FLOPs) of all planned trials, from 0 to 1.
+  double seconds = 0;           ///< Predicted seconds of this work at the measured speed.
 };
 
 /// Predicted time of a whole trial, from earlier studies.
 struct MemberTime {
-  bool measured = false;  ///< Its program was measured; otherwise by regression.
-  double seconds = 0;     ///< Total, with evaluation, set-up and expected extra steps.
-  double step = 0;        ///< Seconds of one step.
+  bool measured = false;  ///< True: its program was measured; false: predicted by regression.
+  double seconds = 0;     ///< Seconds of the whole trial, with evaluation, set-up and expected extra steps.
+  double step = 0;        ///< Seconds of one training step.
 };
 
 /// The frozen first nodes that several trials share, and whether their outputs are cached.
 struct SharedPrefix {
-  std::vector<TrialId> trials;  ///< Trials that share it.
-  std::string through;          ///< Its last node, "%4 relu".
-  std::string text;             ///< Its graph as text.
-  fuse::Materialized cache;     ///< The decision to cache.
+  std::vector<TrialId> trials;  ///< Trials with this prefix, by id.
+  std::string through;          ///< Id and operator of its last node, as text: "%4 relu".
+  std::string text;             ///< Its graph as text (graph::to_text), which equal prefixes share.
+  fuse::Materialized cache;     ///< Costs of caching its outputs, and the decision.
 };
 
-/// The groups in which a study's first trials would run.
+/// The lane groups in which a study's first trials would run, with predicted times.
 struct StudyPlan {
-  schedule::GroupPlan plan;                       ///< As the engine would send it to its executor.
-  fuse::FusionPlan predicted;                     ///< The same groups with shared work and predicted time.
-  std::vector<SharedPrefix> prefixes;             ///< With a frozen part; equal models share longer prefixes.
-  schedule::Machine machine;                      ///< The machine of the request.
-  std::vector<study::ExtraSteps> extra;           ///< Of each member of `predicted`.
-  std::vector<std::int64_t> steps_without_extra;  ///< Of each member, to its full budget.
-  std::vector<MemberTime> times;                  ///< Of each member of `predicted`; empty: no earlier study is known.
-  std::string known;                              ///< Source of `times`, as text.
-  std::vector<DeviceShare> devices = {};          ///< Empty: the CPU with lanista kernels.
-  bool augmented = false;                         ///< Prefixes then cache validation rows only.
-  std::int64_t duplicates = 0;                    ///< Proposals that repeat an earlier one; they are not trained.
-  std::string exhausted_reason;                   ///< Why there are fewer trials than requested, or empty.
-  std::int64_t num_refinements = 0;               ///< Refinements that strategy.then adds later; not in this plan.
+  schedule::GroupPlan plan;    ///< The groups, as the engine would send them to its executor.
+  fuse::FusionPlan predicted;  ///< The same groups in the same order, with shared work and predicted times of a step.
+  std::vector<SharedPrefix> prefixes;  ///< Frozen prefixes; empty if the study has no frozen part.
+  schedule::Machine machine;           ///< The machine of the request; with several devices it has the workers of all.
+  std::vector<study::ExtraSteps> extra;           ///< Discarded steps of each member of `predicted`.
+  std::vector<std::int64_t> steps_without_extra;  ///< Training steps of each member of `predicted`, to its full budget.
+  std::vector<MemberTime> times;  ///< Predicted time of each member of `predicted`; empty: no earlier study is known.
+  std::string known;              ///< Source of `times`, as text for the user; empty: none.
+  std::vector<DeviceShare> devices = {};  ///< The part of each device; empty: the CPU with lanista kernels.
+  bool augmented = false;                 ///< True: the data are augmented, so prefixes cache validation rows only.
+  std::int64_t duplicates = 0;            ///< Number of proposals that repeat an earlier one; they are not planned.
+  std::string exhausted_reason;           ///< Why there are fewer trials than requested, as text; empty: there are not.
+  /// Number of refinements that strategy.then adds later; they are not in this plan.
+  std::int64_t num_refinements = 0;
 };
 
 struct PlannedMember;
-/// Predicted time of a member in a group of `lanes` lanes, with `residents` workers that train at the same time.
-/// `known` must not be empty.
+/// Predicted time of a member in a group of `lanes` lanes, while `residents` workers train at the same time. `known`
+/// must not be empty; else all fields are 0.
 MemberTime member_time(const PlannedMember& member, const TimingHistory& known, std::int64_t lanes,
                        std::int64_t residents);
 
 /// Samples the first proposals of a study and plans them, both as the engine does (schedule::make_plan). The result is
-/// the first plan that the study logs. Trains nothing. Errors: those of the model space, the strategy and
-/// fuse::plan_of, kInvalidArgument (no trial is requested), kResourceExhausted (the strategy has no proposal).
+/// the first plan that the study logs. Nothing is trained.
+///
+/// Errors: kInvalidArgument (less than one trial is requested), kResourceExhausted (the strategy has no proposal),
+/// those of check_config, of the model space, the strategy and fuse::plan_of.
 Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataSpec& data,
                              std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request);
 
-/// One line for each group. With `with_explanation` also the shared work, and why no more is shared.
+/// Text for the user, with one line for each group. With `with_explanation` it also lists the shared work, and why no
+/// more is shared.
 std::string plan_text(const StudyPlan& plan, bool with_explanation);
-/// The plan as JSON, with the same content.
+/// The plan as a JSON object, with the same content as plan_text().
 nlohmann::json plan_json(const StudyPlan& plan, bool with_explanation);
 
 }  // namespace lanista::engine

@@ -18,37 +18,40 @@
 // Step times of earlier studies, and predictions from them. They never change proposals, verdicts or bits.
 namespace lanista::engine {
 
-/// The folder and the machine of a study's step times.
+/// Where step times are saved, and for which device.
 struct ProfileLocation {
-  std::string folder;  ///< Empty: times are not saved.
-  std::string device;  ///< CPU model and numeric class.
+  std::string folder;  ///< Folder of the step times; empty: times are not saved.
+  std::string device;  ///< Name of the machine, as device_description gives it.
 };
-/// Name of a machine for step times: "Some CPU at 3 GHz, lanista-fma-tree-1".
+/// Name of a machine for step times, from CPU model and numeric class: "Some CPU at 3 GHz, lanista-fma-tree-1".
 std::string device_description(const std::string& cpu, const std::string& numeric_class);
 
-/// The folder that `run.profiles` gives for a study; empty: none. With `auto` it is next to the studies if their folder
-/// is named `studies`, otherwise none.
+/// The folder of step times that `run.profiles` gives for a study; empty: none. With `auto` it is next to the studies
+/// if their folder is named `studies`, otherwise none. A relative path starts at the study folder.
 std::string profile_folder_of(const study::StudyConfig& config, const std::string& study_folder);
 
 /// The step times in a study's spans: one row for each program, width and number of lanes, in order of their first
-/// spans. Trials with a frozen part, sample selection or tuning are left out, because their steps differ from those of
-/// the model. Only the last 1,000 trials with spans count. Errors: those of models.
+/// spans. Trials with sample selection or tuning are left out, and so is a study with a frozen part, because their
+/// steps differ from those of the model. Only the last 1,000 trials with spans count. Errors: those of
+/// study::trial_model and make_job.
 Result<std::vector<study::Profile>> profiles_of_study(const study::StudyView& view, const data::DataSpec& data,
                                                       const graph::OpTable& ops, const std::string& device);
-/// Saves the step times of a study. Errors: those of profiles_of_study and ProfileStore::put.
+/// Saves the step times of a study to a file in the location's folder. Without a folder or without times it has no
+/// effect. Errors: those of profiles_of_study and ProfileStore::put.
 Result<void> save_timings(const study::StudyView& view, const data::DataSpec& data, const graph::OpTable& ops,
                           const ProfileLocation& location, FileSystem& fs);
 
-/// Predicted times of a program.
+/// Predicted times of a program, in seconds.
 struct ExpectedTimes {
-  bool measured = false;      ///< Measured for this program; otherwise by regression.
-  double step = 0;            ///< Seconds of a step of one trial.
-  double evaluation_row = 0;  ///< Seconds for each evaluated row.
-  double between = 0;         ///< Seconds between two epochs.
-  double set_up = 0;          ///< Seconds once, for making the program.
-  double resize = 0;          ///< Seconds for a change of workers: save, make the program, restore.
+  bool measured = false;      ///< True: measured for this program and width; false: by regression.
+  double step = 0;            ///< Seconds of one training step of one trial.
+  double evaluation_row = 0;  ///< Seconds for each row that is evaluated at the end of an epoch.
+  double between = 0;         ///< Seconds that a worker needs between two spans.
+  double set_up = 0;          ///< Seconds to compile the program, once for a trial.
+  double resize = 0;  ///< Seconds for a change of workers: save the state, compile the program, restore the state.
 
-  /// Seconds for the training of one trial, without set-up.
+  /// Seconds for the training of one trial with this many steps and epochs, without set-up. `validation_rows` are
+  /// evaluated in each epoch.
   double seconds(std::int64_t steps, std::int64_t epochs, std::int64_t validation_rows) const {
     return step * static_cast<double>(steps) + between * static_cast<double>(epochs) +
            evaluation_row * static_cast<double>(epochs) * static_cast<double>(validation_rows);
@@ -59,39 +62,46 @@ struct ExpectedTimes {
 class TimingHistory {
  public:
   TimingHistory() = default;
-  /// Uses the rows of this device; rows of other devices are only counted.
+  /// Uses the rows of this device (device_description); rows of other devices are only counted.
   TimingHistory(const std::vector<store::StudyProfiles>& studies, const std::string& device);
-  /// Reads a folder; an empty name gives an empty history. `skipped` receives an error for each damaged file, and for a
-  /// folder that cannot be read.
+  /// Reads all step times in a folder for this device. An empty name gives an empty history. `skipped` receives an
+  /// error for each damaged file, and for a folder that cannot be read.
   static TimingHistory read(FileSystem& fs, const std::string& folder, const std::string& device,
                             std::vector<Error>& skipped);
 
-  /// Predicted times of a step of this shape; nullopt: nothing was measured on this machine.
+  /// Predicted times of a step of this shape on `width` workers, with `lanes` trials that take turns and `residents`
+  /// busy workers. Measured rows of the same program and width are used if there are any, otherwise a regression over
+  /// all programs. nullopt: nothing was measured on this machine.
   std::optional<ExpectedTimes> expected(const study::StepShape& shape, std::int64_t width, std::int64_t lanes,
                                         std::int64_t residents) const;
-  /// Measured seconds of a step of this program, by width.
+  /// Measured seconds of a step of this program, by number of workers that share it; empty: not measured.
   std::map<std::int64_t, double> step_seconds_by_width(const std::string& program) const;
-  /// Measured seconds of a step of this program, by the number of trials that took turns on one worker.
+  /// Measured seconds of a step of one trial of this program, by number of trials that took turns on one worker; empty:
+  /// not measured.
   std::map<std::int64_t, double> step_seconds_by_lanes(const std::string& program) const;
-  /// Share of a step that further workers do not shorten: the median over programs with several widths. nullopt: none.
+  /// Share of a step, from 0 to 1, that further workers do not shorten: the median over programs that were measured on
+  /// one and on several workers. nullopt: there is no such program.
   std::optional<double> serial_fraction() const { return serial_fraction_; }
-  /// Relative slowdown by each further trial on a worker, in addition to taking turns: the median over programs, at
-  /// least 0. nullopt: no program trained both alone and with others.
+  /// Relative slowdown of a step by each further trial on a worker: the median over programs, at least 0. nullopt: no
+  /// program was measured both alone and with others.
   std::optional<double> interference_fraction() const { return interference_fraction_; }
-  /// Seconds for a change of workers: the median over programs. nullopt: none was made.
+  /// Seconds for a change of workers: the sum of the median times to save, compile and restore. nullopt: no state was
+  /// saved in a measured span.
   std::optional<double> resize_seconds() const;
 
-  /// Number of measured programs.
+  /// Number of measured programs on this machine.
   std::size_t programs() const { return programs_; }
-  /// Number of studies with rows.
+  /// Number of studies with rows of this machine.
   std::size_t studies() const { return studies_; }
-  /// Number of rows of other devices.
+  /// Number of rows of other devices, which are not used.
   std::size_t rows_of_other_devices() const { return rows_of_other_devices_; }
-  /// Whether nothing was measured on this machine.
+  /// True if nothing was measured on this machine.
   bool empty() const { return rows_.empty(); }
-  /// Error of the regression for programs that it has not measured.
+  /// Relative error of the regression for programs that it has not measured, in percent. Without a regression its
+  /// fields are 0. The reference lives as long as the history.
   const schedule::TimeError& error() const;
-  /// A summary for users: "8 programs of 2 studies, regression off by 6 % (9 of 10: 15 %)".
+  /// A summary for people: "8 programs of 2 studies; of one that is left out the prediction is off by 6 % (9 of 10: 15
+  /// %)".
   std::string text() const;
 
  private:

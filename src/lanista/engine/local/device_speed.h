@@ -13,15 +13,18 @@
 
 namespace lanista::runtime {
 
-/// Measures how fast a device trains trials like this job, in samples times FLOPs of their steps per second. It runs
-/// steps for some tenths of a second: alone, and with as many lanes as the machine has. All workers count as equally
-/// fast. Work besides steps (tuning, selection of samples) is not measured. Errors: those of train::LaneGroup::create
-/// and TrialRun::create, kInternal (a step failed; the text has the reason).
+/// Measures how fast a device trains trials like this job, in work (samples x 3 x forward FLOPs) per second. It times
+/// steps for at least 0.15 s: with one lane, and with as many lanes as the machine has. All workers count as equally
+/// fast. Work in addition to steps (tuning, selection of samples) is not measured.
+///
+/// Errors: those of train::LaneGroup::create and TrialRun::create, kInternal (a step failed; the text has the reason),
+/// kResourceExhausted (memory).
 Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::Dataset& data,
                                            const nn::Operators& operators, const nn::Backend& backend,
                                            const schedule::Machine& machine, const Clock& clock);
 
-/// Whether the device has the operators and the precision of a job. Other limits, such as memory, appear in training.
+/// True if the device has the operators and the precision of a job. Other limits, such as memory, appear only in
+/// training. It compiles the program, which may need seconds.
 bool can_train(const engine::Job& job, const data::Dataset& data, const nn::Operators& operators,
                const nn::Backend& backend);
 

@@ -19,35 +19,37 @@
 
 namespace lanista::runtime {
 
-/// The inputs of trials with a frozen part: the outputs of that part for each sample. They are computed once for all
-/// trials and cached if that saves time (engine::frozen_cache_plan); otherwise they are computed for each batch.
-/// Thread-safe.
+/// Gives trials with a frozen part their inputs: the outputs of this part for each sample. They are computed once for
+/// all trials and cached if that saves time (engine::frozen_cache_plan); otherwise they are computed for each batch.
+/// The cache is never emptied. Thread-safe.
 class FrozenParts {
  public:
-  /// Objects that it uses, which outlive it; `operators` and `budget` may be null.
+  /// Objects and limits that it uses. The objects outlive it; `operators` and `budget` may be null.
   struct Setting {
-    const data::Dataset& data;                        ///< Data of the study.
-    const graph::OpTable& step_ops;                   ///< Operators of steps.
-    const store::CheckpointStore& checkpoints;        ///< Holds the frozen weights.
-    const nn::Operators* operators = nullptr;         ///< Operators of the caller.
-    MemoryBudget* budget = nullptr;                   ///< Counts the cached bytes.
-    std::int64_t bytes = 0;                           ///< Memory limit of programs.
-    std::int64_t epoch_bytes = 0;                     ///< Memory limit of augmented epochs.
+    const data::Dataset& data;                  ///< Data of the study.
+    const graph::OpTable& step_ops;             ///< Operator table of training steps.
+    const store::CheckpointStore& checkpoints;  ///< Holds the frozen weights.
+    const nn::Operators* operators = nullptr;   ///< Kernels of the caller's own operators.
+    MemoryBudget* budget = nullptr;             ///< Counts the cached bytes; null: not counted.
+    std::int64_t bytes = 0;        ///< Memory limit of programs in bytes, a part of which the cache may use.
+    std::int64_t epoch_bytes = 0;  ///< Most bytes of augmented epochs for each head's data.
     const nn::Backend* backend = &nn::cpu_backend();  ///< Computes the outputs.
   };
+  /// Nothing is computed or cached yet.
   explicit FrozenParts(const Setting& setting) : setting_(setting) {}
 
-  /// The trained part of a job. Data and epochs live as long as FrozenParts.
+  /// The trained part of a job (its head), with its inputs. The data and epochs live as long as the FrozenParts.
   struct Head {
-    graph::Graph model;                   ///< The model after the frozen part.
-    const data::Dataset* data = nullptr;  ///< Outputs of the frozen part.
-    data::EpochCache* epochs = nullptr;   ///< Augmented epochs of these data.
+    graph::Graph model;                   ///< The trained head: the model after the frozen part.
+    const data::Dataset* data = nullptr;  ///< Data set with the outputs of the frozen part as features.
+    data::EpochCache* epochs = nullptr;   ///< Cache of augmented epochs of these data.
   };
-  /// The trained part of a job with a frozen part. The first call computes the cached outputs; other calls wait for it.
-  /// Errors: those of the checkpoint store, graph::cut_behind_frozen and train::FrozenPrefix.
+  /// The trained part of a job with a frozen part. The first call for a frozen part and a fold computes the cached
+  /// outputs, and concurrent calls wait for it. Errors: those of the checkpoint store, graph::cut_behind_frozen and
+  /// train::FrozenPrefix.
   Result<Head> head_input_of(const engine::Job& job);
 
-  /// Frees the augmented epochs.
+  /// Frees all augmented epochs; cached outputs stay.
   void clear_epochs();
 
  private:

@@ -13,19 +13,21 @@
 
 namespace lanista::runtime {
 
-/// Measures trained trials, alone or blended. Ensemble selection measures many blends of the same trials, so
-/// predictions are cached until another part is measured, up to kMaxBytes. One thread at a time.
+/// Measures trained trials, alone or blended. Ensemble selection measures many blends of the same trials. Predictions
+/// of blended members are therefore cached, up to kMaxBytes, until another part is measured or clear() is called. One
+/// thread at a time.
 class MemberMetrics {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{512} << 20;  ///< Most bytes of cached predictions.
-  /// Gives the data and settings that determine the numbers of a job.
+  /// Gives the trainer input of a job: data and settings that determine its numbers.
   using InputOf = std::function<Result<train::TrainerInput>(const engine::Job& job)>;
 
   /// `checkpoints` and everything that `input_of` refers to outlive this.
   MemberMetrics(const store::CheckpointStore& checkpoints, InputOf input_of)
       : checkpoints_(checkpoints), input_of_(std::move(input_of)) {}
 
-  /// As engine::Executor::measure. Errors: those of the checkpoint store and of train::measure_weights.
+  /// Metrics by name, as engine::Executor::measure. Errors: those of `input_of`, of the checkpoint store and of
+  /// train::measure_weights.
   Result<std::map<std::string, double>> measure(std::span<const engine::EvaluatedMember> members, data::Part part);
   /// Frees the cached predictions.
   void clear() { cached_predictions_.clear(); }

@@ -8,24 +8,27 @@
 
 namespace lanista::runtime {
 
-/// Median times of the lines of a program.
+/// Median times of the lines of a program, which are its kernel calls.
 struct PlanTimes {
-  std::vector<double> line_us;  ///< Microseconds of each line of plan(), without the cost of the timer.
-  double step_us = 0;           ///< Microseconds of a whole step of one lane, with the copy of the batch.
-  std::int64_t samples = 0;     ///< Measured rounds.
+  /// Microseconds of each line of Program::plan(), in order, without the cost of the timer.
+  std::vector<double> line_us;
+  double step_us = 0;        ///< Microseconds of a whole training step of one lane, with the copy of the batch.
+  std::int64_t samples = 0;  ///< Number of measured rounds; each gives one time of every line and of the step.
 };
 
-/// Times each line inside a step for about `seconds`, at least three rounds, on the calling thread and at a learning
-/// rate of zero. The state of lane 0 changes. `now` reads a timer in microseconds; empty: the machine's.
+/// Times each line inside a step, and whole steps, for about `seconds`. It measures 3 to 1,000 rounds on the calling
+/// thread, at a learning rate of zero. The state of lane 0 changes. `now` reads a timer in microseconds; empty: the
+/// steady clock.
 PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds,
                     const std::function<double()>& now = {});
 
-/// A batch of made-up data for timing. The time of a step does not depend on the values.
+/// A batch of made-up data for timing, the same on each call. The time of a step does not depend on the values.
 class SyntheticBatch {
  public:
-  /// Features are uniform in [-1, 1); tokens and labels are zero.
+  /// A batch of `size` samples in the shapes of the step. Real features and targets are uniform in [-1, 1); tokens and
+  /// labels are zero.
   SyntheticBatch(const step::TrainingStep& step, std::int64_t size);
-  /// The batch; it refers to this object.
+  /// The batch. It refers to the memory of this object, which must outlive it.
   nn::Batch view() const { return {size_, features_, labels_, targets_, sample_index_}; }
 
  private:

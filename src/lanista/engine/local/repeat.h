@@ -12,25 +12,25 @@ namespace lanista::runtime {
 
 /// Result of a repeated training.
 struct RepeatedTrial {
-  train::TrainerState state;                     ///< Its last state.
-  std::vector<study::Measurement> measurements;  ///< Its measurements, in order.
-  Digest hash;                                   ///< Hash of the state, as the weights_hash of an outcome.
+  train::TrainerState state;                     ///< State after its last epoch, with the selected weights.
+  std::vector<study::Measurement> measurements;  ///< Measurements of all its epochs, in order.
+  Digest hash;                                   ///< Hash of the state, as Outcome::weights_hash of the study.
 };
 /// Trains a job again, alone, from the beginning through `epochs` epochs, to bits equal to the study's. `on_epoch`
-/// receives each measurement. `checkpoints` holds its frozen weights and its start, if it has them. Errors: those of
-/// the trainer, of FrozenParts and of read_start.
+/// receives each measurement as it is made. `checkpoints` holds the frozen weights and the start; null if the job has
+/// neither. Errors: those of the trainer, of FrozenParts and of read_start.
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
                                    const nn::Operators& operators = {},
                                    const store::CheckpointStore* checkpoints = nullptr);
 
-/// The backend of a device by its name (Job::device). Errors: the device is not available.
+/// Gives the backend of a device by its name (Job::device). Errors: the device is not available.
 using FindBackend = std::function<Result<const nn::Backend*>(const std::string& device)>;
 
-/// Repeats a trial with forks: the segments of its lineage (engine::lineage_jobs) in order, each from the state of the
-/// one before. Each measurement names the trial that trained the segment. With `backends` each segment runs on the
-/// device of its job. Errors: those of repeat_trial and of `backends`.
+/// Repeats a trial with forks: the segments of its lineage (engine::lineage_jobs) in order, each from the state at the
+/// end of the one before. Each measurement names the trial that trained the segment. With `backends` each segment runs
+/// on the device of its job; else on the CPU backend. Errors: those of repeat_trial and of `backends`.
 Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line,
                                      const std::vector<std::string>& metrics, const data::Dataset& data,
                                      const std::function<void(const study::Measurement&)>& on_epoch,

@@ -11,12 +11,13 @@
 
 namespace lanista::runtime {
 
-/// Augmented epochs that trials on the same rows share. With folds each training has its own epochs, because
-/// normalisation differs between folds. They are made from the epochs of the training pool where that gives the same
+/// Caches of augmented epochs that trials on the same rows share. With folds each training has its own epochs, because
+/// normalisation differs between folds. They are made from epochs of the rows of all folds where that gives the same
 /// bits. Thread-safe.
 class SharedEpochs {
  public:
-  /// `most_bytes` limits the epochs of one training, and of the pool. `budget` may be null. `data` outlives this.
+  /// No epoch is prepared yet. `most_bytes` limits the epochs of one training, and those of the rows of all folds.
+  /// `budget` counts the bytes; null: not counted. `data` outlives this.
   SharedEpochs(const data::Dataset& data, std::int64_t most_bytes, MemoryBudget* budget) {
     const std::int64_t folds = std::ssize(data.spec().folds);
     if (folds == 0) caches_.push_back(std::make_unique<data::EpochCache>(data, most_bytes, budget));
@@ -26,11 +27,12 @@ class SharedEpochs {
     }
   }
 
-  /// The epochs of Dataset::training(fold).
+  /// The cache of epochs of Dataset::training(fold), for an index of a fold or without folds. The reference lives as
+  /// long as this.
   data::EpochCache& cache_of(const std::optional<std::int64_t>& fold) {
     return *caches_.at(static_cast<std::size_t>(fold.value_or(0)));
   }
-  /// Frees all epochs.
+  /// Frees all epochs. Epochs that a caller holds stay valid.
   void clear() {
     for (const auto& cache : caches_) cache->clear();
     if (fold_union_) fold_union_->clear();

@@ -10,17 +10,17 @@
 
 namespace lanista::runtime {
 
-/// The state of an idle trial that was moved to a file of the checkpoint store to free memory. The file is removed with
-/// this value. Its address differs from those of checkpoints and of other spilled states. Movable.
+/// The state of an idle trial that was moved to a file of the checkpoint store to free memory. The destructor removes
+/// the file. Its address differs from those of checkpoints and of other spilled states. Movable, not thread-safe.
 class SpilledState {
  public:
-  /// Writes the state of a run. Errors: those of the store.
+  /// Writes the state of a trial. `files` outlives the result. Errors: those of CheckpointStore::put.
   static Result<SpilledState> put(store::CheckpointStore& files, TrialId trial, train::TrainerState state);
   SpilledState(SpilledState&& other) noexcept : files_(other.files_), address_(std::exchange(other.address_, {})) {}
   SpilledState& operator=(SpilledState&& other) noexcept;
   ~SpilledState();
 
-  /// Reads the state. Errors: those of the store.
+  /// Reads the state; the file stays. Errors: those of CheckpointStore::get.
   Result<train::TrainerState> get() const;
 
  private:

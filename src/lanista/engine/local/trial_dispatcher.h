@@ -23,26 +23,27 @@
 
 namespace lanista::runtime {
 
-/// The object between engine and workers: commands for trials, the worker of each trial, and reports.
+/// The object between engine and workers: it has the commands for trials, the worker of each trial, and the reports.
 ///
 /// One mutex guards everything. The dispatcher owns the slots of idle trials. A worker that takes a slot owns it alone
 /// until it returns it. Thread-safe.
 class TrialDispatcher {
  public:
-  /// Slots of trials.
+  /// Slots of several trials; no slot is null.
   using Slots = std::vector<std::unique_ptr<TrialSlot>>;
-  /// Work with the slots of its trials, in order; or, without slots, help for another worker's trial.
+  /// What a worker takes at once: work with the slots of its trials, or, without slots, help for another worker's
+  /// trial.
   struct WorkItem {
-    Work work;                                   ///< What to do.
-    Slots slots;                                 ///< Slots of work.trials.
-    std::string session = {};                    ///< Session in which helpers share the steps of its one trial.
-    std::optional<engine::HelpTrial> help = {};  ///< The trial to help.
-    bool cannot_help = false;                    ///< Set by the helper: it cannot help this trial.
+    Work work;                                   ///< What to do; no trials if it is help.
+    Slots slots;                                 ///< Slots of `work.trials`, in the same order.
+    std::string session = {};                    ///< AcceptHelpers::session of its one trial; empty: no helpers.
+    std::optional<engine::HelpTrial> help = {};  ///< The trial of another worker to help; absent: it is work.
+    bool cannot_help = false;                    ///< Set by the worker. True: it cannot help this trial.
   };
 
-  /// Programs have `lanes` lanes, and at most `max_executables` copies (DispatchCapacity). No work is given before
-  /// open(). `on_evict` is called, under the mutex, for every slot that is removed before the dispatcher is.
-  /// `on_ready`, if set, is called when next() has a report.
+  /// Programs have `lanes` lanes. `max_executables` is as in DispatchCapacity. No work is given before open().
+  /// `on_evict` is called, under the mutex, for every slot that is removed before the dispatcher is destroyed.
+  /// `on_ready`, if set, is called under the mutex when next() has a report; it must not call the dispatcher.
   explicit TrialDispatcher(std::int64_t lanes, std::function<void(TrialSlot&)> on_evict = {},
                            std::function<void()> on_ready = {}, std::int64_t max_executables = 0)
       : lanes_(lanes),
@@ -52,45 +53,49 @@ class TrialDispatcher {
 
   // For the engine.
 
-  /// Adds a trial, or one that returns. Its unread reports of before are dropped, and it reports `repeats` first. If a
-  /// worker still has an earlier slot of the trial, the call waits for it. A failed dispatcher ignores the call; next()
-  /// returns the error.
+  /// Adds a trial, or one that resumes. Its unread reports of an earlier start are dropped, and `repeats` become its
+  /// first reports. If a worker still has an earlier slot of the trial, the call waits until it is returned. A failed
+  /// dispatcher ignores the call; next() returns the error.
   void add_trial(std::unique_ptr<TrialSlot> slot, bool runs_alone, const std::vector<study::Measurement>& repeats);
-  /// Applies a command.
+  /// Applies a command. A command for an unknown trial has no effect.
   void command(const engine::Command& command);
-  /// The next report; waits at most `seconds`. A failed dispatcher returns its error.
+  /// The next report in order of arrival; waits at most `seconds`. nullopt: none arrived in time. A failed dispatcher
+  /// returns its error as an ExecutorErrorReport on each call.
   std::optional<engine::Report> next(double seconds);
 
   // For workers.
 
-  /// Sets the number of workers and begins to give out work.
+  /// Sets the number of workers and begins to give work.
   void open(std::int64_t workers);
-  /// Ends all work: take() returns nothing, and running trials are abandoned.
+  /// Ends all work for good: take() returns nullopt, and running trials are abandoned.
   void close();
-  /// Waits for the next work item of a free worker. nullopt: the dispatcher is closed.
+  /// Waits for the next work item of a free worker, which then owns its slots. nullopt: the dispatcher is closed.
   std::optional<WorkItem> take();
-  /// Returns a work item with its slots.
+  /// Takes back a work item with its slots. A trial that is over is removed.
   void return_item(WorkItem item);
-  /// Adds a report. If there is no memory for it, the dispatcher fails, because the engine would wait for the report.
+  /// Adds a report for the engine. If there is no memory for it, the dispatcher fails, because the engine would wait
+  /// for the report.
   void post(engine::Report report);
-  /// Fails the dispatcher permanently; next() returns this error.
+  /// Fails the dispatcher permanently; next() then returns this error. Only the first failure counts.
   void fail_all(Code code, const char* reason);
-  /// Whether a helper must stop at the end of its epoch, because there may be other work.
+  /// True: a helper must stop at the end of its epoch, because there may be other work. The flag lives as long as the
+  /// dispatcher.
   const std::atomic<bool>& helper_should_leave() const { return helper_should_leave_; }
-  /// Whether a helper must stop at once.
+  /// True: a helper must stop at once. The flag lives as long as the dispatcher.
   const std::atomic<bool>& helper_must_stop() const { return helper_must_stop_; }
-  /// Whether states are saved and nothing trains.
+  /// True: PauseAll was received, so states are saved and nothing trains. The flag lives as long as the dispatcher.
   const std::atomic<bool>& pausing() const { return pausing_; }
 
   // For a lack of memory.
 
-  /// The slots of idle trials with a state in memory. The caller returns them.
+  /// Takes the slots of idle trials with a state in memory, so that the caller can spill the states. Empty: there are
+  /// none. The caller owns the slots until return_idle_slots().
   Slots take_idle_slots();
-  /// Returns the slots of take_idle_slots().
+  /// Takes back the slots of take_idle_slots().
   void return_idle_slots(Slots slots);
-  /// Gives out no work until resume_dispatch(), and waits for all work items that are out.
+  /// Gives no new work until resume_dispatch(), and waits until all work items are returned.
   void pause_dispatch();
-  /// Gives out work again.
+  /// Gives work again after pause_dispatch().
   void resume_dispatch();
 
  private:

@@ -21,25 +21,25 @@
 
 namespace lanista::runtime {
 
-/// A trial in training, from the view of its worker. The holder of the slot owns everything in it: a TrialDispatcher
+/// A trial in training, with everything that its worker needs. The holder of the slot owns all of it: a TrialDispatcher
 /// gives it to one worker at a time. A state in a lane is under the rule of GroupPool.
 struct TrialSlot {
-  engine::Job job;                                   ///< The job.
-  std::optional<train::TrialRun> run;                ///< Absent: not begun.
-  std::optional<train::TrainerState> state;          ///< State to resume from.
+  engine::Job job;                           ///< The job, as the executor received it.
+  std::optional<train::TrialRun> run;        ///< Its training; absent: no worker has begun it.
+  std::optional<train::TrainerState> state;  ///< State to resume from, until `run` begins; absent: it begins anew.
   std::shared_ptr<const train::StartWeights> start;  ///< First weights; null: random values, or it resumes.
-  /// Other starts of its start race. Empty: no race, or it resumes.
+  /// The other candidates of its start race. Empty: no race, or it resumes.
   std::vector<train::AlternativeStartWeights> alternative_starts;
-  std::optional<SpilledState> spilled;                ///< State of `run` while it is not in memory.
-  std::int64_t epochs_done = 0;                       ///< Complete epochs.
-  std::int64_t saved_step = 0;                        ///< Steps in the newest checkpoint.
-  double saved_at = 0;                                ///< Clock seconds of the newest checkpoint.
-  study::SpanCosts costs;                             ///< Costs of the current or next span.
-  std::shared_ptr<const pipeline::TimedStep> timed;   ///< Timed pipeline step of the span, or null.
-  bool finished = false;                              ///< Finished, paused or failed: no work remains.
+  std::optional<SpilledState> spilled;  ///< State of `run` while it is spilled; absent: it is in memory.
+  std::int64_t epochs_done = 0;         ///< Number of complete epochs.
+  std::int64_t saved_step = 0;          ///< Number of steps in the newest checkpoint.
+  double saved_at = 0;                  ///< Clock reading, in seconds, when the newest checkpoint was stored.
+  study::SpanCosts costs;               ///< Seconds by activity in the current or next span.
+  std::shared_ptr<const pipeline::TimedStep> timed;   ///< Timed pipeline step for the report of the span; null: none.
+  bool finished = false;                              ///< True: finished, paused or failed, so no work remains.
   Digest key;                                         ///< Key of the programs in which it can be a lane.
-  TrialSignals* signals = nullptr;                    ///< Signals of its DispatchEntry.
-  std::unique_ptr<train::DataParallelLeader> leader;  ///< Accepts helpers, if it may have any.
+  TrialSignals* signals = nullptr;                    ///< Signals of its DispatchEntry, which owns them.
+  std::unique_ptr<train::DataParallelLeader> leader;  ///< Shares its steps with helpers; null: it has none.
 
   /// The progress that a worker reports when it returns the slot.
   Progress progress() const {
@@ -50,27 +50,31 @@ struct TrialSlot {
   }
 };
 
-/// Importance of each unit of a parent with these weights, by the loss (train::score_units).
+/// Importance of each unit of a parent with these weights, measured by the loss (train::score_units).
 using ScoreUnits =
     std::function<Result<engine::UnitScores>(const graph::Graph& parent, std::span<const Tensor> weights)>;
-/// Scores units with the data and settings of a job, on the backend of the workers.
+/// A function that scores units with the data, settings and backend of `input`; its model is replaced by the parent.
 ScoreUnits unit_scorer_of(train::TrainerInput input);
 
-/// The first weights of a trial: the state that its start names, through the job's transfer plan. If the loss selects
-/// units (Job::parent), `score` gives their importance; if that fails on these data, the first units are used. Errors:
-/// kNotFound and kDataLoss (the state is lost), kInvalidArgument (the plan, or no `score`), kResourceExhausted.
+/// The first weights of a trial: the state that Job::start names, through the job's transfer plan. If the loss selects
+/// units (Job::parent), `score` gives their importance. If that fails on these data, Job::transfer is used unchanged.
+///
+/// Errors: kNotFound and kDataLoss (the state is lost), kInvalidArgument (the plan, or no `score`), kResourceExhausted
+/// (memory).
 Result<std::shared_ptr<const train::StartWeights>> read_start(const store::CheckpointStore& files,
                                                               const engine::Job& job, const graph::OpTable& ops,
                                                               const ScoreUnits& score = {});
 
-/// The alternatives of a job's start race: its start candidates, then random values. Errors: those of read_start.
+/// The other candidates of a job's start race with their weights: its alternatives in order, then random values. Empty:
+/// no race. Errors: those of read_start.
 Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files,
                                                                       const engine::Job& job, const graph::OpTable& ops,
                                                                       const ScoreUnits& score = {});
-/// The alternatives of a start race without their weights, for a trial with a completed race.
+/// The other candidates of a start race as in read_alternatives(), but without weights, for a trial with a completed
+/// race. Empty: no race.
 std::vector<train::AlternativeStartWeights> alternatives_of(const engine::Job& job);
 
-/// Hash of names, shapes and bytes of all tensors: those of the state, then the selected weights.
+/// Hash of names, shapes and bytes of all tensors: those of the state, then the selected weights of an earlier epoch.
 Digest state_hash(const train::TrainerState& state);
 
 }  // namespace lanista::runtime

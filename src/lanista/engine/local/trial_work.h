@@ -22,46 +22,48 @@
 
 namespace lanista::runtime {
 
-/// Objects that all workers of one machine share.
+/// Objects that all workers of one executor share. They outlive the workers.
 struct WorkerContext {
   const data::Dataset& data;               ///< Data of the study.
-  const nn::Operators& operators;          ///< Operators of the caller.
-  const graph::OpTable& step_ops;          ///< Operators of steps.
+  const nn::Operators& operators;          ///< Kernels of the caller's own operators.
+  const graph::OpTable& step_ops;          ///< Operator table of training steps.
   const Clock& clock;                      ///< Clock of spans and checkpoints.
-  store::CheckpointStore& checkpoints;     ///< Checkpoints of the study.
-  MemoryBudget& budget;                    ///< Memory limit.
-  SharedEpochs& epochs;                    ///< Augmented epochs.
+  store::CheckpointStore& checkpoints;     ///< Checkpoint store of the study.
+  MemoryBudget& budget;                    ///< Memory limit, which counts programs, states and caches.
+  SharedEpochs& epochs;                    ///< Augmented epochs that trials share.
   FrozenParts& frozen;                     ///< Inputs of trials with a frozen part.
-  GroupPool& groups;                       ///< Lane programs.
-  std::vector<std::string> metrics;        ///< As in the study file.
-  std::vector<study::Metric> own_metrics;  ///< Metrics of the caller.
-  double checkpoint_every = 30;            ///< Seconds between checkpoints.
+  GroupPool& groups;                       ///< Lane programs that wait for trials.
+  std::vector<std::string> metrics;        ///< Names of the metrics to measure, as in the study file.
+  std::vector<study::Metric> own_metrics;  ///< Metrics that the caller defines.
+  double checkpoint_every = 30;            ///< Seconds between two checkpoints of a trial.
   const nn::Backend& backend;              ///< Compiles programs.
 };
 
 /// Performs the work items of workers, from a trial's first step to its last checkpoint. Every exception of a trial
-/// becomes its FailureReport, so one model cannot end a search. Workers may call it concurrently for different slots.
+/// becomes its FailureReport, so one model cannot end a search. Workers may call it concurrently with different work
+/// items.
 class TrialWork {
  public:
-  /// `report` receives reports; `spill_idle` spills the states of idle trials. Both are thread-safe. All arguments
-  /// outlive this.
+  /// `report` receives reports for the engine. `spill_idle` spills the states of idle trials when memory is short. Both
+  /// must be thread-safe.
   TrialWork(WorkerContext context, std::function<void(engine::Report)> report, std::function<void()> spill_idle)
       : context_(std::move(context)), report_(std::move(report)), spill_idle_(std::move(spill_idle)) {}
 
-  /// Performs a work item of worker number `worker`. An epoch ends early when `pausing` becomes true.
+  /// Performs a work item on the worker with index `worker`, and changes its slots. An epoch ends early when `pausing`
+  /// becomes true.
   void run(TrialDispatcher::WorkItem& item, std::size_t worker, const std::atomic<bool>& pausing);
 
   /// Computes shards of another worker's trial, epoch after epoch. It returns at the end of an epoch if `should_leave`
-  /// is true, and at once if `must_stop` is. A failure here fails no trial: its own worker continues alone. Returns
-  /// false if another attempt is useless.
+  /// is true, and at once if `must_stop` is. A failure here fails no trial: the trial's own worker continues alone.
+  /// Returns true if the worker may help this trial again, false if another attempt is useless.
   bool help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave, const std::atomic<bool>& must_stop);
 
-  /// Moves the state of an idle trial to the checkpoint store. If the store fails, an error is reported and the state
-  /// stays in memory.
+  /// Moves the state of an idle trial to the checkpoint store. If the store fails, an ExecutorErrorReport is sent and
+  /// the state stays in memory.
   void spill(TrialSlot& slot);
 
-  /// The data and settings that a job trains with: its model, or the head after its frozen part. Errors: those of
-  /// FrozenParts::head_input_of.
+  /// The data and settings that a job trains with. The model is that of the job or, with a frozen part, its trained
+  /// part (FrozenParts::Head). Errors: those of FrozenParts::head_input_of.
   Result<train::TrainerInput> trainer_input(const engine::Job& job) const;
 
  private:

@@ -6,12 +6,12 @@
 
 namespace lanista::runtime {
 
-/// Makes the searcher of the tune search that a run begins: a sampler of the study's, or marginal, over the parameters
-/// of train.tune. Its random numbers follow from the trial's seed and the number of earlier searches; the value of a
-/// try is its speed.
+/// Makes the function that proposes settings for the tune search that `run` begins. It is a sampler of the study's
+/// kind, or marginal, over the parameters of train.tune. Its random numbers follow from the trial's seed and the number
+/// of earlier searches. A setting is rated by the speed of its branch.
 ///
 /// A search with halving differs in two ways. From the second search on, the current setting is the first proposal. In
-/// the first search the batch size is fixed if other parameters are tuned: gradients are then large against their
+/// the first search the batch size is fixed if other parameters are tuned. Gradients are then large against their
 /// noise, and a few steps cannot show the value of a larger batch. Errors: kInvalidArgument (options of train.tune).
 Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run);
 

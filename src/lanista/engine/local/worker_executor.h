@@ -27,33 +27,35 @@ class StudyMarks;
 
 /// Options of an executor that belong to its process and so are not in WorkerConfig.
 struct WorkerOptions {
-  const nn::Backend* backend = nullptr;         ///< Outlives the executor; null: the CPU at the configured level.
-  std::vector<study::Metric> own_metrics = {};  ///< Metrics of the caller, which the configuration may name.
-  /// Most bytes of prepared epochs that trials share; with folds, of each training. 0: each trial prepares its own
+  /// Backend of the device, which outlives the executor; null: the CPU backend at the configured level.
+  const nn::Backend* backend = nullptr;
+  std::vector<study::Metric> own_metrics = {};  ///< Metrics that the caller defines and the configuration may name.
+  /// Most bytes of prepared epochs that trials share; with folds, for each training. 0: each trial prepares its own
   /// batches.
   std::int64_t shared_epoch_bytes = std::int64_t{512} << 20;
-  /// for tests: called before each worker starts; may throw as std::thread does
+  /// For tests: called before each worker thread starts. It may throw as std::thread does.
   std::function<void()> before_thread = {};
-  /// Called by a worker's thread before it computes steps of these trials.
+  /// Called by a worker's thread before it computes steps of these trials; empty: not called.
   std::function<void(std::span<const TrialId>)> on_training = {};
   // For a study with several executors in this process, one for each device.
-  std::function<void()> on_ready = {};     ///< Called by any thread when next() has a report.
-  std::shared_ptr<StudyMarks> marks = {};  ///< Shared crash marks; null: its own, if the configuration has them.
-  std::size_t first_worker = 0;            ///< Number of its first worker among all.
+  std::function<void()> on_ready = {};  ///< Called by any thread when next() has a report; must not block.
+  /// Crash marks that executors share; null: its own, if the configuration has them.
+  std::shared_ptr<StudyMarks> marks = {};
+  std::size_t first_worker = 0;  ///< Index of its first worker among the workers of all executors.
 };
 
-/// Trains jobs on worker threads of this process. Each worker computes on one thread.
+/// Trains jobs on worker threads of this process. Each worker computes on one thread, except in pipelines.
 ///
 /// A free worker takes the trial with the earliest next epoch in logical time, with others of its lane group, and
 /// trains them for one epoch. Then it returns them. So workers stay busy while trials wait for verdicts, and results do
 /// not depend on the number of workers or lanes. Every exception of a trial becomes its FailureReport.
 ///
-/// If memory is short, idle states are spilled to the checkpoint store, and the trial is tried once more, alone, before
-/// it fails. If the system gives fewer threads than requested, those do the work. Without any thread, the first start()
-/// returns kResourceExhausted.
+/// If memory is short, states of idle trials are spilled to the checkpoint store. The trial is then tried once more,
+/// alone, before it fails. If the system gives fewer threads than requested, those do the work. Without any thread, the
+/// first start() returns kResourceExhausted.
 class WorkerExecutor final : public engine::Executor {
  public:
-  /// Starts the workers; writes nothing before the first start(). `data` is the configured data set. All arguments
+  /// Starts the workers; writes no file before the first start(). `data` is the configured data set. All arguments
   /// except `worker_config`, `operators` and `options` outlive the executor. Errors: kFailedPrecondition (the
   /// configuration has other data, another numeric class, or an instruction level that this CPU lacks).
   static Result<std::unique_ptr<WorkerExecutor>> create(const engine::WorkerConfig& worker_config,
@@ -65,13 +67,13 @@ class WorkerExecutor final : public engine::Executor {
   Result<void> start(const engine::Job& job) override;
   void command(const engine::Command& command) override;
   std::optional<engine::Report> next(double seconds) override;
-  /// Predictions of the members of a blend are cached for the next blend on the same part.
+  /// As Executor::measure. Predictions of the members of a blend are cached for later blends on the same part.
   Result<std::map<std::string, double>> measure(std::span<const engine::EvaluatedMember> members,
                                                 data::Part part) override;
 
-  /// Number of worker threads.
+  /// Number of worker threads that were started.
   std::int64_t workers() const;
-  /// As machine_of, with the number of started workers.
+  /// The machine that it trains on: machine_of(), with the number of started workers.
   schedule::Machine machine() const;
 
  private:
@@ -80,13 +82,14 @@ class WorkerExecutor final : public engine::Executor {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The machine that an executor with this configuration trains on.
+/// The workers, lanes and bytes of memory that an executor with this configuration uses.
 schedule::Machine machine_of(const engine::WorkerConfig& worker_config);
 
-/// The facts that determine the bits of a study: instruction level, numeric class, compiler and threads. The log
-/// records them.
+/// The body of a `numerics` log record for the CPU backend: numeric class, instruction level, compiler, threads and
+/// flush-to-zero mode. These facts determine the bits of a study.
 nlohmann::json numerics(kernels::Isa isa);
-/// The facts that determine the bits of a study on another backend: its numeric class and its name.
+/// The body of a `numerics` log record for another backend: the facts of this CPU with its best level, and the numeric
+/// class and the name of the backend.
 nlohmann::json numerics(const nn::Backend& backend);
 
 }  // namespace lanista::runtime

@@ -9,8 +9,9 @@
 
 namespace lanista::runtime {
 
-/// Makes the executors of worker processes: a WorkerExecutor on the configured data, opened in the worker. `operators`
-/// are those of the caller, which a configuration cannot hold. Errors: those of data::open and WorkerExecutor::create.
+/// Gives the function that makes the executor of a worker process: a WorkerExecutor on the configured data, opened in
+/// the worker. `operators` are the caller's own operators, which a configuration cannot hold. Errors of the function:
+/// those of data::open and WorkerExecutor::create.
 engine::MakeWorkerExecutor make_process_worker(const nn::Operators& operators);
 
 }  // namespace lanista::runtime

@@ -31,30 +31,34 @@ namespace lanista::engine {
 /// thread-safe.
 class HelperAssignment {
  public:
-  /// Sends a command to a worker.
+  /// Sends a command to the worker with this index.
   using SendCommand = std::function<void(std::size_t worker, const Command& command)>;
 
-  /// `width` is the most workers of a trial, 0 for auto. `socket` names the sessions: files in a shared-memory folder
-  /// with a random name, which only this user can open. Folders that a killed executor of this name left are removed,
-  /// as are its own at the end. `known` may be null.
+  /// No worker helps yet. `width` is the most workers of a trial; 0: it is measured (`auto`). `workers` is the number
+  /// of worker processes. `known` has step times of earlier studies; null: none.
+  ///
+  /// `socket` names the sessions: files in a shared-memory folder with a random name, which only this user can open.
+  /// Folders that a killed executor of this name left are removed, as are its own files at the end.
   HelperAssignment(std::int64_t width, std::size_t workers, const std::string& socket,
                    std::shared_ptr<const TimingHistory> known);
   ~HelperAssignment();
   HelperAssignment(const HelperAssignment&) = delete;
   HelperAssignment& operator=(const HelperAssignment&) = delete;
 
-  /// Adds a trial that will be trained.
+  /// Stores the step cost of a trial that will be trained. An earlier job of the trial is replaced.
   void note(const Job& job);
-  /// Adds the time of a span. A span without other lanes gives the time of a step for its number of workers.
+  /// Uses the times of a span. A span without other lanes gives the time of a step for its number of workers.
   void note(const SpanReport& span);
-  /// A worker was lost. It helps no trial any more, and its sessions are removed. Call it before Leases::mark_lost.
+  /// Handles the loss of a worker: it helps no trial any more, and its sessions are removed. Call it before
+  /// Leases::mark_lost.
   void mark_lost(std::size_t worker, Leases& leases);
 
-  /// Sends new assignments to the workers that are `ready`, and the session to the workers of the helped trials.
-  /// O(trials + workers), plus the time of the policy if it runs.
+  /// Sends changed assignments to helping workers, and sessions to the workers of the helped trials. `ready` is true
+  /// for each worker that can receive jobs; `now` is in clock seconds. O(trials + workers), plus the time of the policy
+  /// if it runs.
   void send(Leases& leases, const std::vector<bool>& ready, double now, const SendCommand& send_command);
 
-  /// The helping workers with their trials.
+  /// The trial that each helping worker helps, by index of the worker. The reference lives as long as this object.
   const std::map<std::size_t, TrialId>& trials_by_helper() const { return trials_by_helper_; }
   /// Number of times that the policy has run.
   std::int64_t times_decided() const { return times_decided_; }

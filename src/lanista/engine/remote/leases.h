@@ -13,39 +13,39 @@
 namespace lanista::engine {
 
 /// A trial that is lent to a worker process: its job, the engine's commands for it, and its progress. Each time that it
-/// is sent it gets a new token; messages with an old token are ignored.
+/// is sent to a worker it gets a new token; messages with an old token are ignored.
 struct Lease {
-  Job job;                  ///< As the engine gave it.
-  std::uint64_t token = 0;  ///< Valid token; 0: none.
-  std::size_t worker = 0;   ///< The worker that has it.
-  bool is_sent = false;     ///< The worker has received it.
+  Job job;                  ///< The job, as the engine gave it.
+  std::uint64_t token = 0;  ///< The valid token; 0: it is not sent.
+  std::size_t worker = 0;   ///< Index of the worker that has it.
+  bool is_sent = false;     ///< True: the worker's present process has received it.
 
-  std::int64_t allowed = 0;       ///< Last epoch that it may train.
-  std::optional<Finish> finish;   ///< The engine's command to end it.
-  bool is_pausing_trial = false;  ///< The engine's command to pause it.
+  std::int64_t allowed = 0;       ///< Last epoch that it may train; 0: none.
+  std::optional<Finish> finish;   ///< The engine's command to end it; absent: none.
+  bool is_pausing_trial = false;  ///< True: the engine's command to pause it was received.
 
-  /// Hashes of the measurements in the job's checkpoint, which the worker repeats first.
+  /// Hashes of the measurements in the job's checkpoint, from epoch 1 on, which the worker repeats first.
   std::vector<Digest> carried_epochs = {};
-  std::int64_t num_reported_epochs = 0;  ///< Epochs that the engine has received.
-  std::string checkpoint;                ///< Newest checkpoint; at first the job's.
-  std::int64_t saved_step = 0;           ///< Complete steps in the newest checkpoint.
+  std::int64_t num_reported_epochs = 0;  ///< Number of epochs that the engine has received.
+  std::string checkpoint;                ///< Address of the newest checkpoint, at first the job's; empty: none.
+  std::int64_t saved_step = 0;           ///< Number of complete steps in the newest checkpoint.
   double saved_at_seconds = 0;           ///< Clock seconds when it was saved, or when the lease was sent.
-  int crashes = 0;                       ///< Crashes of a worker while the trial was active, since its last new epoch.
-  int losses = 0;         ///< Other losses of a worker while the trial was active, since its last progress.
-  std::string session;    ///< Shared-memory path at which helpers meet the worker; empty: no helpers.
-  int helper_losses = 0;  ///< Workers that were lost while they helped.
-  /// Whether helpers may share its steps. A trial with crashes or repeated losses has none.
+  int crashes = 0;        ///< Number of crashes of a worker while the trial was active, since its last new epoch.
+  int losses = 0;         ///< Number of other losses of a worker while the trial was active, since its last progress.
+  std::string session;    ///< AcceptHelpers::session; empty: no helpers.
+  int helper_losses = 0;  ///< Number of workers that were lost while they helped it, since its last new epoch.
+  /// True if helpers may share its steps. A trial with crashes or repeated losses has none.
   bool accepts_helpers() const {
     return is_sent && job.recipe.shards > 1 && !job.alone && !trains_alone() && helper_losses < kMaxHelperLosses;
   }
-  /// Whether its worker trains, ends or pauses it; otherwise it waits.
+  /// True if its worker has to train, end or pause it; false: it waits for the engine.
   bool has_work() const { return num_reported_epochs < allowed || finish || is_pausing_trial; }
-  /// Whether it shares no steps with other trials, because workers were lost with it.
+  /// True if it shares no steps with other trials, because workers were lost with it.
   bool trains_alone() const { return crashes > 0 || losses >= kMaxLossesTogether; }
 
-  static constexpr int kMaxHelperLosses = 3;    ///< Limit of helper_losses for new helpers.
-  static constexpr int kMaxLossesTogether = 3;  ///< Losses after which it trains alone.
-  static constexpr int kMaxLosses = 6;          ///< Losses after which it fails.
+  static constexpr int kMaxHelperLosses = 3;    ///< Value of helper_losses from which it gets no helpers.
+  static constexpr int kMaxLossesTogether = 3;  ///< Value of losses from which it trains alone.
+  static constexpr int kMaxLosses = 6;          ///< Value of losses at which it fails, if it was the only active trial.
 };
 
 /// The leases of all trials, and what happens to trials of a lost worker. A fold over messages, without processes or
@@ -57,59 +57,68 @@ struct Lease {
 /// have more attempts.
 class Leases {
  public:
-  /// Leases for this number of workers.
+  /// No trial is lent yet; workers have the indices 0 to `workers` - 1.
   explicit Leases(std::size_t workers) : active_trials_(workers) {}
 
-  /// Lends a trial to the worker with the fewest trials. Excluded workers are avoided unless all are excluded. An
-  /// earlier lease of the trial is removed.
+  /// Assigns a trial to the worker with the fewest trials, and replaces an earlier lease of the trial. Workers for
+  /// which `excluded_workers` is true are avoided, unless all are excluded. The lease is not sent yet. The reference is
+  /// valid until the lease ends.
   Lease& grant(const Job& job, const std::vector<bool>& excluded_workers = {});
-  /// The lease of a trial, or null.
+  /// The lease of a trial, or null. The pointer is valid until the lease ends.
   Lease* find(TrialId trial);
-  /// Removes the lease of a trial.
+  /// Removes the lease of a trial. Without one it has no effect.
   void end(TrialId trial) { leases_.erase(trial); }
-  /// Marks a lease as sent at clock second `now`, and returns its new token.
+  /// Marks a lease as sent at `now` (clock seconds), and returns its new token. The caller sends the message.
   std::uint64_t send(Lease& lease, double now);
-  /// The job as the worker receives it, with the newest checkpoint.
+  /// The job as the worker receives it: with the newest checkpoint, and alone if workers were lost with it.
   static Job job_to_send(const Lease& lease);
 
   /// Checks a report against the leases and updates them. Returns the report that the engine receives; nullopt: none.
-  /// Epochs that the engine already has, and reports with an old token, are dropped. For a trial without a lease only
-  /// the names of files are passed on, so that the engine removes the files. A report that ends or pauses a trial ends
-  /// its lease. Errors: kInternal (an epoch out of order).
+  /// Epochs that the engine already has, and reports with an old token, are dropped.
+  ///
+  /// For a trial without a lease only the address of a file is passed on, as a CheckpointReport, so that the engine
+  /// removes the file. A report that ends or pauses a trial ends its lease. `now` is in clock seconds. Errors:
+  /// kInternal (an epoch out of order).
   Result<std::optional<Report>> accept_report(std::size_t worker, std::uint64_t token, Report report, double now);
-  /// The worker could not start the trial. Returns true if the trial can start again from an older checkpoint or from
-  /// the beginning.
+  /// Handles that the worker could not start a trial because of `error`. Returns true if the trial can start again,
+  /// from an older checkpoint or from the beginning; the lease is then unsent. False: the error stands, or the token is
+  /// old.
   bool retry_from_older(TrialId trial, std::uint64_t token, const Error& error);
-  /// Stores the trials in the steps that the worker computes now.
+  /// Stores the active trials of a worker: those in the steps that it computes now.
   void on_active_trials(std::size_t worker, std::vector<TrialId> trials) { active_trials_[worker] = std::move(trials); }
 
-  /// Result of the loss of a worker.
+  /// What the loss of a worker means for its trials.
   struct Loss {
-    std::vector<TrialId> restarted_trials;  ///< Trials to send again.
-    std::vector<FailureReport> failed;      ///< Trials that failed, because they were active in too many losses.
-    double seconds = 0;                     ///< Most seconds of work that one trial lost.
-    std::map<TrialId, double> costs = {};   ///< Seconds of work lost by each restarted trial that was sent.
+    std::vector<TrialId> restarted_trials;  ///< Trials to send again, by id.
+    /// Trials that failed, because they were active in too many losses; their leases are removed.
+    std::vector<FailureReport> failed;
+    double seconds = 0;  ///< Largest loss of one trial: seconds since its last checkpoint.
+    /// Seconds since the last checkpoint of each restarted trial that the worker had received.
+    std::map<TrialId, double> costs = {};
   };
-  /// Handles the loss of a worker. `own_fault`: it crashed by itself. `reason` becomes part of the failure text.
+  /// Handles the loss of a worker at `now` (clock seconds). `own_fault`: true if it crashed by itself. `reason` becomes
+  /// part of the failure texts. The leases stay with this worker until move_from().
   Loss mark_lost(std::size_t worker, bool own_fault, const std::string& reason, double now);
-  /// Moves the leases of a worker to other workers that are not excluded, if there are any.
+  /// Moves the leases of a worker to the other workers that are not excluded, the least loaded first. If all others are
+  /// excluded, they stay.
   void move_from(std::size_t worker, const std::vector<bool>& excluded_workers);
 
-  /// A trial that moved to another worker.
+  /// A trial that rebalance_to() moved to the new worker.
   struct Reassignment {
-    TrialId trial;                    ///< The trial.
-    std::optional<std::size_t> from;  ///< The worker that had received it and must drop it.
+    TrialId trial;  ///< The trial.
+    /// Index of the worker that had received it and must drop it; absent: it was not sent.
+    std::optional<std::size_t> from;
   };
-  /// Moves trials to a worker that started late, if that costs nothing. From excluded workers it moves leases that were
-  /// not sent, evenly over the others. From workers with at least two more trials it moves trials without a completed
-  /// step.
+  /// Moves trials to a worker that started late, if that loses no work, and returns them. From excluded workers it
+  /// moves leases that were not sent, evenly over the others. From workers with at least two more trials it moves
+  /// trials without a completed step.
   std::vector<Reassignment> rebalance_to(std::size_t worker, const std::vector<bool>& excluded_workers);
 
-  /// The trials of a worker.
+  /// The trials of a worker, by id.
   std::vector<TrialId> of(std::size_t worker) const;
-  /// The number of trials of each worker.
+  /// The number of trials of each worker, by its index.
   std::vector<std::int64_t> trials_per_worker() const;
-  /// All leases.
+  /// All leases by trial.
   const std::map<TrialId, Lease>& all() const { return leases_; }
 
  private:

@@ -14,15 +14,15 @@ namespace lanista::engine {
 /// A message to an executor: a job to start, or a command.
 using ExecutorRequest = std::variant<Job, Command>;
 
-/// The text of a request.
+/// The message text of a request: one line of JSON.
 std::string encode(const ExecutorRequest& order);
-/// The text of a report.
+/// The message text of a report: one line of JSON.
 std::string encode(const Report& report);
 
-/// Reads a request. The model of a job is parsed but not verified; the executor verifies it. Errors: kDataLoss (the
-/// message is invalid or larger than a record may be; the text names the fault).
+/// Reads the text of a request. The model of a job is parsed but not verified; the executor verifies it. Errors:
+/// kDataLoss (the text is invalid or larger than a log record may be; the message names the fault).
 Result<ExecutorRequest> decode_executor_request(std::string_view text);
-/// Reads a report. Errors: kDataLoss (the message is invalid or larger than a record may be).
+/// Reads the text of a report. Errors: kDataLoss (the text is invalid or larger than a log record may be).
 Result<Report> decode_report(std::string_view text);
 
 }  // namespace lanista::engine

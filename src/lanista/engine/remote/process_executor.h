@@ -23,15 +23,15 @@ namespace lanista::engine {
 
 /// How worker processes are started and watched.
 struct ProcessOptions {
-  LaunchWorker launch = {};                     ///< Starts a local process that calls run_worker.
-  std::vector<Launcher> remote_launchers = {};  ///< As FleetOptions::remote_launchers.
-  MakeFleet fleet = {};                         ///< For tests; absent: WorkerFleet.
-  double lease_seconds = 10;                    ///< A worker that is silent for this long loses its trials.
-  /// step times for the first widths with `run.width: auto`; may be null
+  LaunchWorker launch = {};                     ///< Starts a local process, which must call run_worker.
+  std::vector<Launcher> remote_launchers = {};  ///< Ways to start workers on other hosts; empty: all are local.
+  MakeFleet fleet = {};                         ///< Makes the fleet, for tests; empty: a WorkerFleet.
+  double lease_seconds = 10;                    ///< Seconds without a message after which a worker loses its trials.
+  /// Step times of earlier studies, for the first widths with `run.width: auto`; null: none.
   std::shared_ptr<const TimingHistory> known = {};
   std::string socket = {};  ///< Path of the workers' socket; empty: control/workers.sock of the study.
-  ReportRules rules = {};   ///< Limits of the study's measurements.
-  /// As Services::pause. A call of measure() ends soon after a pause request.
+  ReportRules rules = {};   ///< What every measurement of the study must have.
+  /// Non-zero: a pause is requested, as Services::pause. A call of measure() then ends soon. Null: never.
   const std::atomic<int>* pause = nullptr;
 };
 
@@ -44,11 +44,11 @@ struct ProcessOptions {
 ///
 /// Lost workers are started again, with growing delays if they end before they are ready. All workers end with this
 /// object or with the engine's process. States pass through the study's checkpoint store. States, messages and plans
-/// have the same form as with threads, so lanes of a group share the steps of their worker. One thread.
+/// have the same form as with threads, so lanes of a group share the steps of their worker. One thread calls it.
 class ProcessExecutor final : public Executor {
  public:
-  /// The first job starts `worker_config.workers` processes, each with its share of `memory_bytes`. `fs` is the real
-  /// disk; `fs` and `clock` outlive the executor. Errors: kInvalidArgument (no workers).
+  /// Makes an executor. The first job starts `worker_config.workers` processes, each with its share of `memory_bytes`.
+  /// `fs` is the real disk; `fs` and `clock` outlive the executor. Errors: kInvalidArgument (no workers).
   static Result<std::unique_ptr<ProcessExecutor>> create(const WorkerConfig& worker_config, FileSystem& fs,
                                                          const Clock& clock, const ProcessOptions& options);
   ~ProcessExecutor() override;
@@ -58,7 +58,7 @@ class ProcessExecutor final : public Executor {
   std::optional<Report> next(double seconds) override;
   Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
-  /// Process id of a worker; 0: it has no process now.
+  /// Process id of the worker with this index; 0: it has no process now.
   pid_t process(std::size_t worker) const;
 
  private:

@@ -24,40 +24,42 @@ namespace lanista::engine {
 /// Parts of a ProcessExecutor. process_executor.cpp has the messages to workers. process_events.cpp has the messages
 /// from workers, and the requests that they answer.
 struct ProcessExecutor::Impl {
-  const Clock& clock;                            ///< Clock of deadlines.
-  FileSystem& fs;                                ///< The real disk.
-  store::CheckpointStore files;                  ///< Checkpoints of the study.
-  const FleetOptions fleet_options;              ///< How workers are started.
-  std::unique_ptr<Fleet> fleet;                  ///< Made with the first job, so that a refused study leaves no files.
-  Leases leases;                                 ///< Trials by worker.
-  ReportCheck check;                             ///< Checks every report.
-  schedule::Grouping plan;                       ///< Current lane groups.
-  std::deque<Report> reports;                    ///< Reports for next().
-  std::optional<Error> broken;                   ///< Error after which no worker can run.
-  bool is_pausing = false, has_paused = false;   ///< PauseAll was received; AllPausedReport was queued.
-  double pause_deadline_seconds = 0;             ///< Clock seconds; later a worker without an answer is lost.
-  std::set<std::size_t> pausing_workers;         ///< Workers that have not answered the pause.
-  std::set<std::size_t> dropped_workers;         ///< Dropped workers, until their loss is handled.
-  std::optional<std::size_t> measuring_worker;   ///< Worker that computes the current measurement.
+  const Clock& clock;                           ///< Clock of deadlines.
+  FileSystem& fs;                               ///< The real disk.
+  store::CheckpointStore files;                 ///< Checkpoint store of the study.
+  const FleetOptions fleet_options;             ///< How workers are started.
+  std::unique_ptr<Fleet> fleet;                 ///< Made with the first job, so that a refused study leaves no files.
+  Leases leases;                                ///< Trials by worker.
+  ReportCheck check;                            ///< Checks every report before it is used.
+  schedule::Grouping plan;                      ///< Current lane groups.
+  std::deque<Report> reports;                   ///< Reports for next().
+  std::optional<Error> broken;                  ///< Error after which no worker can run; absent: none.
+  bool is_pausing = false, has_paused = false;  ///< True: PauseAll was received; true: AllPausedReport was queued.
+  double pause_deadline_seconds = 0;  ///< Clock seconds after which a worker without an answer to the pause is lost.
+  std::set<std::size_t> pausing_workers;  ///< Indices of workers that have not answered the pause.
+  std::set<std::size_t> dropped_workers;  ///< Indices of workers that were dropped, until their loss is handled.
+  /// Index of the worker that computes the current measurement; absent: none.
+  std::optional<std::size_t> measuring_worker;
   data::Part measured_part = data::Part::kTest;  ///< Part of that measurement.
-  std::map<std::size_t, Result<std::map<std::string, double>>> answers;  ///< By worker.
-  std::map<std::size_t, std::string> last_loss_reasons;                  ///< By worker.
-  std::map<std::size_t, WorkerReport> last_start_reports;                ///< Last start of each worker.
-  const MakeFleet make_fleet;                                            ///< Starts the workers.
-  const std::atomic<int>* const pause_signal;                            ///< Pause flag of the study; may be null.
-  HelperAssignment helping;                                              ///< Which workers help.
+  /// Results of measurements that have arrived, by worker.
+  std::map<std::size_t, Result<std::map<std::string, double>>> answers;
+  std::map<std::size_t, std::string> last_loss_reasons;    ///< Reason of the last loss of each worker.
+  std::map<std::size_t, WorkerReport> last_start_reports;  ///< Report of the last start of each worker.
+  const MakeFleet make_fleet;                              ///< Starts the workers.
+  const std::atomic<int>* const pause_signal;              ///< Pause flag of the study; may be null.
+  HelperAssignment helping;                                ///< Decides which workers help which trials.
 
   /// Takes the options of ProcessExecutor::create.
   Impl(FileSystem& f, const Clock& c, FleetOptions options, MakeFleet make, const ProcessOptions& process);
   ~Impl();
 
-  /// Starts the workers at the first job. Returns false if they cannot run.
+  /// Starts the workers at the first call. Returns true if they can run.
   bool start_workers();
-  /// Whether a worker can receive jobs.
+  /// True if the worker can receive jobs.
   bool is_ready(std::size_t worker) const { return fleet && fleet->is_ready(worker); }
-  /// is_ready() of each worker.
+  /// For each worker, true if it can receive jobs.
   std::vector<bool> ready() const;
-  /// Workers to which no trial is granted now.
+  /// For each worker, true if no trial is granted to it now.
   std::vector<bool> excluded_workers() const;
   /// Seconds that a worker has for its answer to a pause.
   double pause_seconds() const;
@@ -66,38 +68,38 @@ struct ProcessExecutor::Impl {
 
   /// Sends a command to a worker.
   void send_command(std::size_t worker, const Command& command);
-  /// Sends these leases to their workers if those are ready.
+  /// Sends the leases of these trials to their workers, as far as those are ready.
   void send(const std::vector<TrialId>& trials);
-  /// Sends a command to the worker that has the trial.
+  /// Sends a command to the worker that has the trial; without one it has no effect.
   void forward_command(TrialId trial, const Command& command);
-  /// Allows epochs of a trial.
+  /// Stores an allowance in the trial's lease and sends it to the worker.
   void allow(const Allow& allowed);
-  /// Applies changed groups and sends each worker its part.
+  /// Applies changed lane groups and sends each worker the part with its trials.
   void arrange(const UpdateGroups& arranged);
   /// Ends a trial, or removes its lease if it is abandoned.
   void finish(const Finish& request);
   /// Pauses a trial.
   void pause_trial(const PauseTrial& request);
-  /// Sends a pause to all workers.
+  /// Sends a pause to all workers and sets the deadline of their answers.
   void pause();
-  /// Notes that a worker has paused, and reports the pause of all.
+  /// Notes that a worker has paused. After the last one, AllPausedReport is queued.
   void mark_worker_paused(std::size_t worker);
   /// Moves trials that wait for a worker without a ready process to workers that are ready.
   void reassign_waiting();
   /// Treats workers that do not answer a pause as lost.
   void check_pause_deadline();
-  /// Sends changed helper assignments.
+  /// Sends changed helper assignments to ready workers.
   void send_helpers();
 
   // Messages from workers.
 
-  /// Handles an event of the fleet.
+  /// Handles an event of the fleet: a worker is ready, has sent a message or is lost, or no worker can run.
   void handle_event(const Fleet::FleetEvent& event);
-  /// Ends all work with an error.
+  /// Ends all work: next() returns this error from now on.
   void fail_all(const Error& error);
   /// Sends leases to a worker that became ready.
   void handle_ready(const Fleet::Ready& ready);
-  /// Handles a message; drops a worker that sent an invalid one.
+  /// Handles a message, and drops a worker that sent an invalid one.
   void handle_message(std::size_t worker, const Message& message);
   /// Calls the handler for the kind of a message. Errors of all handlers: kDataLoss, with what was invalid.
   Result<void> dispatch_message(std::size_t worker, const Message& message);
@@ -105,7 +107,7 @@ struct ProcessExecutor::Impl {
   Result<void> handle_report(std::size_t worker, const std::string& text);
   /// Handles the answer to a pause.
   Result<void> handle_paused(std::size_t worker);
-  /// Handles the loss of a pipeline stage process.
+  /// Handles a worker's report that one of its pipeline stage processes has ended.
   Result<void> handle_lost_stage(std::size_t worker, WorkerReport lost);
   /// Handles a trial that the worker cannot start.
   Result<void> handle_refusal(std::size_t worker, const std::string& text);
@@ -126,12 +128,14 @@ struct ProcessExecutor::Impl {
   std::optional<std::size_t> idle_worker() const;
   /// Waits for a ready worker; nullopt: there will be none in time.
   std::optional<std::size_t> wait_for_worker();
-  /// Whether a pause was requested so long ago that measure() gives up.
+  /// True if a pause was requested so long ago that measure() gives up.
   bool has_waited_too_long();
-  /// Sends a measurement request to a worker and waits for its answer.
+  /// Sends a measurement request to a worker and waits for its answer. Errors: the worker's error, kUnavailable (a
+  /// pause, or no worker).
   Result<std::map<std::string, double>> measure(const std::string& question, data::Part part);
-  double next_reassign_seconds = 0;             ///< Clock seconds.
-  std::optional<double> wait_deadline_seconds;  ///< Clock seconds.
+  double next_reassign_seconds = 0;  ///< Clock seconds of the next call of reassign_waiting().
+  /// Clock seconds at which measure() gives up; absent: no pause was requested.
+  std::optional<double> wait_deadline_seconds;
 };
 
 }  // namespace lanista::engine

@@ -20,51 +20,52 @@
 
 namespace lanista::engine {
 
-/// What the engine knows about the measurements of a study before they arrive.
+/// What every measurement of a study must have, for checks of reports.
 struct ReportRules {
-  std::vector<std::int64_t> rows = {};    ///< Training rows of the one split or of each fold; empty: unknown.
-  std::vector<std::string> metrics = {};  ///< Metrics that every measurement has; empty: unknown.
-  bool stores_no_weights = false;         ///< The workers keep no weights, as those of a benchmark.
+  std::vector<std::int64_t> rows = {};  ///< Number of training rows of the one split, or of each fold; empty: unknown.
+  std::vector<std::string> metrics = {};  ///< Names of metrics that every measurement has; empty: unknown.
+  bool stores_no_weights = false;         ///< True: the workers store no weights, as those of a benchmark.
 };
-/// The rules for a study with these metrics (as in the study file) on these data.
+/// The rules for a study with these metrics (names as in its study file) on these data.
 ReportRules report_rules(const std::vector<std::string>& metrics, const data::DataSpec& data);
 
-/// Why a message cannot be read, in the form of ReportCheck's errors.
+/// The error for a message that cannot be read, from the error of its reader, in the form of ReportCheck's errors.
 Error unreadable_message(const Error& error);
 
-/// `text` with every character that is not visible ASCII replaced by '?', and with at most `max_bytes` bytes.
+/// At most `max_bytes` bytes of `text`, in which '?' replaces every character that is not visible ASCII.
 std::string visible_text(std::string_view text, std::size_t max_bytes);
 
-/// Checks what arrives from worker processes against what the engine knows of their leases.
+/// Checks messages from worker processes against the leases that the engine gave them.
 ///
 /// A worker is not trusted: its process may be damaged, and its host may be wrong. Every report passes here before it
-/// changes any state. A failed check means that the worker is dropped, so an honest worker never fails one, whatever it
-/// was sent and however late its reports arrive. Not thread-safe.
+/// changes any state. A failed check means that the worker is dropped. So a correct worker never fails one, in any
+/// order of messages and however late its reports arrive. Not thread-safe.
 ///
-/// Errors of all checks: kDataLoss; the message continues "the worker was dropped: it ...".
+/// Errors of all checks: kDataLoss (the message is invalid); the text continues "the worker was dropped: it ...".
 class ReportCheck {
  public:
-  /// `fs` and `files` are of the study; both outlive this.
+  /// No lease is sent yet. `fs` and `files` are the study's file system and checkpoint store; both outlive this.
   ReportCheck(ReportRules rules, std::size_t workers, FileSystem& fs, const store::CheckpointStore& files)
       : rules_(std::move(rules)), progress_by_token_(workers), fs_(&fs), files_(&files) {}
 
-  /// The engine knows this file, and may have removed it since: that it is missing is then no worker's fault. An empty
-  /// address is no file.
+  /// Adds a file that the engine has or has had. If it is missing later, no worker is blamed. An empty address has no
+  /// effect.
   void add_known_file(const std::string& address);
-  /// The worker's present process receives this lease.
+  /// Adds a lease that the present process of its worker receives.
   void on_lease_sent(const Lease& lease) { progress_by_token_[lease.worker][lease.token] = {lease.job.trial}; }
-  /// The worker's process is gone.
+  /// Removes the leases of a worker with a process that has ended.
   void on_worker_lost(std::size_t worker) { progress_by_token_[worker].clear(); }
 
-  /// A report of one trial. `lease`: the trial's lease, or null. Reads the file of weights that the report names.
+  /// Checks a report of one trial. `lease` is the trial's present lease, or null. If the report names a file of
+  /// weights, the file is read.
   Result<void> on_report(std::size_t worker, std::uint64_t token, const Report& report, const Lease* lease);
-  /// The refusal of a lease.
+  /// Checks the message that the worker cannot start the trial of a lease.
   Result<void> on_refusal(std::size_t worker, std::uint64_t token, TrialId trial);
-  /// The trials that the worker trains from now on.
+  /// Checks a list of active trials: the worker has leases of them.
   Result<void> on_active_trials(std::size_t worker, const std::vector<TrialId>& trials) const;
-  /// A process of the worker's own that it lost, a stage of a pipeline.
+  /// Checks the report that a worker has lost a pipeline stage process of its own.
   Result<void> on_stage_loss(const WorkerReport& report) const;
-  /// The answer to a question about this part of the data.
+  /// Checks the metrics that answer a measurement request for this part of the data.
   static Result<void> on_answer(const std::map<std::string, double>& metrics, data::Part part);
 
  private:

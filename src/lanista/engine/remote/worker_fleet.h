@@ -19,91 +19,98 @@ namespace lanista::engine {
 
 /// A way to start workers on one host.
 struct Launcher {
-  std::string name;       ///< For messages: "ssh node2"; empty: this host.
-  LaunchWorker launch;    ///< Starts one worker.
+  std::string name;       ///< Name for messages: "ssh node2"; empty: this host.
+  LaunchWorker launch;    ///< Starts one worker process.
   std::string host = {};  ///< Host name; empty: unknown until the worker's hello.
 };
 
 /// Settings of a fleet of worker processes.
 struct FleetOptions {
-  WorkerConfig worker_config;                   ///< Sent to each worker; `workers` and `memory_bytes` are those of one.
-  std::size_t workers = 1;                      ///< Number of processes.
-  double lease_seconds = 10;                    ///< A worker that is silent for this long is lost.
-  std::string socket;                           ///< Path of the socket to which workers connect.
-  LaunchWorker launch;                          ///< Starts a local worker.
-  std::vector<Launcher> remote_launchers = {};  ///< If any, they start the workers in turn.
-  double ready_leases = 60;                     ///< Leases between hello and ready, in which a worker reads its data.
-  std::size_t max_unread_bytes = std::size_t{256} << 20;  ///< Most bytes that wait for a worker to read them.
+  /// Configuration that each worker receives; `workers` and `memory_bytes` are those of one process.
+  WorkerConfig worker_config;
+  std::size_t workers = 1;    ///< Number of worker processes.
+  double lease_seconds = 10;  ///< Seconds without a message after which a worker is lost.
+  std::string socket;         ///< Path of the socket to which workers connect.
+  LaunchWorker launch;        ///< Starts a local worker.
+  /// Worker i is started by entry i modulo their number; empty: by `launch`.
+  std::vector<Launcher> remote_launchers = {};
+  double ready_leases = 60;  ///< Longest time from hello to ready, in leases; the worker reads its data meanwhile.
+  /// Most bytes that may wait for a worker to read them; with more it is ended.
+  std::size_t max_unread_bytes = std::size_t{256} << 20;
 };
 
-/// A set of worker processes and the connections to them: workers become ready, send messages and are lost. One thread.
+/// A set of worker processes and the connections to them. Workers have indices from 0; they become ready, send messages
+/// and are lost. One thread.
 class Fleet {
  public:
-  /// A worker can receive jobs.
+  /// A worker has become ready: it can receive jobs.
   struct Ready {
-    std::size_t worker = 0;  ///< Number of the worker.
+    std::size_t worker = 0;  ///< Index of the worker.
     pid_t process = 0;       ///< Its process id.
-    std::string host = {};   ///< Its host, if the fleet starts workers on other hosts.
+    std::string host = {};   ///< Its host name, if some workers run on other hosts; else empty.
   };
-  /// A worker sent a message.
+  /// A ready worker has sent a message.
   struct WorkerMessage {
-    std::size_t worker = 0;  ///< Number of the worker.
+    std::size_t worker = 0;  ///< Index of the worker.
     Message message;         ///< The message.
   };
-  /// A worker is gone.
+  /// A worker's process has ended or was ended.
   struct Lost {
-    std::size_t worker = 0;   ///< Number of the worker.
+    std::size_t worker = 0;   ///< Index of the worker.
     pid_t process = 0;        ///< Its process id.
-    bool own_fault = false;   ///< It crashed by itself.
-    std::string reason;       ///< "was killed by signal 9 (Killed)".
+    bool own_fault = false;   ///< True: it crashed by itself; false: it was killed, was silent or was dropped.
+    std::string reason;       ///< Cause as text: "was killed by signal 9 (Killed)".
     std::string host = {};    ///< As in Ready; without a hello, the launcher's host.
-    bool is_dropped = false;  ///< The engine ended it for its messages (end_misbehaving).
+    bool is_dropped = false;  ///< True: it was ended for an invalid message (end_misbehaving).
   };
   /// No worker can run any more.
   struct Broken {
     Error error;  ///< Cause.
   };
-  /// An event of the fleet.
+  /// One event of the fleet; next() returns it.
   using FleetEvent = std::variant<Ready, WorkerMessage, Lost, Broken>;
 
   virtual ~Fleet() = default;
-  /// The next event; waits at most `seconds`.
+  /// The next event in order of occurrence; waits at most `seconds`. nullopt: none occurred in time.
   virtual std::optional<FleetEvent> next(double seconds) = 0;
-  /// Sends a message to a ready worker. To another worker it has no effect.
+  /// Sends a message to a ready worker. If the worker is not ready, it has no effect.
   virtual void send(std::size_t worker, WireKind kind, std::string_view text) = 0;
-  /// Whether a worker can receive jobs.
+  /// True if the worker can receive jobs.
   virtual bool is_ready(std::size_t worker) const = 0;
-  /// Whether a worker has a process, ready or not, or will have one at once. A remote worker counts from its hello on,
-  /// because it may wait in a queue before. A worker that is not ready within a lease does not count.
+  /// True if the worker is ready or is likely to become ready soon: it has a process, or will have one at once. A
+  /// remote worker counts from its hello on, because it may wait in a queue before. A worker that is not ready within a
+  /// lease does not count.
   virtual bool is_expected(std::size_t worker) const = 0;
-  /// Process id of a worker; 0: none.
+  /// Process id of a worker; 0: it has no process.
   virtual pid_t process(std::size_t worker) const = 0;
-  /// Ends a worker's process as if it had died.
+  /// Ends a worker's process as if it had died; a Lost event with these values follows.
   virtual void mark_lost(std::size_t worker, bool own_fault, const std::string& reason) = 0;
-  /// Ends a worker that sent an invalid message. `what` continues the sentence "it ...". Its trials are not blamed. A
-  /// worker with WorkerFleet::kMaxFailures such ends in a row and no progress is not started again; without any worker
+  /// Ends a worker that sent an invalid message. `what` continues the sentence "it ...". No trial is blamed. A worker
+  /// with WorkerFleet::kMaxFailures such ends in a row and no progress is not started again; without any other worker
   /// the fleet is broken.
   virtual void end_misbehaving(std::size_t worker, const std::string& what) = 0;
-  /// Notes that a worker has made progress with its trials.
+  /// Notes that a worker has made progress with its trials, so that its invalid messages are counted from 0.
   virtual void note_progress(std::size_t) {}
-  /// Starts no process any more.
+  /// No process is started any more; running ones stay.
   virtual void stop_launching() = 0;
 };
-/// Starts a fleet. Errors: kIo.
+/// Starts a fleet; the clock outlives it. Errors: kIo (no socket).
 using MakeFleet = std::function<Result<std::unique_ptr<Fleet>>(const FleetOptions&, const Clock&)>;
 
-/// Starts worker processes, accepts their connections, ends silent ones and starts lost ones again. It knows nothing of
-/// their work. One thread.
+/// Starts worker processes, accepts their connections, ends silent ones and starts lost ones again. It has no knowledge
+/// of trials. One thread.
 class WorkerFleet final : public Fleet {
  public:
-  static constexpr int kMaxFailures = 5;  ///< Consecutive processes that end by themselves before they are ready.
-  static constexpr int kMaxKilled = 50;   ///< Consecutive processes that others kill before they are ready.
+  /// After this many processes of each worker in a row that end by themselves before they are ready, the fleet is
+  /// broken.
+  static constexpr int kMaxFailures = 5;
+  static constexpr int kMaxKilled = 50;  ///< The same limit for processes that others kill before they are ready.
 
-  /// Starts the workers. `clock` outlives the fleet. Errors: kIo (no socket).
+  /// Listens on the socket and starts the workers. `clock` outlives the fleet. Errors: kIo (no socket).
   static Result<std::unique_ptr<WorkerFleet>> begin(FleetOptions options, const Clock& clock);
   WorkerFleet(const WorkerFleet&) = delete;
   WorkerFleet& operator=(const WorkerFleet&) = delete;
-  /// Ends all workers; kills those that do not end.
+  /// Ends all workers within 5 s; kills those that do not end by themselves.
   ~WorkerFleet() override;
 
   std::optional<FleetEvent> next(double seconds) override;

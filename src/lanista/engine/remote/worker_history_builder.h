@@ -10,13 +10,14 @@
 
 namespace lanista::engine {
 
-/// Folds reports on workers into the worker history of a study. A running engine and a reader of its log both use it.
+/// Folds reports on workers, and spans, into the worker history of a study. A running engine and a reader of its log
+/// both use it. Not thread-safe.
 class WorkerHistoryBuilder {
  public:
-  /// Adds the start or the loss of a worker.
+  /// Adds the start or the loss of a worker to `history`.
   void add(const WorkerReport& report, study::WorkerHistory& history);
-  /// Returns the span with its worker's host. A trial that was lost with another worker is recorded as moved to this
-  /// one.
+  /// Returns the span with the number of its worker's host, from 1 in `history.hosts`; 0: no host is known. If the
+  /// trial was lost with another worker, `history` records its move to this one.
   study::Span with_host(study::Span span, study::WorkerHistory& history);
 
  private:

@@ -12,19 +12,23 @@
 
 namespace lanista::engine {
 
-/// Reports to the engine the trials in the steps that are computed from now on, so that it knows which ones a crash
-/// concerns. Thread-safe.
+/// Reports to the engine the trials in the steps that are computed from now on, so that a crash is attributed to them.
+/// Thread-safe.
 using ReportActiveTrials = std::function<void(std::span<const TrialId>)>;
 
-/// Makes the executor of a worker process. Objects that it needs live as long.
+/// Makes the executor of a worker process from its configuration. The function owns the objects that the executor
+/// needs.
 using MakeWorkerExecutor = std::function<Result<std::shared_ptr<Executor>>(const WorkerConfig&, ReportActiveTrials)>;
 
-/// Runs a worker process: connects to the engine's socket, receives its configuration, and executes requests until the
-/// engine is gone or silent for thirty leases. A second thread sends heartbeats. Errors: kNotFound and kIo (no engine),
-/// kFailedPrecondition (the engine refused the worker; the text has the reason), those of `make_executor`, kDataLoss
-/// (an invalid request).
+/// Runs a worker process: connects to the engine's socket at this path, receives its configuration, and executes
+/// requests. It returns when the engine is gone or silent for thirty leases. A second thread sends heartbeats.
+///
+/// Errors: kNotFound and kIo (no engine), kFailedPrecondition (the engine refused the worker; the text has the reason),
+/// kDataLoss (an invalid request), those of `make_executor`.
 Result<void> run_worker(const std::string& socket, const MakeWorkerExecutor& make_executor);
-/// Runs a worker process on an open connection.
+/// Runs a worker process on an open connection to the engine, until it is gone or silent for thirty leases. Errors:
+/// kFailedPrecondition (the engine refused the worker), kDataLoss (an invalid request), kIo (the connection), those of
+/// `make_executor`.
 Result<void> run_worker(Channel channel, const MakeWorkerExecutor& make_executor);
 
 }  // namespace lanista::engine
