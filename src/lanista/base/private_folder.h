@@ -13,7 +13,7 @@ namespace lanista {
 /// reached through the open folder, by a name without `/`, and never through a link. Move-only.
 class PrivateFolder {
  public:
-  /// Tests a file name. A sweep removes only files with accepted names.
+  /// Returns true for a file name that a sweep may remove.
   using AcceptsName = std::function<bool(std::string_view)>;
 
   /// Creates the folder `prefix` + 16 random hexadecimal digits, with mode 0700. Errors: kIo.
@@ -38,9 +38,9 @@ class PrivateFolder {
   Result<int> open_file(const std::string& name) const;
   /// Renames a file and replaces the file `to`, if there is one. Errors: kIo, kInvalidArgument (a name).
   Result<void> rename_file(const std::string& from, const std::string& to) const;
-  /// Removes a regular file of this user. Anything else stays.
+  /// Removes a regular file of this user, if there is one. Anything else stays.
   void remove_file(const std::string& name) const;
-  /// Removes files as sweep() does, then the folder if it is empty.
+  /// Removes the files with accepted names as sweep() does, then the folder if it is empty.
   void remove(const AcceptsName& accepts) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace lanista {
 
-/// Reads `length` bytes from `offset` of a file with an untrusted name.
+/// Reads `length` bytes from byte `offset` of a file with an untrusted name, and returns them.
 ///
 /// `name` is a relative path that must stay below `folder`: without "..", without a symbolic link on the way. The file
 /// must be a regular one with no other name, since a hard link may lead anywhere. The range must be inside the file.
