@@ -4,7 +4,7 @@
 
 namespace lanista::mutate {
 
-/// The cell space of DARTS.
+/// The cell space of DARTS. Each function of this header makes one entry of published_spaces().
 PublishedSpace darts_space();
 /// The macro space of ENAS, which searches whole networks.
 PublishedSpace enas_macro_space();
