@@ -44,8 +44,8 @@ struct ProcessEnd {
   /// True if the process itself failed: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, or an exit without a
   /// request. False for a kill from outside.
   bool is_own_fault() const;
-  /// The end of a worker on another machine, derived from this end of its launcher. By convention an exit code above 128///< words for messages: "was killed by signal 9 (Killed)"
-  /// is 128 plus the signal that ended the worker. Otherwise the result equals this end.
+  /// The end of a worker on another machine, derived from this end of its launcher. By convention an exit code above
+  /// 128 is 128 plus the signal that ended the worker. Otherwise the result equals this end.
   ProcessEnd as_launcher_exit() const;
   std::string text() const;  ///< words for messages, such as "was killed by signal 9 (Killed)"
 };
