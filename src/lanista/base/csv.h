@@ -38,7 +38,7 @@ class CsvTable {
 /// How to interpret a CSV file.
 struct CsvOptions {
   char separator = 0;          ///< 0: the most frequent of comma, semicolon and tab in the first line
-  std::optional<bool> header;  ///< whether line 1 is a header; absent: it is one if no cell is a number
+  std::optional<bool> header;  ///< true: line 1 is a header; absent: it is one if no cell is a number
 };
 
 /// Reads a CSV table. Errors: kDataLoss with "line N" for invalid UTF-8, rows of different length, stray quotes, a

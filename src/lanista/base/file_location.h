@@ -51,7 +51,7 @@ class ConfiningFolder {
   /// True if `path` begins with the path of this folder and "/", so that it is below the folder.
   bool contains(const std::string& path) const;
   /// Opens the folders on the way to `path`, but not its last component. Precondition: contains(path).
-  /// Errors: kNotFound; kDataLoss (a link on the way, or `..`).
+  /// Errors: kNotFound if a folder is missing; kDataLoss for a link on the way, or `..`.
   Result<FileLocation> locate(const std::string& path);
 
  private:
@@ -75,7 +75,8 @@ FileKind kind_at(const FileLocation& location);
 /// A file that is opened for writing must be a regular file. At a confined location it must also have one name and
 /// belong to this user or to the owner of the confining folder. A link is followed in one case: the location is not
 /// confined and the file is opened for reading only.
-/// Errors: kNotFound, kAlreadyExists (O_EXCL), kDataLoss (a link, a FIFO, a device, another user's file), kIo.
+/// Errors: kNotFound, kAlreadyExists (O_EXCL), kDataLoss (a link, a FIFO, a device, another user's file), kIo (any other
+/// error of the system). The message begins with `action`.
 Result<Descriptor> open_at(const FileLocation& location, int flags, mode_t mode, const std::string& action);
 
 }  // namespace lanista

@@ -16,7 +16,8 @@ class PrivateFolder {
   /// Returns true for a file name that a sweep may remove.
   using AcceptsName = std::function<bool(std::string_view)>;
 
-  /// Creates the folder `prefix` + 16 random hexadecimal digits, with mode 0700. Errors: kIo.
+  /// Creates and opens the folder `prefix` + 16 random hexadecimal digits, with mode 0700. Errors: kIo if the system
+  /// cannot create it.
   static Result<PrivateFolder> create(const std::string& prefix);
   /// Opens a folder that create() made. Errors: kNotFound; kFailedPrecondition (a link, no folder, another owner, a
   /// mode other than 0700); kIo.
@@ -36,7 +37,8 @@ class PrivateFolder {
   /// Opens a file that create_file() made. The caller closes the descriptor. Errors: kNotFound; kFailedPrecondition (a
   /// link, no regular file, another owner, another mode, a second name); kInvalidArgument (the name); kIo.
   Result<int> open_file(const std::string& name) const;
-  /// Renames a file and replaces the file `to`, if there is one. Errors: kIo, kInvalidArgument (a name).
+  /// Renames a file and replaces the file `to`, if there is one. Errors: kInvalidArgument for a name with `/`; kIo if
+  /// the system cannot rename it.
   Result<void> rename_file(const std::string& from, const std::string& to) const;
   /// Removes a regular file of this user, if there is one. Anything else stays.
   void remove_file(const std::string& name) const;

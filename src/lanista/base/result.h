@@ -16,7 +16,7 @@ enum class Code {
   kNotFound,            ///< A named object does not exist.
   kAlreadyExists,       ///< An object that must be new exists already.
   kNotApplicable,       ///< The operation finds nothing here to which it applies, such as a mutation.
-  kOutOfRange,          ///< A number is outside its stated bounds.
+  kOutOfRange,          ///< A number is outside the allowed range.
   kResourceExhausted,   ///< Memory, disk or slots are used up.
   kFailedPrecondition,  ///< The object is in the wrong state for this call.
   kDataLoss,            ///< A file is corrupt, torn or inconsistent.

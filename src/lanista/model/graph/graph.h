@@ -51,7 +51,7 @@ class Graph {
   std::size_t size() const { return nodes_.size(); }
   /// The ids of all nodes, ascending.
   std::vector<NodeId> ids() const;
-  /// Whether the graph has a node with this id.
+  /// True if the graph has a node with this id.
   bool contains(NodeId id) const;
   /// The index of a node in nodes(), or size() if the graph lacks it. O(log of the number of unused ids).
   std::size_t index_of(NodeId id) const;

@@ -139,7 +139,7 @@ class GradientContext : public StepContext {
   GradientContext(const StepNode& node, NodeId id, Port gradient) : StepContext(node), id_(id), gradient_(gradient) {}
 
  private:
-  /// Whether a trained parameter contributes to `value`.
+  /// True if a trained parameter contributes to `value`.
   virtual bool needs_gradient(Port value) const = 0;
   /// Adds `gradient` to the gradient of the value at input number `input`, which is a data input or a parameter.
   virtual void add_gradient(std::size_t input, Port gradient) = 0;

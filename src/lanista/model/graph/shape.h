@@ -16,7 +16,7 @@ struct Shape {
   std::vector<std::int64_t> dims;  ///< sizes; kBatch in front if the tensor has a batch dimension
 
   std::size_t rank() const { return dims.size(); }
-  /// Whether the first dimension is the batch.
+  /// True if the first dimension is the batch dimension.
   bool has_batch() const { return !dims.empty() && dims.front() == kBatch; }
   /// Number of elements for one sample: the product of all sizes except the batch. At most the largest 64-bit integer.
   std::int64_t elements_per_sample() const;

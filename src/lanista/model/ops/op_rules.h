@@ -127,7 +127,7 @@ Result<void> add_piecewise_ops(OpTable& table);
 Result<void> add_channel_ops(OpTable& table);
 /// Adds `resize` and `upsample`.
 Result<void> add_resize_ops(OpTable& table);
-/// Adds the convolution and pooling of sequences, which decompose to those of images.
+/// Adds the convolution and pooling of sequences, which decompose to operators of images.
 Result<void> add_window1d_ops(OpTable& table);
 /// Adds the operators of token sequences.
 Result<void> add_sequence_ops(OpTable& table);

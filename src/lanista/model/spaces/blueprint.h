@@ -51,7 +51,7 @@ struct ValueChoice {
 ///     in                  channels of the first input (C of images, otherwise the last dimension).
 ///     outputs, classes    number of outputs of the model.
 ///     vocab               number of token kinds of the input; 0: real numbers.
-///     outer               in the options of a cell: whether the value that is read is one of the cell's `previous`.
+///     outer               in the options of a cell: true if the value that is read is one of the cell's `previous`.
 struct Formula {
   std::string text;  ///< the formula
 };

@@ -74,7 +74,8 @@ struct DeclaredChoice {
 };
 /// Returns the choices that a block itself declares, in order, without those of the blocks inside it.
 std::vector<DeclaredChoice> declared_by(const Block& block);
-/// Domain and path of declaration by label, for one scope: the rounds of a repeat with own choices, or the whole tree.
+/// By label, the domain of a choice and the path of its declaration, for one scope. A scope is the whole tree, or the
+/// rounds of a repeat with `own`.
 using Labels = std::map<std::string, std::pair<space::Domain, std::string>>;
 
 /// A block with everything that does not depend on a sample. It points into the tree of the blueprint.

@@ -95,12 +95,12 @@ std::vector<graph::NodePair> lineage_mapping(const graph::Graph& parent, const g
 /// keeps the function, or zero if their result is added to a value of the parent.
 ///
 /// O(classes + nodes + elements of index lists) for each of up to 200 tries. The tries choose, axis by axis, how a
-/// width grows: appended copies, neighbouring copies or means. Errors: those of `graph::verify` for either model.
+/// width grows: appended copies, neighbouring copies or means. Errors: as in `graph::verify` for either model.
 Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Graph& child,
                                    std::span<const graph::NodePair> mapping, const graph::OpTable& ops,
                                    const TransferOptions& options = {});
 
-/// Makes the tensors of the child, except those of kRandom, from the tensors of the parent.
+/// Makes the tensors of the child, except those with kind kRandom, from the tensors of the parent.
 ///
 /// The element type is that of the parent, float32 or float64; arithmetic is in float64. The result depends on the
 /// arguments alone. `seed` and the tensor names decide random values, and `child` their distribution.
