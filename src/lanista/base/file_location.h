@@ -75,8 +75,8 @@ FileKind kind_at(const FileLocation& location);
 /// A file that is opened for writing must be a regular file. At a confined location it must also have one name and
 /// belong to this user or to the owner of the confining folder. A link is followed in one case: the location is not
 /// confined and the file is opened for reading only.
-/// Errors: kNotFound, kAlreadyExists (O_EXCL), kDataLoss (a link, a FIFO, a device, another user's file), kIo (any other
-/// error of the system). The message begins with `action`.
+/// Errors: kNotFound; kAlreadyExists (O_EXCL); kDataLoss (a link, a FIFO, a device, another user's file);
+/// kResourceExhausted (disk full); kIo for other errors of the system. The message begins with `action`.
 Result<Descriptor> open_at(const FileLocation& location, int flags, mode_t mode, const std::string& action);
 
 }  // namespace lanista

@@ -63,7 +63,7 @@ class Editor {
   /// Infers the types of the graph as edited so far. Errors as in `infer_shapes`.
   Result<Types> types() const;
 
-  /// Adds a node with a new id and returns the id. Its inputs may be checked only later.
+  /// Adds a node with a new id and returns the id. The inputs are checked in `commit`.
   NodeId add(std::string op, std::vector<Port> inputs, Attrs attrs = {}, std::string label = {});
   /// Sets an attribute of a node.
   void set(NodeId node, std::string_view attr, AttrValue value);

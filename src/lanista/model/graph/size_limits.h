@@ -5,7 +5,7 @@
 
 namespace lanista::graph {
 
-// Limits for graphs from files. They keep every product of two attributes inside 64 bits and every id inside 32 bits.
+// Inclusive limits for graphs from files. They keep products of two attributes inside 64 bits and ids inside 32 bits.
 
 inline constexpr std::uint32_t kMaxNodeId = 0x7ffffffe;              ///< Largest node id.
 inline constexpr std::size_t kMaxTextNodes = 100'000;                ///< Most nodes of a graph in text form.

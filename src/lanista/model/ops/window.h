@@ -29,7 +29,7 @@ Result<std::int64_t> window_output(std::int64_t size, const Window& window);
 
 /// Padding on each side of an image, in pixels.
 struct Pads {
-  std::int64_t top, bottom, left, right;
+  std::int64_t top, bottom, left, right;  ///< rows above and below, columns before and after
   bool operator==(const Pads&) const = default;
 };
 
@@ -94,8 +94,8 @@ Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& 
 /// would reach the last pixels.
 Result<ConvDims> transposed_dims(const OpArgs& args);
 
-/// Checks that the list attribute `name` has one or two elements, or none if `may_be_empty` is true. Errors:
-/// kInvalidArgument.
+/// Checks that the list attribute `name` has one or two elements, or none if `may_be_empty` is true.
+/// Errors: kInvalidArgument with the number of elements.
 Result<void> require_pair(const OpArgs& args, std::string_view name, bool may_be_empty = false);
 
 }  // namespace lanista::graph::ops

@@ -13,8 +13,8 @@ namespace lanista::mutate {
 
 /// A value of a graph with its type.
 struct TypedPort {
-  graph::Port port;
-  graph::ValueType type;
+  graph::Port port;       ///< output of a node
+  graph::ValueType type;  ///< type of the value
 };
 /// A value that a join reads.
 struct JoinInput {

@@ -4,7 +4,7 @@
 
 namespace lanista::mutate {
 
-/// The cell space of DARTS. Each function of this header makes one entry of published_spaces().
+/// Makes the cell space of DARTS, an entry of published_spaces(), as the other functions of this header do.
 PublishedSpace darts_space();
 /// The macro space of ENAS, which searches whole networks.
 PublishedSpace enas_macro_space();

@@ -15,14 +15,16 @@ namespace lanista::mutate::spaces {
 ///
 /// Published implementations differ in these parts, and published parameter counts depend on them.
 ///
-/// - Inputs of a cell. With kDarts: both by 1x1. With kEnas: 1x1 where the width differs, and the last one once more.
-///   With kNasnet and kAmoebanet: the last by 1x1, the one before where the width differs; raw in cell 1.
-/// - A skip that halves. With kDarts: relu, then factorised. With kEnas: factorised. With kNasnet and kAmoebanet: relu,
-///   then 1x1 of stride 2.
-/// - Unread inputs. With kDarts: not joined. The others: joined, halved by factorised reductions.
-/// - Classifier. With kDarts: on the means. The others: on the means after a relu; ENAS has no bias.
+/// - Later input of a cell: a 1x1 convolution to the width of the cell. With kEnas, another one precedes it if the
+///   width differs.
+/// - Earlier input of a cell: a 1x1 convolution, with kDarts always, otherwise if the width differs. With kNasnet and
+///   kAmoebanet, the first cell of a network reads this input unchanged.
+/// - A skip that halves the image. With kDarts: relu, then a factorised reduction. With kEnas: a factorised reduction.
+///   With kNasnet and kAmoebanet: relu, then a 1x1 convolution of stride 2.
+/// - Inputs that no node reads. With kDarts: not joined. The others: joined, halved by factorised reductions.
+/// - Classifier. With kDarts: on the means of the channels. The others: after a relu. With kEnas it has no bias.
 ///
-/// kAmoebanet is kNasnet with its 7x1_1x7 convolutions in a bottleneck of a quarter of the channels.
+/// kAmoebanet is kNasnet, with the 7x1_1x7 convolutions in a bottleneck of a quarter of the channels.
 enum class CellStyle { kDarts, kEnas, kNasnet, kAmoebanet };
 
 /// The properties of the cell that contains an operator.
@@ -49,18 +51,18 @@ Option cell_op(std::string_view name, const CellPlacement& place);
 struct CellRules {
   std::string space;                         ///< Name for messages.
   CellStyle cell_style = CellStyle::kDarts;  ///< Style of the network.
-  std::int64_t nodes = 5;                    ///< Nodes of a cell.
-  std::vector<std::string> ops;              ///< Names of cell_op().
+  std::int64_t nodes = 5;                    ///< Number of nodes of a cell.
+  std::vector<std::string> ops;              ///< Operators that a cell may use, as names of cell_op().
   bool distinct = false;                     ///< True: the two inputs of a node are different values.
   bool joins_unread_nodes = false;           ///< True: a cell joins the nodes that no node reads; false: all.
   std::string normal_gives = {};             ///< If set, such as "first+1+2": the values that a normal cell joins.
-  std::string reduce_gives = {};             ///< If set: the values that a reduction cell joins.
+  std::string reduce_gives = {};             ///< If set: the values that a reduction cell joins, likewise.
   std::int64_t stem_width = 0;               ///< Channels of the stem; 0: 3 x width; ImageNet stem of NASNet: 32.
   /// True: the cell after a reduction cell has the same first input as the reduction cell.
   bool past_reduction = false;
 };
 
-/// The options width, cells, stages, stem and dropout of a cell space.
+/// The options width, cells, stages, stem and dropout of a cell space, with defaults and ranges.
 std::vector<OptionSpec> cell_options();
 
 /// Makes the blueprint of a network of stacked cells.

@@ -17,7 +17,7 @@ struct Nasbench201Cell {
   enum Op : std::uint8_t { kNone, kSkip, kConv1x1, kConv3x3, kAvgPool };
   /// Source and target of an edge: numbers of values from 0 (input) to 3 (output).
   struct Edge {
-    int from = 0, to = 0;
+    int from = 0, to = 0;  ///< source and target, from < to
   };
   /// The edges, in the order of the published text form. `ops` has the same order.
   static constexpr std::array<Edge, 6> kEdges{{{0, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 3}}};

@@ -57,7 +57,7 @@ struct PackedModel {
   Digest hash;                            ///< Graph hash.
   /// A signature with at least one parameter, and the number of nodes of the model that have it.
   struct ParamSignature {
-    std::uint32_t signature, count;
+    std::uint32_t signature, count;  ///< signature number, number of nodes
   };
   std::vector<ParamSignature> param_signatures;  ///< sorted by kind number, then signature number
 

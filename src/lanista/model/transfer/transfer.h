@@ -100,7 +100,8 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
                                    std::span<const graph::NodePair> mapping, const graph::OpTable& ops,
                                    const TransferOptions& options = {});
 
-/// Makes the tensors of the child, except those with kind kRandom, from the tensors of the parent.
+/// Makes the tensors of the child from the tensors of the parent, in the order of the plan. Tensors of kind kRandom are
+/// left out.
 ///
 /// The element type is that of the parent, float32 or float64; arithmetic is in float64. The result depends on the
 /// arguments alone. `seed` and the tensor names decide random values, and `child` their distribution.
