@@ -41,8 +41,8 @@ struct CsvOptions {
   std::optional<bool> header;  ///< true: line 1 is a header; absent: it is one if no cell is a number
 };
 
-/// Reads a CSV table. Errors: kDataLoss with "line N" for invalid UTF-8, rows of different length, stray quotes, a
-/// missing closing quote, or more than 10,000 columns; kResourceExhausted for 4 GiB or more.
+/// Reads a CSV table from the bytes of a file. Errors: kDataLoss with "line N" for invalid UTF-8, rows of different
+/// length, misplaced quotes, a missing closing quote, or more than 10,000 columns; kResourceExhausted for 4 GiB or more.
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
 
 }  // namespace lanista::formats

@@ -12,8 +12,8 @@ namespace lanista {
 
 /// A 128-bit hash of contents (XXH3). It identifies contents inside a study; an attacker can make equal hashes.
 struct Digest {
-  std::uint64_t hi = 0;  ///< the upper 64 bits
-  std::uint64_t lo = 0;  ///< the lower 64 bits
+  std::uint64_t hi = 0;  ///< upper 64 bits
+  std::uint64_t lo = 0;  ///< lower 64 bits
   auto operator<=>(const Digest&) const = default;
 
   std::string hex() const;                                  ///< 32 lower-case hexadecimal digits
@@ -46,7 +46,7 @@ Digest hash_text(std::string_view s);                ///< the hash of a text, wi
 
 }  // namespace lanista
 
-/// Hash of a digest for containers: its lower bits.
+/// Hash of a digest for containers: the lower 64 bits.
 template <>
 struct std::hash<lanista::Digest> {
   std::size_t operator()(const lanista::Digest& d) const noexcept { return d.lo; }

@@ -26,7 +26,7 @@ class FileLock {
   virtual ~FileLock() = default;
 };
 
-/// The kind of file at a path.
+/// What is at a path.
 enum class FileKind {
   kNothing,  ///< no file
   kFile,     ///< a regular file
@@ -43,7 +43,7 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  /// Opens a file for appending; creates it if it is missing.
+  /// Opens a file for appending at its end; creates an empty file if it is missing.
   virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;
   /// Returns the bytes from `offset` to the end of the file.
   virtual Result<std::string> read(const std::string& path, std::uint64_t offset = 0) = 0;
@@ -64,7 +64,7 @@ class FileSystem {
   virtual Result<std::vector<std::string>> list(const std::string& folder) = 0;
   /// True if something is at `path`, of any kind.
   virtual bool exists(const std::string& path) = 0;
-  /// The kind of file at `path`; a link is not followed.
+  /// The kind of file at `path`; kNothing if there is none. A link is not followed.
   virtual FileKind kind(const std::string& path) { return exists(path) ? FileKind::kFile : FileKind::kNothing; }
   /// The size of a file in bytes.
   virtual Result<std::uint64_t> size(const std::string& path) = 0;

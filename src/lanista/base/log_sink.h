@@ -28,7 +28,7 @@ class LogSink {
   virtual void write(const LogEvent& event) = 0;  ///< receives one event
 };
 
-/// Keeps events in memory, for tests.
+/// A receiver that keeps events in memory, for tests. Thread-safe.
 class MemorySink final : public LogSink {
  public:
   void write(const LogEvent& event) override;
@@ -39,7 +39,7 @@ class MemorySink final : public LogSink {
   std::vector<LogEvent> events_;
 };
 
-/// Drops every event.
+/// A receiver that ignores every event.
 class NullSink final : public LogSink {
  public:
   void write(const LogEvent&) override {}

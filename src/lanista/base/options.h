@@ -14,7 +14,8 @@ namespace lanista {
 /// One option of a plug-in (mutator, strategy, stopping rule, schedule and so on). The study-file reader, the JSON
 /// Schema and the help texts are made from these.
 struct OptionSpec {
-  /// The type of the value. kMap: from names to values of any kind, or lists of them; the plug-in checks its content.
+  /// The type of the value. kMap: an object from names to any values, and kMapList a list of them, which the plug-in
+  /// checks.
   enum class Kind { kBool, kInt, kReal, kText, kIntList, kRealList, kTextList, kMap, kMapList };
   std::string name;                  ///< key in study files
   Kind kind = Kind::kInt;            ///< type of the value

@@ -12,7 +12,7 @@ namespace lanista {
 
 /// The kind of an expected failure. The set is small and fixed, and the names are stable in logs.
 enum class Code {
-  kInvalidArgument,     ///< The caller's value breaks a stated rule.
+  kInvalidArgument,     ///< A value from the caller is not allowed.
   kNotFound,            ///< A named object does not exist.
   kAlreadyExists,       ///< An object that must be new exists already.
   kNotApplicable,       ///< The operation finds nothing here to which it applies, such as a mutation.
@@ -21,10 +21,10 @@ enum class Code {
   kFailedPrecondition,  ///< The object is in the wrong state for this call.
   kDataLoss,            ///< A file is corrupt, torn or inconsistent.
   kUnavailable,         ///< Another process or thread holds the object; a later call may succeed.
-  kUnimplemented,       ///< The request is valid and not supported.
+  kUnimplemented,       ///< The request is valid but not supported.
   kIo,                  ///< The operating system refused a read or a write.
   kCancelled,           ///< The work ended on request.
-  kInternal,            ///< A bug of lanista, caught at the outermost frame of a trial or of the program.
+  kInternal,            ///< A bug of lanista, caught by the outermost function of a trial or of the program.
 };
 
 /// The stable snake_case name of a code ("invalid_argument").

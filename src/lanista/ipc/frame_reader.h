@@ -10,7 +10,7 @@
 
 namespace lanista::engine {
 
-/// One message between the engine and a worker process.
+/// One message between the engine and a worker process, or between processes of a pipeline.
 struct Message {
   std::uint16_t kind = 0;  ///< kind of the message, as the protocol of the channel numbers it
   std::string text;        ///< content, for the receiving program

@@ -42,7 +42,7 @@ class StepBuilder {
 
   /// Removes every node that is no source and that contributes to no value in `roots`.
   void remove_dead(const std::vector<graph::Port>& roots);
-  /// A finished step graph.
+  /// A finished and checked step graph.
   struct BuiltStep {
     graph::Graph graph;                             ///< all nodes of the step
     graph::Types types;                             ///< types of all values

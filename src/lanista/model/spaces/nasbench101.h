@@ -16,14 +16,14 @@ namespace lanista::mutate {
 struct Nasbench101Cell {
   static constexpr int kMaxVertices = 7, kMaxEdges = 9;  ///< limits of the benchmark
   static constexpr int kEdgeBits = 21;                   ///< pairs of seven vertices
-  /// Number of raw encodings: 21 edge bits times 5 operations of 3.
+  /// Number of raw encodings: 2^21 sets of edges times 3^5 operations.
   static constexpr std::int64_t kEncodings = 509'607'936;
   /// The operation of a vertex between input and output.
   enum Op : std::uint8_t { kConv3x3, kConv1x1, kMaxPool3x3 };
 
   int vertices = 2;                               ///< number of vertices (2 to 7), input and output included
   std::array<std::uint8_t, kMaxVertices> next{};  ///< bit j of next[i]: an edge from i to j
-  std::array<Op, kMaxVertices - 2> ops{};         ///< ops[v - 1] of vertex v; unused ones are 0
+  std::array<Op, kMaxVertices - 2> ops{};         ///< operation of vertex v in ops[v - 1]; unused ones are 0
 
   /// True if there is an edge from vertex `from` to vertex `to`.
   bool edge(int from, int to) const { return (next[static_cast<std::size_t>(from)] >> to & 1) != 0; }

@@ -12,16 +12,16 @@
 // stride 2. It has no bias, because a batch_norm follows.
 namespace lanista::mutate::spaces {
 
-/// Puts chains in series.
+/// Returns one chain with the blocks of all parts in series.
 Chain chained(std::initializer_list<Chain> parts);
 
-/// Convolution and batch norm.
+/// Convolution to `out` channels and batch norm. The three settings may be constants, formulas or choices.
 Chain conv_bn(Setting out, Setting kernel, Setting stride = 1);
 /// Convolution, batch norm and activation.
 Chain conv_bn_act(Setting out, Setting kernel, Setting stride = 1, std::string_view act = "relu");
 /// Activation, convolution and batch norm.
 Chain act_conv_bn(Setting out, Setting kernel, Setting stride = 1, std::string_view act = "relu");
-/// Depthwise convolution and batch norm.
+/// Depthwise convolution, which keeps the number of channels, and batch norm.
 Chain depthwise_bn(Setting kernel, Setting stride = 1);
 /// Max-pooling with a padding of half the kernel, rounded down.
 Block max_pool(std::int64_t kernel, Setting stride);

@@ -20,9 +20,9 @@ namespace lanista::zoo {
 
 // Special values of AxisMap::from, instead of an index of the parent.
 
-inline constexpr std::int64_t kZero = -1;         ///< TensorPlan::fill
-inline constexpr std::int64_t kMean = -2;         ///< the mean over the axis of the parent
-inline constexpr std::int64_t kRandomValue = -3;  ///< a random initial value
+inline constexpr std::int64_t kZero = -1;         ///< the value TensorPlan::fill, by default 0
+inline constexpr std::int64_t kMean = -2;         ///< the mean over all indices of the axis of the parent
+inline constexpr std::int64_t kRandomValue = -3;  ///< a random initial value, as in a new child
 
 /// For one axis of a tensor of the child: from which index of the parent the elements come.
 struct AxisMap {
@@ -37,8 +37,8 @@ struct TensorPlan {
   enum class Kind {
     kCopy,      ///< The tensor of the parent, unchanged.
     kMap,       ///< Elements of a tensor of the parent by `axes`; factors multiply, and kZero wins over kRandomValue.
-    kIdentity,  ///< 1 where output and input index are equal, at the cell `tap` of a window. Otherwise 0.
-    kConstant,  ///< `fill`.
+    kIdentity,  ///< 1 where output and input index are equal, at index `tap` of a window. Otherwise 0.
+    kConstant,  ///< All elements are `fill`.
     kRandom,    ///< The random initial values of the child.
   };
   std::string name;                      ///< Name of the tensor in the child.

@@ -60,9 +60,9 @@ struct NodeContext {
 
 /// How an axis grows from `o` units of the parent to `n` units of the child.
 enum class Growth {
-  kAppend,   ///< unit t is a copy of unit t mod o
-  kRepeat,   ///< unit t is a copy of unit t o / n, if o divides n: copies are neighbours
-  kAverage,  ///< each new unit is the mean of all
+  kAppend,   ///< Unit t is a copy of unit t mod o.
+  kRepeat,   ///< Unit t is a copy of unit t o / n, if o divides n: copies are neighbours.
+  kAverage,  ///< Unit t is unit t of the parent, or from t = o on the mean of all o units.
 };
 
 /// The choices that differ between the tries of plan_transfer().
