@@ -42,7 +42,7 @@ struct CsvOptions {
 };
 
 /// Reads a CSV table from the bytes of a file. Errors: kDataLoss with "line N" for invalid UTF-8, rows of different
-/// length, misplaced quotes, a missing closing quote, or more than 10,000 columns; kResourceExhausted for 4 GiB or more.
+/// length, misplaced quotes, a missing closing quote, or over 10,000 columns; kResourceExhausted for 4 GiB or more.
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
 
 }  // namespace lanista::formats

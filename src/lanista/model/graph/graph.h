@@ -33,7 +33,7 @@ struct Use {
 /// An operation with its inputs. A node inside a graph is immutable; an edit replaces it by another node with the same
 /// id.
 struct Node {
-  NodeId id;                 ///< number in the graph
+  NodeId id;                 ///< id in the graph
   std::string op;            ///< name of the operator
   Attrs attrs;               ///< attributes that are set; the others have their defaults
   std::vector<Port> inputs;  ///< values that the operation reads, in order
@@ -53,7 +53,8 @@ class Graph {
   std::vector<NodeId> ids() const;
   /// True if the graph has a node with this id.
   bool contains(NodeId id) const;
-  /// The index of a node in nodes(), or size() if the graph lacks it. O(log of the number of unused ids).
+  /// The index of a node in nodes(), or size() if the graph lacks it. O(log of the
+  /// number of ids below next_id() that no node has).
   std::size_t index_of(NodeId id) const;
   /// The node with this id. An id that the graph lacks is a bug of the caller. The reference lives as long as the
   /// graph.

@@ -16,13 +16,13 @@ class Types {
   Types() = default;
   /// Reserves an empty entry for each node of the graph, so that later calls of set() do not move entries.
   explicit Types(const Graph& graph);
-  /// The type of one value. A port that has no type is a bug of the caller.
+  /// The type of one value. A port that has no type is a bug of the caller. The reference lives until the next set().
   const ValueType& at(Port port) const;
-  /// The types of all outputs of a node. A node without types is a bug of the caller.
+  /// The types of all outputs of a node, by output number. A node that is not in the graph is a bug of the caller.
   const std::vector<ValueType>& outputs(NodeId id) const;
   /// The types of the values that a node reads, in order of its inputs.
   std::vector<ValueType> inputs(const Node& node) const;
-  /// Sets the types of all outputs of a node.
+  /// Sets the types of all outputs of a node, by output number. Adds an entry if the node has none.
   void set(NodeId id, std::vector<ValueType> types);
 
  private:

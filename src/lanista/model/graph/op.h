@@ -22,7 +22,7 @@ enum class AttrRole {
   kDerived,  ///< follows from the inputs (input channels, features); never stored, only in shape tables
 };
 
-/// Definition of one attribute of an operator: type, default and range.
+/// The definition of one attribute of an operator: type, default and range.
 struct AttrSpec {
   std::string name;                   ///< Letters, digits and underscores.
   AttrRole role = AttrRole::kStatic;  ///< Origin of the value.
@@ -154,7 +154,7 @@ enum class OpLevel {
   kStep,   ///< only derived step graphs
 };
 
-/// The role of an operator's nodes in a graph.
+/// What the nodes of an operator do in a graph.
 enum class OpRole {
   kCompute,  ///< computes outputs from inputs
   kSource,   ///< names a value from outside the graph: the batch, a state tensor
@@ -164,7 +164,7 @@ enum class OpRole {
 /// The group of an operator, by which mutators select and replace nodes. Mutators leave nodes of kOther unchanged.
 enum class OpFamily { kOther, kLayer, kNorm, kActivation, kPool, kJoin };
 
-/// How the sizes of an operator's input reach its output. Mutators that change a layer width read it.
+/// How the input sizes of an operator determine the output sizes. Mutators that change the width of a layer read it.
 enum class SizeFlow {
   kUnknown,   ///< only shape inference gives the output sizes
   kAny,       ///< the operator accepts any sizes and keeps them
@@ -178,9 +178,9 @@ struct OpDef {
   std::string name;                         ///< Identifier in the text form.
   std::string help;                         ///< One sentence for users of study files.
   OpLevel level = OpLevel::kModel;          ///< Kind of graph in which it may occur.
-  OpRole role = OpRole::kCompute;           ///< Role of its nodes.
+  OpRole role = OpRole::kCompute;           ///< What its nodes do.
   OpFamily family = OpFamily::kOther;       ///< Group for mutators.
-  SizeFlow size_flow = SizeFlow::kUnknown;  ///< How input sizes reach the output.
+  SizeFlow size_flow = SizeFlow::kUnknown;  ///< How input sizes determine output sizes.
   int min_inputs = 1;                       ///< Smallest number of data inputs.
   int max_inputs = 1;                       ///< Largest number of data inputs; -1: no limit.
   bool commutative = false;                 ///< True: the order of the inputs does not change the result.
@@ -216,14 +216,14 @@ struct OpDef {
   std::vector<OpDef> step_ops;
 };
 
-/// A table of operator definitions by name. It is a value: copies are independent.
+/// A table of operator definitions by name. It is a value: copies are independent, and reading is thread-safe.
 class OpTable {
  public:
   /// Adds a definition. Errors: kAlreadyExists if the table has the name; kInvalidArgument for a definition that cannot
   /// work.
   ///
-  /// Refused are a name that is no identifier, a missing inference rule, contradictory input counts, an attribute that
-  /// is declared twice, and parameters together with a variable number of inputs.
+  /// It cannot work with a name that is no identifier, a missing inference rule, contradictory input counts, an
+  /// attribute that is declared twice, or parameters together with a variable number of inputs.
   Result<void> add(OpDef def);
   /// The definition of an operator, or null if the table lacks it. The pointer is valid as long as this table lives.
   const OpDef* find(std::string_view name) const;
@@ -236,7 +236,7 @@ class OpTable {
   std::map<std::string, OpDef, std::less<>> defs_;
 };
 
-/// The table of all built-in operators of model graphs.
+/// Makes the table of all built-in operators of model graphs.
 OpTable builtin_ops();
 
 /// The number of data inputs of a node, which are the first of its inputs.

@@ -31,7 +31,7 @@ std::string node_text(const Node& node);
 /// Returns a port in the text form: "%2", or "%2.1" for an output above 0.
 std::string port_text(Port port);
 
-/// Returns the graph in the language of Graphviz.
+/// Returns the graph in the language of Graphviz (dot), with ids, operators, labels, attributes and connections.
 std::string to_dot(const Graph& graph);
 
 }  // namespace lanista::graph

@@ -40,7 +40,7 @@ class LineReader {
   Result<Port> port();
   /// Reads the value of an attribute, as `attr_text` writes it.
   Result<AttrValue> value();
-  /// Reads a string in quotes and resolves its escapes.
+  /// Reads a string in double quotes, and returns it without quotes and with its escapes resolved.
   Result<std::string> string();
   /// Reads a node up to the end of the line, such as %1 = op(%0, name=value) "label".
   Result<Node> node();

@@ -18,7 +18,7 @@ namespace lanista::mutate {
 
 /// A blueprint that replaces the base models of a space, with the input and outputs of its models.
 struct BlueprintSpace {
-  std::string name;     ///< name in messages and of its base model
+  std::string name;     ///< name of the blueprint, and of the one base model
   Blueprint blueprint;  ///< the tree of blocks
   ModelInterface ends;  ///< input and outputs of every model
 };
@@ -29,7 +29,7 @@ struct Limits {
   std::optional<double> flops;   ///< largest FLOPs of one sample's forward pass; absent: no limit
 };
 
-/// A model from which mutations start.
+/// A named model from which mutations start.
 struct BaseModel {
   std::string name;    ///< name in messages and logs, such as "small-mlp"
   graph::Graph graph;  ///< verified model
@@ -138,9 +138,9 @@ struct BaseRequirements {
   };
 
   graph::Shape input;                     ///< Shape of one sample, without batch.
-  std::int64_t outputs = 0;               ///< Number of outputs, or of classes.
+  std::int64_t outputs = 0;               ///< Number of outputs (for classes: of classes).
   std::int64_t vocab = 0;                 ///< Number of different tokens, for an input of tokens [T]; 0: real numbers.
-  std::int64_t positions = 0;             ///< Positions with outputs of their own; 0: one output for each sample.
+  std::int64_t positions = 0;             ///< Number of positions with separate outputs; 0: outputs for whole samples.
   std::vector<Category> categories = {};  ///< One-hot categories of a table, ascending by `begin`.
 };
 

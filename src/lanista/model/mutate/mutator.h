@@ -19,7 +19,7 @@ struct RepairPolicy {
   /// Repair if the numbers of channels or features differ.
   enum class Channels {
     kProject,  ///< a 1x1 convolution or a linear layer
-    kPad,      ///< zero channels, up to the widest input
+    kPad,      ///< channels of zeros, up to the widest input
     kReject    ///< no repair: the mutation does not apply
   };
   /// Repair if the heights or widths of images differ.

@@ -115,7 +115,7 @@ class Pattern {
   /// One node of a chain.
   struct Step {
     NodePattern node;     ///< condition on the node
-    bool shared = false;  ///< other nodes may read the value between the previous node and this one
+    bool shared = false;  ///< true: other nodes may also read the value of the previous node
   };
 
   Pattern() : Pattern(NodePattern()) {}

@@ -30,7 +30,7 @@ Result<std::vector<RepairOp>> plan_shape_repair(const graph::ValueType& have, co
 /// Adds the operations of a repair after `source`, as nodes with the label kRepairLabel. Returns the repaired value;
 /// `source` if `plan` is empty.
 graph::Port emit_shape_repair(graph::Editor& editor, graph::Port source, const std::vector<RepairOp>& plan);
-/// A function that adds a node and returns its id.
+/// A function that adds a node with this operator, these inputs and attributes, and returns its id.
 using AddNode = std::function<graph::NodeId(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs)>;
 /// Adds the operations of a repair after `source` through `add`. Returns the repaired value, as above.
 graph::Port emit_shape_repair(const AddNode& add, graph::Port source, const std::vector<RepairOp>& plan);

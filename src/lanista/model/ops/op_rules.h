@@ -52,7 +52,7 @@ Result<void> require_same_shapes(const OpArgs& args);
 Result<void> require_image(const OpArgs& args, std::size_t i = 0);
 /// Checks that data input `i` has exactly this type. `what` describes the input in the message.
 Result<void> require_type(const OpArgs& args, std::size_t i, const ValueType& type, std::string_view what);
-/// Checks that no parameter has over kMaxValueElements elements.
+/// Checks that no parameter or buffer has over kMaxValueElements elements. Errors: kInvalidArgument.
 Result<void> require_valid_params(const std::vector<ParamSpec>& params);
 
 /// The shape of data input `i`. The reference lives as long as the inputs of `args`.
@@ -92,9 +92,9 @@ Cost cost_of(const OpArgs& args, double flops);
 /// Returns a cost rule with `per_element` FLOPs for each element of output 0.
 std::function<Cost(const OpArgs&)> elementwise_cost(double per_element);
 
-/// Inference rule: one real input, and one output of the same shape.
+/// Inference rule (OpDef::infer): one real input, and one output of the same shape.
 Result<std::vector<ValueType>> infer_same(const OpArgs& args);
-/// Inference rule: real inputs of one shape, and one output of that shape.
+/// Inference rule (OpDef::infer): real inputs of one shape, and one output of that shape.
 Result<std::vector<ValueType>> infer_all_equal(const OpArgs& args);
 
 /// The forward value that the gradient of an element-wise operator reads, together with the output gradient.

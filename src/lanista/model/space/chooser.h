@@ -31,11 +31,11 @@ Result<Trace> trace_from_json(const nlohmann::json& json);
 /// One application of a mutator with its decisions, which can be replayed.
 struct MutationStep {
   std::string mutator;  ///< name of the mutator
-  Trace trace;          ///< its decisions
+  Trace trace;          ///< decisions of the mutator
   bool operator==(const MutationStep&) const = default;
 };
 
-/// Answers the questions of a search space or a mutator, and records each answer.
+/// Makes and records the decisions of a search space or a mutator, which asks a question for each decision.
 ///
 /// Every decision passes through a chooser. So decisions can be sampled at random, enumerated, or replayed. Not
 /// thread-safe.

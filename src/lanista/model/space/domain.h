@@ -34,7 +34,7 @@ struct Categorical {
 struct IntRange {
   std::int64_t lo = 0;    ///< smallest value
   std::int64_t hi = 0;    ///< upper bound, inclusive
-  std::int64_t step = 1;  ///< distance of neighbouring values
+  std::int64_t step = 1;  ///< distance of neighbouring values, at least 1
   bool log = false;       ///< true: uniform in the logarithm; false: uniform
   bool operator==(const IntRange&) const = default;
 };
@@ -69,7 +69,7 @@ std::string domain_text(const Domain& domain);
 struct Parameter {
   /// A condition: a parameter that is declared earlier has one of these values.
   struct Condition {
-    std::string parameter;      ///< name of the other parameter
+    std::string parameter;      ///< name of the earlier parameter
     std::vector<Value> values;  ///< values under which the condition holds
     bool operator==(const Condition&) const = default;
   };

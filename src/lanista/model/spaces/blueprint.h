@@ -50,7 +50,7 @@ struct ValueChoice {
 ///
 ///     in                  channels of the first input (C of images, otherwise the last dimension).
 ///     outputs, classes    number of outputs of the model.
-///     vocab               number of token kinds of the input; 0: real numbers.
+///     vocab               number of different tokens of the input; 0: real numbers.
 ///     outer               in the options of a cell: true if the value that is read is one of the cell's `previous`.
 struct Formula {
   std::string text;  ///< the formula
@@ -142,8 +142,8 @@ struct Group {
   Chain layers;  ///< blocks of the group
 };
 
-/// Block: a searched cell as in NASNet. Node i = 1, 2, … applies an option to each of `inputs` earlier values and sums
-/// the results.
+/// Block: a searched cell as in NASNet. Node i = 1, 2, … applies an option of `ops` to each of `inputs` earlier values
+/// and sums the results. The result of the cell is the join of its nodes.
 ///
 /// The choices are "label/i.j.from" and "label/i.j.op" for input j = 1, 2, … of node i. With `distinct` there is one
 /// choice "label/i.from" with all names ("a+b") instead of several. The names of values are those in `previous`, and
@@ -153,7 +153,7 @@ struct Cell {
   std::int64_t nodes = 4;                  ///< Number of nodes of the cell.
   std::int64_t inputs = 2;                 ///< Number of inputs of each node.
   std::vector<Option> ops;                 ///< Operations, of which each input of a node gets one.
-  Chain carry;                             ///< Blocks between a value in `previous` and the join.
+  Chain carry;                             ///< Blocks that a value in `previous` passes before the join of the cell.
   std::vector<std::string> previous = {};  ///< Named values that nodes may read; empty: the previous value.
   bool distinct = false;                   ///< True: the inputs of a node are different values.
   bool joins_unread_nodes = false;         ///< True: joins the nodes that no other node reads; false: all nodes.
@@ -207,15 +207,15 @@ Block alias(std::string name, std::string of);
 Formula formula(std::string text);
 /// Makes a choice among listed values, such as pick("k", {3, 5}). A value is an integer, a real, a text or a boolean.
 ValueChoice pick(std::string label, std::vector<space::Value> values);
-/// Makes a choice among the values of a domain.
+/// Makes a choice among the values of a domain, with the name `label`.
 ValueChoice pick(std::string label, space::Domain domain);
 
 /// The input and the outputs of all models of a space.
 struct ModelInterface {
   graph::Attrs input;          ///< Attributes of the input node: at least "shape", without the batch.
   std::int64_t outputs = 0;    ///< Number of outputs, or of classes.
-  std::int64_t vocab = 0;      ///< Number of token kinds of the input; 0: real numbers.
-  std::int64_t positions = 0;  ///< Positions with outputs of their own; 0: one output for each sample.
+  std::int64_t vocab = 0;      ///< Number of different tokens of the input; 0: real numbers.
+  std::int64_t positions = 0;  ///< Number of positions with separate outputs; 0: outputs for whole samples.
 };
 /// Makes the interface for samples of shape `input`, which may have a batch dimension. The other arguments are the
 /// fields.
