@@ -111,8 +111,8 @@ class TransferWalk {
   ValueMapping input(const NodeContext& at, std::size_t i) const;
   /// The labels of input `i` along an axis. If they are not known: the indices modulo the size of the partner's input.
   std::vector<std::int64_t> labels(const NodeContext& at, std::size_t axis, std::size_t i = 0) const;
-  /// The labels of `n` output units along `axis`, where the partner has `o` units, as the class of each unit or the
-  /// growth of the group defines.
+  /// The labels of `n` output units along `axis`, where the partner has `o` units. If n < o, they are the units that
+  /// stay. If n > o, they follow the growth of the group. Units of one class get the same label.
   std::vector<std::int64_t> results(const NodeContext& at, std::size_t axis, std::int64_t n, std::int64_t o);
   /// The map for the input axis of a weight, which reads units with these labels, where the partner reads `o` units.
   /// The factors of all copies of a unit add up to 1. A unit that corresponds to none of the parent gets weight zero.
