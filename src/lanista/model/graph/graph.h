@@ -53,8 +53,8 @@ class Graph {
   std::vector<NodeId> ids() const;
   /// True if the graph has a node with this id.
   bool contains(NodeId id) const;
-  /// The index of a node in nodes(), or size() if the graph lacks it. O(log of the number of ids below next_id() that no
-  /// node has).
+  /// The index of a node in nodes(), or size() if the graph lacks it. O(log of the number of ids below next_id() that
+  /// no node has).
   std::size_t index_of(NodeId id) const;
   /// The node with this id. An id that the graph lacks is a bug of the caller. The reference lives as long as the
   /// graph.
