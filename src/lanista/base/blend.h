@@ -6,7 +6,7 @@
 
 namespace lanista {
 
-/// How the predictions of several models become one prediction of the same kind.
+/// How the predictions of several models become one prediction.
 enum class Blend {
   kNumbers,  ///< The weighted mean.
   /// Logits of classes: the logarithm of the weighted mean of each member's softmax. A softmax gives the mean again.
@@ -14,11 +14,12 @@ enum class Blend {
   kLabels,  ///< Logits of independent labels: the logit of the weighted mean of the sigmoids.
 };
 
-/// Returns the blend of `members`, each [rows, width], with `shares`, one for each member, which sum to 1.
+/// Returns the blended predictions, [rows, width] in row-major order as each of `members`. `shares` has the weight of
+/// each member; the sum is 1.
 ///
-/// A single member is returned unchanged. The arithmetic is double and adds the members in their order, so that the
-/// bits are the same on every machine. A NaN of one member makes the blend NaN; with kClasses it makes the whole row
-/// NaN.
+/// A single member is returned unchanged. No member, or members of different sizes, are a bug of the caller. The
+/// arithmetic is double and adds the members in their order, so that the bits are the same on every machine. A NaN of
+/// one member makes that element NaN; with kClasses it makes the whole row NaN.
 std::vector<double> blend(Blend kind, std::span<const std::vector<double>> members, std::span<const double> shares,
                           std::size_t width);
 

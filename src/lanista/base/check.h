@@ -6,18 +6,19 @@
 
 namespace lanista {
 
-/// A broken invariant, that is, a bug of lanista. Only the outermost frame of a trial and main() catch it.
+/// The exception for a broken invariant, that is, a bug of lanista. Only the outermost function of a trial and main()
+/// catch it.
 class InternalError : public std::logic_error {
  public:
-  /// `message` describes the invariant, `where` is the check.
+  /// `message` describes the broken invariant, `where` is the source location of the check.
   InternalError(const std::string& message, std::source_location where);
 };
 
-/// Throws InternalError; never returns.
+/// Throws InternalError with the text of the condition, the message and the location. Never returns.
 [[noreturn]] void fail_check(const char* condition, const std::string& message, std::source_location where);
 
 }  // namespace lanista
 
-/// Throws InternalError with the source location unless `cond` holds.
+/// Throws InternalError with the source location and `message` if `cond` is false. In all builds.
 #define LANISTA_CHECK(cond, message) \
   ((cond) ? static_cast<void>(0) : ::lanista::fail_check(#cond, (message), std::source_location::current()))

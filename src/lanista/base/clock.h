@@ -4,7 +4,7 @@
 
 namespace lanista {
 
-/// A source of time in seconds. Only the engine, the executors and the terminal read it.
+/// A source of time in seconds. Only the engine, the executors and the terminal output read it.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -26,8 +26,8 @@ class VirtualClock final : public Clock {
  public:
   double now() const override { return now_; }
   double unix_time() const override { return now_ + date_shift_; }
-  void advance(double seconds) { now_ += seconds; }            ///< moves both times
-  void shift_date(double seconds) { date_shift_ += seconds; }  ///< changes unix_time() alone
+  void advance(double seconds) { now_ += seconds; }            ///< adds to both times
+  void shift_date(double seconds) { date_shift_ += seconds; }  ///< adds to unix_time() alone
 
  private:
   double now_ = 0, date_shift_ = 0;

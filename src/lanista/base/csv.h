@@ -10,20 +10,21 @@
 
 namespace lanista::formats {
 
-/// A table of text cells (RFC 4180 quoting). Every row has the same number of cells. All cells are in one text, so that
-/// a table needs at most four bytes for every byte of its file.
+/// A table of text cells, as read from a CSV file (RFC 4180 quoting). Every row has the same number of cells. All cells
+/// are in one text, so that a table needs at most four bytes for every byte of its file.
 class CsvTable {
  public:
   CsvTable() = default;
 
-  const std::vector<std::string>& header() const { return header_; }  ///< "c0", "c1", … when the file has none
-  std::size_t columns() const { return header_.size(); }              ///< cells of a row
+  const std::vector<std::string>& header() const { return header_; }  ///< column names; "c0", "c1", … if it has none
+  std::size_t columns() const { return header_.size(); }              ///< number of cells of a row
   /// Number of rows, without the header.
   std::size_t rows() const { return header_.empty() ? 0 : ends_.size() / header_.size(); }
-  /// The text of one cell, without quotes. It is valid as long as the table.
+  /// The text of one cell, without quotes. Row and column count from 0, without the header. The view is valid until the
+  /// table changes or ends.
   std::string_view cell(std::size_t row, std::size_t column) const;
-  /// Appends the rows of another table. Column i of this table gets column `columns[i]` of `other`.
-  /// Errors: kResourceExhausted (4 GiB or more); the table is unchanged then.
+  /// Appends the rows of another table. Column i of this table gets column `columns[i]` of `other`. Errors:
+  /// kResourceExhausted if the cells would have 4 GiB or more; the table is unchanged then.
   Result<void> append(const CsvTable& other, const std::vector<std::size_t>& columns);
 
  private:
@@ -34,14 +35,14 @@ class CsvTable {
   std::vector<std::uint32_t> ends_;  ///< where each cell ends in text_
 };
 
-/// How to read a CSV file.
+/// How to interpret a CSV file.
 struct CsvOptions {
-  char separator = 0;          ///< 0: comma, semicolon or tab, whichever the first line has most of
-  std::optional<bool> header;  ///< nullopt: a first line without any number is a header
+  char separator = 0;          ///< 0: the most frequent of comma, semicolon and tab in the first line
+  std::optional<bool> header;  ///< true: line 1 is a header; absent: it is one if no cell is a number
 };
 
-/// Reads a CSV table. Errors: kDataLoss with "line N" for invalid UTF-8, rows of different length, stray quotes, a
-/// missing closing quote, or more than 10,000 columns; kResourceExhausted for 4 GiB or more.
+/// Reads a CSV table from the bytes of a file. Errors: kDataLoss with "line N" for invalid UTF-8, rows of different
+/// length, misplaced quotes, a missing closing quote, or over 10,000 columns; kResourceExhausted for 4 GiB or more.
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
 
 }  // namespace lanista::formats

@@ -6,7 +6,7 @@
 
 namespace lanista {
 
-/// Owns a file descriptor, or none (-1), and closes it.
+/// Owns a file descriptor, or none (-1). The destructor closes it. Move-only.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -24,8 +24,8 @@ class Descriptor {
   bool valid() const { return fd_ >= 0; }
   /// Returns the descriptor without closing it; this object owns none then.
   int release() { return std::exchange(fd_, -1); }
-  /// Closes the descriptor and returns the result of the system call. Some file systems report a failed write only
-  /// here. It does not repeat after EINTR: on Linux the descriptor is closed even then.
+  /// Closes the descriptor and returns the result of the system call (-1: see errno). Some file systems report a failed
+  /// write only here. It does not repeat after EINTR: on Linux the descriptor is closed even then.
   int close() { return ::close(std::exchange(fd_, -1)); }
 
  private:

@@ -10,17 +10,18 @@
 
 namespace lanista {
 
-/// A 128-bit content hash (XXH3). It identifies contents inside a study; it is no defence against attackers.
+/// A 128-bit hash of contents (XXH3). It identifies contents inside a study; an attacker can make equal hashes.
 struct Digest {
-  std::uint64_t hi = 0;  ///< the upper 64 bits
-  std::uint64_t lo = 0;  ///< the lower 64 bits
+  std::uint64_t hi = 0;  ///< upper 64 bits
+  std::uint64_t lo = 0;  ///< lower 64 bits
   auto operator<=>(const Digest&) const = default;
 
-  std::string hex() const;                                  ///< 32 lower-case digits
-  static std::optional<Digest> from_hex(std::string_view);  ///< the inverse
+  std::string hex() const;                                  ///< 32 lower-case hexadecimal digits
+  static std::optional<Digest> from_hex(std::string_view);  ///< inverse of hex(); no value: other text
 };
 
-/// Feeds values one after the other; strings are length-prefixed, so fields cannot run together.
+/// Collects values one after the other and returns their hash. A text is preceded by its length, so that fields cannot
+/// merge.
 class Hasher {
  public:
   Hasher();
@@ -28,12 +29,12 @@ class Hasher {
   Hasher(const Hasher&) = delete;
   Hasher& operator=(const Hasher&) = delete;
 
-  Hasher& bytes(std::span<const std::byte> data);  ///< adds bytes without their number
-  Hasher& text(std::string_view s);                ///< adds a text with its length
-  Hasher& number(std::int64_t v);                  ///< adds a whole number
-  Hasher& real(double v);                          ///< adds the bits of a number
+  Hasher& bytes(std::span<const std::byte> data);  ///< adds bytes without their length
+  Hasher& text(std::string_view s);                ///< adds length and bytes of a text
+  Hasher& number(std::int64_t v);                  ///< adds 8 bytes of an integer
+  Hasher& real(double v);                          ///< adds 8 bytes of a real number
   Hasher& digest(const Digest& d);                 ///< adds another hash
-  Digest finish() const;                           ///< the hash of all that was added
+  Digest finish() const;                           ///< hash of all values so far
 
  private:
   struct State;
@@ -45,7 +46,7 @@ Digest hash_text(std::string_view s);                ///< the hash of a text, wi
 
 }  // namespace lanista
 
-/// Hash of a digest for containers: its lower bits.
+/// Hash of a digest for containers: the lower 64 bits.
 template <>
 struct std::hash<lanista::Digest> {
   std::size_t operator()(const lanista::Digest& d) const noexcept { return d.lo; }

@@ -7,15 +7,15 @@
 
 namespace lanista {
 
-/// Number of one-letter insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`
-/// (optimal string alignment). It compares bytes; case matters. O(|a| |b|).
+/// Returns the number of single-byte insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`
+/// (optimal string alignment). Case matters. O(|a| |b|).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Returns the candidate that a user most likely meant by `word`, for error messages; empty if there is none.
+/// Returns the candidate that a user most likely meant by `word`, for error messages; an empty text if there is none.
 ///
-/// The order of preference is: a candidate at edit distance 1; the only candidate that begins with `word`, from three
-/// letters on; the first candidate at the smallest distance. A candidate further than a third of the longer length does
-/// not count. Words of more than 64 letters have no neighbour.
+/// The order of preference is: a candidate at edit distance 0 or 1; the only candidate that begins with `word`, from
+/// three bytes on; the first candidate at the smallest distance. A candidate at a distance of more than a third of the
+/// longer length, rounded up, does not count. Words and candidates of more than 64 bytes do not match.
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace lanista

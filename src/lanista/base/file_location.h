@@ -16,7 +16,7 @@
 // Resolves paths: for file systems that are confined to folders, and for the few callers that need a descriptor.
 namespace lanista {
 
-/// Repeats a system call while a signal interrupts it, and returns its result.
+/// Calls `call` again while a signal interrupts it (-1 with EINTR), and returns its last result.
 template <class Call>
 auto retry_on_eintr(Call call) {
   auto result = call();
@@ -24,18 +24,19 @@ auto retry_on_eintr(Call call) {
   return result;
 }
 
-/// The error of a system call: `action`, then the system's text for `error_number`; `where` is the path.
+/// Makes the error of a failed system call. The message is `action` and the system's text for `error_number`; `where`
+/// is the path.
 Error system_error(const std::string& action, const std::string& path, int error_number);
 
-/// A path as an open folder and a name in it.
+/// A path, resolved as far as an open folder and a name in it.
 struct FileLocation {
-  Descriptor folder;         ///< open folder; none: the system resolves `name` as a path
-  std::string name;          ///< last component, or the whole path
+  Descriptor folder;         ///< open folder that contains `name`; none: `name` is a path
+  std::string name;          ///< last component of the path, or the whole path
   std::string path;          ///< whole path, for messages
-  bool is_confined = false;  ///< whether a ConfiningFolder located it
-  uid_t owner = 0;           ///< owner of the confining folder
+  bool is_confined = false;  ///< true: a ConfiningFolder resolved the path
+  uid_t owner = 0;           ///< user id of the owner of the confining folder
 
-  /// The descriptor for calls such as openat: the folder's, or AT_FDCWD.
+  /// The descriptor for calls such as openat: that of `folder`, or AT_FDCWD if there is none.
   int at() const { return folder.valid() ? folder.get() : AT_FDCWD; }
 };
 
@@ -47,10 +48,10 @@ class ConfiningFolder {
   explicit ConfiningFolder(std::string path);
 
   const std::string& path() const { return path_; }
-  /// Whether `path` begins with this folder and leads below it.
+  /// True if `path` begins with the path of this folder and "/", so that it is below the folder.
   bool contains(const std::string& path) const;
   /// Opens the folders on the way to `path`, but not its last component. Precondition: contains(path).
-  /// Errors: kNotFound; kDataLoss (a link on the way, or `..`).
+  /// Errors: kNotFound if a folder is missing; kDataLoss for a link on the way, or `..`.
   Result<FileLocation> locate(const std::string& path);
 
  private:
@@ -61,10 +62,11 @@ class ConfiningFolder {
   Descriptor folder_;  // opened when it is first needed
 };
 
-/// The kind of a file by its `st_mode`, in words: "a symbolic link", "a FIFO".
+/// The kind of a file by its `st_mode`, in words for messages: "a symbolic link", "a FIFO".
 const char* file_type_name(mode_t mode);
 
-/// The kind of file at a location; a link is not followed. At a confined one a file of another user is kOther.
+/// The kind of file at a location; a link is not followed. kNothing if there is none. At a confined location, a file of
+/// another user is kOther.
 FileKind kind_at(const FileLocation& location);
 
 /// Opens the file at a location and checks what was opened. It never waits for a FIFO. With O_CREAT a new file has
@@ -73,7 +75,8 @@ FileKind kind_at(const FileLocation& location);
 /// A file that is opened for writing must be a regular file. At a confined location it must also have one name and
 /// belong to this user or to the owner of the confining folder. A link is followed in one case: the location is not
 /// confined and the file is opened for reading only.
-/// Errors: kNotFound, kAlreadyExists (O_EXCL), kDataLoss (a link, a FIFO, a device, another user's file), kIo.
+/// Errors: kNotFound; kAlreadyExists (O_EXCL); kDataLoss (a link, a FIFO, a device, another user's file);
+/// kResourceExhausted (disk full); kIo for other errors of the system. The message begins with `action`.
 Result<Descriptor> open_at(const FileLocation& location, int flags, mode_t mode, const std::string& action);
 
 }  // namespace lanista

@@ -6,7 +6,8 @@
 
 namespace lanista {
 
-/// An integer type of its own for each kind of object. An owner never uses an id twice.
+/// A 32-bit number as a type for each kind of object, which `Tag` names. A number is never used twice for one kind by
+/// one owner.
 template <class Tag>
 struct Id {
   std::uint32_t value = 0;  ///< the number
@@ -17,7 +18,7 @@ using TrialId = Id<struct TrialTag>;  ///< numbered from 1 in the order of propo
 
 }  // namespace lanista
 
-/// Hash of an id: its number.
+/// Hash of an id for containers: its number.
 template <class Tag>
 struct std::hash<lanista::Id<Tag>> {
   std::size_t operator()(lanista::Id<Tag> id) const noexcept { return id.value; }

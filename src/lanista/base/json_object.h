@@ -6,7 +6,7 @@
 
 namespace lanista {
 
-/// A JSON object of names and values in turn: `json_object("trial", 3, "epoch", 1)`.
+/// Returns a JSON object from names and values in turn: `json_object("trial", 3, "epoch", 1)`.
 ///
 /// The result equals `json{{"trial", 3}, {"epoch", 1}}`. That form builds an array of two and copies the name for each
 /// member, which is most of the cost of a log record. The names must differ.

@@ -10,25 +10,25 @@
 
 namespace lanista {
 
-/// How serious an event is.
+/// How serious an event is, from the least to the most.
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-/// One structured event, for users and programs. Tests check its fields, not a text.
+/// One event for users and programs: a name with fields. Tests check its fields, not a text.
 struct LogEvent {
-  double time = 0;             ///< in seconds, by the clock of the sender
+  double time = 0;             ///< seconds, by the clock of the part that writes it
   Level level = Level::kInfo;  ///< how serious it is
   std::string event;           ///< snake_case name, e.g. "trial_failed"
-  nlohmann::json fields;       ///< an object
+  nlohmann::json fields;       ///< JSON object with the data of the event
 };
 
-/// A receiver of events. It is passed to its users and never global. Implementations are thread-safe.
+/// A receiver of events. Code gets it as an argument; there is no global one. Implementations are thread-safe.
 class LogSink {
  public:
   virtual ~LogSink() = default;
   virtual void write(const LogEvent& event) = 0;  ///< receives one event
 };
 
-/// Keeps events in memory, for tests.
+/// A receiver that keeps events in memory, for tests. Thread-safe.
 class MemorySink final : public LogSink {
  public:
   void write(const LogEvent& event) override;
@@ -39,12 +39,12 @@ class MemorySink final : public LogSink {
   std::vector<LogEvent> events_;
 };
 
-/// Drops every event.
+/// A receiver that ignores every event.
 class NullSink final : public LogSink {
  public:
   void write(const LogEvent&) override {}
 };
 
-std::string to_text(const LogEvent& event);  ///< one line: "warning trial_failed trial=3 reason=…"
+std::string to_text(const LogEvent& event);  ///< one line for people: "warning trial_failed trial=3 reason=…"
 
 }  // namespace lanista

@@ -8,13 +8,13 @@
 
 namespace lanista {
 
-/// The bytes of tensor memory that all programs of a process may hold together. Linux ends a process that uses too much
-/// memory; a budget returns an error before the allocation instead. Thread-safe.
+/// A limit in bytes for the tensor memory that all programs of a process hold together. Linux ends a process that uses
+/// too much memory; a budget returns an error before the allocation instead. Thread-safe.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::int64_t bytes = std::numeric_limits<std::int64_t>::max()) : limit_(bytes) {}
 
-  /// Bytes that are held until this object is destroyed. Movable.
+  /// A number of bytes of a budget, held until this object is destroyed. Move-only. The budget must live longer.
   class Reservation {
    public:
     Reservation() = default;
@@ -30,8 +30,8 @@ class MemoryBudget {
 
   /// Holds `bytes` of the budget. Errors: kResourceExhausted with the bytes requested, held and allowed.
   Result<Reservation> reserve(std::int64_t bytes);
-  std::int64_t used() const { return used_; }    ///< bytes that are held
-  std::int64_t limit() const { return limit_; }  ///< bytes that may be held
+  std::int64_t used() const { return used_; }    ///< bytes that are held now
+  std::int64_t limit() const { return limit_; }  ///< bytes that may be held together
 
  private:
   std::int64_t limit_;

@@ -9,7 +9,7 @@
 
 namespace lanista {
 
-/// What a power loss removes of what was not synced. The end of a process alone removes nothing.
+/// Which unsynced data a simulated power loss removes. The end of a process alone removes nothing.
 enum class PowerLoss {
   /// Bytes of files: all, those after some offset, or single blocks. A lost block has zeros, noise or older bytes.
   kBytes,
@@ -42,13 +42,14 @@ class MemoryFileSystem final : public FileSystem {
   Result<std::uint64_t> size(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 
-  /// The machine loses its power and starts again. Precondition: no file is open and no lock is held.
+  /// Simulates that the machine loses power and starts again. `rng` decides what is lost. Precondition: no file is open
+  /// and no lock is held.
   void simulate_power_loss(PowerLoss loss, Rng rng);
-  /// The synced bytes of a file, even if its name is lost.
+  /// The synced bytes of a file, even if the name would be lost. Empty if there is no such file.
   std::string synced(const std::string& path) const;
-  /// Every file and its bytes.
+  /// Every file by path, with its current bytes.
   std::map<std::string, std::string> files() const;
-  /// Adds a file that is synced already, so that no power loss removes it.
+  /// Adds a file, or replaces it, as already synced, so that no power loss removes it.
   void put(const std::string& path, std::string bytes);
 
  private:

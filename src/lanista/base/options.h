@@ -14,22 +14,25 @@ namespace lanista {
 /// One option of a plug-in (mutator, strategy, stopping rule, schedule and so on). The study-file reader, the JSON
 /// Schema and the help texts are made from these.
 struct OptionSpec {
-  /// The type of the value. kMap: from names to values of any kind, or lists of them; the plug-in checks its content.
+  /// The type of the value. kMap: an object from names to any values, and kMapList a list of them, which the plug-in
+  /// checks.
   enum class Kind { kBool, kInt, kReal, kText, kIntList, kRealList, kTextList, kMap, kMapList };
-  std::string name;                  ///< its key
-  Kind kind = Kind::kInt;            ///< the type of its value
+  std::string name;                  ///< key in study files
+  Kind kind = Kind::kInt;            ///< type of the value
   nlohmann::json default_value;      ///< null: the option must be given
-  std::optional<double> min, max;    ///< inclusive; for lists: of each element
-  std::vector<std::string> allowed;  ///< texts; empty: any. For kInt: words that may replace a number
-  std::string help;                  ///< one sentence for the user
-  bool omits_default = false;        ///< whether resolved options omit it where it has its default
+  std::optional<double> min, max;    ///< inclusive limits of numbers; for lists: of each element
+  std::vector<std::string> allowed;  ///< possible texts; empty: any. For kInt: texts instead of a number
+  std::string help;                  ///< one sentence for users
+  bool omits_default = false;        ///< true: resolve_options() leaves it out at its default
 };
 
-/// A validated set of option values. It has every option of the schema, except those with `omits_default`.
+/// Option values by name, as resolve_options() returns them: every option of the schema, except defaults with
+/// `omits_default`.
 using Options = nlohmann::json;
 
-/// Adds defaults and checks every value. Errors: kInvalidArgument (the value, what is allowed; for an unknown name the
-/// nearest known one); `where` is the option's name.
+/// Returns the given values, checked, together with the defaults of the options that are not given. Errors:
+/// kInvalidArgument for an unknown or missing option or a value that is not allowed; the message has what is allowed or
+/// the nearest name. `where` is the name of the option.
 Result<Options> resolve_options(const nlohmann::json& given, const std::vector<OptionSpec>& schema);
 
 }  // namespace lanista

@@ -4,7 +4,7 @@
 
 namespace lanista {
 
-/// The folder of `path`, by its name alone: "." for a bare name, "/" at the top.
+/// Returns the folder part of `path`, from the text alone: "." for a name without "/", "/" at the top.
 inline std::string parent_of(const std::string& path) {
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) return ".";

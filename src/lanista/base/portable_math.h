@@ -5,7 +5,7 @@ namespace lanista {
 // Elementary functions with the same bits on every machine. libm is not used, since its results depend on the CPU. The
 // relative error is about 1e-15. Every number that reaches a trial uses them (schedules, samplers, initialisation).
 
-/// Natural logarithm.
+/// Natural logarithm of x.
 double portable_log(double x);
 /// e to the power x.
 double portable_exp(double x);

@@ -9,7 +9,7 @@ namespace lanista {
 /// are rounded to fewer bits. Sums of products are float32.
 enum class Precision { kFloat32, kFloat64, kTf32, kBf16 };
 
-/// The precision of a name in recipes, study files and packages; float32 for any other name.
+/// Returns the precision for a name in recipes, study files and packages; kFloat32 for any other name.
 constexpr Precision precision_of(std::string_view name) {
   return name == "float64" ? Precision::kFloat64
          : name == "tf32"  ? Precision::kTf32
@@ -17,7 +17,7 @@ constexpr Precision precision_of(std::string_view name) {
                            : Precision::kFloat32;
 }
 
-/// The name of a precision in recipes, study files and packages.
+/// Returns the name of a precision in recipes, study files and packages.
 constexpr const char* name_of(Precision precision) {
   switch (precision) {
     case Precision::kFloat64:
@@ -32,12 +32,12 @@ constexpr const char* name_of(Precision precision) {
   return "float32";
 }
 
-/// The type of values between operators and of all stored tensors.
+/// Returns the type of values between operators and of all stored tensors: kFloat64 or kFloat32.
 constexpr Precision stored(Precision precision) {
   return precision == Precision::kFloat64 ? Precision::kFloat64 : Precision::kFloat32;
 }
 
-/// Bytes of a number.
+/// Returns the bytes of one stored number: 8 or 4.
 constexpr std::int64_t size_of(Precision precision) { return precision == Precision::kFloat64 ? 8 : 4; }
 
 }  // namespace lanista

@@ -8,18 +8,18 @@ namespace lanista {
 
 // Text of other origin (names, messages, contents of files) passes these functions before it reaches a terminal.
 
-/// `text` as one line. A '?' replaces each character that could control a terminal or mislead a reader: controls (C1
-/// included), line and paragraph separators, and marks that change the direction of writing. Invalid UTF-8 becomes '?'
-/// too.
+/// Returns `text` as one line. A '?' replaces each character that could control a terminal or mislead a reader:
+/// controls (C1 included), line and paragraph separators, and marks that change the direction of writing. Each invalid
+/// byte of UTF-8 becomes '?' too.
 std::string printable(std::string_view text);
 
-/// `text` line by line as printable() gives it. Lines longer than `max_columns` and lines after `max_lines` are cut,
-/// with a note.
+/// Returns `text` line by line as printable() does. Lines longer than `max_columns` end with "…". Lines after
+/// `max_lines` are replaced by a note with their number.
 std::string printable_lines(std::string_view text, std::size_t max_lines = std::string::npos,
                             std::size_t max_columns = std::string::npos);
 
-/// Columns that a printable text needs on a terminal: two for wide characters (East Asian ones, emoji), none for
-/// combining marks (Unicode 15, the common ranges of both).
+/// Returns the columns that a printable text needs on a terminal: two for wide characters (East Asian ones, emoji),
+/// none for combining marks, one for others (Unicode 15, the common ranges).
 std::size_t display_width(std::string_view text);
 
 }  // namespace lanista

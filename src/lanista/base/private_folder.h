@@ -13,16 +13,18 @@ namespace lanista {
 /// reached through the open folder, by a name without `/`, and never through a link. Move-only.
 class PrivateFolder {
  public:
-  /// Tests a file name. A sweep removes only files with accepted names.
+  /// Returns true for a file name that a sweep may remove.
   using AcceptsName = std::function<bool(std::string_view)>;
 
-  /// Creates the folder `prefix` + 16 random hexadecimal digits, with mode 0700. Errors: kIo.
+  /// Creates and opens the folder `prefix` + 16 random hexadecimal digits, with mode 0700. Errors: kIo if the system
+  /// cannot create it.
   static Result<PrivateFolder> create(const std::string& prefix);
-  /// Opens a folder that create() made. Errors: kNotFound; kFailedPrecondition (a link, no folder, another owner, a
-  /// mode other than 0700); kIo.
+  /// Opens a folder that create() made. Errors: kNotFound for a missing folder; kFailedPrecondition for a link, no
+  /// folder, another owner or a mode other than 0700; kIo for other errors of the system.
   static Result<PrivateFolder> open(const std::string& path);
-  /// Removes folders that create(prefix) made and a process left. Of each it removes the regular files of this user
-  /// with an accepted name, then the folder if it is empty. Folders of other users, links and all other files stay.
+  /// Removes the folders that create(prefix) made and a process left. From each it removes the regular files of this
+  /// user with a name that `accepts` accepts, then the folder if it is empty. Folders of other users, links and all
+  /// other files stay.
   static void sweep(const std::string& prefix, const AcceptsName& accepts);
 
   PrivateFolder(PrivateFolder&& other) noexcept;
@@ -30,17 +32,20 @@ class PrivateFolder {
   ~PrivateFolder();  ///< closes the folder and leaves it on disk
 
   const std::string& path() const { return path_; }
-  /// Creates an empty file with mode 0600, open for reading and writing. The caller closes the descriptor. Errors:
-  /// kAlreadyExists, kInvalidArgument (the name), kResourceExhausted, kIo.
+  /// Creates an empty file with mode 0600 and returns a descriptor for reading and writing, which the caller closes.
+  /// Errors: kAlreadyExists for an existing name; kInvalidArgument for a name with `/`; kResourceExhausted for a full
+  /// disk; kIo for other errors of the system.
   Result<int> create_file(const std::string& name) const;
-  /// Opens a file that create_file() made. The caller closes the descriptor. Errors: kNotFound; kFailedPrecondition (a
-  /// link, no regular file, another owner, another mode, a second name); kInvalidArgument (the name); kIo.
+  /// Opens a file that create_file() made and returns a descriptor for reading and writing, which the caller closes.
+  /// Errors: kNotFound for a missing file; kFailedPrecondition for a link, no regular file, another owner, another mode
+  /// or a second name; kInvalidArgument for a name with `/`; kIo for other errors of the system.
   Result<int> open_file(const std::string& name) const;
-  /// Renames a file and replaces the file `to`, if there is one. Errors: kIo, kInvalidArgument (a name).
+  /// Renames a file and replaces the file `to`, if there is one. Errors: kInvalidArgument for a name with `/`; kIo if
+  /// the system cannot rename it.
   Result<void> rename_file(const std::string& from, const std::string& to) const;
-  /// Removes a regular file of this user. Anything else stays.
+  /// Removes a regular file of this user, if there is one. Anything else stays.
   void remove_file(const std::string& name) const;
-  /// Removes files as sweep() does, then the folder if it is empty.
+  /// Removes the files with accepted names as sweep() does, then the folder if it is empty.
   void remove(const AcceptsName& accepts) const;
 
  private:

@@ -10,21 +10,21 @@
 
 namespace lanista {
 
-/// The kind of an expected failure: a small fixed set, stable in logs.
+/// The kind of an expected failure. The set is small and fixed, and the names are stable in logs.
 enum class Code {
-  kInvalidArgument,     ///< The caller's value breaks a stated rule.
+  kInvalidArgument,     ///< A value from the caller is not allowed.
   kNotFound,            ///< A named object does not exist.
   kAlreadyExists,       ///< An object that must be new exists already.
-  kNotApplicable,       ///< An operation has no site here, for example a mutation.
-  kOutOfRange,          ///< A number is outside its stated bounds.
+  kNotApplicable,       ///< The operation finds nothing here to which it applies, such as a mutation.
+  kOutOfRange,          ///< A number is outside the allowed range.
   kResourceExhausted,   ///< Memory, disk or slots are used up.
   kFailedPrecondition,  ///< The object is in the wrong state for this call.
   kDataLoss,            ///< A file is corrupt, torn or inconsistent.
   kUnavailable,         ///< Another process or thread holds the object; a later call may succeed.
-  kUnimplemented,       ///< The request is valid and not supported.
+  kUnimplemented,       ///< The request is valid but not supported.
   kIo,                  ///< The operating system refused a read or a write.
   kCancelled,           ///< The work ended on request.
-  kInternal,            ///< A bug of lanista, caught at the outermost frame of a trial or of the program.
+  kInternal,            ///< A bug of lanista, caught by the outermost function of a trial or of the program.
 };
 
 /// The stable snake_case name of a code ("invalid_argument").
@@ -34,14 +34,14 @@ std::string_view code_name(Code code);
 struct Error {
   Code code = Code::kInternal;  ///< the kind of failure
   std::string message;          ///< names the object, the value found and what is allowed
-  std::string where;            ///< "file:line:column" of user input, a path, or empty
+  std::string where;            ///< "file:line:column", path, key or option; may be empty
 
-  /// The error in one line: "where: message", or the message alone.
+  /// The error as one line for messages: "where: message", or the message alone if `where` is empty.
   std::string text() const;
   bool operator==(const Error&) const = default;
 };
 
-/// A value of T or an Error. To read the one that is absent is a bug (LANISTA_CHECK).
+/// A value of T or an Error. Reading the value of an error, or the error of a value, is a bug (LANISTA_CHECK).
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -2,7 +2,8 @@
 
 namespace lanista {
 
-/// Seconds of processor time that this thread has used. Other processes of the machine do not affect it.
+/// Returns the seconds of processor time that the calling thread has used since its start. Other processes of the
+/// machine do not affect it.
 double thread_cpu_seconds();
 
 }  // namespace lanista

@@ -5,7 +5,7 @@
 
 namespace lanista {
 
-/// A std::variant that is safe to copy when memory ends.
+/// A std::variant that can be copied safely when the system gives no more memory.
 ///
 /// The copy constructor of libstdc++ 12 assumes that a variant of strings, vectors and small values always has a value.
 /// If the copy of an alternative throws, it destroys a value that does not exist, and the process crashes. Here a copy

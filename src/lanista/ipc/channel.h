@@ -9,13 +9,14 @@
 
 namespace lanista::engine {
 
-/// One end of a stream socket, or of two pipes, over which messages go in both directions. send() never waits for the
-/// other end to read, so that two ends that both write cannot wait for each other. Move-only; for one thread at a time.
+/// One end of a connection over which messages go in both directions: a stream socket, or two pipes. send() never waits
+/// for the other end to read, so that two ends that both write cannot wait for each other. It owns the descriptors.
+/// Move-only; for one thread at a time.
 class Channel {
  public:
   explicit Channel(int socket) : Channel(socket, socket) {}
-  /// Reads from `in` and writes to `out`. If they differ, both become non-blocking, and the process must ignore
-  /// SIGPIPE.
+  /// Reads from descriptor `in` and writes to `out`. If they differ, both become non-blocking, and the process must
+  /// ignore SIGPIPE.
   Channel(int in, int out);
   Channel(Channel&& other) noexcept;
   Channel& operator=(Channel&& other) noexcept;
@@ -24,23 +25,24 @@ class Channel {
   /// Queues a message and writes as much as the descriptor accepts. Later calls write the rest. A text above
   /// FrameReader::kMaxBytes is a bug of the caller.
   void send(std::uint16_t kind, std::string_view text);
-  /// The next message. None if no message came within `seconds`, or if the channel is closed.
+  /// Returns the next message. No value if no message came within `seconds`, or if the channel is closed.
   std::optional<Message> receive(double seconds);
-  /// Writes until all sent messages are written, the other end has closed, or `seconds` have passed.
+  /// Writes until all queued messages are written, the other end has closed, or `seconds` have passed.
   void flush(double seconds);
-  /// Whether the other end has closed or sent invalid bytes, and all messages before that were received.
+  /// True after receive() found that the other end has closed or sent invalid bytes. All messages before that were
+  /// returned.
   bool closed() const { return is_closed_; }
-  /// Why the channel is closed, if the other end sent invalid bytes.
+  /// The reason why the channel is closed, if the other end sent invalid bytes. Otherwise no value.
   const std::optional<Error>& fault() const { return error_; }
 
-  int socket() const { return socket_; }                  ///< the descriptor that is read from
-  int output_descriptor() const { return output_; }       ///< the descriptor that is written to; the same for a socket
-  bool has_unsent() const { return unsent_bytes() > 0; }  ///< whether sent messages are not written yet
-  /// Bytes of sent messages that are not written yet.
+  int socket() const { return socket_; }                  ///< descriptor for reading
+  int output_descriptor() const { return output_; }       ///< descriptor for writing; the same for a socket
+  bool has_unsent() const { return unsent_bytes() > 0; }  ///< true: send() queued bytes that are not written yet
+  /// The number of bytes that send() queued and that are not written yet.
   std::size_t unsent_bytes() const { return send_buffer_.size() - num_written_; }
-  /// Sets the limits for messages that are received from now on (FrameReader::set_limit).
+  /// Sets the size limits for messages that are received from now on (FrameReader::set_limit).
   void set_limit(FrameReader::LimitOfKind limit) { reader_.set_limit(limit); }
-  /// Whether bytes were read that receive() has not returned yet.
+  /// True if bytes were read that receive() has not returned as a message yet, such as a part of a message.
   bool has_unread() const { return !reader_.empty(); }
 
  private:

@@ -11,30 +11,31 @@
 // another person. Therefore they name hosts and options, and never a program.
 namespace lanista::engine {
 
-/// Checks `cluster.*` of a study file or of a stored study: hosts are names, and options of srun run nothing, read no
-/// file and write no file. Errors: kInvalidArgument (the key, the value, and what is allowed).
+/// Checks `cluster.*` of a study file or of a stored study: hosts are host names, and options of srun start no program,
+/// read no file and write no file. Errors: kInvalidArgument with the value and what is allowed; `where` is the key.
 Result<void> check_cluster(const study::ClusterConfig& cluster);
 
-/// The paths of lanista on other hosts. They come from the command line, or from this program; never from a file.
+/// The paths of the program lanista on other hosts. They come from the command line or from this program, never from a
+/// file.
 struct ProgramPaths {
-  std::string default_path;                              ///< on each host that `path_by_host` does not name
-  std::map<std::string, std::string> path_by_host = {};  ///< by the host as ClusterConfig::ssh or ::places has it
+  std::string default_path;                              ///< path on each host that `path_by_host` lacks
+  std::map<std::string, std::string> path_by_host = {};  ///< by host, as in ClusterConfig
 
-  /// The path on one host.
+  /// The path on one host, which has the spelling of ClusterConfig. The reference lives as long as this object.
   const std::string& path_on(const std::string& host) const;
 };
 
-/// Checks one path of lanista on a host: not empty, no NUL, and no `-` at its start, since a launcher would read an
-/// option there. Errors: kInvalidArgument at `--program`.
+/// Checks one path of lanista on a host: not empty, no NUL, and no `-` at its start, because a launcher would read an
+/// option there. Errors: kInvalidArgument; `where` is `--program`.
 Result<void> check_program(const std::string& path);
 
-/// Reads the values of `--program`: PATH, or HOST=PATH for one of `hosts`. `usual` is the path without an option.
-/// Errors: kInvalidArgument at `--program` (a bad path, an unknown host, the same host twice).
+/// Reads the values of `--program`: PATH, or HOST=PATH for one of `hosts`. `usual` is the path if no PATH is given.
+/// Errors: kInvalidArgument for an invalid path, an unknown host, or the same host twice; `where` is `--program`.
 Result<ProgramPaths> read_program_paths(const std::vector<std::string>& values, const std::vector<std::string>& hosts,
                                         const std::string& usual);
 
-/// Puts the paths on `hosts` together, and checks both as check_cluster and check_program do.
-/// Errors: kInvalidArgument (also where the two lists are not equally long).
+/// Combines host number i of `hosts` with path number i of `paths`, and checks both as check_cluster() and
+/// check_program() do. Errors: kInvalidArgument, also if the two lists are not equally long.
 Result<ProgramPaths> programs_of_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& paths);
 
 }  // namespace lanista::engine

@@ -7,18 +7,19 @@
 // The hosts of a study's worker processes. The study file has it as `cluster`.
 namespace lanista::study {
 
-/// The name of this machine in cluster.ssh.
+/// The name that stands for this machine in lists of hosts.
 inline constexpr std::string_view kHere = "here";
-/// The hosts of the worker processes, run.workers in all. By default all run on this machine. Never changes results.
+/// The hosts of the worker processes of a study (run.workers in all). By default all run on this machine. Results do
+/// not depend on it.
 struct ClusterConfig {
-  std::vector<std::string> ssh;    ///< Hosts to which the workers are assigned in turn, or kHere.
-  std::vector<std::string> slurm;  ///< Options of the Slurm jobs in which the workers run, one in each text.
-  /// Hosts to which the ranks of run.pipeline except a worker's own are assigned in turn, or kHere. Empty: all ranks
-  /// are on the worker's machine and share its memory.
+  std::vector<std::string> ssh;    ///< Hosts to which workers are assigned in turn; kHere: this machine.
+  std::vector<std::string> slurm;  ///< Options of srun for the workers, one in each text.
+  /// Hosts to which the ranks of run.pipeline, except rank 0 of each worker, are assigned in turn; kHere: this machine.
+  /// Empty: all ranks are on the machine of the worker and share memory.
   std::vector<std::string> places = {};
-  double link_us = 0;             ///< Latency of a link to those hosts for plans, in microseconds.
-  double link_gb_per_second = 0;  ///< Speed of such a link for plans, in GB/s; 0: plans do not count links.
-  /// Whether all workers run on this machine.
+  double link_us = 0;             ///< Latency to a host in `places` for plans, in microseconds.
+  double link_gb_per_second = 0;  ///< Bandwidth to it for plans, in GB/s; 0: plans ignore transfers.
+  /// True if no workers run on other machines.
   bool is_here() const { return ssh.empty() && slurm.empty(); }
 };
 

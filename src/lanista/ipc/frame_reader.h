@@ -10,26 +10,26 @@
 
 namespace lanista::engine {
 
-/// One message between the engine and a worker process.
+/// One message between the engine and a worker process, or between processes of a pipeline.
 struct Message {
-  std::uint16_t kind = 0;  ///< what the message is, by the protocol of its channel
-  std::string text;        ///< its content
+  std::uint16_t kind = 0;  ///< kind of the message, as the protocol of the channel numbers it
+  std::string text;        ///< content, for the receiving program
   bool operator==(const Message&) const = default;
 };
 
-/// Splits a stream of bytes, which arrives in any pieces, into messages. They are frames as in base/frame.h. After an
-/// invalid frame it refuses all later bytes, since the next frame could begin anywhere. It holds at most one unfinished
-/// message.
+/// Splits a stream of bytes, which arrives in pieces of any size, into messages. They are frames as in base/frame.h.
+/// After an invalid frame it refuses all later bytes, since the next frame could begin anywhere. It stores at most one
+/// unfinished message. For one thread at a time.
 class FrameReader {
  public:
-  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  ///< of a message's text
-  /// The most bytes that the text of a message of this kind may have; at most kMaxBytes.
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  ///< largest text of a message
+  /// Returns the largest number of bytes that the text of a message of this kind may have; at most kMaxBytes.
   using LimitOfKind = std::size_t (*)(std::uint16_t kind);
 
-  /// Adds bytes of the stream. Amortised linear.
+  /// Adds bytes of the stream at its end. Amortised linear.
   void feed(std::string_view bytes);
-  /// The next whole message; none if more bytes are needed. Errors: kDataLoss (a length above the limit, or bytes that
-  /// do not match their checksum), also from every later call.
+  /// Returns the next whole message; no value if more bytes are needed. Errors: kDataLoss for a length above the limit,
+  /// or bytes that do not match their checksum. Every later call returns the same error.
   Result<std::optional<Message>> next();
   bool empty() const { return position_ == bytes_.size(); }
   /// Sets the limits from the next message on; null: kMaxBytes for every kind. A longer message is refused when its

@@ -6,11 +6,12 @@
 // Names of machines.
 namespace lanista::engine {
 
-/// The name of this machine as the system reports it; on Slurm the name of the node. Empty if the system reports none.
+/// Returns the name of this machine as the system reports it; on Slurm the name of the node. Empty if the system
+/// reports none.
 std::string local_host_name();
 
-/// A name from another machine, made safe for logs, terminals and pages. Visible ASCII stays, any other byte becomes
-/// '?', and the result has at most 64 characters.
+/// Returns a name that came from another machine, made safe for logs, terminals and pages. Visible ASCII stays, any
+/// other byte becomes '?', and the result has at most 64 characters.
 std::string sanitize_host_name(std::string_view name);
 
 }  // namespace lanista::engine

@@ -15,27 +15,29 @@
 // The study's folder must be shared and have the same path on every machine.
 namespace lanista::engine {
 
-/// The command that starts a worker on another machine.
+/// The command that starts a worker on another machine. Empty `arguments`: the worker starts on this machine.
 struct RemoteLauncher {
-  std::string name;                    ///< for messages: "ssh node2"
-  std::vector<std::string> arguments;  ///< the command, up to `worker --stdio`
-  std::string host = {};               ///< the machine, if it is known before a worker reports it
+  std::string name;                    ///< name for messages: "ssh node2"
+  std::vector<std::string> arguments;  ///< program and arguments; the last are `worker --stdio`
+  std::string host = {};               ///< host name; empty: known only when the worker reports it
 };
 
-/// The launchers that a study file asks for, in the order in which workers are assigned to them. Empty: all workers run
-/// on this machine. `programs` are the paths of lanista there. Precondition: check_cluster() accepted `cluster`.
+/// The launchers for the hosts of a study file, in the order in which workers are assigned to them. Empty: all workers
+/// run on this machine. `programs` has the paths of lanista on the hosts. Precondition: check_cluster() accepted
+/// `cluster`.
 std::vector<RemoteLauncher> ssh_and_slurm_launchers(const study::ClusterConfig& cluster, const ProgramPaths& programs);
-/// The launchers of the hosts of pipeline ranks (ClusterConfig::places), one for each host.
+/// The launchers for pipeline ranks on other hosts: one for each of `hosts` (ClusterConfig::places), in that order.
 std::vector<RemoteLauncher> stage_launchers(const std::vector<std::string>& hosts, const ProgramPaths& programs);
-/// A launcher from a command of the user, which is split at spaces. Errors: kInvalidArgument (no word).
+/// Makes a launcher from a command of the user, which is split at spaces, and the path of lanista. Errors:
+/// kInvalidArgument for an empty command.
 Result<RemoteLauncher> command_launcher(const std::string& command, const std::string& program);
 
-/// The worker's end of the channel over standard input and output. Nothing else of this process uses these streams from
-/// now on; what it prints goes to stderr.
+/// Returns the channel of a worker over its standard input and output. From now on nothing else of this process may use
+/// these streams; what it prints goes to stderr.
 Channel claim_standard_streams();
 
-/// Runs `work` in a child process and returns its exit code, or 128 + the number of the signal that ended it. Launchers
-/// pass such codes on.
+/// Calls `work` in a child process and returns its exit code, or 128 + the number of the signal that ended the child.
+/// Launchers pass such codes on.
 int run_supervised(const std::function<int()>& work);
 
 }  // namespace lanista::engine

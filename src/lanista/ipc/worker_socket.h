@@ -10,14 +10,15 @@
 
 namespace lanista::engine {
 
-/// The Unix socket at which the worker processes of one engine connect. Only its user may open it. A path may be as
-/// long as the file system allows, although the address of a socket holds 107 bytes. Move-only; the destructor removes
-/// the file.
+/// The Unix socket at which the worker processes of one engine connect. Only its user may open it. The path may be as
+/// long as the file system allows, although the address of a socket has at most 107 bytes. Move-only; the destructor
+/// removes the file.
 class WorkerSocket {
  public:
-  /// Makes `path` and replaces a socket that a killed engine left. If its folder cannot hold a socket (a network disk),
-  /// it uses a new folder for temporary files; path() returns the path then. Errors: kIo (why); kFailedPrecondition
-  /// (its folder is a link, or `path` is anything but a socket of this user, which stays).
+  /// Creates the socket `path` and replaces a socket that a killed engine left. If the folder cannot contain a socket
+  /// (a network disk), it uses a new folder for temporary files; path() returns the path then. Errors: kIo with the
+  /// system's reason; kFailedPrecondition if the folder is a link, or if `path` is anything but a socket of this user,
+  /// which stays.
   static Result<WorkerSocket> listen(const std::string& path);
   WorkerSocket(WorkerSocket&& other) noexcept;
   WorkerSocket& operator=(WorkerSocket&&) = delete;
@@ -25,10 +26,11 @@ class WorkerSocket {
 
   /// A connected worker process.
   struct Connection {
-    Channel channel;    ///< the messages to and from it
-    pid_t process = 0;  ///< its process id, from the system
+    Channel channel;    ///< channel for messages to and from the worker
+    pid_t process = 0;  ///< process id, as the system reports it
   };
-  /// The next connection, if one is waiting. Connections of other users are closed.
+  /// Returns the next connection, if one is waiting; otherwise no value. It does not block. Connections of other users
+  /// are closed.
   std::optional<Connection> accept();
 
   const std::string& path() const { return path_; }
@@ -43,7 +45,8 @@ class WorkerSocket {
   std::string folder_;  // the temporary folder that was made for the socket, or empty
 };
 
-/// Connects a worker to its engine. Errors: kNotFound, kFailedPrecondition (another user listens there), kIo (why).
+/// Connects a worker to the engine at the socket `path`. Errors: kNotFound if there is no socket; kFailedPrecondition
+/// if another user listens there; kIo with the system's reason.
 Result<Channel> connect_to_engine(const std::string& path);
 
 }  // namespace lanista::engine

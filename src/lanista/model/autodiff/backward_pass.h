@@ -17,14 +17,14 @@ class BackwardPass {
   /// Finds the nodes that need a gradient. `builder` and `forward` must live as long as the pass.
   BackwardPass(StepBuilder& builder, ForwardLowering& forward);
 
-  /// Whether a value depends on a trained parameter through nodes that all have a gradient rule.
+  /// True if a value depends on a trained parameter through nodes that all have a gradient rule.
   bool needs_grad(graph::Port value) const { return value.slot == 0 && differentiable_.contains(value.node); }
-  /// Adds one summand, which arose at `use`, to the gradient of `value`. A summand of another type is an error, which
-  /// the builder keeps. A value that needs no gradient is ignored.
+  /// Adds one summand to the gradient of `value`; the gradient rule of the node that reads `value` at `use` computed
+  /// it. A summand of another type is an error, which the builder keeps. A value that needs no gradient is ignored.
   void add_gradient(graph::Port value, graph::Use use, graph::Port gradient);
-  /// Calls the gradient rules and sums the gradients. Errors: the first error of the builder.
+  /// Calls the gradient rules and sums the gradients. Call it once. Errors: the first error of the builder.
   Result<void> run();
-  /// After run(): the gradient of each `parameter` node that a gradient reaches.
+  /// After run(): the gradient of the loss for each `parameter` node that a gradient reaches. Others are absent.
   const std::map<graph::NodeId, graph::Port>& parameter_gradient() const { return parameter_gradient_; }
 
  private:

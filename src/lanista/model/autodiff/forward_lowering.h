@@ -12,46 +12,49 @@
 
 namespace lanista::step {
 
-/// The form in which a forward pass runs: train forms of operators, or the operators themselves.
+/// The form of the forward pass: with the train forms of operators, or with the operators themselves.
 enum class Mode { kTraining, kInference };
 
-/// One node of the forward pass in a step graph, with the arguments of its gradient rule.
+/// One node of the forward pass in a step graph, with what its gradient rule reads.
 struct ForwardNode {
-  graph::NodeId id;                      ///< Node of the step graph.
-  const graph::OpDef* def;               ///< Operator of the model or the decomposition, not its train form.
-  graph::NodeId origin;                  ///< Node of the model from which it comes.
-  std::vector<graph::ValueType> data;    ///< Types of its data inputs.
-  std::vector<graph::ParamSpec> params;  ///< Definitions of its inputs after the data inputs.
+  graph::NodeId id;                      ///< Id in the step graph.
+  const graph::OpDef* def;               ///< Operator of the model or of a decomposition; not the train form.
+  graph::NodeId origin;                  ///< Id of the model node for which it was added.
+  std::vector<graph::ValueType> data;    ///< Types of the data inputs, in order.
+  std::vector<graph::ParamSpec> params;  ///< Definitions of the inputs after the data inputs.
 };
 
-/// The input slot of the parameter `name` of a forward node. A name that the operator lacks is a bug of the caller.
+/// The index in the inputs of a forward node at which it reads the parameter `name`. A name that the operator lacks is
+/// a bug.
 std::size_t param_input(const ForwardNode& node, std::string_view name);
 
-/// Lowers a model into a step graph.
+/// Lowers a model into the forward pass of a step graph.
 ///
 /// It first adds source nodes for input and state, which get the same ids in both modes. Then it adds the forward nodes
 /// in dependency order, decomposed or in train form where their definitions have one.
 class ForwardLowering {
  public:
-  /// Lowers into `builder`, which must live as long as the lowering.
+  /// Lowers into `builder`, which must live as long as this object.
   ForwardLowering(StepBuilder& builder, Mode mode) : builder_(builder), mode_(mode) {}
 
-  /// Adds the sources of a verified model: its input, its parameters, then its buffers. Errors: those of the builder.
+  /// Adds the sources of a verified model: its input, its parameters, then its buffers. Errors: the first error of the
+  /// builder.
   Result<void> add_sources(const graph::Graph& model);
-  /// Adds the forward nodes of the model. Call add_sources() first. Errors: those of the builder; kInvalidArgument for
-  /// the use of a further output of an operator that has a train form or a decomposition.
+  /// Adds the forward nodes of the model. Call add_sources() first. Errors: the first error of the builder;
+  /// kInvalidArgument if a node reads another output than output 0 of an operator that has a train form or a
+  /// decomposition.
   Result<void> add_nodes(const graph::Graph& model);
 
-  /// Adds a node `op` for the model node `origin`, with data inputs and then parameters as `inputs`. Returns output 0.
-  /// A `recorded` node is added to nodes(), so that the backward pass includes it.
+  /// Adds a node `op` for the model node `origin`. `inputs` has the data inputs, then the parameters. Returns output 0.
+  /// `recorded` true: the node is added to nodes(), so that the backward pass includes it.
   graph::Port lower(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs, graph::NodeId origin,
                     bool recorded);
 
-  /// The source of the batch.
+  /// The source of the samples of the batch.
   graph::Port input() const { return input_; }
-  /// The value that the `output` of the model reads.
+  /// The value that the node `output` of the model reads.
   graph::Port prediction() const { return prediction_; }
-  /// The state tensors of the model: parameters first, then buffers.
+  /// The state tensors of the model: parameters first, then buffers, each in dependency order of the model nodes.
   const std::vector<StateTensor>& state_tensors() const { return state_; }
   /// The recorded forward nodes, in execution order.
   const std::deque<ForwardNode>& nodes() const { return nodes_; }

@@ -13,37 +13,38 @@
 
 namespace lanista::step {
 
-/// The kind of the target of a sample.
+/// What the target of a sample is.
 enum class TargetKind {
   kClasses,    ///< one class number, or one for each position of a sequence
   kNumbers,    ///< real numbers
   kMultilabel  ///< several labels, each 0 or 1
 };
-/// The name of a target kind in files: "classes", "numbers" or "labels".
+/// The name of a target kind in files: "classes", "numbers" or "labels". The text lives as long as the program.
 std::string_view target_kind_name(TargetKind kind);
 
-/// The definition of a loss, without its kernels. They have the same name in kernels/family/loss.inc.h.
+/// The definition of a loss function, without its kernels, which have the same name in kernels/family/loss.inc.h.
 struct Loss {
   std::string name;  ///< name in studies and recipes, such as "cross_entropy"
   /// Kind of the target. For classes the target is one class number a sample. For predictions [N, positions, classes]
   /// it is one a position, and the loss of the sample is the mean over positions. Otherwise the target has the shape of
   /// the prediction.
   TargetKind kind = TargetKind::kNumbers;
-  /// Checks the shape of the predictions. Errors: kInvalidArgument with the shapes that the loss accepts.
+  /// Checks that the loss accepts predictions of this shape. Errors: kInvalidArgument with the shapes that it accepts.
   std::function<Result<void>(const graph::Shape& prediction)> fits;
-  /// Operator from prediction and target to the loss of each sample [N], and to a further output for the gradient.
+  /// Operator that reads prediction and target, and gives the loss of each sample [N]. A further output is for the
+  /// gradient.
   graph::OpDef forward;
-  /// Operator for the gradient of the mean loss of a batch with respect to the prediction.
+  /// Operator that computes the gradient of the mean loss of the batch with respect to the prediction.
   graph::OpDef gradient;
-  std::optional<std::uint32_t> saved;  ///< output of `forward` that `gradient` reads instead of the prediction
+  std::optional<std::uint32_t> saved;  ///< output number of `forward` that `gradient` reads; absent: prediction
 
-  /// Whether targets are class numbers.
+  /// True if targets are class numbers.
   bool of_classes() const { return kind == TargetKind::kClasses; }
 };
 
-/// All losses. The first one of each target kind is the default of that kind.
+/// All losses. The first one of each target kind is the default of that kind. The list lives as long as the program.
 const std::vector<Loss>& losses();
-/// The loss with this name, or null.
+/// The loss with this name, or null. The pointer is valid as long as the program runs.
 const Loss* find_loss(std::string_view name);
 /// The names of all losses, in the order of losses().
 std::vector<std::string> loss_names();

@@ -11,23 +11,23 @@ namespace lanista::step {
 
 /// The offset of every planned value of a step in one arena. Offsets are multiples of 64 bytes.
 struct MemoryPlan {
-  std::map<graph::Port, std::int64_t> offset;  ///< bytes from the start of the arena
-  std::int64_t bytes = 0;                      ///< size of the arena
-  std::int64_t unshared_bytes = 0;             ///< sum of the sizes of all values, each rounded up to 64 bytes
+  std::map<graph::Port, std::int64_t> offset;  ///< by value: bytes from the start of the arena
+  std::int64_t bytes = 0;                      ///< size of the arena in bytes
+  std::int64_t unshared_bytes = 0;             ///< bytes without any sharing: sum of all values, each rounded up to 64
 };
 
-/// Returns the inputs of a node that output 0 may overwrite, in order of preference.
+/// Returns the input numbers of a node that output 0 may overwrite, in order of preference; empty if none.
 ///
 /// The node must read each element of such an input before or while it writes the same element of output 0.
 using InPlace = std::function<std::vector<std::size_t>(graph::NodeId)>;
 
-/// Plans memory for the values that the nodes of `order` compute.
+/// Plans memory for the values that the nodes of `order` compute. `order` is the execution order.
 ///
-/// A value lives from its producer to its last use, or to the end if it is in `keep`. `size` gives the bytes of a port
-/// (0: not planned) and `outputs` the ports of a node. Values that live at the same time do not overlap, with one
-/// exception. Output 0 shares the memory of an input of its size that no later node reads, if `in_place` lists every
-/// slot at which the node reads that input. Values are placed in order of size, largest first, each in the smallest gap
-/// that fits. O(n^2) in values.
+/// A value lives from the node that computes it to the last node that reads it, or to the end if it is in `keep`.
+/// `size` gives the bytes of a value (0: not planned), and `outputs` the values that a node computes. Values that live
+/// at the same time do not overlap, with one exception. Output 0 shares the memory of an input of equal size that no
+/// later node reads, if `in_place` lists every input number at which the node reads that input. Values are placed by
+/// size, largest first, each in the smallest gap that fits. O(n^2) in the number of values.
 MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
                        const std::vector<graph::Port>& keep, const std::function<std::int64_t(graph::Port)>& size,
                        const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs,

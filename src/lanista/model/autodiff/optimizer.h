@@ -9,40 +9,41 @@
 
 namespace lanista::step {
 
-/// The definition of an optimiser, without its kernel. It has the same name in kernels/family/update.inc.h.
+/// The definition of an optimiser, without its kernel, which has the same name in kernels/family/update.inc.h.
 struct Optimizer {
-  /// A setting of a recipe that an optimiser reads, such as "beta1". The schema of study files has its bounds.
+  /// A setting of a recipe that an optimiser reads, such as "beta1". Its range is in the schema of study files.
   struct Number {
     std::string name;  ///< key of the recipe
-    double usual = 0;  ///< default
+    double usual = 0;  ///< default value
   };
 
   std::string name;                ///< Name in studies and recipes, such as "adamw".
-  std::string help;                ///< One sentence about the update rule.
-  std::vector<std::string> slots;  ///< State tensors for each parameter, in the order of its kernel: "m", "v".
-  std::vector<Number> numbers;     ///< Settings that it reads besides `lr` and `weight_decay`.
-  bool decoupled = false;          ///< Weight decay acts on the parameter itself, not on its gradient.
+  std::string help;                ///< One sentence for users about the update rule.
+  std::vector<std::string> slots;  ///< Names of the state tensors of each parameter, in kernel order: "m", "v".
+  std::vector<Number> numbers;     ///< Settings that it reads in addition to `lr` and `weight_decay`.
+  bool decoupled = false;          ///< True: weight decay acts on the parameter; false: on its gradient.
 
-  /// The operator "<name>_update" of the commit section. Its inputs are parameters, gradients, then slots.
+  /// Defines the operator "<name>_update" of the commit section. It reads all parameters, then all gradients, then the
+  /// slots.
   graph::OpDef rule() const;
-  /// Whether the optimiser reads this setting.
+  /// True if the optimiser reads this setting, which is not `lr` or `weight_decay`.
   bool reads(std::string_view number) const;
 };
 
-/// All optimisers. The first is the default.
+/// All optimisers. The first is the default. The list lives as long as the program.
 const std::vector<Optimizer>& optimizers();
-/// The optimiser with this name, or null.
+/// The optimiser with this name, or null. The pointer is valid as long as the program runs.
 const Optimizer* find_optimizer(std::string_view name);
 /// The names of all optimisers, in the order of optimizers().
 std::vector<std::string> optimizer_names();
-/// The optimisers that read a setting, as text for messages, such as "adam and adamw".
+/// The names of the optimisers that read a setting, as text for messages, such as "adam and adamw". Empty if none does.
 std::string optimizers_reading(std::string_view number);
-/// The optimisers with decoupled weight decay, as text for messages.
+/// The names of the optimisers with decoupled weight decay, as text for messages.
 std::string decoupled_optimizer_names();
-/// The default of a setting for an optimiser.
+/// The default value of a setting for an optimiser.
 ///
-/// If the optimiser does not read the setting, this is the default of the first optimiser that does. No value if none
-/// does.
+/// If the optimiser does not read the setting or is unknown, this is the default of the first optimiser that reads it.
+/// No value if no optimiser reads it.
 std::optional<double> default_number(std::string_view optimizer, std::string_view number);
 
 }  // namespace lanista::step

@@ -9,24 +9,26 @@
 // The operators that occur only in step graphs, by theme.
 namespace lanista::step {
 
-/// Adds the sources of step graphs and the operators of the commit section. Errors: kAlreadyExists.
+/// Adds the sources of step graphs and the operators of the commit section. Errors, also of the next functions:
+/// kAlreadyExists for a name in the table.
 Result<void> add_state_ops(graph::OpTable& table);
-/// Adds the gradients of linear layers and convolutions. Errors: kAlreadyExists.
+/// Adds the gradients of linear layers and convolutions.
 Result<void> add_linear_grad_ops(graph::OpTable& table);
-/// Adds the train forms of normalisations and their gradients. Errors: kAlreadyExists.
+/// Adds the train forms of normalisations and their gradients.
 Result<void> add_norm_train_ops(graph::OpTable& table);
-/// Adds the gradients of sequence operators. Errors: kAlreadyExists.
+/// Adds the gradients of sequence operators.
 Result<void> add_sequence_grad_ops(graph::OpTable& table);
-/// Adds the gradients of slices, gates and resizing. Errors: kAlreadyExists.
+/// Adds the gradients of slices, gates and resizing.
 Result<void> add_image_grad_ops(graph::OpTable& table);
-/// Adds the gradients of softmax, dropout, pooling and data movement. Errors: kAlreadyExists.
+/// Adds the gradients of softmax, dropout, pooling and data movement.
 Result<void> add_other_grad_ops(graph::OpTable& table);
 
-/// Defines a step operator with `num_inputs` inputs and no attributes.
+/// Defines a step operator with `num_inputs` inputs and no attributes. `infer` returns the types of its outputs.
 graph::OpDef step_op(std::string name, std::string help, int num_inputs,
                      std::function<Result<std::vector<graph::ValueType>>(const graph::OpArgs&)> infer);
 
-/// Defines the train form of a built-in operator, with its inputs, attributes and parameters.
+/// Defines the train form of a built-in operator. It has the inputs, attributes and parameters of `model_op`; the
+/// caller adds outputs and gradient.
 graph::OpDef train_form_of(std::string_view model_op);
 
 }  // namespace lanista::step

@@ -12,65 +12,68 @@
 
 namespace lanista::step {
 
-/// The parts of a recipe that change the step graph. All other settings are numbers that each lane has for itself.
+/// The settings of a recipe that change the step graph. All other settings are numbers, which each lane may have for
+/// itself.
 struct StepOptions {
-  std::string loss = "cross_entropy";  ///< name in losses()
-  std::string optimizer = "sgd";       ///< name in optimizers()
+  std::string loss = "cross_entropy";  ///< name of a loss in losses()
+  std::string optimizer = "sgd";       ///< name of an optimiser in optimizers()
   bool operator==(const StepOptions&) const = default;
 };
 
-/// One tensor of the state of a lane. The list order is the order of the tensors in the flat buffers of the lane.
+/// One tensor of the state of a lane. A list of them has the order of the tensors in the flat buffers of the lane.
 struct StateTensor {
   std::string name;                        ///< name in checkpoints, such as "n3.weight"
   graph::Shape shape;                      ///< without batch, in PyTorch order
-  bool trained = true;                     ///< parameter; false: buffer
+  bool trained = true;                     ///< true: trained parameter; false: buffer
   graph::Init init = graph::Init::kZeros;  ///< initial values
-  std::int64_t fan_in = 0;                 ///< inputs of one output element, for kUniformFanIn
+  std::int64_t fan_in = 0;                 ///< input elements of one output element, for kUniformFanIn
   double deviation = 1;                    ///< standard deviation, for kNormal
-  graph::NodeId node;                      ///< its `parameter` or `buffer` node in the step graph
+  graph::NodeId node;                      ///< `parameter` or `buffer` node in the step graph
 };
 
 /// A training step as a graph: forward pass, loss, derived backward pass, and a final commit section.
 ///
 /// Only the commit section writes state, so a step that stops before it has changed nothing. The graph describes one
-/// lane. A program repeats it for every lane on the state of that lane, and computes values that depend on the batch
-/// alone once.
+/// lane. A program runs it for every lane on the state of that lane, but computes values that depend on the batch alone
+/// only once.
 struct TrainingStep {
   graph::Graph graph;                             ///< All nodes.
   graph::Types types;                             ///< Types of all values.
   StepOptions options;                            ///< Loss and optimiser.
   std::vector<StateTensor> state;                 ///< Parameters first, then buffers.
   std::vector<graph::NodeId> compute;             ///< Nodes without side effect, in execution order.
-  std::vector<graph::NodeId> commit;              ///< Nodes that write state: the update and the buffer updates.
+  std::vector<graph::NodeId> commit;              ///< Nodes that write state, in execution order.
   graph::Port input;                              ///< Source of the samples.
   graph::Port target;                             ///< Source of the targets.
   graph::Port prediction;                         ///< Value that the `output` of the model reads (logits).
   graph::Port loss;                               ///< Loss of each sample [N].
-  std::map<graph::NodeId, graph::Port> gradient;  ///< By `parameter` node; one that no gradient reaches is absent.
-  std::map<graph::NodeId, graph::Port> renewed;   ///< New value by `buffer` node, for the buffers that the step updates
-  std::map<graph::NodeId, graph::NodeId> origin;  ///< Step node to model node.
+  std::map<graph::NodeId, graph::Port> gradient;  ///< By `parameter` node; absent if no gradient reaches it.
+  std::map<graph::NodeId, graph::Port> renewed;   ///< New value by `buffer` node; absent if the step keeps it.
+  std::map<graph::NodeId, graph::NodeId> origin;  ///< From step node to its model node.
 };
 
-/// The forward pass in inference form (running statistics, no dropout) as a graph, over the state of a training step.
+/// The forward pass in inference form (running statistics, no dropout) as a graph that reads the state of a training
+/// step.
 struct InferenceStep {
   graph::Graph graph;                  ///< all nodes
   graph::Types types;                  ///< types of all values
-  std::vector<StateTensor> state;      ///< equal to that of the training step
+  std::vector<StateTensor> state;      ///< equal to the `state` of the training step
   std::vector<graph::NodeId> compute;  ///< nodes in execution order
   graph::Port input;                   ///< source of the samples
   graph::Port prediction;              ///< value that the `output` of the model reads
 };
 
-/// The table of model operators and step operators: sources, gradients, train forms, losses and updates.
+/// The table of all operators of a step: those of `model_ops`, sources, gradients, train forms, losses and updates.
 graph::OpTable training_ops(const graph::OpTable& model_ops);
 
-/// Derives the training step of a model. `ops` is the result of training_ops().
+/// Derives the training step of a model. `ops` must be the result of training_ops().
 ///
-/// Errors: those of `graph::verify`; kInvalidArgument for an unknown loss or optimiser, or if the loss does not accept
-/// the shape of the model's output. Cross-entropy needs [N, classes] with at least two classes, for example.
+/// Errors: as in `graph::verify` for an invalid model; kInvalidArgument for an unknown loss or optimiser, or if the
+/// loss does not accept the shape of the output. Cross-entropy needs [N, classes] with at least two classes, for
+/// example.
 Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepOptions& options,
                                           const graph::OpTable& ops);
-/// Derives the inference step of a model. `ops` is the result of training_ops(). Errors: those of `graph::verify`.
+/// Derives the inference step of a model. `ops` must be the result of training_ops(). Errors: as in `graph::verify`.
 Result<InferenceStep> derive_inference_step(const graph::Graph& model, const graph::OpTable& ops);
 
 }  // namespace lanista::step

@@ -13,62 +13,69 @@
 
 namespace lanista::graph {
 
-/// The number of a node. It is unique in a graph, and edits keep it.
+/// The id of a node, from 0. It is unique in a graph, and edits keep it.
 using NodeId = Id<struct NodeTag>;
 
-/// One output of a node.
+/// One output of a node. It stands for the value that the node computes there.
 struct Port {
   NodeId node;             ///< node that computes the value
-  std::uint32_t slot = 0;  ///< output number
+  std::uint32_t slot = 0;  ///< output number, from 0
   auto operator<=>(const Port&) const = default;
 };
 
 /// One use of a value: input number `slot` of `node`.
 struct Use {
   NodeId node;             ///< node that reads the value
-  std::uint32_t slot = 0;  ///< input number
+  std::uint32_t slot = 0;  ///< input number, from 0
   auto operator<=>(const Use&) const = default;
 };
 
-/// An operation with its inputs. A node inside a graph is immutable; an edit replaces it and keeps the id.
+/// An operation with its inputs. A node inside a graph is immutable; an edit replaces it by another node with the same
+/// id.
 struct Node {
-  NodeId id;                 ///< number in the graph
+  NodeId id;                 ///< id in the graph
   std::string op;            ///< name of the operator
-  Attrs attrs;               ///< attributes that differ from their defaults, or are written out
+  Attrs attrs;               ///< attributes that are set; the others have their defaults
   std::vector<Port> inputs;  ///< values that the operation reads, in order
-  std::string label;         ///< free text by which mutators select nodes; may be empty
+  std::string label;         ///< text by which mutators select and group nodes; may be empty
   bool operator==(const Node&) const = default;
 };
 
 /// A model as a value: a directed acyclic graph of operations with stable node ids.
 ///
-/// A copy shares the immutable nodes and copies one pointer for each. Ids are never reused inside a graph and its
-/// descendants. All iteration is in order of id. A graph changes only through `Editor`.
+/// A copy shares the immutable nodes and copies one pointer for each. Ids are never reused inside a graph and the
+/// graphs that are edited from it. All iteration is in order of id. A graph changes only through `GraphBuilder` and
+/// `Editor`.
 class Graph {
  public:
   std::size_t size() const { return nodes_.size(); }
   /// The ids of all nodes, ascending.
   std::vector<NodeId> ids() const;
-  /// Whether the graph has a node with this id.
+  /// True if the graph has a node with this id.
   bool contains(NodeId id) const;
-  /// The index of a node in nodes(), or size() if the graph lacks it. O(log of the number of unused ids).
+  /// The index of a node in nodes(), or size() if the graph lacks it. O(log of the number of ids below next_id() that
+  /// no node has).
   std::size_t index_of(NodeId id) const;
-  /// The node with this id. An id that the graph lacks is a bug of the caller.
+  /// The node with this id. An id that the graph lacks is a bug of the caller. The reference lives as long as the
+  /// graph.
   const Node& node(NodeId id) const;
   /// All nodes, ascending by id.
   std::span<const std::shared_ptr<const Node>> nodes() const { return nodes_; }
   /// The smallest id above every id that was ever used.
   NodeId next_id() const { return next_id_; }
 
-  /// The ids in dependency order; among ready nodes the smallest id comes first. O((n + edges) log n).
+  /// The ids of all nodes, each after the nodes that it reads; of several possible ones the smallest id is next. O((n +
+  /// edges) log n).
   ///
-  /// Nodes on a cycle or after one are left out. Inputs from missing nodes count as ready. `verify` refuses both.
+  /// Nodes on a cycle, and nodes that depend on one, are left out. Inputs from missing nodes are ignored. `verify`
+  /// refuses both.
   std::vector<NodeId> topo() const;
-  /// The order of topo() as indices into nodes().
+  /// The order of topo(), as indices in nodes().
   std::vector<std::size_t> dependency_order() const;
-  /// All uses of any output of `id`, in order of (node, slot). O(edges).
+  /// The inputs that read any output of node `id`, in order of node id, then input number. Empty if there are none.
+  /// O(edges).
   std::vector<Use> consumers(NodeId id) const;
-  /// The ids of the nodes with this operator, ascending.
+  /// The ids of the nodes with this operator, ascending. Empty if there are none.
   std::vector<NodeId> nodes_of(std::string_view op) const;
 
   bool operator==(const Graph& other) const;
@@ -79,23 +86,23 @@ class Graph {
   NodeId next_id_{0};
 };
 
-/// Builds a graph without verification, for the text parser, the editor and step derivation.
+/// Builds a graph node by node, without checks, for the text parser, the editor and step derivation.
 class GraphBuilder {
  public:
   GraphBuilder() = default;
   explicit GraphBuilder(Graph base) : graph_(std::move(base)) {}
 
-  /// Adds a node with a new id and returns the id.
+  /// Adds a node with the id next_id() and returns the id.
   NodeId add(std::string op, std::vector<Port> inputs, Attrs attrs = {}, std::string label = {});
-  /// Adds a node, or replaces the node with the same id. Raises next_id() if needed.
+  /// Adds a node, or replaces the node with the same id. Raises next_id() above the id if needed.
   void put(Node node);
-  /// Removes a node. Nodes that read it keep their inputs, which then refer to no node.
+  /// Removes a node, which must exist. Inputs that read it stay as they are and then refer to no node.
   void remove(NodeId id);
   /// Raises next_id() to at least `next`, so that ids of removed nodes are not reused.
   void reserve_ids(NodeId next);
-  /// The graph as built so far.
+  /// The graph as built so far. The reference lives as long as the builder and shows later changes.
   const Graph& peek() const { return graph_; }
-  /// Moves the graph out of the builder.
+  /// Moves the graph out of the builder, which is of no use afterwards.
   Graph take() && { return std::move(graph_); }
 
  private:

@@ -10,19 +10,19 @@
 
 namespace lanista::graph {
 
-/// The types of all outputs of the nodes of a graph.
+/// The types of all outputs of the nodes of a graph, by node id.
 class Types {
  public:
   Types() = default;
-  /// Makes an empty entry for each node of the graph, so that `set` moves no other entry.
+  /// Reserves an empty entry for each node of the graph, so that later calls of set() do not move entries.
   explicit Types(const Graph& graph);
-  /// The type of one value. A port that has no type is a bug of the caller.
+  /// The type of one value. A port that has no type is a bug of the caller. The reference lives until the next set().
   const ValueType& at(Port port) const;
-  /// The types of all outputs of a node. A node without types is a bug of the caller.
+  /// The types of all outputs of a node, by output number. A node that is not in the graph is a bug of the caller.
   const std::vector<ValueType>& outputs(NodeId id) const;
   /// The types of the values that a node reads, in order of its inputs.
   std::vector<ValueType> inputs(const Node& node) const;
-  /// Sets the types of all outputs of a node.
+  /// Sets the types of all outputs of a node, by output number. Adds an entry if the node has none.
   void set(NodeId id, std::vector<ValueType> types);
 
  private:
@@ -33,42 +33,43 @@ class Types {
   std::vector<Entry> entries_;  // sorted by id
 };
 
-/// Checks every invariant of a model.
+/// Checks that a graph is a valid model.
 ///
-/// A model has known operators with valid attributes and input counts, ports that exist, and no cycle. It has one
-/// `input` and one `output`, every node is on a path from input to output, and all shapes fit.
-/// Errors: kInvalidArgument, kNotFound. The message names node, operator and shapes.
+/// A model has known operators of models with valid attributes and input counts, ports that exist, and no cycle. It has
+/// one `input` and one `output`, every node is on a path from input to output, and all shapes fit.
+/// Errors: kNotFound for an unknown operator; kInvalidArgument for everything else. The message names node, operator
+/// and shapes.
 Result<void> verify(const Graph& graph, const OpTable& ops);
 
-/// Returns the types of all values of a model or a step graph.
+/// Infers and returns the types of all values of a model or a step graph.
 ///
-/// It accepts operators of any level. It needs no `input`, no `output` and no path between them. Other errors are as
-/// in `verify`.
+/// Unlike `verify`, it accepts step operators, and it needs no `input`, no `output` and no path between them. Errors as
+/// in `verify` for what it checks.
 Result<Types> infer_shapes(const Graph& graph, const OpTable& ops);
 
-/// Returns the graph hash: equal for two graphs if and only if they are the same model.
+/// Returns the graph hash of a model, which is equal for two graphs if and only if they are the same model.
 ///
-/// Node ids, labels, attributes written at their default and the order of commutative inputs do not count. Operators,
-/// attributes and connections count. A layer that is used twice and two equal layers give different hashes.
-/// O((n + edges) log n) unless branches are alike. Limit: hundreds of alike, interleaved branches may get a hash that
-/// depends on their ids; different models still have different hashes. A graph with a cycle is a bug of the caller.
+/// Node ids, labels, attributes that are set to their defaults and the order of commutative inputs do not count.
+/// Operators, attributes and connections count. A layer that is used twice and two equal layers give different hashes.
+/// O((n + edges) log n) unless branches are alike. Limit: with hundreds of alike, interleaved branches, the hash may
+/// depend on node ids; different models still have different hashes. A cycle is a bug of the caller.
 Digest canonical_hash(const Graph& graph, const OpTable& ops);
 
-/// A parameter or buffer of a node, with its name in checkpoints.
+/// A parameter or buffer of a node, with the name that checkpoints use.
 struct NamedParam {
-  NodeId node;       ///< the node that has it
+  NodeId node;       ///< node that reads it
   std::string name;  ///< "n<node id>.<parameter>", such as "n3.weight"
-  ParamSpec spec;    ///< shape and initial values
+  ParamSpec spec;    ///< shape, initial values, and whether it is trained
 };
 /// Returns all parameters and buffers of a graph, in dependency order of their nodes. Errors as in `infer_shapes`.
 Result<std::vector<NamedParam>> parameters(const Graph& graph, const OpTable& ops);
 
-/// Totals of a model.
+/// Total cost and size of a model.
 struct ModelCost {
-  Cost forward;                 ///< forward pass of one sample, in inference form
-  std::int64_t parameters = 0;  ///< elements of trained parameters
+  Cost forward;                 ///< FLOPs and bytes of one sample's forward pass, in inference form
+  std::int64_t parameters = 0;  ///< number of elements of all trained parameters
 };
-/// Adds up the cost of all nodes of a graph. Errors as in `infer_shapes`.
+/// Adds up the cost and the trained parameters of all nodes of a graph. Errors as in `infer_shapes`.
 Result<ModelCost> model_cost(const Graph& graph, const OpTable& ops);
 
 }  // namespace lanista::graph

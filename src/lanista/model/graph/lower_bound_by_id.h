@@ -9,8 +9,9 @@ namespace lanista::graph {
 
 /// Returns the index of the first item with an id of at least `id`, in a vector sorted by id.
 ///
-/// `id_of` gives the id of an item. Ids are distinct and mostly dense, so the search is over few items: O(log of the
-/// number of ids that no item has).
+/// `items` is sorted by id, ascending, without equal ids; `id_of` returns the id of an item. The result is items.size()
+/// if all ids are smaller. Ids are mostly dense, so the search is over few items: O(log of the number of ids up to the
+/// largest that no item has).
 template <class Items, class IdOf>
 std::size_t lower_bound_by_id(const Items& items, NodeId id, IdOf id_of) {
   if (items.empty() || id_of(items.back()) < id) return items.size();

@@ -16,15 +16,14 @@ struct Cut {
   ValueType value;  ///< Type of the value between prefix and head.
 };
 
-/// Cuts a model after its frozen part. `frozen` lists the nodes that are not trained and run in inference form.
+/// Cuts a model after its frozen part. `frozen` has the nodes that are not trained and that run in inference form.
 ///
-/// The prefix is as long as possible without a trained parameter and without random masks. It may include nodes without
-/// parameters that are not listed. State tensors of the head keep their names, so initial weights and dropout masks are
-/// those of the whole model. O((n + edges) log n).
-/// Errors: those of `verify`; kNotFound for a frozen node that the model lacks.
-/// kInvalidArgument if nothing is left to train. kNotApplicable if the prefix would be the input alone.
-/// It is kUnimplemented if a frozen node follows a trained one, or if the head would read several values of the prefix.
-/// The message names them.
+/// The prefix is the longest one without a trained parameter and without random masks. It may include nodes without
+/// parameters that are not in `frozen`. State tensors of the head keep their names, so initial weights and dropout
+/// masks are those of the whole model. O((n + edges) log n).
+/// Errors: as in `verify` for an invalid model; kNotFound for a frozen node that the model lacks; kInvalidArgument if
+/// nothing is left to train. It is kNotApplicable if the prefix would be the input alone. It is kUnimplemented if a
+/// frozen node follows a trained one, or if the head would read several values of the prefix. The message names them.
 Result<Cut> cut_behind_frozen(const Graph& model, const std::set<NodeId>& frozen, const OpTable& ops);
 
 }  // namespace lanista::graph

@@ -15,23 +15,23 @@
 
 namespace lanista::graph {
 
-/// The source of an attribute's value.
+/// Where the value of an attribute comes from, and whether mutators may change it.
 enum class AttrRole {
   kStatic,   ///< set by the author of the model, fixed afterwards
   kTunable,  ///< mutators may change it
   kDerived,  ///< follows from the inputs (input channels, features); never stored, only in shape tables
 };
 
-/// Definition of one attribute of an operator: type, default and range.
+/// The definition of one attribute of an operator: type, default and range.
 struct AttrSpec {
   std::string name;                   ///< Letters, digits and underscores.
-  AttrRole role = AttrRole::kStatic;  ///< Source of the value.
+  AttrRole role = AttrRole::kStatic;  ///< Origin of the value.
   AttrValue default_value;            ///< Its alternative of the variant is the type of the attribute.
-  bool required = false;              ///< The attribute has no default and must be set.
-  std::int64_t min = 0;               ///< Lower bound of integers and of the elements of integer lists.
+  bool required = false;              ///< True: the attribute must be set; only the type of `default_value` counts.
+  std::int64_t min = 0;               ///< Inclusive lower bound of integers and list elements.
   std::vector<std::string> allowed;   ///< Possible values of a string; empty: any string.
   std::string help;                   ///< One sentence for users.
-  bool per_lane = false;              ///< Each lane of a program may have its own number (p of dropout).
+  bool per_lane = false;              ///< True: each lane of a program may have another value (p of dropout).
 };
 
 /// Initial values of a parameter or buffer.
@@ -46,17 +46,17 @@ enum class Init {
 /// Definition of one tensor of an operator: a trained parameter, or a buffer that is stored but not trained.
 struct ParamSpec {
   std::string name;          ///< "weight", "bias", "running_mean"
-  Shape shape;               ///< without batch, in PyTorch order: linear [out, in], conv [out, in/groups, kh, kw]
-  bool trained = true;       ///< parameter; false: buffer
+  Shape shape;               ///< without batch: linear [out, in], conv2d [out, in / groups, kh, kw]
+  bool trained = true;       ///< true: trained parameter; false: buffer
   Init init = Init::kZeros;  ///< initial values
-  std::int64_t fan_in = 0;   ///< inputs of one output element, for kUniformFanIn
+  std::int64_t fan_in = 0;   ///< input elements of one output element, for kUniformFanIn
   double deviation = 1;      ///< standard deviation, for kNormal
 };
 
-/// Arithmetic and memory traffic for one sample.
+/// FLOPs and memory traffic of the forward pass for one sample.
 struct Cost {
-  double flops = 0;  ///< multiplications plus additions; a fused multiply-add counts as two
-  double bytes = 0;  ///< activations and parameters, each read or written once
+  double flops = 0;  ///< FLOPs; a fused multiply-add counts as two
+  double bytes = 0;  ///< bytes of inputs, outputs and parameters, each read or written once
   Cost& operator+=(const Cost& o) {
     flops += o.flops;
     bytes += o.bytes;
@@ -66,8 +66,9 @@ struct Cost {
 
 /// The arguments of the rules of an operator: the types of the data inputs, and the attributes of one node.
 ///
-/// Each accessor returns the attribute of the node, or its default. A wrong type is a bug of the caller, because
-/// `check_node` runs before the rules.
+/// Each accessor returns the attribute of the node, or its default if the node does not set it. An unknown name or
+/// another type is a bug of the caller, because `check_node` runs before the rules. References live as long as the node
+/// and `def`.
 struct OpArgs {
   std::span<const ValueType> inputs;  ///< types of the data inputs
   const Attrs& attrs;                 ///< attributes that the node sets
@@ -90,9 +91,9 @@ struct OpArgs {
 /// A node of a step graph to which a rule of its operator is applied. All ports are ports of the step graph.
 struct StepNode {
   OpArgs args;                        ///< input types and attributes
-  NodeId origin;                      ///< the node of the model from which this node comes
-  std::span<const Port> inputs;       ///< data inputs, then parameters and buffers
-  std::span<const ParamSpec> params;  ///< definitions of the inputs after the data inputs
+  NodeId origin;                      ///< node of the model for which this node was added
+  std::span<const Port> inputs;       ///< values that the node reads: data inputs, then parameters and buffers
+  std::span<const ParamSpec> params;  ///< one for each parameter and buffer in `inputs`, in the same order
 };
 
 /// Gives an operator's rule access to one node, and emits nodes of the step graph for it.
@@ -103,16 +104,16 @@ class StepContext {
   virtual ~StepContext() = default;
   /// The input types and attributes of the node.
   const OpArgs& args() const { return node_.args; }
-  /// The node of the model from which this node comes.
+  /// The node of the model for which this node was added.
   NodeId origin() const { return node_.origin; }
-  Port input(std::size_t i) const;          ///< the i-th data input of the node
-  Port param(std::string_view name) const;  ///< a parameter or buffer of the node
+  Port input(std::size_t i) const;          ///< the value at data input `i`, counted from 0
+  Port param(std::string_view name) const;  ///< the value of a parameter or buffer; an unknown name is a bug
   /// Adds a node to the step graph and returns its output 0.
   virtual Port emit(std::string op, std::vector<Port> inputs, Attrs attrs = {}) = 0;
 
  protected:
   explicit StepContext(const StepNode& node) : node_(node) {}
-  /// The input slot of a parameter. A name that the operator lacks is a bug.
+  /// The index in the inputs of the node at which a parameter is read. A name that the operator lacks is a bug.
   std::size_t param_input(std::string_view name) const;
   const StepNode& node() const { return node_; }
 
@@ -120,27 +121,27 @@ class StepContext {
   StepNode node_;
 };
 
-/// Receives the gradients of one node of the forward pass from its operator's gradient rule.
+/// Gives a gradient rule access to one node of the forward pass, and receives the gradients that the rule computes.
 class GradientContext : public StepContext {
  public:
-  /// An output of the node, as the forward pass computed it.
+  /// Output number `slot` of the node, as the forward pass computed it. With a train form these are its outputs.
   Port output(std::size_t slot = 0) const { return {id_, static_cast<std::uint32_t>(slot)}; }
-  /// The gradient of the loss with respect to output 0.
+  /// The gradient of the loss with respect to output 0, with the type of output 0.
   Port grad() const { return gradient_; }
-  /// Whether a trained parameter upstream needs the gradient of a data input. The rule may skip it otherwise.
+  /// True if a trained parameter contributes to data input `input`. If false, the rule need not set its gradient.
   bool needs_grad(std::size_t input) const { return needs_gradient(StepContext::input(input)); }
-  /// Sets the gradient of the i-th data input; at most one call for each input.
+  /// Sets the gradient of data input `i`, with the type of that input. At most one call for each input.
   void set_input_grad(std::size_t i, Port gradient);
-  /// Sets the gradient of a trained parameter; at most one call for each parameter.
+  /// Sets the gradient of a trained parameter, with its type. At most one call for each parameter.
   void set_param_grad(std::string_view name, Port gradient);
 
  protected:
   GradientContext(const StepNode& node, NodeId id, Port gradient) : StepContext(node), id_(id), gradient_(gradient) {}
 
  private:
-  /// Whether a trained parameter contributes to `value`.
+  /// True if a trained parameter contributes to `value`.
   virtual bool needs_gradient(Port value) const = 0;
-  /// Adds a summand to the gradient of the value at an input, be it data or a parameter.
+  /// Adds `gradient` to the gradient of the value at input number `input`, which is a data input or a parameter.
   virtual void add_gradient(std::size_t input, Port gradient) = 0;
 
   NodeId id_;
@@ -153,97 +154,105 @@ enum class OpLevel {
   kStep,   ///< only derived step graphs
 };
 
-/// The role of an operator's nodes in a graph.
+/// What the nodes of an operator do in a graph.
 enum class OpRole {
   kCompute,  ///< computes outputs from inputs
   kSource,   ///< names a value from outside the graph: the batch, a state tensor
   kCommit,   ///< writes a state tensor at the end of a step
 };
 
-/// The family of an operator, by which mutators select nodes. Mutators leave nodes of kOther unchanged.
+/// The group of an operator, by which mutators select and replace nodes. Mutators leave nodes of kOther unchanged.
 enum class OpFamily { kOther, kLayer, kNorm, kActivation, kPool, kJoin };
 
-/// How the sizes of an operator's input reach its output. Mutators that change a layer width read it.
+/// How the input sizes of an operator determine the output sizes. Mutators that change the width of a layer read it.
 enum class SizeFlow {
   kUnknown,   ///< only shape inference gives the output sizes
   kAny,       ///< the operator accepts any sizes and keeps them
   kChannels,  ///< the operator accepts images with any number of channels and keeps that number
 };
 
-/// The definition of an operator: attributes, shapes, parameters, cost and gradient.
+/// The definition of an operator: attributes, inference of shapes, parameters, cost and gradient.
 ///
 /// Users may add their own definitions to an `OpTable`.
 struct OpDef {
   std::string name;                         ///< Identifier in the text form.
-  std::string help;                         ///< One sentence for users.
+  std::string help;                         ///< One sentence for users of study files.
   OpLevel level = OpLevel::kModel;          ///< Kind of graph in which it may occur.
-  OpRole role = OpRole::kCompute;           ///< Role of its nodes.
-  OpFamily family = OpFamily::kOther;       ///< Family for mutators.
-  SizeFlow size_flow = SizeFlow::kUnknown;  ///< How input sizes reach the output.
-  int min_inputs = 1;                       ///< Least number of data inputs.
+  OpRole role = OpRole::kCompute;           ///< What its nodes do.
+  OpFamily family = OpFamily::kOther;       ///< Group for mutators.
+  SizeFlow size_flow = SizeFlow::kUnknown;  ///< How input sizes determine output sizes.
+  int min_inputs = 1;                       ///< Smallest number of data inputs.
   int max_inputs = 1;                       ///< Largest number of data inputs; -1: no limit.
-  bool commutative = false;                 ///< The order of inputs does not matter.
-  bool random = false;                      ///< Its train form samples counter-based masks.
-  /// In inference with one input, output 0 has the elements of the input in the same row-major order. A program then
-  /// needs no computation if the values are contiguous in memory.
+  bool commutative = false;                 ///< True: the order of the inputs does not change the result.
+  bool random = false;                      ///< True: in training it samples random masks (dropout).
+  /// True: in inference with one input, output 0 has the elements of the input in the same row-major order. Then a
+  /// program needs no computation for the node if the values are contiguous in memory.
   bool is_view = false;
   std::vector<AttrSpec> attrs;  ///< attributes, in order of declaration
 
-  /// Returns the types of all outputs. The inputs and attributes have passed `check_node`.
-  /// Errors: kInvalidArgument with the shape that does not fit.
+  /// Returns the types of all outputs, by output number. The inputs and attributes have passed `check_node`. Errors:
+  /// kInvalidArgument with the shape that does not fit.
   std::function<Result<std::vector<ValueType>>(const OpArgs&)> infer;
-  /// Returns the parameters and buffers. Empty: the operator has none.
+  /// Returns the parameters and buffers, in the order of the inputs of a step node. Empty function: the operator has
+  /// none.
   std::function<std::vector<ParamSpec>(const OpArgs&)> params;
-  /// Returns the cost of the forward computation. Empty: only the traffic of inputs and outputs.
+  /// Returns the cost of the forward pass for one sample. Empty function: no FLOPs, and the bytes of inputs and
+  /// outputs.
   std::function<Cost(const OpArgs&)> cost;
   /// Name of the operator that replaces this one in training; empty: none. It has the same inputs, attributes and
   /// output 0. Its further outputs are values for the gradient rule. Inference runs the operator itself.
   std::string train_form;
-  /// Emits the parts of the operator and returns the port of the result. If set, every step graph has the parts
-  /// instead of the operator.
+  /// Emits nodes that compute the operator, and returns the port of their result. If set, every step graph has these
+  /// nodes instead of the operator.
   std::function<Port(StepContext&)> decompose;
-  /// Sets the gradients of inputs and parameters. Empty: no gradient flows through the operator.
+  /// Emits the nodes of the gradient, and sets the gradients of inputs and parameters. Empty function: no gradient
+  /// flows through the operator.
   std::function<void(GradientContext&)> gradient;
-  /// Buffers that a training step updates: the buffer name, and the output slot of the train form with the new value.
+  /// Buffers that a training step updates: the name of the buffer, and the output number of the train form with its new
+  /// value.
   std::vector<std::pair<std::string, std::uint32_t>> buffer_updates;
-  /// Step operators that only the gradient rule of this operator emits. They enter the step table together with it.
+  /// Step operators that the gradient rule of this operator emits. `training_ops` adds them to the table of step
+  /// operators.
   std::vector<OpDef> step_ops;
 };
 
-/// A table of operator definitions by name. It is a value: copies are independent.
+/// A table of operator definitions by name. It is a value: copies are independent, and reading is thread-safe.
 class OpTable {
  public:
-  /// Adds a definition. Errors: kAlreadyExists; kInvalidArgument for a definition that cannot work.
+  /// Adds a definition. Errors: kAlreadyExists if the table has the name; kInvalidArgument for a definition that cannot
+  /// work.
   ///
-  /// Refused are a name that is no identifier, a missing inference rule, contradictory input counts, an attribute that
-  /// is declared twice, and parameters together with a variable number of inputs.
+  /// It cannot work with a name that is no identifier, a missing inference rule, contradictory input counts, an
+  /// attribute that is declared twice, or parameters together with a variable number of inputs.
   Result<void> add(OpDef def);
-  /// The definition of an operator, or null if the table lacks it. The pointer is valid as long as the table.
+  /// The definition of an operator, or null if the table lacks it. The pointer is valid as long as this table lives.
   const OpDef* find(std::string_view name) const;
-  /// The known name with the smallest edit distance, for error messages; empty if no name is near.
+  /// The known name that the user most likely meant (`nearest_name`), for error messages; empty if no name is near.
   std::string nearest(std::string_view name) const;
-  /// The names of all operators, sorted.
+  /// The names of all operators, sorted by bytes.
   std::vector<std::string> names() const;
 
  private:
   std::map<std::string, OpDef, std::less<>> defs_;
 };
 
-/// The table of all built-in operators of model graphs.
+/// Makes the table of all built-in operators of model graphs.
 OpTable builtin_ops();
 
-/// The number of data inputs of a node, which come first among its inputs.
+/// The number of data inputs of a node, which are the first of its inputs.
 ///
-/// In a model graph all inputs are data. In a step graph the parameters and buffers of the operator follow the data.
+/// In a model graph all inputs are data. In a step graph the parameters and buffers of the operator follow the data
+/// inputs.
 std::size_t num_data_inputs(const Node& node, const OpDef& def);
 
 /// Checks the number of data inputs and the attributes of one node against its operator's definition.
 ///
-/// It accepts any number of inputs after the data inputs if the operator has parameters; `infer_shapes` counts them.
-/// Errors: kInvalidArgument; kNotFound for an unknown operator, with the nearest name.
+/// If the operator has parameters, it accepts any number of inputs after the data inputs; `infer_shapes` checks that
+/// number. Errors: kNotFound for an unknown operator, with the nearest name; kInvalidArgument for a wrong number of
+/// inputs, or an unknown, missing or invalid attribute.
 Result<void> check_node(const Node& node, const OpTable& ops);
-/// Checks one node against `def`, which the caller has found in `ops`. A null `def` is an unknown operator.
-/// Errors as for the other form of `check_node`.
+/// Checks one node against `def`, the definition of its operator in `ops`; null: an unknown operator. Errors as in the
+/// other form of `check_node`.
 Result<void> check_node(const Node& node, const OpDef* def, const OpTable& ops);
 
 }  // namespace lanista::graph

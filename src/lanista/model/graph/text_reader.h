@@ -11,45 +11,47 @@ namespace lanista::graph {
 
 /// Reads one line of the text form from left to right, for `parse` and `parse_edit`.
 ///
-/// Each function that returns a `Result` consumes what it returns, after spaces.
-/// Errors: kInvalidArgument with "line:column" in `where`. Columns count bytes from 1.
+/// Each function that returns a `Result` skips spaces, then consumes the text that it reads.
+/// Errors: kInvalidArgument for a text that does not fit, with "line:column" in `where`. Columns count bytes from 1.
 class LineReader {
  public:
-  /// Reads `line`, which must live as long as the reader. `number` is its line number for errors.
+  /// Reads `line`, which must live as long as the reader. `number` is the line number for errors, from 1.
   LineReader(std::string_view line, std::size_t number) : line_(line), number_(number) {}
 
-  /// Consumes spaces, tabs and carriage returns.
+  /// Consumes spaces, tabs and carriage returns at the current position.
   void skip_space();
-  /// Whether only spaces and a comment are left.
+  /// Skips spaces. True if only a comment or nothing is left.
   bool at_end();
-  /// Consumes `c`, after spaces, if it is the next character. Returns whether it did.
+  /// Skips spaces, and consumes the next character if it is `c`. True if it was.
   bool take(char c);
-  /// Consumes `c`, after spaces. Another character is an error.
+  /// Skips spaces and consumes `c`. Any other character is an error.
   Result<void> expect(char c);
-  /// The next identifier (letters, digits, underscores, no digit first), or empty. It is not consumed.
+  /// Skips spaces and returns the next identifier (letters, digits, underscores, no digit first), or an empty text. The
+  /// identifier is not consumed.
   std::string_view peek_word();
-  /// Reads an identifier. `what` describes it in the error message.
+  /// Reads an identifier. `what` names the expected thing in the error message.
   Result<std::string> word(std::string_view what);
-  /// Reads a decimal number without sign, at most `most`. `what` describes it in the error message.
+  /// Reads a decimal number without sign, which must be at most `most`. `what` names the expected thing in the error
+  /// message.
   Result<std::uint32_t> natural(std::string_view what, std::uint32_t most);
   /// Reads a node id, such as %3.
   Result<NodeId> node_id();
   /// Reads a port, such as %3 or %3.1.
   Result<Port> port();
-  /// Reads the value of an attribute.
+  /// Reads the value of an attribute, as `attr_text` writes it.
   Result<AttrValue> value();
-  /// Reads a string in quotes and resolves its escapes.
+  /// Reads a string in double quotes, and returns it without quotes and with its escapes resolved.
   Result<std::string> string();
-  /// Reads a whole node up to the end of the line, such as %1 = op(%0, name=value) "label".
+  /// Reads a node up to the end of the line, such as %1 = op(%0, name=value) "label".
   Result<Node> node();
-  /// Checks that only spaces and a comment are left.
+  /// Checks that only spaces and a comment are left. Anything else is an error.
   Result<void> expect_end();
 
-  /// Returns an error at the current position.
+  /// Makes a kInvalidArgument error with this message at the current position.
   Error error(const std::string& message) const { return error_at(at_, message); }
-  /// Returns an error at byte `at` of the line, counted from 0.
+  /// Makes a kInvalidArgument error with this message at byte `at` of the line, counted from 0.
   Error error_at(std::size_t at, const std::string& message) const;
-  /// The number of bytes consumed so far.
+  /// The number of bytes of the line that are consumed.
   std::size_t position() const { return at_; }
 
  private:

@@ -4,25 +4,25 @@
 
 namespace lanista::mutate {
 
-/// Replaces an operator by another of its family.
+/// Mutator: replaces an operator by another of its group, such as relu by gelu.
 MutatorPlugin swap_op_plugin();
-/// Changes the width of a layer.
+/// Mutator: changes the width of a layer.
 MutatorPlugin widen_plugin();
-/// Inserts a layer of the model's kind.
+/// Mutator: inserts a layer of a kind that the model already has.
 MutatorPlugin deepen_plugin();
-/// Removes a layer.
+/// Mutator: removes a layer.
 MutatorPlugin remove_plugin();
-/// Adds a skip connection.
+/// Mutator: adds a skip connection.
 MutatorPlugin add_skip_plugin();
-/// Changes operators or attributes as options specify.
+/// Mutator: changes operators or attributes as its options specify.
 MutatorPlugin operator_plugin();
-/// Changes the inputs of joins as options specify.
+/// Mutator: changes the inputs of joins as its options specify.
 MutatorPlugin input_plugin();
-/// Inserts layers as options specify.
+/// Mutator: inserts layers as its options specify.
 MutatorPlugin insert_plugin();
-/// Replaces chains of layers as options specify.
+/// Mutator: replaces chains of layers as its options specify.
 MutatorPlugin replace_plugin();
-/// Duplicates chains of layers as options specify.
+/// Mutator: duplicates chains of layers as its options specify.
 MutatorPlugin duplicate_plugin();
 
 }  // namespace lanista::mutate

@@ -30,23 +30,24 @@
 // verified.
 namespace lanista::mutate {
 
-/// A function that edits a model. Errors: kNotApplicable with the reason if it finds nothing to change.
+/// A function that edits a model through the editor. Errors: kNotApplicable with the reason if it finds nothing to
+/// change.
 using EditModel = std::function<Result<void>(const ModelView&, graph::Editor&, space::Chooser&)>;
-/// A function that edits a model at one match of a pattern. Errors as for `EditModel`.
+/// A function that edits a model where a pattern matches. Errors: kNotApplicable with the reason if it changes nothing.
 using EditMatch = std::function<Result<void>(const ModelView&, const Match&, graph::Editor&, space::Chooser&)>;
 
-/// Makes a mutator from one function. `name` is stored with every trial.
+/// Makes a mutator that calls `edit` once. `name` is stored with every trial (Mutator::name).
 std::shared_ptr<const Mutator> make_function_mutator(std::string name, EditModel edit);
 
-/// Builds a mutator from a pattern and a function.
+/// Builds a mutator from a pattern and a function, in the order mutator(), match(), each() or any().
 class MutatorBuilder {
  public:
   explicit MutatorBuilder(std::string name) : name_(std::move(name)) {}
-  /// Sets the pattern. Without it, every node matches.
+  /// Sets the pattern that selects nodes. Without it, every node matches.
   MutatorBuilder match(Pattern pattern) &&;
-  /// Makes a mutator that edits every match, in order of id. Of overlapping matches it edits the first.
+  /// Makes a mutator that edits every match, in order of ids. Of overlapping matches it edits the first only.
   std::shared_ptr<const Mutator> each(EditMatch edit) &&;
-  /// Makes a mutator that edits one match. The chooser selects it under the label "site".
+  /// Makes a mutator that edits one match. The chooser selects it (question "site").
   std::shared_ptr<const Mutator> any(EditMatch edit) &&;
 
  private:

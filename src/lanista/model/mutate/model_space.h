@@ -16,94 +16,102 @@
 
 namespace lanista::mutate {
 
-/// A blueprint, which replaces the base models of a space, with the interface of its models.
+/// A blueprint that replaces the base models of a space, with the input and outputs of its models.
 struct BlueprintSpace {
-  std::string name;     ///< name in messages and of its base model
+  std::string name;     ///< name of the blueprint, and of the one base model
   Blueprint blueprint;  ///< the tree of blocks
   ModelInterface ends;  ///< input and outputs of every model
 };
 
-/// Limits of models. A model above a limit is rejected before it becomes a trial.
+/// Upper limits on the size of models. A model above a limit is rejected before it becomes a trial.
 struct Limits {
-  std::optional<double> params;  ///< largest number of trained parameters
-  std::optional<double> flops;   ///< largest number of forward FLOPs for one sample
+  std::optional<double> params;  ///< largest number of elements of trained parameters; absent: no limit
+  std::optional<double> flops;   ///< largest FLOPs of one sample's forward pass; absent: no limit
 };
 
-/// A model from which mutations start.
+/// A named model from which mutations start.
 struct BaseModel {
-  std::string name;    ///< such as "small-mlp"
+  std::string name;    ///< name in messages and logs, such as "small-mlp"
   graph::Graph graph;  ///< verified model
 };
 
-/// A model with the decisions that make it from a base model.
+/// A model with the decisions and edits that make it from a base model.
 struct Candidate {
-  std::int64_t base = 0;                   ///< index of the base model
+  std::int64_t base = 0;                   ///< index of the base model in ModelSpace::bases()
   std::vector<space::MutationStep> steps;  ///< mutations in order
   std::vector<graph::Edit> edits;          ///< edits that make `graph` from the base model
   graph::Graph graph;                      ///< the model
   Digest hash;                             ///< graph hash of the model
 };
 
-/// A model space: base models or a blueprint, mutators and limits.
+/// A model space: base models or a blueprint, with mutators and limits. It makes the models of trials.
 ///
-/// With a blueprint there is one base model. The model of a sample is that base with edits, and mutations follow. A
-/// value; reading is thread-safe.
+/// With a blueprint there is one base model. The model of a hyper-parameter sample is that base model with edits, and
+/// mutations follow. A value; const functions are thread-safe.
 class ModelSpace {
  public:
-  /// Makes a space of base models. Errors: those of `graph::verify` for a base; kInvalidArgument if there is no base,
-  /// or if a base exceeds the limits.
+  /// Makes a space of base models. Errors: as in `graph::verify` for an invalid base model; kInvalidArgument if there
+  /// is no base model, or if one exceeds the limits. `where` is the name of the base model.
   static Result<ModelSpace> make(graph::OpTable ops, std::vector<BaseModel> bases,
                                  std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
                                  Limits limits);
-  /// Makes a space of a blueprint. `base` is the base model of a study that resumes.
+  /// Makes a space of a blueprint. `base` is the stored base model of a study that resumes; absent for a new study.
   ///
-  /// Without it, the base model is that of the first grid point, or of the first of 999 fixed random samples that makes
-  /// a model. Errors: as for base models; kInvalidArgument with the last reason if no sample makes a model.
+  /// Without `base`, the base model is that of the first grid point, or of the first of 999 fixed random samples that
+  /// makes a model. Errors: as for base models; kInvalidArgument with the last reason if no sample makes a model.
   static Result<ModelSpace> make(graph::OpTable ops, BlueprintSpace blueprint, std::optional<BaseModel> base,
                                  std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
                                  Limits limits);
 
-  /// Freezes nodes of the base models: a mutation that changes them or makes them depend on a trained node is rejected.
-  /// So all models share the frozen prefix. Errors: those of `graph::cut_behind_frozen` for a base.
+  /// Freezes nodes of the base models, by id. Then mutate() rejects a mutation that changes such a node or makes it
+  /// depend on a trained node. So all models share the frozen prefix. Errors: as in `graph::cut_behind_frozen` for a
+  /// base model.
   Result<void> freeze(std::set<graph::NodeId> nodes);
-  /// The frozen nodes.
+  /// The ids of the frozen nodes. Empty before freeze().
   const std::set<graph::NodeId>& frozen() const { return frozen_; }
 
-  /// Keeps nodes of the one base model and their labels unique: a mutation that removes such a node or copies its label
-  /// is rejected. Not for spaces of a blueprint.
+  /// Protects nodes of the one base model, by id. Then mutate() rejects a mutation that removes such a node, changes
+  /// its label, or gives its label to another node. A space with a blueprint or several base models is a bug of the
+  /// caller.
   void keep_labels(std::set<graph::NodeId> nodes);
 
-  /// The operator table.
+  /// The table of operators of all models.
   const graph::OpTable& ops() const { return *ops_; }
-  /// The base models.
+  /// The base models, by index. At least one.
   const std::vector<BaseModel>& bases() const { return bases_; }
-  /// Whether the space has a blueprint.
+  /// True if the space was made from a blueprint.
   bool has_blueprint() const { return blueprint_.has_value(); }
-  /// The number of mutators.
+  /// The number of mutators; 0: models cannot be mutated.
   std::size_t mutator_count() const { return mutators_.size(); }
 
-  /// The candidate of base model number `index`, without mutations.
+  /// The candidate of base model number `index`, without mutations. An index that does not exist is a bug of the
+  /// caller.
   Candidate base(std::int64_t index) const;
-  /// The choices of the blueprint as parameters of a study, such as "model.depth". Empty without a blueprint.
+  /// The choices of the blueprint as parameters of a search space, such as "model.depth". Empty without a blueprint.
   std::vector<space::Parameter> parameters() const;
-  /// The model of a sample before mutations: a base model, or the expansion of the blueprint with its choices.
-  /// Errors: kNotApplicable if the sample makes no model or exceeds the limits; kInvalidArgument if it lacks a choice.
+  /// The model of a hyper-parameter sample before mutations: with a blueprint its expansion, otherwise base model
+  /// number `base`. Errors: kNotApplicable if the sample makes no model or exceeds the limits; kInvalidArgument if it
+  /// lacks a choice.
   Result<Candidate> model_of_sample(std::int64_t base, const space::Sample& sample) const;
-  /// Applies recorded mutations to a candidate. Errors: kNotApplicable if one does not apply, or exceeds the limits.
+  /// Applies recorded mutations to a candidate again. Errors: kNotApplicable if one does not apply, asks other
+  /// questions than the record, or exceeds the limits.
   Result<Candidate> replay(Candidate candidate, std::span<const space::MutationStep> steps) const;
-  /// Applies one mutation to `parent`. `choose` selects the mutator (label "mutator") and decides its questions.
+  /// Applies one mutation to `parent`. `choose` selects the mutator (question "mutator") and makes all its decisions.
   ///
-  /// Neighbouring identity nodes are then merged, so that models do not grow without effect.
-  /// Errors: kNotApplicable, also if the result exceeds the limits.
+  /// Identity nodes that follow each other are then merged, so that models do not grow without effect.
+  /// Errors: kNotApplicable if there is no mutator, or if the mutation does not apply, exceeds the limits, or changes
+  /// frozen or protected nodes.
   Result<Candidate> mutate(const Candidate& parent, space::Chooser& choose) const;
-  /// Applies `count` random mutations one after the other, with decisions from splits of `rng`.
+  /// Applies `count` random mutations one after the other, with decisions from random streams that are split from
+  /// `rng`.
   ///
-  /// A mutation that does not apply is sampled again, 32 times or more if nodes are frozen or kept.
-  /// Errors: kNotApplicable with the last reason.
+  /// For each of them up to 32 attempts are made, plus 8 for each frozen or protected node. Errors: kNotApplicable with
+  /// the last reason if none applies.
   Result<Candidate> mutate(const Candidate& parent, std::int64_t count, const Rng& rng) const;
-  /// Rebuilds a model from its stored edits. Errors: kDataLoss.
+  /// Applies stored edits to base model number `base`. Errors: kDataLoss if there is no such base model, or if the
+  /// edits do not fit it.
   Result<graph::Graph> rebuild(std::int64_t base, std::span<const graph::Edit> edits) const;
-  /// Checks a model against the limits. Errors: kNotApplicable with the number and the limit.
+  /// Checks a model against the limits. Errors: kNotApplicable with the number and the limit that it exceeds.
   Result<void> check_limits(const graph::Graph& model) const;
 
  private:
@@ -121,22 +129,22 @@ class ModelSpace {
   std::set<graph::NodeId> frozen_, labelled_nodes_;
 };
 
-/// The data for which a built-in base model is made.
+/// The data for which a built-in base model is made: shape of the samples and number of outputs.
 struct BaseRequirements {
-  /// Neighbouring features that encode one category in one-hot form.
+  /// Neighbouring features of a table that encode one category in one-hot form.
   struct Category {
-    std::int64_t begin = 0;  ///< first feature
-    std::int64_t size = 0;   ///< number of features, one for each value
+    std::int64_t begin = 0;  ///< index of the first feature
+    std::int64_t size = 0;   ///< number of features, one for each value of the category
   };
 
   graph::Shape input;                     ///< Shape of one sample, without batch.
-  std::int64_t outputs = 0;               ///< Number of outputs, or of classes.
-  std::int64_t vocab = 0;                 ///< Number of token kinds, for an input of tokens [T]; 0: real numbers.
-  std::int64_t positions = 0;             ///< Positions with outputs of their own; 0: one output for each sample.
-  std::vector<Category> categories = {};  ///< One-hot categories of a table, ascending.
+  std::int64_t outputs = 0;               ///< Number of outputs (for classes: of classes).
+  std::int64_t vocab = 0;                 ///< Number of different tokens, for an input of tokens [T]; 0: real numbers.
+  std::int64_t positions = 0;             ///< Number of positions with separate outputs; 0: outputs for whole samples.
+  std::vector<Category> categories = {};  ///< One-hot categories of a table, ascending by `begin`.
 };
 
-/// Makes a built-in base model for the given data.
+/// Makes a built-in base model by name, for the given data.
 ///
 /// - "small-mlp": linear to 64 features, relu, linear to the outputs. An input [C, H, W] is flattened.
 /// - "small-cnn": two 3x3 convolutions with 16 and 32 channels, each with relu and 2x2 max-pooling, then linear. It
@@ -147,14 +155,14 @@ struct BaseRequirements {
 ///   as wide as the square root of their number (2 to 16). All features then pass through the layers of the mlp.
 ///
 /// A model for tokens starts with an embedding. Only "small-transformer" gives outputs at each position.
-/// Errors: kNotFound with the known names; kInvalidArgument if the model does not fit the data.
+/// Errors: kNotFound for an unknown name, with the known names; kInvalidArgument if the model does not fit the data.
 Result<BaseModel> builtin_base(std::string_view name, const BaseRequirements& wanted);
-/// Makes a built-in base model for data without categories.
+/// Makes a built-in base model for data without one-hot categories. Parameters and errors as above.
 inline Result<BaseModel> builtin_base(std::string_view name, const graph::Shape& input, std::int64_t outputs,
                                       std::int64_t vocab = 0, std::int64_t positions = 0) {
   return builtin_base(name, BaseRequirements{input, outputs, vocab, positions});
 }
-/// The names from which builtin:auto selects: all except "embedding-mlp".
+/// The names from which `builtin:auto` selects: all except "embedding-mlp", in a fixed order.
 std::vector<std::string> builtin_base_names();
 
 }  // namespace lanista::mutate

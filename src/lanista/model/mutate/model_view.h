@@ -13,34 +13,34 @@
 // A typed view of a model and helper functions, which the built-in mutators share.
 namespace lanista::mutate {
 
-/// Label of the nodes that a shape repair adds. They belong to their join, and no mutator changes them.
+/// Label of the nodes that a shape repair adds. They belong to the join that reads them, and no mutator changes them.
 inline constexpr std::string_view kRepairLabel = "repair";
-/// Label of the joins that add_skip adds.
+/// Label of the joins that the mutator add_skip adds.
 inline constexpr std::string_view kSkipLabel = "skip";
 
-/// Returns a kNotApplicable error.
+/// Makes a kNotApplicable error with this message.
 Error not_applicable(std::string message);
 
-/// A model with its types. It holds references, so the graph and the table must live as long as the view.
+/// A model with the types of its values. It keeps references, so graph and table must live as long as the view.
 class ModelView {
  public:
-  /// Infers the types of a model. Errors: those of `graph::infer_shapes`; kInvalidArgument if the model has not exactly
-  /// one output.
+  /// Infers the types of a model. Errors: as in `graph::infer_shapes`; kInvalidArgument if the model has not exactly
+  /// one node `output`.
   static Result<ModelView> make(const graph::Graph& model, const graph::OpTable& ops);
 
   /// The model.
   const graph::Graph& graph() const { return *graph_; }
   /// The operator table.
   const graph::OpTable& ops() const { return *ops_; }
-  /// The type of output 0 of a node.
+  /// The type of output 0 of a node. The reference lives as long as the view.
   const graph::ValueType& type(graph::NodeId id) const { return types_.outputs(id).front(); }
-  /// The types of the inputs of a node.
+  /// The types of the values that a node reads, in order of its inputs.
   std::vector<graph::ValueType> inputs(const graph::Node& node) const { return types_.inputs(node); }
-  /// The type of the output of the model.
+  /// The type of the value that the node `output` of the model reads.
   const graph::ValueType& output_type() const { return type(output_); }
-  /// Whether all nodes read output 0 of their sources only.
+  /// True if no node reads another output than output 0.
   bool reads_first_outputs() const { return reads_first_outputs_; }
-  /// The attributes of a node with their defaults. The input types of the result are empty.
+  /// The attributes of a node, for reading with their defaults. The input types of the result are empty.
   graph::OpArgs args(const graph::Node& node) const;
 
  private:
@@ -52,48 +52,51 @@ class ModelView {
   bool reads_first_outputs_ = true;
 };
 
-/// Whether an operator is of the family kLayer. An unknown operator is of no family.
+/// True if an operator is of the family kLayer. False for an unknown operator, as in the next functions.
 bool is_layer(const graph::OpTable& ops, std::string_view op);
-/// Whether an operator is of the family kNorm.
+/// True if an operator is of the family kNorm.
 bool is_norm(const graph::OpTable& ops, std::string_view op);
-/// Whether an operator is of the family kActivation.
+/// True if an operator is of the family kActivation.
 bool is_activation(const graph::OpTable& ops, std::string_view op);
-/// Whether an operator is of the family kPool.
+/// True if an operator is of the family kPool.
 bool is_pool(const graph::OpTable& ops, std::string_view op);
-/// Whether an operator is of the family kJoin.
+/// True if an operator is of the family kJoin.
 bool is_join(const graph::OpTable& ops, std::string_view op);
-/// Whether a shape repair added the node.
+/// True if a shape repair added the node.
 inline bool is_repair(const graph::Node& node) { return node.label == kRepairLabel; }
 
-/// The node that computes the value of `port` before shape repairs.
+/// The node that computes the value of `port`, before the shape repairs that follow it.
 graph::NodeId unrepaired(const graph::Graph& model, graph::Port port);
 
-/// Whether the result of a layer reaches the output without another layer in between. Its width is that of the output.
+/// True if a path leads from the layer to the output without another layer. The width of the layer is then that of the
+/// output.
 bool is_head(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId layer);
 
-/// The type of output 0 of an operator for these inputs. Errors: those of `check_node` and of the inference rule.
+/// The type of output 0 of operator `op` with these attributes and inputs. Errors: as in `check_node`, or
+/// kInvalidArgument from shape inference.
 Result<graph::ValueType> result_type(const graph::OpTable& ops, const std::string& op, const graph::Attrs& attrs,
                                      std::span<const graph::ValueType> inputs);
 
-/// Sets an attribute of an operator `op`. A value that equals the default is left out.
+/// Sets an attribute in `attrs`, the attributes of a node with operator `op`. If `value` is the default, removes the
+/// attribute instead. An unknown operator or attribute is a bug.
 void set_attr(graph::Attrs& attrs, const graph::OpTable& ops, std::string_view op, std::string_view name,
               graph::AttrValue value);
 
-/// A node as text for messages, such as "%3 linear".
+/// A node as text for messages: id and operator, such as "%3 linear".
 std::string site_name(const graph::Node& node);
 
-/// Nodes that a mutator changes together, because they have the same label and operator.
+/// Nodes that a mutator changes together, because they have the same label and operator. At least one.
 using Site = std::vector<graph::NodeId>;
-/// Groups nodes into sites, in order of their first node. A node without label is a site of its own.
+/// Groups nodes into sites, in order of their first node in `nodes`. A node without label is a site alone.
 std::vector<Site> tied_sites(const graph::Graph& model, std::span<const graph::NodeId> nodes);
 
-/// Collects the nodes that a mutator rejected, with reasons, for its error message.
+/// Collects the nodes that a mutator cannot change, with reasons, for its error message.
 class SiteLog {
  public:
-  /// Adds a rejected node.
+  /// Adds a node that cannot be changed, with the reason.
   void reject(const graph::Node& node, const std::string& why);
-  /// Returns a kNotApplicable error with the first eight reasons. `kind` names the kind of site that the model lacks,
-  /// if no node was rejected.
+  /// Makes a kNotApplicable error with the first eight reasons and the number of nodes. If no node was added, the
+  /// message is that the model has no `kind`, such as "layer".
   Error error(std::string_view mutator, std::string_view kind) const;
 
  private:

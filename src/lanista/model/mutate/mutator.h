@@ -14,15 +14,15 @@
 
 namespace lanista::mutate {
 
-/// How a shape repair makes the inputs of a join (add, mul, concat) fit. Every repair is a recorded edit.
+/// How a shape repair makes the inputs of a join (add, mul, concat) fit each other. Every repair is a recorded edit.
 struct RepairPolicy {
-  /// Repair of the number of channels or features.
+  /// Repair if the numbers of channels or features differ.
   enum class Channels {
     kProject,  ///< a 1x1 convolution or a linear layer
-    kPad,      ///< zero channels, up to the widest input
+    kPad,      ///< channels of zeros, up to the widest input
     kReject    ///< no repair: the mutation does not apply
   };
-  /// Repair of the height and width of images.
+  /// Repair if the heights or widths of images differ.
   enum class Spatial {
     kPool,         ///< average pooling to the smallest image
     kInterpolate,  ///< bilinear resizing to the image of the first input
@@ -32,7 +32,7 @@ struct RepairPolicy {
   Spatial spatial = Spatial::kPool;        ///< repair of images
 };
 
-/// Turns a model into a neighbouring model (Retiarii, OSDI'20).
+/// Turns a model into a neighbouring model (Retiarii, OSDI'20): a mutation.
 ///
 /// A mutator is a pure function of its graph and of the answers of its chooser: the same graph and trace give the same
 /// result on any machine. It keeps no state, so one instance may serve many threads.
@@ -40,36 +40,37 @@ class Mutator {
  public:
   virtual ~Mutator() = default;
 
-  /// Stable snake_case name. It is stored with every trial and never reused.
+  /// Stable snake_case name. It is stored with every trial and never reused for another mutator.
   virtual std::string_view name() const = 0;
 
-  /// Returns `base` with this mutation applied, and the edits that do it. `base` is unchanged.
+  /// Returns `base` with this mutation applied once, and the edits that turn `base` into it. `base` is unchanged.
   ///
-  /// `choose` makes every decision. `repair` repairs the joins, and the result has passed `graph::verify`.
+  /// Every decision is a question to `choose`. Joins are repaired by `repair`, and the result has passed
+  /// `graph::verify`.
   /// Errors: kNotApplicable if no node of `base` fits this mutation; the message lists the nodes with reasons.
   virtual Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                                       space::Chooser& choose) const = 0;
 };
 
-/// A kind of mutator for study files.
+/// A kind of mutator that study files may name, with its options.
 struct MutatorPlugin {
   std::string name;                                                      ///< key in study files
   std::string help;                                                      ///< one sentence for users
   std::vector<OptionSpec> options;                                       ///< options with types and defaults
   std::function<Result<std::unique_ptr<Mutator>>(const Options&)> make;  ///< makes the mutator from its options
-  nlohmann::json example{};  ///< options for common models, if the defaults do not apply; for help and tests
+  nlohmann::json example{};  ///< options that fit common models, for help and tests; null: the defaults do
 };
 
-/// All built-in mutators.
+/// All built-in mutators, in a fixed order.
 ///
-/// They are swap_op, widen, deepen, remove and add_skip, and those that options define: operator, input, insert,
-/// replace and duplicate.
+/// They are swap_op, widen, deepen, remove and add_skip, which apply to most models, and operator, input, insert,
+/// replace and duplicate, which change what their options specify.
 std::vector<MutatorPlugin> builtin_mutators();
 
-/// Repairs the joins of a graph after an edit, in dependency order.
+/// Makes the inputs of every join of a graph fit each other, in dependency order of the joins.
 ///
-/// It inserts nodes before every join of which the inputs do not fit, as `policy` specifies.
-/// Errors: kNotApplicable with the two shapes, if the policy rejects the repair or none exists.
+/// Before an input that does not fit, it inserts the nodes that `policy` specifies. Joins that fit stay as they are.
+/// Errors: kNotApplicable with the two shapes, if `policy` rejects the repair or no repair exists.
 Result<void> repair_joins(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy);
 
 }  // namespace lanista::mutate

@@ -16,20 +16,20 @@
 //   conv2d & kernel > 1 & label(features.*) as c >> relu
 namespace lanista::mutate {
 
-/// A condition on one node. It holds if all its terms hold.
+/// A condition on one node. It holds if all its terms hold; && combines the terms of two conditions.
 class NodePattern {
  public:
-  /// A predicate of a node.
+  /// A term: returns true if it holds for a node of a model.
   using Term = std::function<bool(const ModelView&, const graph::Node&)>;
 
   NodePattern() = default;  ///< matches every node
   explicit NodePattern(Term term) : terms_{std::move(term)} {}
 
-  /// Whether the node fulfils all terms.
+  /// True if all terms hold for the node.
   bool matches(const ModelView& view, const graph::Node& node) const;
-  /// Returns this condition with a name, under which a `Match` has the node.
+  /// Returns this condition with a name for the node that matches (Match::names).
   NodePattern as(std::string name) &&;
-  /// The name of the node in a match; may be empty.
+  /// The name that as() gave; empty if it was not called.
   const std::string& name() const { return name_; }
 
   friend NodePattern operator&&(NodePattern a, const NodePattern& b);
@@ -39,30 +39,31 @@ class NodePattern {
   std::string name_;
 };
 
-/// Matches every node.
+/// A condition that holds for every node.
 NodePattern any();
-/// Matches nodes with this operator, or with this word of `word_of`, such as "conv3x3".
+/// A condition that holds for nodes with this operator, or with this word of `word_of`, such as "conv3x3".
 NodePattern op(std::string name);
-/// Matches nodes by their label. In `glob`, * matches any characters and ? one character.
+/// A condition on the label of nodes. In `glob`, * matches any characters and ? one character.
 NodePattern label(std::string glob);
-/// Matches one node by its id.
+/// A condition that holds for the node with this id only.
 NodePattern node(graph::NodeId id);
 
-/// The relation of an attribute to a value.
+/// The relation of an attribute (left side) to a value (right side).
 enum class Comparison { kEqual, kUnequal, kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
-/// Matches nodes with an operator that has this attribute, in this relation to `value`.
+/// A condition that holds for nodes with an operator that has this attribute, if the attribute is in this relation to
+/// `value`.
 ///
-/// An absent attribute has its default. For lists the relation must hold for every element, and a list of one element
-/// counts for all ([3] is [3,3]). `padding == "same"` matches padding that keeps the size at stride 1.
+/// An attribute that is not set has its default. For lists the relation must hold for every element. A list of one
+/// element counts for all elements ([3] is [3,3]). `padding == "same"` matches padding that keeps the size at stride 1.
 NodePattern attribute(std::string name, Comparison relation, graph::AttrValue value);
 
-/// The name of an attribute, from which operators such as > make a pattern: attr("kernel") > 1.
+/// The name of an attribute. Operators such as > make a condition from it: attr("kernel") > 1.
 struct AttrName {
   std::string name;  ///< name of the attribute
 };
-/// Starts a condition on an attribute.
+/// Returns the name of an attribute, to which a comparison can be added.
 inline AttrName attr(std::string name) { return {std::move(name)}; }
-/// Converts a literal to the value of an attribute.
+/// Converts a literal of C++ to the value of an attribute.
 inline graph::AttrValue attr_value(int value) { return std::int64_t{value}; }
 inline graph::AttrValue attr_value(const char* value) { return std::string(value); }
 inline graph::AttrValue attr_value(graph::AttrValue value) { return value; }
@@ -90,22 +91,23 @@ template <class T>
 NodePattern operator>=(AttrName a, T v) {
   return attribute(std::move(a.name), Comparison::kGreaterOrEqual, attr_value(std::move(v)));
 }
-/// Matches nodes with an attribute that equals one of these values.
+/// A condition that holds for nodes with an attribute that equals one of these values.
 NodePattern one_of(const AttrName& attr, std::vector<graph::AttrValue> values);
 
-/// The nodes that match a pattern, in order of the chain.
+/// The nodes of a model that match a pattern, in order of the chain.
 struct Match {
-  std::vector<graph::NodeId> nodes;  ///< one for each step of the pattern
-  std::vector<std::string> names;    ///< name of each node; empty if the pattern gives none
+  std::vector<graph::NodeId> nodes;  ///< ids, one for each step of the pattern
+  std::vector<std::string> names;    ///< name of each node; an empty text if the pattern gives none
 
-  /// The node with this name. A name that the pattern lacks is a bug of the caller.
+  /// The id of the node with this name. A name that the pattern lacks is a bug of the caller.
   graph::NodeId operator[](std::string_view name) const;
   bool operator==(const Match&) const = default;
 };
 
-/// A chain of conditions, in which each node reads the one before it.
+/// A chain of conditions. In a match, each node reads the one before it.
 ///
-/// With >> no other node reads that value, so the chain can be removed as a whole. With -> (shared) others may read it.
+/// With >> no other node reads that value, so a matching chain can be removed as a whole. With -> (shared) others may
+/// read it.
 class Pattern {
  public:
   /// Largest number of nodes of a chain.
@@ -113,7 +115,7 @@ class Pattern {
   /// One node of a chain.
   struct Step {
     NodePattern node;     ///< condition on the node
-    bool shared = false;  ///< other nodes may read the value between the previous node and this one
+    bool shared = false;  ///< true: other nodes may also read the value of the previous node
   };
 
   Pattern() : Pattern(NodePattern()) {}
@@ -123,17 +125,17 @@ class Pattern {
   ///
   /// A step is TERM & TERM … as NAME, or empty for every node. A term is an operator or word, *, %3, label(GLOB),
   /// ATTRIBUTE RELATION VALUE (== != < <= > >=), or ATTRIBUTE in [VALUE, …]. A string of one word needs no quotes.
-  /// Errors: kInvalidArgument with the column and the nearest name.
+  /// Errors: kInvalidArgument with the column and the nearest name, also for more than kMaxSteps steps.
   static Result<Pattern> parse(std::string_view text, const graph::OpTable& ops);
 
-  /// Returns this chain with one more node. `shared`: other nodes may read the value between them.
+  /// Returns this chain with one more node at its end. `shared` true: other nodes may read the value between them.
   Pattern then(NodePattern next, bool shared = false) &&;
-  /// The nodes of the chain.
+  /// The steps of the chain, in order. At least one.
   const std::vector<Step>& steps() const { return steps_; }
 
-  /// All matches in a model, in order of id. Nodes of shape repairs do not match. O(nodes + matches).
+  /// All matches in a model, ascending by ids. Nodes that shape repairs added do not match. O(nodes + matches).
   std::vector<Match> find(const ModelView& view) const;
-  /// Whether a chain of one node matches this node.
+  /// True if the condition of the first step holds for the node. For chains of one step.
   bool matches(const ModelView& view, const graph::Node& node) const;
 
  private:
@@ -144,7 +146,7 @@ Pattern operator>>(Pattern chain, NodePattern next);
 /// Makes a chain from one condition, so that >> can follow.
 inline Pattern chain(Pattern steps) { return steps; }
 
-/// Whether the whole `text` matches `glob`, in which * matches any characters and ? one character.
+/// True if the whole `text` matches `glob`, in which * matches any characters (or none) and ? one character.
 bool glob_matches(std::string_view glob, std::string_view text);
 
 }  // namespace lanista::mutate

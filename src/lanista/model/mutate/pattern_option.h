@@ -11,30 +11,31 @@ namespace lanista::mutate {
 
 /// A pattern from an option of a mutator, with its text for messages.
 struct PatternOption {
-  std::string text;  ///< as the option has it
-  Pattern pattern;   ///< parsed
+  std::string text;  ///< text of the option
+  Pattern pattern;   ///< pattern that the text describes
 
-  /// Reads the option `name`. Errors: kInvalidArgument with the option in `where`, also for a chain of more than
-  /// `max_steps` nodes.
+  /// Reads the option `name`, which must exist. Errors: kInvalidArgument as in `Pattern::parse`, or for a chain of more
+  /// than `max_steps` nodes; `where` is the name of the option.
   static Result<PatternOption> read(const Options& options, const std::string& name, std::size_t max_steps);
 
-  /// A description of the matching nodes for messages, such as: layer that matches the pattern "conv2d".
+  /// `noun` with a description of the pattern, for messages, such as: layer that matches the pattern "conv2d".
   std::string what(const std::string& noun) const;
-  /// The names that the pattern gives its nodes.
+  /// The names that the pattern gives to nodes, in order of the chain; nodes without name are left out.
   std::vector<std::string> names() const;
 };
 
-/// Reads the option `name`, a list of chains of layers. `captures` are the names that may follow $.
-/// Errors: kInvalidArgument, kNotFound, with the option in `where`. An empty list is an error.
+/// Reads the option `name`, a list of chains of layers in text. `captures` are the names that may follow $. Errors: as
+/// in `LayerText::parse_chain`; kInvalidArgument for an empty list. `where` is the name of the option.
 Result<std::vector<std::vector<LayerText>>> read_chains(const Options& options, const std::string& name,
                                                         const std::vector<std::string>& captures = {});
 
-/// The layers of a chain for an input of type `input`. Errors: kNotApplicable.
+/// The operators of a chain for an input of type `input`, each for the result of the one before. Errors: kNotApplicable
+/// if a layer does not accept the input.
 Result<std::vector<Replacement>> layers_on(const ModelView& view, graph::ValueType input,
                                            const std::vector<LayerText>& chain, const Match* match = nullptr);
 
-/// Returns why a chain cannot be moved as a whole, or an empty text if it can. Each node must be an operation with one
-/// input.
+/// The reason why the nodes of a match cannot be copied or moved as a chain; an empty text if they can. Each node must
+/// be an operation with one input.
 std::string chain_conflict(const ModelView& view, const Match& match);
 
 }  // namespace lanista::mutate

@@ -10,19 +10,21 @@
 
 namespace lanista::mutate {
 
-/// A cache of the shape repairs between the values of one model. It plans once for each pair of types.
+/// A cache of shape repairs between the values of one model. Each pair of types is planned once, when it is first asked
+/// for.
 ///
-/// It holds references, so view and policy must live as long as the table.
+/// It keeps references, so view and policy must live as long as the table. Not thread-safe.
 class ShapeRepairTable {
  public:
-  /// Numbers the types of all values of a model.
+  /// Numbers the distinct types of output 0 of all nodes. Plans nothing yet.
   ShapeRepairTable(const ModelView& view, const RepairPolicy& policy);
 
-  /// The number of the type of output 0 of a node. Values have equal numbers if their types are equal.
+  /// The number of the type of output 0 of a node, from 0. Two nodes have the same number if these types are equal.
   std::size_t type_number(graph::NodeId value) const { return numbers_.at(value); }
-  /// The result of `plan_shape_repair` from the type of one node to that of another.
+  /// The result of `plan_shape_repair` from the type of node `from` to that of `to`. The reference lives as long as the
+  /// table.
   const Result<std::vector<RepairOp>>& plan(graph::NodeId from, graph::NodeId to) { return entry(from, to).plan; }
-  /// Why the value of one node cannot be repaired to the type of another, or no value if it can.
+  /// The reason why the value of node `from` cannot be repaired to the type of node `to`, or no value if it can.
   const std::optional<std::string>& objection(graph::NodeId from, graph::NodeId to);
 
  private:

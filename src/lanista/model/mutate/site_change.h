@@ -10,22 +10,24 @@
 
 namespace lanista::mutate {
 
-/// One possible change of a model at a site.
+/// One possible change of a model at a site (a node, or nodes that change together).
 struct SiteChange {
-  /// Makes the changed model, in time that grows with the model.
+  /// Returns the changed model with its edits. The time grows with the size of the model. Errors: kNotApplicable with
+  /// the reason.
   std::function<Result<graph::Edited>()> make;
-  /// The types alone show that `make` succeeds, because no user of a value gets a type that it does not accept.
+  /// True: `make` is known to succeed from the types alone, because no node that reads a value gets a type that it
+  /// refuses.
   bool is_type_safe = false;
 };
 
-/// Whether at least one change can be made. Otherwise `why` gets the reason of the last one. An error in the list is a
-/// change that is known to be impossible.
+/// True if at least one change can be made. If false, `why` is set to the reason of the last one. An error in the list
+/// is a change that is known to be impossible.
 bool any_can_apply(std::span<const Result<SiteChange>> changes, std::string& why);
-/// Returns the changes that can be made.
+/// Returns the changes that can be made, in the order of the list. It calls `make` unless the change is type-safe.
 std::vector<SiteChange> applicable_changes(std::vector<Result<SiteChange>> changes);
 
-/// Whether `layers` turn a value of type `from` into one of type `to`. False for a model with nodes that read other
-/// outputs than output 0.
+/// True if `layers`, applied in order, turn a value of type `from` into one of type `to`. Always false for a model in
+/// which a node reads another output than output 0.
 bool leads_to(const ModelView& view, graph::ValueType from, std::span<const Replacement> layers,
               const graph::ValueType& to);
 

@@ -13,10 +13,10 @@
 // Helper functions for operator definitions. Other modules that define operators may use them too.
 namespace lanista::graph::ops {
 
-/// Largest number of elements of one value for one sample, and of one parameter.
+/// Largest number of elements of one value for one sample, and of one parameter: 2^31 - 1.
 inline constexpr std::int64_t kMaxValueElements = 0x7fffffff;
 
-/// Returns a kInvalidArgument error. Shape inference adds the node and the operator to the message.
+/// Makes a kInvalidArgument error with this message. Shape inference adds the node and the operator to the message.
 Error shape_error(std::string message);
 
 /// Defines an integer attribute that must be set, with a least value of `min`.
@@ -30,20 +30,21 @@ AttrSpec optional_list(std::string name, std::vector<std::int64_t> value, std::i
                        std::string help);
 /// Defines a real attribute with the default `value`.
 AttrSpec optional_real(std::string name, double value, AttrRole role, std::string help);
-/// Defines a static string attribute with the values `allowed`. The first is the default.
+/// Defines a static string attribute with the possible values `allowed`, at least one. The first is the default.
 AttrSpec one_of(std::string name, std::vector<std::string> allowed, std::string help);
 /// Defines a static boolean attribute with the default `value`.
 AttrSpec optional_flag(std::string name, bool value, std::string help);
-/// Defines an integer attribute that follows from the inputs.
+/// Defines an integer attribute that follows from the inputs, so that no node may set it.
 AttrSpec derived(std::string name, std::string help);
 
-/// Returns the types of an operator with one output. Errors as in `values`.
+/// Returns the types of an operator with one output of this shape. Errors as in `values`.
 Result<std::vector<ValueType>> value(Shape shape, DType dtype = DType::kReal);
-/// Returns `types` as the types of an operator's outputs.
-/// Errors: kInvalidArgument for an empty dimension or over kMaxValueElements elements for one sample.
+/// Returns `types` as the types of an operator's outputs, in order, after a check of their sizes.
+/// Errors: kInvalidArgument for a dimension below 1, or more than kMaxValueElements elements for one sample.
 Result<std::vector<ValueType>> values(std::vector<ValueType> types);
 
-/// Checks that data input `i` has real numbers and a batch dimension.
+/// Checks that data input `i` has real numbers and a batch dimension. Errors, also of the next checks:
+/// kInvalidArgument.
 Result<void> require_real(const OpArgs& args, std::size_t i = 0);
 /// Checks that all data inputs have real numbers, a batch dimension and equal shapes.
 Result<void> require_same_shapes(const OpArgs& args);
@@ -51,50 +52,52 @@ Result<void> require_same_shapes(const OpArgs& args);
 Result<void> require_image(const OpArgs& args, std::size_t i = 0);
 /// Checks that data input `i` has exactly this type. `what` describes the input in the message.
 Result<void> require_type(const OpArgs& args, std::size_t i, const ValueType& type, std::string_view what);
-/// Checks that no parameter has over kMaxValueElements elements.
+/// Checks that no parameter or buffer has over kMaxValueElements elements. Errors: kInvalidArgument.
 Result<void> require_valid_params(const std::vector<ParamSpec>& params);
 
-/// The shape of data input `i`.
+/// The shape of data input `i`. The reference lives as long as the inputs of `args`.
 const Shape& shape_of(const OpArgs& args, std::size_t i = 0);
 /// The shape of data input `i` as text for messages, such as "[N, 3, 8, 8]".
 std::string shape_text(const OpArgs& args, std::size_t i = 0);
-/// Two sizes as text for messages, such as "3x5".
+/// Two sizes as text for messages, such as "3x5" for 3 and 5.
 std::string size_pair_text(std::int64_t a, std::int64_t b);
-/// Makes a shape without batch dimension from the elements of a list attribute.
+/// Makes a shape with these dimensions and no batch dimension.
 Shape unbatched(std::vector<std::int64_t> dims);
-/// Makes a shape with the batch dimension in front of `dims`.
+/// Makes a shape with the batch dimension before `dims`.
 Shape batched(std::vector<std::int64_t> dims);
-/// The dimensions of a shape except the batch, as the value of a list attribute.
+/// The dimensions of a shape except the batch dimension, as the value of a list attribute.
 std::vector<std::int64_t> without_batch(const Shape& shape);
-/// The index of the channel dimension: 1 for images, otherwise the last one.
+/// The index of the channel dimension: 1 for images (rank 4), otherwise the last one.
 std::size_t channel_dim(const Shape& shape);
 
 /// The elements [begin, begin + len) of one axis of a tensor.
 struct SliceRange {
-  std::size_t axis;    ///< dimension, which counts the batch
-  std::int64_t begin;  ///< first element
+  std::size_t axis;    ///< index of the dimension; 0 is the batch
+  std::int64_t begin;  ///< index of the first element, from 0
   std::int64_t len;    ///< number of elements
 };
-/// The part of data input 0 that a `slice` node selects. Errors: an axis or elements that the input lacks.
+/// The part of data input 0 that a `slice` node selects. Errors: kInvalidArgument for an axis or elements that the
+/// input lacks.
 Result<SliceRange> slice_range(const OpArgs& args);
 
-/// The output height and width of `resize` or `upsample`. Errors: a side above 2^20.
+/// The output {height, width} of `resize` or `upsample`. Errors: kInvalidArgument for a side above 2^20.
 Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args);
 
-/// Returns the attributes of `from` that are set and listed in `names`. A gradient operator copies them.
+/// Returns those attributes of `from` that are set and have a name in `names`. A gradient operator copies them.
 Attrs selected_attrs(const Attrs& from, std::initializer_list<std::string_view> names);
 
-/// Returns a cost of `flops` operations, with the traffic of inputs, outputs and parameters at 4 bytes an element.
+/// Returns a cost of `flops` FLOPs for one sample, with the bytes of inputs, outputs and parameters at 4 bytes an
+/// element.
 Cost cost_of(const OpArgs& args, double flops);
-/// Returns a cost rule with `per_element` operations for each element of output 0.
+/// Returns a cost rule with `per_element` FLOPs for each element of output 0.
 std::function<Cost(const OpArgs&)> elementwise_cost(double per_element);
 
-/// Inference rule: one real input, and one output of the same shape.
+/// Inference rule (OpDef::infer): one real input, and one output of the same shape.
 Result<std::vector<ValueType>> infer_same(const OpArgs& args);
-/// Inference rule: real inputs of one shape, and one output of that shape.
+/// Inference rule (OpDef::infer): real inputs of one shape, and one output of that shape.
 Result<std::vector<ValueType>> infer_all_equal(const OpArgs& args);
 
-/// The forward value that the gradient of an element-wise operator reads next to the output gradient.
+/// The forward value that the gradient of an element-wise operator reads, together with the output gradient.
 enum class SavedValue { kInput, kOutput };
 /// Adds a gradient rule and the step operator "<name>_grad" to the definition of an operator with one input.
 ///
@@ -102,31 +105,31 @@ enum class SavedValue { kInput, kOutput };
 /// last, when name and attributes of `def` are complete.
 void add_elementwise_gradient(OpDef& def, SavedValue saved);
 
-/// Adds `input` and `output` to the table. Errors: kAlreadyExists.
+/// Adds `input` and `output` to the table. Errors, also of the next functions: kAlreadyExists for a name in the table.
 Result<void> add_source_ops(OpTable& table);
-/// Adds `linear` and related operators. Errors: kAlreadyExists.
+/// Adds `linear` and related operators.
 Result<void> add_linear_ops(OpTable& table);
-/// Adds the convolutions of images. Errors: kAlreadyExists.
+/// Adds the convolutions of images.
 Result<void> add_conv_ops(OpTable& table);
-/// Adds the normalisations. Errors: kAlreadyExists.
+/// Adds the normalisations.
 Result<void> add_norm_ops(OpTable& table);
-/// Adds smooth activations, softmax and dropout. Errors: kAlreadyExists.
+/// Adds smooth activations, softmax and dropout.
 Result<void> add_activation_ops(OpTable& table);
-/// Adds the pooling operators of images. Errors: kAlreadyExists.
+/// Adds the pooling operators of images.
 Result<void> add_pool_ops(OpTable& table);
-/// Adds the operators that rearrange or select elements. Errors: kAlreadyExists.
+/// Adds the operators that rearrange or select elements.
 Result<void> add_shape_ops(OpTable& table);
-/// Adds the operators that join several inputs. Errors: kAlreadyExists.
+/// Adds the operators that join several inputs.
 Result<void> add_combine_ops(OpTable& table);
-/// Adds the piecewise activations. Errors: kAlreadyExists.
+/// Adds the activations with straight pieces, such as relu6.
 Result<void> add_piecewise_ops(OpTable& table);
-/// Adds the operators over channels. Errors: kAlreadyExists.
+/// Adds the operators that scale, permute or normalise channels.
 Result<void> add_channel_ops(OpTable& table);
-/// Adds `resize` and `upsample`. Errors: kAlreadyExists.
+/// Adds `resize` and `upsample`.
 Result<void> add_resize_ops(OpTable& table);
-/// Adds the convolution and pooling of sequences, which decompose to those of images. Errors: kAlreadyExists.
+/// Adds the convolution and pooling of sequences, which decompose to operators of images.
 Result<void> add_window1d_ops(OpTable& table);
-/// Adds the operators of token sequences. Errors: kAlreadyExists.
+/// Adds the operators of token sequences.
 Result<void> add_sequence_ops(OpTable& table);
 
 }  // namespace lanista::graph::ops

@@ -10,40 +10,40 @@
 // Geometry of convolutions and pooling, for forward operators and their gradients.
 namespace lanista::graph::ops {
 
-/// A sliding window along one axis of an image, in cells.
+/// A sliding window along one axis of an image, with sizes in pixels.
 struct Window {
-  std::int64_t kernel;    ///< cells of the window
-  std::int64_t stride;    ///< distance of neighbouring windows
-  std::int64_t before;    ///< padding before the axis
-  std::int64_t after;     ///< padding after the axis
-  std::int64_t dilation;  ///< distance of neighbouring cells of the window
-  bool ceil = false;      ///< counts a last window that extends past the padding
+  std::int64_t kernel;    ///< pixels of one window
+  std::int64_t stride;    ///< distance between windows
+  std::int64_t before;    ///< padding before the first pixel
+  std::int64_t after;     ///< padding after the last pixel
+  std::int64_t dilation;  ///< distance between pixels of a window
+  bool ceil = false;      ///< true: counts a last window that extends past the padding
 };
 
-/// The number of windows along an axis of `size` cells.
+/// The number of windows along an axis of `size` pixels, which is the output size.
 ///
 /// It is floor((size + before + after - dilation (kernel - 1) - 1) / stride) + 1. With `ceil`, a last window that
 /// extends past the padding counts too if it starts inside the image or the padding before it, as in PyTorch.
 /// Errors: kInvalidArgument if no window fits, with the sizes.
 Result<std::int64_t> window_output(std::int64_t size, const Window& window);
 
-/// Padding around an image, in cells.
+/// Padding on each side of an image, in pixels.
 struct Pads {
-  std::int64_t top, bottom, left, right;
+  std::int64_t top, bottom, left, right;  ///< rows above and below, columns before and after
   bool operator==(const Pads&) const = default;
 };
 
-/// Reads the attribute `padding`: [all], [rows, columns] or [top, bottom, left, right].
+/// Reads the attribute `padding`, which is [all], [rows, columns] or [top, bottom, left, right].
 Pads pads_of(const OpArgs& args);
 
-/// The sizes of a convolution, except the batch.
+/// The sizes of a convolution, without the batch: channels, and heights and widths in pixels.
 struct ConvDims {
   std::int64_t in;      ///< input channels
   std::int64_t h, w;    ///< input height and width
   std::int64_t out;     ///< output channels
   std::int64_t oh, ow;  ///< output height and width
   std::int64_t kh, kw;  ///< kernel height and width
-  std::int64_t groups;  ///< groups of channels
+  std::int64_t groups;  ///< number of groups of channels; 1: a dense convolution
 
   /// The input shape [N, in, h, w].
   Shape input() const { return {{kBatch, in, h, w}}; }
@@ -51,21 +51,22 @@ struct ConvDims {
   Shape output() const { return {{kBatch, out, oh, ow}}; }
   /// The weight shape [out, in / groups, kh, kw].
   Shape weight() const { return {{out, in / groups, kh, kw}}; }
-  /// The number of inputs of one output element.
+  /// The number of input elements of one output element.
   std::int64_t fan_in() const { return in / groups * kh * kw; }
-  /// FLOPs for one sample: two for each multiply-add, products with padding included.
+  /// FLOPs of the forward pass for one sample: two for each multiply-add, products with padding included.
   double flops() const;
 };
 
-/// Defines the attributes kernel, stride, padding and dilation.
+/// Defines the attributes kernel, stride, padding and dilation of convolutions.
 std::vector<AttrSpec> window_attrs();
 /// The sizes of a convolution of an image [C, H, W] to `out` channels in `groups` groups, with the window attributes of
 /// `args`.
-/// Errors: a list attribute of a wrong length, groups that do not divide the channels, a window that does not fit.
+/// Errors: kInvalidArgument for a list attribute of a wrong length, groups that do not divide the channels, or a window
+/// that does not fit.
 Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& image, std::int64_t out,
                            std::int64_t groups);
 
-/// The sizes of a pooling, except the batch.
+/// The sizes of a pooling, without the batch: channels, and heights and widths in pixels.
 struct PoolDims {
   std::int64_t c;       ///< channels
   std::int64_t h, w;    ///< input height and width
@@ -78,21 +79,23 @@ struct PoolDims {
   Shape output() const { return {{kBatch, c, oh, ow}}; }
 };
 
-/// Defines the attributes kernel, stride, padding and ceil_mode.
+/// Defines the attributes kernel, stride, padding and ceil_mode of poolings.
 std::vector<AttrSpec> pool_attrs();
-/// The vertical and horizontal stride of a pooling. An empty attribute means the size of the kernel.
+/// The {vertical, horizontal} stride of a pooling, in pixels. An empty attribute means the size of the kernel.
 std::pair<std::int64_t, std::int64_t> pool_stride(const OpArgs& args);
-/// The sizes of a pooling of an image [C, H, W].
-/// Errors: as in `conv_dims`; padding above half the kernel, because a window could then cover padding alone.
+/// The sizes of a pooling of an image [C, H, W], with the attributes of `args`. Errors: kInvalidArgument as in
+/// `conv_dims`, or for padding above half the kernel, because a window could then cover padding alone.
 Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& image);
 
-/// The sizes of the convolution of which a transposed convolution computes the input gradient.
+/// The sizes of the convolution of which the input gradient is the result of a transposed convolution with `args`.
 ///
 /// The input of that convolution is the result [out, H', W'], and its output is the image [C, H, W] of data input 0.
-/// Errors: as in `conv_dims`; an output padding of at least the stride, because no product would reach the last cells.
+/// Errors: kInvalidArgument as in `conv_dims`, or for an output padding of at least the stride, because no product
+/// would reach the last pixels.
 Result<ConvDims> transposed_dims(const OpArgs& args);
 
-/// Checks that the list attribute `name` has one or two elements, or none if `may_be_empty`.
+/// Checks that the list attribute `name` has one or two elements, or none if `may_be_empty` is true.
+/// Errors: kInvalidArgument with the number of elements.
 Result<void> require_pair(const OpArgs& args, std::string_view name, bool may_be_empty = false);
 
 }  // namespace lanista::graph::ops

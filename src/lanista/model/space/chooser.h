@@ -14,28 +14,28 @@
 
 namespace lanista::space {
 
-/// One decision: a question and its answer.
+/// One decision: a question of a search space or mutator, and its answer.
 struct Decision {
   std::string label;       ///< name of the question
-  std::int64_t count = 0;  ///< number of possible answers; 0: a continuous domain
-  Value answer;            ///< index for a choice among `count`, or value for a domain
+  std::int64_t count = 0;  ///< number of possible answers; 0: a number of a continuous domain
+  Value answer;            ///< answer of index(): an index; of sample_value(): a value
   bool operator==(const Decision&) const = default;
 };
-/// The decisions of one run, in the order of the questions.
+/// The decisions of one use of a chooser, in the order of the questions.
 using Trace = std::vector<Decision>;
 /// Returns a trace as JSON: a list of [label, count, answer].
 nlohmann::json trace_json(const Trace& trace);
-/// Reads a trace from the JSON of `trace_json`. Errors: kInvalidArgument.
+/// Reads a trace from the JSON of `trace_json`. Errors: kInvalidArgument with the part that does not fit.
 Result<Trace> trace_from_json(const nlohmann::json& json);
 
-/// One application of a mutator, which can be replayed.
+/// One application of a mutator with its decisions, which can be replayed.
 struct MutationStep {
   std::string mutator;  ///< name of the mutator
-  Trace trace;          ///< its decisions
+  Trace trace;          ///< decisions of the mutator
   bool operator==(const MutationStep&) const = default;
 };
 
-/// Answers the questions of a search space or a mutator, and records each answer.
+/// Makes and records the decisions of a search space or a mutator, which asks a question for each decision.
 ///
 /// Every decision passes through a chooser. So decisions can be sampled at random, enumerated, or replayed. Not
 /// thread-safe.
@@ -43,29 +43,29 @@ class Chooser {
  public:
   virtual ~Chooser() = default;
 
-  /// Chooses a number in [0, count). `count` must be positive.
+  /// Chooses and records a number in [0, count). A `count` below 1 is a bug of the caller.
   std::int64_t index(std::string_view label, std::int64_t count);
-  /// Chooses a value of a domain.
+  /// Chooses and records a value of a domain.
   Value sample_value(std::string_view label, const Domain& domain);
-  /// Chooses an element of a list that is not empty.
+  /// Chooses an element of a list, which must not be empty, and records its index.
   template <class T>
   const T& one_of(std::string_view label, const std::vector<T>& candidates) {
     return candidates[static_cast<std::size_t>(index(label, static_cast<std::int64_t>(candidates.size())))];
   }
-  /// The decisions so far.
+  /// The decisions so far, in the order of the questions. The reference shows later decisions.
   const Trace& trace() const { return trace_; }
 
  protected:
-  /// Returns the answer of index().
+  /// Returns the answer of index(), which index() records.
   virtual std::int64_t pick_index(std::string_view label, std::int64_t count) = 0;
-  /// Returns the answer of sample_value().
+  /// Returns the answer of sample_value(), which sample_value() records.
   virtual Value pick_value(std::string_view label, const Domain& domain) = 0;
 
  private:
   Trace trace_;
 };
 
-/// A chooser that samples its answers from a random stream.
+/// A chooser that samples its answers from a random stream, uniformly or log-uniformly as the domain defines.
 class RandomChooser final : public Chooser {
  public:
   explicit RandomChooser(Rng rng) : rng_(rng) {}
@@ -78,15 +78,15 @@ class RandomChooser final : public Chooser {
   Rng rng_;
 };
 
-/// A chooser that returns recorded answers.
+/// A chooser that returns recorded answers, for replay.
 ///
-/// If a question differs from the record, it and all later questions get the first candidate, and status() has an
-/// error.
+/// If a question differs from the record, status() has an error from then on. That question and all later ones get
+/// index 0 or the first value of the domain.
 class ReplayChooser final : public Chooser {
  public:
   explicit ReplayChooser(Trace record) : record_(std::move(record)) {}
-  /// Success if the questions so far are those of the record and use all of it.
-  /// Errors: kDataLoss if a label, count or domain differs, or if the record is too short or too long.
+  /// Success if the questions so far equal those of the record and use all of its decisions. Errors: kDataLoss if a
+  /// label, a count or a domain differs, or if the record has too few or too many decisions.
   Result<void> status() const;
 
  protected:
@@ -100,14 +100,14 @@ class ReplayChooser final : public Chooser {
   std::optional<Error> error_;
 };
 
-/// A chooser that returns combination number `index` of all combinations of answers, for grid search.
+/// A chooser for grid search: it returns combination number `index` (from 0) of all combinations of answers.
 ///
 /// The answers are the digits of `index` in a mixed-radix system. The first question is the lowest digit.
 class GridChooser final : public Chooser {
  public:
-  /// A continuous domain counts as `grain` values at equal distances.
+  /// A continuous domain counts as `grain` values at equal distances, bounds included.
   GridChooser(std::uint64_t index, std::int64_t grain) : rest_(index), grain_(grain) {}
-  /// After the last question: whether `index` exceeds the last combination.
+  /// After the last question: true if `index` is above the number of the last combination.
   bool exhausted() const { return rest_ > 0; }
 
  protected:

@@ -6,15 +6,16 @@
 
 namespace lanista::space {
 
-/// The values first·quant to last·quant of a quantised range. The grid is empty if first > last.
+/// The multiples of a quantum that a quantised range contains, as factors. Empty if first > last.
 struct QuantumGrid {
-  std::int64_t first = 0;  ///< smallest multiple
-  std::int64_t last = 0;   ///< largest multiple
+  std::int64_t first = 0;  ///< factor of the smallest value
+  std::int64_t last = 0;   ///< factor of the largest value
 };
-/// The grid of a range with `quant` > 0. Bounds within a relative 1e-9 of a multiple count as that multiple.
+/// Returns the factors of the multiples of `quant` (above 0) in a range. A bound within a relative 1e-9 of a multiple
+/// counts as that multiple.
 QuantumGrid quantum_grid(const FloatRange& range);
 
-/// The value number `multiple` of the grid: `multiple` · quant, clamped to the bounds of the range.
+/// Returns `multiple` · quant, clamped to the bounds of the range. `multiple` is a factor of quantum_grid().
 double quantum_value(const FloatRange& range, std::int64_t multiple);
 
 }  // namespace lanista::space

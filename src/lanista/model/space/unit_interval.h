@@ -4,7 +4,7 @@
 
 namespace lanista::space {
 
-/// A part of the unit interval.
+/// An interval inside [0, 1].
 struct UnitInterval {
   double lo = 0;  ///< lower end, in [0, 1]
   double hi = 0;  ///< upper end, in [0, 1]
@@ -13,17 +13,18 @@ struct UnitInterval {
 // Maps each domain to the unit interval, for samplers over real vectors. A uniform u gives the distribution of
 // RandomChooser, and logarithmic domains are linear in u.
 
-/// The value of the domain at u in [0, 1]. u = 1 gives the last value.
+/// Returns the value of the domain at position u in [0, 1]. u = 1 gives the last value. Another u is a bug of the
+/// caller.
 Value value_at(const Domain& domain, double u);
 
-/// The interval of all u that give `value`. Its length is the probability of the value, which is 0 in a continuous
-/// domain. The value must be in the domain.
+/// Returns the interval of all u for which value_at() gives `value`. Its length is the probability of the value, which
+/// is 0 in a continuous domain. A value that the domain lacks is a bug of the caller.
 UnitInterval unit_cell(const Domain& domain, const Value& value);
 
-/// The point of the unit interval for `value`, so that value_at() returns the value, for reals up to rounding.
+/// Returns one u for which value_at() gives `value`, for reals up to rounding. A value that the domain lacks is a bug.
 ///
-/// It is the middle of the cell if all values are equally probable. Otherwise it is the position of the value, or of
-/// its logarithm, between the bounds.
+/// If all values are equally probable, it is the middle of the interval of unit_cell(). Otherwise it is the position of
+/// the value, or of its logarithm, between the bounds of the domain.
 double unit_position(const Domain& domain, const Value& value);
 
 }  // namespace lanista::space

@@ -35,13 +35,13 @@ struct Block;
 /// Blocks in series. An empty chain returns its input, which makes a skip connection.
 using Chain = std::vector<Block>;
 
-/// A choice among values, declared where it is used or in a list of choices.
+/// A choice among values, declared at the place of use or in a list of choices.
 struct ValueChoice {
-  std::string label;     ///< name of the parameter
+  std::string label;     ///< name of the choice, which becomes a parameter
   space::Domain domain;  ///< possible values
 };
 
-/// A formula over choices and sizes, such as "2 * width", "16 if wide else 8" or "min(k, 5)".
+/// A formula over choices and sizes, which gives one value, such as "2 * width", "16 if wide else 8" or "min(k, 5)".
 ///
 /// Operators are those of Python, from weak to strong: `a if c else b`, or, and, not, comparisons, + -, * / // %,
 /// unary -, **. Functions are min, max, round, floor and ceil. Literals are numbers, true, false and 'text'. The result
@@ -50,8 +50,8 @@ struct ValueChoice {
 ///
 ///     in                  channels of the first input (C of images, otherwise the last dimension).
 ///     outputs, classes    number of outputs of the model.
-///     vocab               number of token kinds of the input; 0: real numbers.
-///     outer               in the options of a cell: whether the value that is read is one of the cell's `previous`.
+///     vocab               number of different tokens of the input; 0: real numbers.
+///     outer               in the options of a cell: true if the value that is read is one of the cell's `previous`.
 struct Formula {
   std::string text;  ///< the formula
 };
@@ -74,164 +74,170 @@ struct Setting {
   Setting(std::vector<Formula> v) : value(std::move(v)) {}
   Setting(ValueChoice v) : value(std::move(v)) {}
 };
-/// Attributes of a layer by name.
+/// The attributes of a layer by name. The others have their defaults.
 using Settings = std::vector<std::pair<std::string, Setting>>;
 
-/// How several values become one. A single value is not changed. Concat is along the channels.
+/// How several values become one: sum, mean, concat along the channels, or product. A single value is not changed.
 enum class Join { kSum, kMean, kConcat, kMul };
 
-/// Block: one operator of the table.
+/// Block: one operator of the table of operators.
 struct Layer {
   std::string op;     ///< name of the operator
-  Settings attrs;     ///< its attributes
-  std::string label;  ///< label of the node
+  Settings attrs;     ///< attributes of the node
+  std::string label;  ///< label of the node; may be empty
 };
 
 /// One option of a choice or of a cell: a named chain.
 struct Option {
-  std::string name;  ///< value of the parameter
+  std::string name;  ///< value of the choice that selects this option
   Chain layers;      ///< blocks of the option
 };
 
-/// Block: one of several chains. Its parameter `label` has the name of the option.
+/// Block: one of several chains. The value of the choice `label` is the name of the selected option.
 struct LayerChoice {
-  std::string label;            ///< name of the parameter
-  std::vector<Option> options;  ///< at least one
+  std::string label;            ///< name of the choice
+  std::vector<Option> options;  ///< the chains, at least one
 };
 
-/// Block: joins the values in `always` and some of the values in `from`.
+/// Block: joins all values in `always` and selected values in `from`.
 ///
-/// Its parameter `label` is the name of one value, "a+b" for several in the order of `from`, or "none". If any subset
-/// is possible (`min_count` 0 and `most` all), there is a boolean parameter "label/name" for each value instead.
+/// The value of the choice `label` is the name of one value, "a+b" for several in the order of `from`, or "none". If
+/// any subset is possible (`min_count` 0 and `most` all), there is a boolean choice "label/name" for each value
+/// instead.
 struct InputChoice {
-  std::string label;                     ///< name of the parameter
-  std::vector<std::string> from;         ///< names of the values
-  std::int64_t min_count = 1;            ///< least number of values; 0 needs a value in `always`
-  std::int64_t most = 1;                 ///< largest number of values
+  std::string label;                     ///< name of the choice
+  std::vector<std::string> from;         ///< names of the values that may be selected
+  std::int64_t min_count = 1;            ///< smallest number of selected values; 0 needs a value in `always`
+  std::int64_t most = 1;                 ///< largest number of selected values
   Join join = Join::kSum;                ///< how the values become one
   std::vector<std::string> always = {};  ///< names of values that are always joined
 };
 
-/// Block: a chain that is repeated. Its parameter `label` is the depth, unless the domain has one value.
+/// Block: a chain that is repeated in series. The choice `label` is the number of rounds, unless the domain has one
+/// value.
 struct Repeat {
-  std::string label;                      ///< Name of the parameter.
+  std::string label;                      ///< Name of the choice.
   space::Domain depth;                    ///< Number of rounds, from 0; {3, 3} is fixed.
   Chain layers;                           ///< Blocks of one round.
-  bool own = false;                       ///< Each round has its own choices.
+  bool own = false;                       ///< True: each round has separate choices "k/1", "k/2", ….
   std::string index = {};                 ///< Name of the round number (0, 1, …) in formulas.
-  std::vector<ValueChoice> choices = {};  ///< Choices for formulas inside.
+  std::vector<ValueChoice> choices = {};  ///< Choices for the formulas in `layers`.
 };
 
-/// Block: chains that read the same value, with their results joined.
+/// Block: several chains that read the same value, with their results joined.
 struct Parallel {
   std::vector<Chain> branches;  ///< the chains
   Join join = Join::kSum;       ///< how the results become one
 };
 
-/// Block: one of two chains, as a formula over choices decides.
+/// Block: one of two chains. A formula over choices selects it.
 struct When {
   Formula condition;  ///< a boolean formula
-  Chain then;         ///< chain if it is true
-  Chain otherwise;    ///< chain if it is false
+  Chain then;         ///< chain if `condition` is true
+  Chain otherwise;    ///< chain if `condition` is false
 };
 
-/// Block: a chain as one block, so that it can have a name or a `from`.
+/// Block: a chain that counts as one block, so that it can have a name or a `from`.
 struct Group {
   Chain layers;  ///< blocks of the group
 };
 
-/// Block: a searched cell as in NASNet. Node i = 1, 2, … applies an option to each of `inputs` earlier values and sums
-/// the results.
+/// Block: a searched cell as in NASNet. Node i = 1, 2, … applies an option of `ops` to each of `inputs` earlier values
+/// and sums the results. The result of the cell is the join of its nodes.
 ///
-/// Its parameters are "label/i.j.from" and "label/i.j.op" for j = 1, 2, …. With `distinct` there is one "label/i.from"
-/// with all names ("a+b") instead. The names of values are those in `previous`, and "1", "2", … for nodes.
+/// The choices are "label/i.j.from" and "label/i.j.op" for input j = 1, 2, … of node i. With `distinct` there is one
+/// choice "label/i.from" with all names ("a+b") instead of several. The names of values are those in `previous`, and
+/// "1", "2", … for nodes.
 struct Cell {
-  std::string label;                       ///< Prefix of the parameters.
-  std::int64_t nodes = 4;                  ///< Number of nodes.
-  std::int64_t inputs = 2;                 ///< Inputs of each node.
-  std::vector<Option> ops;                 ///< Options for each input.
-  Chain carry;                             ///< Blocks between a value in `previous` and the join.
+  std::string label;                       ///< Prefix of the names of the choices.
+  std::int64_t nodes = 4;                  ///< Number of nodes of the cell.
+  std::int64_t inputs = 2;                 ///< Number of inputs of each node.
+  std::vector<Option> ops;                 ///< Operations, of which each input of a node gets one.
+  Chain carry;                             ///< Blocks that a value in `previous` passes before the join of the cell.
   std::vector<std::string> previous = {};  ///< Named values that nodes may read; empty: the previous value.
-  bool distinct = false;                   ///< The inputs of a node are different values.
-  bool joins_unread_nodes = false;         ///< Joins the nodes that no other node reads; false: joins all nodes.
+  bool distinct = false;                   ///< True: the inputs of a node are different values.
+  bool joins_unread_nodes = false;         ///< True: joins the nodes that no other node reads; false: all nodes.
   Join join = Join::kConcat;               ///< How the joined values become one.
-  bool joins_unread_inputs = false;        ///< With `joins_unread_nodes`: joins unread values in `previous` too.
-  std::vector<std::string> gives = {};     ///< If not empty: joins exactly these names, in the order of the cell.
+  bool joins_unread_inputs = false;        ///< True, with `joins_unread_nodes`: also unread values in `previous`.
+  std::vector<std::string> gives = {};     ///< If not empty: joins exactly the values with these names, in cell order.
 };
 
-/// Block: a function from choices to a chain, for spaces that are no product of choices.
+/// Block: a function from choices to a chain, for spaces that are not a product of independent choices.
 struct Custom {
   std::string name;                          ///< name in messages
-  std::vector<space::Parameter> parameters;  ///< choices; conditions refer to these parameters only
-  /// Returns the chain for the values of `parameters`, without choices. It must be a pure function.
+  std::vector<space::Parameter> parameters;  ///< choices; their conditions may name these parameters only
+  /// Returns the chain for the values of `parameters`. The chain must have no choices, and the function must be pure.
   /// Errors: kNotApplicable if the values make no model.
   std::function<Result<Chain>(const space::Sample&)> build;
-  std::int64_t slots = 64;         ///< largest number of blocks of the chain
-  std::int64_t ids_per_slot = 64;  ///< reserved ids of each block
+  std::int64_t slots = 64;         ///< largest number of blocks of the returned chain
+  std::int64_t ids_per_slot = 64;  ///< number of reserved node ids of each block
 };
 
-/// One element of a chain.
+/// One element of a chain: a block of some kind, with the values that it reads and the name of its result.
 struct Block {
-  std::variant<Layer, LayerChoice, InputChoice, Repeat, Parallel, When, Group, Cell, Custom> what;  ///< Its kind.
-  std::string name = {};               ///< Name of its value; may be empty.
-  std::vector<std::string> from = {};  ///< Names of the values that it reads; empty: the previous value.
-  std::int64_t slot = -1;  ///< In the chain of a Custom: number of its range of ids; -1: its index in the chain.
+  std::variant<Layer, LayerChoice, InputChoice, Repeat, Parallel, When, Group, Cell, Custom> what;  ///< The block.
+  std::string name = {};               ///< Name of the result; may be empty.
+  std::vector<std::string> from = {};  ///< Names of the values to read; empty: the previous value.
+  std::int64_t slot = -1;  ///< In the chain of a Custom: number of the range of ids; -1: index in the chain.
 };
 
 /// Makes a Layer.
 Block layer(std::string op, Settings attrs = {}, std::string label = {});
 /// Makes a LayerChoice.
 Block choice(std::string label, std::vector<Option> options);
-/// Makes an InputChoice of exactly `choose` values.
+/// Makes an InputChoice that selects exactly `choose` values.
 Block inputs(std::string label, std::vector<std::string> from, std::int64_t choose = 1, Join join = Join::kSum);
-/// Makes a Repeat with a searched depth.
+/// Makes a Repeat with a searched number of rounds.
 Block repeat(std::string label, space::Domain depth, Chain layers);
-/// Makes a Repeat with a fixed depth.
+/// Makes a Repeat with a fixed number of rounds.
 Block repeat(std::int64_t times, Chain layers, std::string index = {});
 /// Makes a Parallel.
 Block parallel(std::vector<Chain> branches, Join join = Join::kSum);
-/// Makes a When.
+/// Makes a When. `condition` is the text of a formula.
 Block when(std::string condition, Chain then, Chain otherwise = {});
 /// Makes a Group.
 Block group(Chain layers);
-/// Returns `block` with a name for its value.
+/// Returns `block` with a name for its result.
 Block named(std::string name, Block block);
-/// Returns `block` with the names of the values that it reads. Only a Layer may read several.
+/// Returns `block` with the names of the values that it reads. Only a Layer may read more than one.
 Block from(std::vector<std::string> names, Block block);
-/// Makes a block that gives the value `of` the further name `name`.
+/// Makes a block that gives the value named `of` another name, `name`.
 Block alias(std::string name, std::string of);
-/// Makes a formula, such as formula("2 * width").
+/// Makes a formula from its text, such as formula("2 * width").
 Formula formula(std::string text);
 /// Makes a choice among listed values, such as pick("k", {3, 5}). A value is an integer, a real, a text or a boolean.
 ValueChoice pick(std::string label, std::vector<space::Value> values);
-/// Makes a choice among the values of a domain.
+/// Makes a choice among the values of a domain, with the name `label`.
 ValueChoice pick(std::string label, space::Domain domain);
 
-/// The input and the outputs of the models of a space.
+/// The input and the outputs of all models of a space.
 struct ModelInterface {
   graph::Attrs input;          ///< Attributes of the input node: at least "shape", without the batch.
   std::int64_t outputs = 0;    ///< Number of outputs, or of classes.
-  std::int64_t vocab = 0;      ///< Number of token kinds of the input; 0: real numbers.
-  std::int64_t positions = 0;  ///< Positions with outputs of their own; 0: one output for each sample.
+  std::int64_t vocab = 0;      ///< Number of different tokens of the input; 0: real numbers.
+  std::int64_t positions = 0;  ///< Number of positions with separate outputs; 0: outputs for whole samples.
 };
-/// Makes the interface for inputs of a shape, which may have a batch dimension.
+/// Makes the interface for samples of shape `input`, which may have a batch dimension. The other arguments are the
+/// fields.
 ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0,
                                std::int64_t positions = 0);
 
-/// A checked blueprint. A value: copies share their data, and reading is thread-safe.
+/// A checked blueprint. A value: copies share their data, and const functions are thread-safe.
 class Blueprint {
  public:
   /// Checks a tree as far as possible without a sample: labels, domains, names of values, formulas, operators and
-  /// attribute names. `choices` are visible in the whole tree.
-  /// Errors: kInvalidArgument, kNotFound. `where` is the path in the tree, such as "layers[2].choice act.relu[0]".
+  /// attribute names. `choices` are visible to all formulas of the tree.
+  /// Errors: kInvalidArgument for an invalid tree; kNotFound for an unknown operator. `where` is the path in the tree,
+  /// such as "layers[2].choice act.relu[0]".
   static Result<Blueprint> make(const graph::OpTable& ops, Chain layers, std::vector<ValueChoice> choices = {});
 
-  /// The choices. Each one follows those on which it depends.
+  /// The choices of the tree as parameters. Each one follows those on which it depends.
   const std::vector<space::Parameter>& parameters() const;
-  /// The first id after all reserved ranges, which is `next_id` of every expansion.
+  /// The first node id after all reserved ranges, which is `next_id` of every model of expand().
   graph::NodeId end() const;
 
-  /// Returns the model of a sample. It has passed `graph::verify`, and values that no node reads are left out.
+  /// Returns the model of a hyper-parameter sample. It has passed `graph::verify`, and nodes that do not reach the
+  /// output are left out.
   ///
   /// Errors: kNotApplicable if the sample makes no model, with the path in `where`; kInvalidArgument if the sample does
   /// not fit parameters(). A sample makes no model if shapes cannot be repaired, an attribute is out of range, the
@@ -239,9 +245,9 @@ class Blueprint {
   Result<graph::Graph> expand(const space::Sample& sample, const graph::OpTable& ops, const ModelInterface& ends,
                               const RepairPolicy& repair = {}) const;
 
-  /// The tree of blocks.
+  /// The tree of blocks, as given to make().
   const Chain& layers() const;
-  /// The choices that are visible in the whole tree.
+  /// The choices that are visible in the whole tree, as given to make().
   const std::vector<ValueChoice>& choices() const;
 
  private:

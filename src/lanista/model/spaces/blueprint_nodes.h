@@ -13,37 +13,42 @@ namespace lanista::mutate {
 
 /// A value of a graph with its type.
 struct TypedPort {
-  graph::Port port;
-  graph::ValueType type;
+  graph::Port port;       ///< output of a node
+  graph::ValueType type;  ///< type of the value
 };
-/// A value for a join.
+/// A value that a join reads.
 struct JoinInput {
   TypedPort value;        ///< the value
-  std::size_t place = 0;  ///< index among all possible inputs of the join, which fixes the ids of its repairs
+  std::size_t place = 0;  ///< index among all possible inputs of the join; it fixes the ids of repairs
 };
 
-/// Converts a value of a choice to an attribute with the type of `kind`. `name` is the attribute, for messages.
-/// Errors: kNotApplicable.
+/// Converts a value of a choice to an attribute with the type of `kind`. `name` is the attribute, for messages. Errors:
+/// kNotApplicable if the value has no such form.
 Result<graph::AttrValue> as_attribute(const space::Value& value, const graph::AttrValue& kind, const std::string& name);
 
-/// Replaces the padding "same" by numbers. Errors: kNotApplicable for an even window.
+/// Replaces the padding "same" in `attrs` by numbers. Other paddings stay. Errors: kNotApplicable for an even window.
 Result<void> resolve_same_padding(const graph::OpDef& def, graph::Attrs& attrs);
 
-/// Builds a graph from nodes with given ids. It infers types and repairs joins at once.
+/// Builds a graph from nodes with given ids. When a node is added, its type is inferred and joins are repaired.
 class TypedNodes {
  public:
-  /// An empty graph. Types come from `ops`, which must outlive the object; `repair` decides how joins are repaired.
+  /// Starts with an empty graph. Types come from `ops`, which must live as long; `repair` defines how joins are
+  /// repaired.
   TypedNodes(const graph::OpTable& ops, const RepairPolicy& repair) : ops_(ops), repair_(repair) {}
 
-  /// Adds one node. Errors: kNotApplicable for attributes or shapes that do not fit, or too many nodes.
+  /// Adds one node and returns its output 0. Errors: kNotApplicable for attributes or shapes that do not fit, or too
+  /// many nodes.
   Result<TypedPort> add(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
                         graph::Attrs attrs, const std::string& label = {});
-  /// Adds one node and, if it is a join, the repairs of its inputs. It uses up to join_ids() ids from `id`.
+  /// Adds one node and, if it is a join, first the repairs of its inputs. Returns output 0. It uses up to join_ids()
+  /// ids from `id`. Errors as in add().
   Result<TypedPort> layer(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
                           const graph::Attrs& attrs, const std::string& label);
-  /// Joins several values. `places` is the number of possible inputs, which fixes the ids after the repairs.
+  /// Joins several values and returns the result. `places` is the number of possible inputs, which fixes the ids after
+  /// the repairs. Errors as in add().
   Result<TypedPort> join(std::int64_t id, Join how, const std::vector<JoinInput>& values, std::size_t places);
-  /// Returns the nodes on which the output depends. Errors: kNotApplicable if `graph::verify` refuses the result.
+  /// Returns the graph of the nodes on which the output depends. Errors: kNotApplicable if `graph::verify` refuses the
+  /// graph.
   Result<graph::Graph> finish() const;
 
  private:

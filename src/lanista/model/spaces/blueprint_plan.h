@@ -26,10 +26,10 @@ inline constexpr std::size_t kMaxSubsets = 512;                          ///< Su
 inline constexpr std::size_t kMaxValues = 200'000;                       ///< Values of all declarations of choices.
 inline constexpr std::int64_t kMaxCellNodes = 64, kMaxCellInputs = 16;   ///< Nodes of a cell, inputs of a node.
 
-/// The size of an expanded chain. Sizes saturate at a large number.
+/// The size of an expanded chain. Sizes saturate at a large number instead of an overflow.
 struct ExpansionSize {
-  std::int64_t nodes = 0;  ///< nodes of the model
-  std::int64_t steps = 0;  ///< blocks in all rounds
+  std::int64_t nodes = 0;  ///< number of nodes of the model
+  std::int64_t steps = 0;  ///< number of blocks, counted once for each round
 
   ExpansionSize& operator+=(const ExpansionSize& other);
   friend ExpansionSize operator+(ExpansionSize a, const ExpansionSize& b) { return a += b; }
@@ -37,100 +37,102 @@ struct ExpansionSize {
 ExpansionSize operator*(std::int64_t rounds, const ExpansionSize& one);
 
 struct PlannedBlock;
-/// A chain with its reserved ids.
+/// A chain with its reserved node ids.
 struct PlannedChain {
-  std::vector<PlannedBlock> steps;  ///< its blocks
-  std::int64_t ids = 0;             ///< number of reserved ids
+  std::vector<PlannedBlock> steps;  ///< blocks of the chain
+  std::int64_t ids = 0;             ///< number of reserved node ids
   ExpansionSize min_extent;         ///< smallest size over all samples
 };
-/// The smallest size of several chains.
+/// The smallest nodes and the smallest steps of several chains. Zero for no chain.
 ExpansionSize min_extent_of(const std::vector<PlannedChain>& chains);
-/// The message for a size that exceeds the limits of a model, or no value.
+/// The message for a size that exceeds the limits of a model; no value for a size within the limits.
 std::optional<std::string> size_limit_error(const ExpansionSize& extent);
-/// The size of a chain for a sample. It is a lower bound if formulas or functions decide.
+/// The size of a chain for a hyper-parameter sample. It is a lower bound where formulas or functions select blocks.
 ///
 /// O(blocks of the tree), plus the rounds of repeats with choices of their own.
 ExpansionSize extent_of(const PlannedChain& root, const space::Sample& sample);
 
-/// A parsed formula with its labels.
+/// A parsed formula with the parameters that its labels mean.
 struct PlannedFormula {
-  Expression expression;                     ///< the formula
-  std::map<std::string, std::size_t> level;  ///< for each label, the number of enclosing rounds in its parameter name
+  Expression expression;                     ///< parsed formula
+  std::map<std::string, std::size_t> level;  ///< by label: number of rounds in the name of its parameter
 };
 
-/// The value of an attribute: a constant, one formula, or a list of formulas.
+/// The value of an attribute before a sample is known: a constant, one formula, or a list of formulas.
 struct PlannedSetting {
   std::string name;                       ///< name of the attribute
-  std::optional<graph::AttrValue> value;  ///< constant, if any
-  std::vector<PlannedFormula> formulas;   ///< formulas otherwise
-  bool is_list = false;                   ///< the formulas are the elements of a list
+  std::optional<graph::AttrValue> value;  ///< constant; absent: formulas
+  std::vector<PlannedFormula> formulas;   ///< formulas; empty for a constant
+  bool is_list = false;                   ///< true: the formulas are the elements of a list
 };
 
 /// A choice that a block declares.
 struct DeclaredChoice {
-  std::string label;                                    ///< its label
-  space::Domain domain;                                 ///< its values
+  std::string label;                                    ///< name of the choice
+  space::Domain domain;                                 ///< possible values
   std::vector<space::Parameter::Condition> inner = {};  ///< conditions on other choices of the same Custom block
 };
-/// The choices that a block itself declares, without those of the blocks inside it.
+/// Returns the choices that a block itself declares, in order, without those of the blocks inside it.
 std::vector<DeclaredChoice> declared_by(const Block& block);
-/// Domain and path of declaration by label, for one scope: the rounds of a repeat with own choices, or the whole tree.
+/// By label, the domain of a choice and the path of its declaration, for one scope. A scope is the whole tree, or the
+/// rounds of a repeat with `own`.
 using Labels = std::map<std::string, std::pair<space::Domain, std::string>>;
 
 /// A block with everything that does not depend on a sample. It points into the tree of the blueprint.
 struct PlannedBlock {
   const Block* block = nullptr;             ///< The block.
   std::string place;                        ///< Path in the tree.
-  std::int64_t ids = 0;                     ///< Number of reserved ids.
+  std::int64_t ids = 0;                     ///< Number of reserved node ids.
   ExpansionSize min_extent;                 ///< Smallest size over all samples.
-  std::vector<PlannedChain> chains;         ///< Options, branches, or the body.
+  std::vector<PlannedChain> chains;         ///< Chains of the options, branches, or rounds.
   std::vector<PlannedSetting> settings;     ///< Attributes of a Layer.
   std::optional<PlannedFormula> condition;  ///< Condition of a When.
-  Labels own;                               ///< Choices in the rounds of a Repeat with own choices.
+  Labels own;                               ///< Choices in each round of a Repeat with `own`.
 };
 
-/// The possible depths of a repeat, ascending.
+/// The possible numbers of rounds of a repeat, ascending.
 std::vector<std::int64_t> rounds_of(const Repeat& repeat);
 
-/// The names of the inputs of a cell.
+/// The names of the values that a cell reads: `previous`, or one name if it is empty.
 std::vector<std::string> cell_inputs(const Cell& cell);
-/// Whether a cell may join its inputs.
+/// True if a cell may join values that it reads, and not only its nodes.
 bool can_output_inputs(const Cell& cell);
-/// The label of a choice of a cell, such as "label/2.1.op".
+/// The label of a choice of a cell, such as "label/2.1.op", or "label/2.from" if `input` is 0. `node` and `input` count
+/// from 1; `what` is "op" or "from".
 std::string cell_label(const Cell& cell, std::int64_t node, std::int64_t input, const char* what);
 
-/// All subsets of `min_count` to `most` of `count` elements, in order of size, then of members.
+/// All subsets of `min_count` to `most` of `count` elements, as indices: first by size, then by members.
 std::vector<std::vector<std::size_t>> subsets(std::size_t count, std::int64_t min_count, std::int64_t most);
-/// A subset as the value of a parameter: "a+b", or "none".
+/// A subset as the value of a parameter: the names of its members joined by "+", or "none".
 std::string subset_text(const std::vector<std::size_t>& members, const std::vector<std::string>& names);
-/// Whether an input choice allows any subset, so that it has a boolean parameter for each value.
+/// True if an input choice allows any subset, so that it has a boolean parameter for each value.
 bool is_any_subset(const InputChoice& choice);
 
-/// The number of reserved ids for a join of `n` values: repairs of each, nodes of a mean, and the join.
+/// The number of reserved ids for a join of `n` values: repairs of each value, nodes of a mean, and the join.
 constexpr std::int64_t join_ids(std::size_t n) { return 4 * static_cast<std::int64_t>(n) + 2; }
 
-/// The data of a blueprint.
+/// The data of a blueprint, made once by Blueprint::make().
 struct Blueprint::Plan {
   Chain layers;                              ///< tree of blocks
   std::vector<ValueChoice> choices;          ///< choices of the whole tree
   PlannedChain root;                         ///< planned tree
-  std::vector<space::Parameter> parameters;  ///< all choices
-  std::int64_t end = 0;                      ///< first id after the reserved ones
+  std::vector<space::Parameter> parameters;  ///< all choices, each after those on which it depends
+  std::int64_t end = 0;                      ///< first node id after the reserved ones
 };
 
-/// The names that are visible in a chain.
+/// The names that are visible at the start of a chain.
 struct ChainScope {
   std::vector<const Labels*> levels;  ///< enclosing scopes of labels, outermost first; empty: no choices allowed
   std::set<std::string> names;        ///< names of earlier values
   std::set<std::string> indices;      ///< index names of enclosing repeats
 };
-/// Plans a chain. Errors as in `Blueprint::make`.
+/// Plans a chain. `around` has the visible names, and `place` is the path for errors. Errors as in `Blueprint::make`.
 Result<PlannedChain> plan_chain(const graph::OpTable& ops, const Chain& chain, const ChainScope& around,
                                 const std::string& place);
-/// Adds the choices of a chain, except those inside repeats with own choices, to `out`.
-/// Errors: kInvalidArgument if declarations with equal labels differ.
+/// Adds the choices of a chain to `out`, except those inside repeats with `own`. Errors: kInvalidArgument if choices
+/// with equal labels have different domains.
 Result<void> collect_labels(const Chain& chain, const std::string& place, Labels& out);
-/// The path of block number `i` of a chain, such as "layers[2].choice act".
+/// The path of block number `i` (from 0) of a chain with path `chain`, such as "layers[2].choice act".
 std::string block_path(const std::string& chain, std::size_t i, const Block& block);
 
 /// Returns the parameters of a planned tree with their conditions. Each one follows those on which it depends.

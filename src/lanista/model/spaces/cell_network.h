@@ -15,29 +15,31 @@ namespace lanista::mutate::spaces {
 ///
 /// Published implementations differ in these parts, and published parameter counts depend on them.
 ///
-/// - Inputs of a cell. With kDarts: both by 1x1. With kEnas: 1x1 where the width differs, and the last one once more.
-///   With kNasnet and kAmoebanet: the last by 1x1, the one before where the width differs; raw in cell 1.
-/// - A skip that halves. With kDarts: relu, then factorised. With kEnas: factorised. With kNasnet and kAmoebanet: relu,
-///   then 1x1 of stride 2.
-/// - Unread inputs. With kDarts: not joined. The others: joined, halved by factorised reductions.
-/// - Classifier. With kDarts: on the means. The others: on the means after a relu; ENAS has no bias.
+/// - Later input of a cell: a 1x1 convolution to the width of the cell. With kEnas, another one precedes it if the
+///   width differs.
+/// - Earlier input of a cell: a 1x1 convolution, with kDarts always, otherwise if the width differs. With kNasnet and
+///   kAmoebanet, the first cell of a network reads this input unchanged.
+/// - A skip that halves the image. With kDarts: relu, then a factorised reduction. With kEnas: a factorised reduction.
+///   With kNasnet and kAmoebanet: relu, then a 1x1 convolution of stride 2.
+/// - Inputs that no node reads. With kDarts: not joined. The others: joined, halved by factorised reductions.
+/// - Classifier. With kDarts: on the means of the channels. The others: after a relu. With kEnas it has no bias.
 ///
-/// kAmoebanet is kNasnet with its 7x1_1x7 convolutions in a bottleneck of a quarter of the channels.
+/// kAmoebanet is kNasnet, with the 7x1_1x7 convolutions in a bottleneck of a quarter of the channels.
 enum class CellStyle { kDarts, kEnas, kNasnet, kAmoebanet };
 
-/// The cell that contains an operator.
+/// The properties of the cell that contains an operator.
 struct CellPlacement {
   CellStyle cell_style = CellStyle::kDarts;  ///< style of the network
   std::int64_t width = 1;                    ///< channels of the cell
-  bool reduction = false;                    ///< the cell halves the image
+  bool reduction = false;                    ///< true: the cell halves height and width
 
-  /// Whether the style is kNasnet or kAmoebanet.
+  /// True if the style is kNasnet or kAmoebanet.
   bool is_nasnet() const { return cell_style == CellStyle::kNasnet || cell_style == CellStyle::kAmoebanet; }
-  /// A block that applies `chain` if its input has a number of channels other than `width`.
+  /// A block that applies `chain` if the value that it reads has a number of channels other than `width`.
   Block if_width_differs(Chain chain) const;
 };
 
-/// An operator of a cell by its name in NDS (Radosavovic et al., ICCV'19, Table 1).
+/// Returns an operator of a cell by its name in NDS (Radosavovic et al., ICCV'19, Table 1). An unknown name is a bug.
 ///
 /// The names of poolings and trivial operators are none, skip, avg3, max3, max5 and max7. Those of convolutions are
 /// conv1, conv3, conv3x1_1x3, conv7x1_1x7, dil3, dil5, sep3, sep5, sep7, dilsep3 and dilsep5. A convolution is
@@ -45,22 +47,22 @@ struct CellPlacement {
 /// if it reads an input of the cell.
 Option cell_op(std::string_view name, const CellPlacement& place);
 
-/// The definition of a cell space.
+/// The definition of a cell space, from which cell_network() makes networks.
 struct CellRules {
   std::string space;                         ///< Name for messages.
   CellStyle cell_style = CellStyle::kDarts;  ///< Style of the network.
-  std::int64_t nodes = 5;                    ///< Nodes of a cell.
-  std::vector<std::string> ops;              ///< Names of cell_op().
-  bool distinct = false;                     ///< The two inputs of a node are different values.
-  bool joins_unread_nodes = false;           ///< A cell joins the nodes that no node reads; false: all nodes.
+  std::int64_t nodes = 5;                    ///< Number of nodes of a cell.
+  std::vector<std::string> ops;              ///< Operators that a cell may use, as names of cell_op().
+  bool distinct = false;                     ///< True: the two inputs of a node are different values.
+  bool joins_unread_nodes = false;           ///< True: a cell joins the nodes that no node reads; false: all.
   std::string normal_gives = {};             ///< If set, such as "first+1+2": the values that a normal cell joins.
-  std::string reduce_gives = {};             ///< If set: the values that a reduction cell joins.
-  std::int64_t stem_width = 0;               ///< Channels; 0: 3 times the width, or 32 for the ImageNet stem of NASNet.
-  /// The cell after a reduction cell has the same first input as the reduction cell.
+  std::string reduce_gives = {};             ///< If set: the values that a reduction cell joins, likewise.
+  std::int64_t stem_width = 0;               ///< Channels of the stem; 0: 3 x width; ImageNet stem of NASNet: 32.
+  /// True: the cell after a reduction cell has the same first input as the reduction cell.
   bool past_reduction = false;
 };
 
-/// The options width, cells, stages, stem and dropout of a cell space.
+/// The options width, cells, stages, stem and dropout of a cell space, with defaults and ranges.
 std::vector<OptionSpec> cell_options();
 
 /// Makes the blueprint of a network of stacked cells.

@@ -11,22 +11,23 @@
 
 namespace lanista::mutate {
 
-/// A parsed formula over named values, such as "2 * width if wide else 16". `Formula` defines the syntax.
+/// A parsed formula over named values, such as "2 * width if wide else 16". `Formula` in blueprint.h defines the
+/// syntax.
 class Expression {
  public:
   /// Parses a formula. Errors: kInvalidArgument with the column and what is expected there.
   static Result<Expression> parse(std::string_view text);
 
-  /// The names in the formula, in order of first use.
+  /// The names in the formula, in order of first use, each once.
   const std::vector<std::string>& names() const { return names_; }
-  /// The text of the formula.
+  /// The text from which the formula was parsed.
   const std::string& text() const { return text_; }
 
-  /// A function that returns the value of a name.
+  /// A function that returns the value of a name, or an error for an unknown name.
   using Lookup = std::function<Result<space::Value>(const std::string& name)>;
-  /// Computes the value. Names in branches that are not selected are not looked up.
-  /// Errors: those of `lookup`; kNotApplicable for operand types that do not fit, division by zero, or an integer
-  /// beyond 64 bits.
+  /// Returns the value of the formula. Names in branches that are not selected are not looked up.
+  /// Errors: those that `lookup` returns; kNotApplicable for operand types that do not fit, division by zero, or an
+  /// integer beyond 64 bits.
   Result<space::Value> evaluate(const Lookup& lookup) const;
 
  private:

@@ -12,40 +12,42 @@
 // stride 2. It has no bias, because a batch_norm follows.
 namespace lanista::mutate::spaces {
 
-/// Puts chains in series.
+/// Returns one chain with the blocks of all parts in series.
 Chain chained(std::initializer_list<Chain> parts);
 
-/// Convolution and batch norm.
+/// Convolution to `out` channels and batch norm. The three settings may be constants, formulas or choices.
 Chain conv_bn(Setting out, Setting kernel, Setting stride = 1);
 /// Convolution, batch norm and activation.
 Chain conv_bn_act(Setting out, Setting kernel, Setting stride = 1, std::string_view act = "relu");
 /// Activation, convolution and batch norm.
 Chain act_conv_bn(Setting out, Setting kernel, Setting stride = 1, std::string_view act = "relu");
-/// Depthwise convolution and batch norm.
+/// Depthwise convolution, which keeps the number of channels, and batch norm.
 Chain depthwise_bn(Setting kernel, Setting stride = 1);
-/// Max-pooling with half the kernel as padding.
+/// Max-pooling with a padding of half the kernel, rounded down.
 Block max_pool(std::int64_t kernel, Setting stride);
-/// Average pooling with half the kernel as padding, which the average leaves out.
+/// Average pooling with a padding of half the kernel, which the average does not count.
 Block avg_pool(std::int64_t kernel, Setting stride);
-/// Halves the image to `out` channels by a factorised reduction.
+/// Halves the image and gives it `out` channels, by a factorised reduction.
 ///
-/// Half of the channels are a 1x1 convolution of the even rows and columns, the others of the odd ones. One batch norm
-/// follows.
+/// Half of the channels are a 1x1 convolution of the pixels in even rows and columns, the others of those in odd ones.
+/// One batch norm follows.
 Chain factorised_reduction(std::int64_t out);
 /// Global average pooling, dropout if `dropout` is positive, and the linear output layer.
 Chain classifier(double dropout = 0, bool bias = true);
 
-/// Squeeze and excite (Hu et al., CVPR'18): scales each of `channels` channels by a gate of the means of all channels.
+/// Squeeze and excite (Hu et al., CVPR'18): multiplies each of `channels` channels by a gate, a function of the means
+/// of all channels.
 ///
-/// `squeezed` is the width of the hidden layer. Both are formulas; in `squeezed`, `in` is the number of channels.
+/// `squeezed` is the width of the hidden layer. Both are formulas; in `squeezed`, the name `in` is the number of
+/// channels.
 Chain squeeze_excite(const std::string& channels, const std::string& squeezed, std::string_view gate = "sigmoid");
 
-/// The inner layers of an inverted residual.
+/// The activations and the squeeze-and-excite part of an inverted residual.
 struct InvertedResidualOptions {
   std::string_view act = "relu6";     ///< activation
-  std::string_view gate = "sigmoid";  ///< activation of the gate
-  std::string squeeze = {};           ///< formula: whether to squeeze and excite; empty: no
-  std::string squeezed = {};          ///< formula of squeeze_excite()
+  std::string_view gate = "sigmoid";  ///< activation of the squeeze-and-excite gate
+  std::string squeeze = {};           ///< boolean formula: true adds squeeze and excite; empty: false
+  std::string squeezed = {};          ///< formula for the argument of squeeze_excite()
 };
 /// Depthwise convolution over `hidden` channels, activation, squeeze and excite by `form`, 1x1 convolution to `out`.
 Chain depthwise_separable(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
@@ -55,9 +57,10 @@ Chain depthwise_separable(const std::string& hidden, const std::string& out, Set
 Chain inverted_residual(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
                         const InvertedResidualOptions& form = {});
 
-/// The shape of one sample, or empty if the interface has none.
+/// The shape of one sample without batch, or empty if the interface has none.
 std::vector<std::int64_t> input_shape(const ModelInterface& ends);
-/// Checks that samples are images [C, H, W] of at least `size` x `size`. Errors: kInvalidArgument.
+/// Checks that samples are images [C, H, W] with height and width of at least `size`. Errors: kInvalidArgument; the
+/// message names `space`.
 Result<void> require_images(std::string_view space, const ModelInterface& ends, std::int64_t size);
 
 }  // namespace lanista::mutate::spaces

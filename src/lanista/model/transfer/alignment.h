@@ -11,38 +11,40 @@
 // Alignment of one child model with many parent models. The data of the child are computed once.
 namespace lanista::zoo {
 
-/// The child model of a search for a parent, with data for the alignment. A value; reading is thread-safe.
+/// The child model of a search for a parent, with data for the alignment. A value; const functions are thread-safe.
 struct ChildModel {
-  Signatures signatures;        ///< signatures of its nodes
-  PackedModel model;            ///< the model, with numbers of `signatures`
-  std::vector<double> weights;  ///< weight of each node in the score
-  std::vector<double> shares;   ///< 1 / number of readers of each node, at least 1 reader
-  Reachability reach;           ///< paths between its nodes
+  Signatures signatures;        ///< signatures of the child
+  PackedModel model;            ///< model over `signatures`
+  std::vector<double> weights;  ///< node_weights() of the child
+  std::vector<double> shares;   ///< for each node: 1 / max(1, number of inputs that read it)
+  Reachability reach;           ///< which nodes of the child are connected by paths
   bool unit_weights = false;    ///< MatchOptions::unit_weights
 
-  /// The number of parameter elements of a node.
+  /// The number of elements of the parameters and buffers of a node, given by its index.
   std::int64_t signature_params(std::uint32_t node) const { return signatures[model.signatures[node]].params; }
 
-  /// Prepares a child model.
+  /// Prepares a child model for alignments with any number of parents.
   ChildModel(const MatchModel& child, const MatchOptions& options);
 
  private:
   ChildModel(const MatchModel& child, const MatchOptions& options, Signatures table);
 };
 
-/// Pairs of node indices {parent, child}, in order of the child's.
+/// Pairs of node indices {parent, child}, ascending by the index in the child. Indices count in dependency order.
 using NodePairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-/// Computes the alignment of match() by dynamic programming. It keeps its memory between parents.
+/// Computes the alignment of match() by dynamic programming. It keeps its memory between parents. Not thread-safe.
 class Alignment {
  public:
-  /// Aligns `child` with models over the signatures `parents`. The arguments must live as long as the alignment.
+  /// Aligns `child` with models that have signature numbers of `parents`. `table` compares both. The arguments must
+  /// live as long as the alignment.
   Alignment(const ChildModel& child, const Signatures& parents, const PairTable& table)
       : child_(child), parents_(parents), table_(table) {}
 
-  /// Fills the table of scores for a parent and returns the score. The parent must live until pairs() is called.
+  /// Aligns the child with a parent and returns the score (Match::score). The parent must live until pairs() is called.
   double run(const PackedModel& parent);
-  /// The pairs of the best alignment with the last parent. Paired nodes have one kind, and each node is in one pair.
+  /// The pairs of the best alignment with the last parent of run(). Both nodes of a pair have the same kind, and each
+  /// node is in at most one pair.
   NodePairs pairs() const;
 
  private:
@@ -64,24 +66,24 @@ class Alignment {
   std::vector<std::uint8_t> moves_;
 };
 
-/// Improves pairs by local search.
+/// Improves pairs by local search, and returns the improved pairs.
 ///
 /// A node gets a new partner if that gains more common elements than the displaced pairs lose. Displaced are the old
-/// pairs of both nodes and pairs that would contradict the order. This repeats while something is gained. Then nodes
-/// without parameters are paired if their inputs are. Pairs keep the order of paths: if one node of the child is on a
-/// path to another, no path leads the other way between their partners.
+/// pairs of both nodes and pairs that would contradict the order. This repeats while something is gained, for a fixed
+/// number of passes at most. Then nodes without parameters are paired if their inputs are. Pairs keep the order of
+/// paths: if a path leads from one node of the child to another, no path leads the other way between their partners.
 NodePairs improved(NodePairs pairs, const PackedModel& parent, const ChildModel& child, const PairTable& table);
 
-/// The number of parameter elements that paired nodes have in common.
+/// The number of elements of parameters and buffers that paired nodes have in common, summed over the pairs.
 std::int64_t overlap_of(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child,
                         const PairTable& table);
 
-/// Pairs the nodes of two models with one graph hash that compute the same value, with their inputs paired.
+/// Pairs the nodes of two models with equal graph hashes that compute the same value. Their inputs are paired too.
 ///
 /// Empty if alike branches make the pairs ambiguous. O(nodes log nodes).
 NodePairs identical_pairs(const PackedModel& parent, const PackedModel& child);
 
-/// Makes a match from pairs and the score of the alignment.
+/// Makes a match from pairs of node indices and the score of the alignment.
 Match match_of(const NodePairs& pairs, double score, const PackedModel& parent, const ChildModel& child,
                const PairTable& table);
 

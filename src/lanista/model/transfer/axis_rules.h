@@ -10,12 +10,12 @@
 // The transfer rules of operators, one row each. An operator without a row is not transferred exactly.
 namespace lanista::zoo {
 
-/// How the indices of the inputs' axes reach the output. `UnitClasses` reads it.
+/// How the indices along the axes of the inputs become indices of the output. `UnitClasses` reads it.
 enum class UnitFlow {
   kNone,       ///< No index of an input is an index of the output.
-  kAll,        ///< Every axis of every input is an axis of the output.
-  kChannels,   ///< Dimension 1 is kept.
-  kDepthwise,  ///< Dimension 1 is kept, with `multiplier` results for each input channel.
+  kAll,        ///< Every index of every axis of every input is the same index of the output.
+  kChannels,   ///< The indices of dimension 1 are kept.
+  kDepthwise,  ///< Channel t of the output comes from input channel t / `multiplier`.
   kConcat,     ///< The inputs are concatenated along one axis.
   kSlice,      ///< The output is a part of the input along one axis.
   kTranspose,  ///< The axes are permuted.
@@ -24,30 +24,30 @@ enum class UnitFlow {
   kReduced,    ///< Some axes are reduced, the others are kept.
 };
 
-/// Whether the values of an operator are at least zero.
+/// Which sign the values of an operator's output have.
 enum class SignRule {
-  kAny,            ///< no guarantee
-  kNeverNegative,  ///< always
-  kAsInputs        ///< if all inputs are
+  kAny,            ///< any sign
+  kNeverNegative,  ///< at least 0, always
+  kAsInputs        ///< at least 0 if all inputs are
 };
 
-/// The transfer rule of one operator.
+/// The transfer rule of one operator: how weights of the parent become weights of the child.
 struct AxisRule {
-  /// A function that plans the tensors of a node and returns the relation of its value to the parent.
+  /// A function that plans the tensors of a node of the child, and returns the relation of its value to the parent.
   using Apply = ValueMapping (*)(TransferWalk&, const NodeContext&);
 
   std::string_view op;              ///< Name of the operator.
-  UnitFlow flow = UnitFlow::kNone;  ///< How indices reach the output.
-  Apply matched = nullptr;          ///< For a node that has a partner in the parent.
-  Apply inserted = nullptr;         ///< For a node that the child alone has; null: its value is unrelated to the parent
+  UnitFlow flow = UnitFlow::kNone;  ///< How indices of the inputs reach the output.
+  Apply matched = nullptr;          ///< Rule for a node that has a partner in the parent.
+  Apply inserted = nullptr;         ///< Rule for a node that only the child has; null: value unrelated to the parent.
   SignRule sign = SignRule::kAny;   ///< Sign of the output.
-  bool preserves_zero = false;      ///< The output is zero if all inputs are zero.
-  bool preserves_mean = false;      ///< A unit that is the mean of all units stays the mean.
-  bool keeps_nonnegative = false;   ///< The output equals an input that is at least zero.
-  std::vector<std::string_view> zeroed = {};  ///< Parameters that make the output zero if they are zero.
+  bool preserves_zero = false;      ///< True: the output is zero if all inputs are zero.
+  bool preserves_mean = false;      ///< True: a unit that is the mean of all units stays the mean.
+  bool keeps_nonnegative = false;   ///< True: the output equals the input where the input is at least 0.
+  std::vector<std::string_view> zeroed = {};  ///< Parameters that make the output zero if all are zero.
 };
 
-/// The rule of an operator, or null.
+/// The rule of an operator by name, or null if it has none. The pointer is valid as long as the program runs.
 const AxisRule* find_axis_rule(std::string_view op);
 
 /// The rules of operators that rearrange elements.

@@ -10,24 +10,27 @@
 // are paired. The estimate guides the choice of a parent. TransferPlan::exact_nodes has the nodes that are exact.
 namespace lanista::zoo {
 
-/// The function overlap of a match, in [0, 1]. A model with itself has 1.
+/// The function overlap of a match: an estimate in [0, 1] of the share of the parent's function that the child keeps. A
+/// model with itself has 1.
 ///
 /// A node without partner keeps 0, and an input with a partner keeps 1. Any other node keeps the mean over its inputs,
-/// times the share of its parameters that the partner has too. An input that only one of both nodes reads counts 0. The
-/// result is the mean over the ends. O(edges x inputs).
+/// times the share of its parameters that the partner has too. An input that only one node of the pair reads counts 0.
+/// The result is the mean over the ends, which are the nodes that no node reads. O(edges x inputs of a node).
 double function_overlap(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child,
                         const PairTable& table);
 
-/// An upper bound of function_overlap() over all possible pairs of a child with a parent.
+/// An upper bound of function_overlap() over all possible pairs of a child with a parent. Thread-safe after
+/// construction.
 ///
 /// If the parent has fewer nodes of a kind, some nodes of the child have no partner; at best those that the walk visits
 /// with the smallest probability. And a node keeps at most the share of its parameters that the best node of its kind
 /// has in common with it.
 class FunctionOverlapBound {
  public:
-  /// Prepares the bound for one child. The table must live as long as the bound.
+  /// Prepares the bound for one child. `parents` has the signatures of all parents. `table` must live as long as the
+  /// bound.
   FunctionOverlapBound(const ChildModel& child, const Signatures& parents, const PairTable& table);
-  /// The bound for one parent. O(nodes of the parent + kinds + pairs of signatures of one kind).
+  /// The bound for one parent, in [0, 1]. O(nodes of the parent + kinds + pairs of signatures of one kind).
   double of(const PackedModel& parent) const;
 
  private:

@@ -15,59 +15,65 @@
 // recurrence differs from the published one, which counts the nodes before a join twice.
 namespace lanista::zoo {
 
-/// A model in the form that the matcher compares: nodes in dependency order. A value.
+/// A model in the form that the matcher compares: an array of nodes in dependency order. A value.
 struct MatchModel {
-  /// One node with its compared properties.
+  /// One node with the properties that are compared.
   struct Node {
-    graph::NodeId id;                               ///< Node of the graph.
+    graph::NodeId id;                               ///< Id in the graph.
     std::string kind;                               ///< Operator with the attributes that decide the use of weights.
-    std::vector<std::vector<std::int64_t>> shapes;  ///< Shapes of its parameters and buffers.
-    std::int64_t params = 0;                        ///< Elements of its parameters and buffers.
-    std::vector<std::size_t> inputs;                ///< Indices of its sources, one for each input.
-    std::int64_t readers = 0;                       ///< Number of inputs that read it.
-    double depth = 0;            ///< Length of the longest path to it, divided by that to the deepest node.
-    std::uint64_t computes = 0;  ///< Half of its structural hash: equal for nodes that compute the same.
+    std::vector<std::vector<std::int64_t>> shapes;  ///< Shapes of parameters and buffers, in order.
+    std::int64_t params = 0;                        ///< Number of elements of parameters and buffers.
+    std::vector<std::size_t> inputs;                ///< For each input, index of the node that it reads.
+    std::int64_t readers = 0;                       ///< Number of inputs that read this node.
+    double depth = 0;            ///< Longest path to this node / longest path of the model, in [0, 1].
+    std::uint64_t computes = 0;  ///< Half of the Merkle hash: equal for nodes that compute the same.
   };
   std::vector<Node> nodes;  ///< in dependency order
-  std::int64_t params = 0;  ///< elements of all parameters and buffers
+  std::int64_t params = 0;  ///< number of elements of all parameters and buffers
   Digest hash;              ///< graph hash
 
-  /// Converts a graph. Errors: those of `graph::verify`.
+  /// Converts a graph. Errors: as in `graph::verify`.
   static Result<MatchModel> of(const graph::Graph& graph, const graph::OpTable& ops);
 };
 
-/// Weights of nodes in the score of a match.
+/// How much each node of the child counts in the score of a match.
 struct MatchOptions {
-  bool unit_weights = false;  ///< Every node has weight 1. Otherwise its share of the parameters, or 0.05 without any.
+  bool unit_weights = false;  ///< True: every node has weight 1. False: see node_weights().
   double lambda = 0.5;        ///< Early layers weigh more, by 1 + lambda (1 - depth). Not with unit weights.
 };
 
-/// The match of a child model with a parent model.
+/// The match of a child model with a parent model: paired nodes and measures of how much they have in common.
 struct Match {
-  double score = 0;                    ///< Score of the alignment, at most the sum of the child's weights.
-  std::vector<graph::NodePair> pairs;  ///< Pairs {parent node, child node}, in order of the child's.
-  std::int64_t overlap = 0;            ///< Parameter elements that the pairs have in common.
-  double coverage = 0;                 ///< Share of the child's parameters in the overlap, in [0, 1].
-  double retention = 0;                ///< Share of the parent's parameters in the overlap, in [0, 1].
-  double sim = 0;                      ///< Harmonic mean of both. The same model has 1.
-  double start_benefit = 0;            ///< Result of benefit_of(), by which a search ranks parents.
+  double score = 0;                    ///< Score of the alignment, at most the sum of node_weights().
+  std::vector<graph::NodePair> pairs;  ///< Ids {parent node, child node}, in dependency order of the child.
+  std::int64_t overlap = 0;            ///< Number of parameter elements that the pairs have in common.
+  double coverage = 0;                 ///< overlap / parameters of the child, in [0, 1].
+  double retention = 0;                ///< overlap / parameters of the parent, in [0, 1].
+  double sim = 0;                      ///< Harmonic mean of coverage and retention; 1 for equal models.
+  double start_benefit = 0;            ///< benefit_of(), by which a search ranks parents; 1 for equal models.
 };
 
-/// The benefit of a parent for a warm start, in [0, 1]: the harmonic mean of coverage and retention, with nine times
-/// the weight on coverage. It is 0 for models without parameters.
+/// The benefit of a parent for a warm start, in [0, 1]: the harmonic mean of coverage and retention, where coverage has
+/// nine times the weight. Arguments are numbers of parameter elements. It is 0 if both models have no parameters.
 double benefit_of(std::int64_t overlap, std::int64_t child_params, std::int64_t parent_params);
 
-/// The weight of each node of a child in the score.
+/// The weight of each node of a child in the score, by node index.
+///
+/// Without unit weights it is the share of the node in the child's parameters, times the number of nodes with
+/// parameters; 0.05 for a node without parameters. Both are multiplied by 1 + lambda (1 - depth).
 std::vector<double> node_weights(const MatchModel& child, const MatchOptions& options);
 
 /// The number of parameter elements that two nodes have in common. For each tensor it is the product of the smaller
-/// dimensions. It is 0 for nodes of different kinds.
+/// sizes, dimension by dimension; 0 if the ranks differ. It is 0 for nodes of different kinds.
 std::int64_t node_overlap(const MatchModel::Node& parent, const MatchModel::Node& child);
 
-/// The score of a pair, in [-1, 1]: the share of weights that can be transferred, or -1 if that is 0.3 or less.
+/// The score of a pair, in [-1, 1]: node_overlap() divided by the parameter elements of the child's node, or by 1.2
+/// times those of the parent's node if they are more. A quotient of at most 0.3, and nodes of different kinds, give -1.
+/// Two nodes of one kind without parameters give 1.
 double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child);
 
-/// Matches a child with a parent by an alignment of their graphs in dependency order.
+/// Matches a child with a parent: pairs nodes by an alignment of both graphs in dependency order, and compares the
+/// pairs.
 ///
 /// The score of a child's node is divided among its readers, so a join adds what a fork divides, and every node counts
 /// once. At a join the branches are assigned optimally for up to 10 inputs of the parent's node, and greedily beyond.
@@ -76,7 +82,7 @@ double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child)
 /// pairs of one kind.
 Match match(const MatchModel& parent, const MatchModel& child, const MatchOptions& options = {});
 
-/// An upper bound of match(...).sim. O(signatures of one kind, squared).
+/// An upper bound of match(...).sim, without an alignment. O(signatures of one kind, squared).
 double similarity_upper_bound(const MatchModel& parent, const MatchModel& child);
 
 }  // namespace lanista::zoo

@@ -13,12 +13,12 @@
 // of nodes.
 namespace lanista::zoo {
 
-/// The compared properties of a node: equal for nodes of one kind with equal parameter shapes.
+/// The compared properties of a node. They are equal for nodes of one kind with equal shapes of parameters.
 struct Signature {
-  std::string kind;                               ///< MatchModel::Node::kind
+  std::string kind;                               ///< kind of the nodes (MatchModel::Node::kind)
   std::vector<std::vector<std::int64_t>> shapes;  ///< shapes of parameters and buffers
-  std::int64_t params = 0;                        ///< elements of parameters and buffers
-  std::uint32_t kind_number = 0;                  ///< number of the kind in its table
+  std::int64_t params = 0;                        ///< number of elements of parameters and buffers
+  std::uint32_t kind_number = 0;                  ///< number of the kind in the table, from 0
   auto operator<=>(const Signature&) const = default;
 };
 
@@ -27,17 +27,17 @@ std::int64_t shape_overlap(const Signature& parent, const Signature& child);
 /// The score of a pair of nodes of two signatures, as in pair_score().
 double signature_score(const Signature& parent, const Signature& child);
 
-/// A table of distinct signatures, numbered from 0 in order of insertion.
+/// A table of distinct signatures, numbered from 0 in order of insertion. Kinds are numbered likewise.
 class Signatures {
  public:
-  /// The number of a signature. A new signature is added. O(log size).
+  /// Returns the number of a signature. A new signature is added to the table. O(log size).
   std::uint32_t intern(const std::string& kind, const std::vector<std::vector<std::int64_t>>& shapes);
   std::size_t size() const { return all_.size(); }
-  /// The signature with a number.
+  /// The signature with a number below size(). The reference is valid until the next intern().
   const Signature& operator[](std::uint32_t number) const { return all_[number]; }
-  /// The number of a kind that no signature has.
+  /// The number that stands for a kind that the table lacks.
   static constexpr std::uint32_t kNone = 0xffffffff;
-  /// The number of a kind, or kNone.
+  /// The number of a kind, or kNone if no signature of the table has it.
   std::uint32_t kind_number(const std::string& kind) const;
 
  private:
@@ -46,23 +46,23 @@ class Signatures {
   std::map<std::string, std::uint32_t> kinds_;
 };
 
-/// A MatchModel as flat arrays, with numbers of a table of signatures.
+/// A MatchModel as flat arrays, which refers to a table of signatures by number.
 struct PackedModel {
   std::vector<std::uint32_t> signatures;  ///< Signature number of each node.
   std::vector<graph::NodeId> ids;         ///< Id of each node.
   std::vector<std::uint64_t> computes;    ///< MatchModel::Node::computes of each node.
-  std::vector<std::uint32_t> begins;      ///< Start of each node's inputs in `inputs`, and one end.
-  std::vector<std::uint32_t> inputs;      ///< Indices of the sources of all nodes.
-  std::int64_t params = 0;                ///< Elements of all parameters and buffers.
+  std::vector<std::uint32_t> begins;      ///< Index in `inputs` of each node's first input; then the end.
+  std::vector<std::uint32_t> inputs;      ///< Indices of the nodes that are read, node by node.
+  std::int64_t params = 0;                ///< Number of elements of all parameters and buffers.
   Digest hash;                            ///< Graph hash.
-  /// A signature with parameters, and the number of nodes that have it.
+  /// A signature with at least one parameter, and the number of nodes of the model that have it.
   struct ParamSignature {
-    std::uint32_t signature, count;
+    std::uint32_t signature, count;  ///< signature number, number of nodes
   };
-  std::vector<ParamSignature> param_signatures;  ///< sorted by kind, then signature number
+  std::vector<ParamSignature> param_signatures;  ///< sorted by kind number, then signature number
 
   std::size_t size() const { return ids.size(); }
-  /// The indices of the sources of a node.
+  /// The indices of the nodes that a node reads, in order of its inputs.
   std::span<const std::uint32_t> inputs_of(std::size_t node) const {
     return std::span(inputs).subspan(begins[node], begins[node + 1] - begins[node]);
   }
@@ -73,7 +73,8 @@ PackedModel pack_model(const MatchModel& model, Signatures& table);
 /// Computes `param_signatures` and `params` of a model from its signatures.
 void count_param_signatures(PackedModel& model, const Signatures& table);
 
-/// A table of scores and overlaps between the signatures of parents and of a child, by their numbers. A value.
+/// A table of scores and overlaps of every parent signature with every child signature. A value. Arguments are
+/// signature numbers.
 class PairTable {
  public:
   /// Compares every signature of `parents` with every one of `children`.
@@ -82,15 +83,17 @@ class PairTable {
   double score(std::uint32_t parent, std::uint32_t child) const { return scores_[parent * columns_ + child]; }
   /// The common elements of a pair: shape_overlap().
   std::int64_t overlap(std::uint32_t parent, std::uint32_t child) const { return overlaps_[parent * columns_ + child]; }
-  /// The scores of one parent signature with all child signatures, as an array.
+  /// The scores of one parent signature with all child signatures, as an array by child number. It lives as long as the
+  /// table.
   const double* scores_of(std::uint32_t parent) const { return scores_.data() + parent * columns_; }
-  /// Whether two signatures are of one kind.
+  /// True if two signatures are of the same kind.
   bool same_kind(std::uint32_t parent, std::uint32_t child) const {
     return parent_kinds_[parent] == child_kinds_[child];
   }
-  /// The number of a child signature's kind in the table of the parents, or Signatures::kNone if no parent has it.
+  /// The number that the kind of a child signature has in the table of the parents, or Signatures::kNone if no parent
+  /// has it.
   std::uint32_t kind_of_child(std::uint32_t child) const { return child_kinds_[child]; }
-  /// The number of a parent signature's kind.
+  /// The number of the kind of a parent signature.
   std::uint32_t kind_of_parent(std::uint32_t parent) const { return parent_kinds_[parent]; }
 
  private:
@@ -100,12 +103,12 @@ class PairTable {
   std::vector<std::uint32_t> parent_kinds_, child_kinds_;
 };
 
-/// An upper bound of the common elements of any match of two models.
+/// An upper bound of `Match::overlap` over all possible pairs of two models.
 ///
-/// For each kind it adds the best overlap of each node of the child, and of each node of the parent, and takes the
-/// smaller sum. O(signatures of one kind, squared).
+/// For each kind it adds up the best overlap of each node of the child, and likewise of each node of the parent, and
+/// counts the smaller sum. O(signatures of one kind, squared).
 std::int64_t overlap_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table);
-/// An upper bound of `Match::sim` of any match of two models.
+/// An upper bound of `Match::sim` over all possible pairs of two models.
 double similarity_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table);
 
 }  // namespace lanista::zoo

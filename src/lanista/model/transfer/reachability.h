@@ -9,29 +9,30 @@
 
 namespace lanista::zoo {
 
-/// A set of node indices as a bit vector.
+/// A set of node indices, as a bit vector. An index that is not below the size of the set is a bug.
 class NodeSet {
  public:
   /// An empty set for indices below `nodes`.
   explicit NodeSet(std::size_t nodes = 0) : words_((nodes + 63) / 64) {}
-  /// Adds a node.
+  /// Adds a node by index.
   void add(std::size_t node) { words_[node / 64] |= std::uint64_t{1} << (node % 64); }
-  /// Removes a node.
+  /// Removes a node by index, if the set has it.
   void drop(std::size_t node) { words_[node / 64] &= ~(std::uint64_t{1} << (node % 64)); }
-  /// Whether the set contains a node.
+  /// True if the set contains the node.
   bool has(std::size_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
-  /// Adds all nodes of a set of the same size.
+  /// Adds all nodes of another set of the same size.
   void add_all(const NodeSet& other) {
     for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
   }
-  /// The bits, 64 nodes a word.
+  /// The bits: node i is bit i % 64 of element i / 64.
   const std::vector<std::uint64_t>& words() const { return words_; }
 
  private:
   std::vector<std::uint64_t> words_;
 };
 
-/// Calls `visit` with every node in (a & b) | (c & d), in order. Stops and returns false if `visit` returns false.
+/// Calls `visit` with the index of every node in (a & b) | (c & d), ascending. If `visit` returns false, it stops and
+/// returns false; otherwise it returns true. All sets have the same size.
 template <class Visit>
 bool visit_crossings(const NodeSet& a, const NodeSet& b, const NodeSet& c, const NodeSet& d, Visit visit) {
   for (std::size_t w = 0; w < a.words().size(); ++w) {
@@ -43,10 +44,10 @@ bool visit_crossings(const NodeSet& a, const NodeSet& b, const NodeSet& c, const
   return true;
 }
 
-/// The nodes that are connected by paths, for every node of a model.
+/// For every node of a model, the nodes that are connected with it by a path.
 struct Reachability {
-  std::vector<NodeSet> above;  ///< nodes from which a path leads to the node
-  std::vector<NodeSet> below;  ///< nodes to which a path leads from the node
+  std::vector<NodeSet> above;  ///< by node index: nodes from which a path leads to the node
+  std::vector<NodeSet> below;  ///< by node index: nodes to which a path leads from the node
 
   /// Computes the sets. O(edges x nodes / 64).
   explicit Reachability(const PackedModel& model)

@@ -20,35 +20,35 @@ namespace lanista::zoo {
 
 // Special values of AxisMap::from, instead of an index of the parent.
 
-inline constexpr std::int64_t kZero = -1;         ///< TensorPlan::fill
-inline constexpr std::int64_t kMean = -2;         ///< the mean over the axis of the parent
-inline constexpr std::int64_t kRandomValue = -3;  ///< a random initial value
+inline constexpr std::int64_t kZero = -1;         ///< the value TensorPlan::fill, by default 0
+inline constexpr std::int64_t kMean = -2;         ///< the mean over all indices of the axis of the parent
+inline constexpr std::int64_t kRandomValue = -3;  ///< a random initial value, as in a new child
 
-/// The origin of the elements along one axis of a child's tensor.
+/// For one axis of a tensor of the child: from which index of the parent the elements come.
 struct AxisMap {
-  std::vector<std::int64_t> from;  ///< index of the parent, or a special value, for each index; empty: unchanged
-  std::vector<double> times;       ///< factor for each index; empty: all 1
+  std::vector<std::int64_t> from;  ///< by index of the child: index of the parent or a special value; empty: same
+  std::vector<double> times;       ///< by index of the child: factor of the elements; empty: all 1
   bool operator==(const AxisMap&) const = default;
 };
 
-/// How one tensor of the child is made.
+/// How one tensor of the child is made from tensors of the parent.
 struct TensorPlan {
-  /// The kind of origin.
+  /// Where the elements of the tensor come from.
   enum class Kind {
     kCopy,      ///< The tensor of the parent, unchanged.
     kMap,       ///< Elements of a tensor of the parent by `axes`; factors multiply, and kZero wins over kRandomValue.
-    kIdentity,  ///< 1 where output and input index are equal, at the cell `tap` of a window. Otherwise 0.
-    kConstant,  ///< `fill`.
+    kIdentity,  ///< 1 where output and input index are equal, at index `tap` of a window. Otherwise 0.
+    kConstant,  ///< All elements are `fill`.
     kRandom,    ///< The random initial values of the child.
   };
-  std::string name;                      ///< Tensor of the child.
-  Kind kind = Kind::kRandom;             ///< Kind of origin.
-  std::string from = {};                 ///< Tensor of the parent, for kCopy and kMap.
-  std::vector<std::int64_t> shape = {};  ///< Shape of the child's tensor.
-  std::vector<AxisMap> axes = {};        ///< For kMap: origin of each dimension.
+  std::string name;                      ///< Name of the tensor in the child.
+  Kind kind = Kind::kRandom;             ///< Origin of the elements.
+  std::string from = {};                 ///< Name of the tensor in the parent, for kCopy and kMap.
+  std::vector<std::int64_t> shape = {};  ///< Shape of the tensor in the child.
+  std::vector<AxisMap> axes = {};        ///< For kMap: one for each dimension.
   std::vector<std::int64_t> tap = {};    ///< For kIdentity: index in each dimension after the second.
   double fill = 0;                       ///< Value for kConstant and kZero.
-  std::int64_t groups = 1;               ///< For kMap: above 1, the grouped kernel of the parent is first made dense.
+  std::int64_t groups = 1;               ///< For kMap: groups of the parent's kernel; above 1: made dense first.
   bool operator==(const TensorPlan&) const = default;
 };
 
@@ -59,28 +59,28 @@ std::string_view kind_name(TensorPlan::Kind kind);
 ///
 /// It contains no weights, so it can be stored and applied again.
 struct TransferPlan {
-  /// The child computes the parent's function in inference for all weights. False does not exclude equality for some
+  /// True: the child computes the parent's function in inference for all weights. False: it may still do so for some
   /// weights.
   bool exact = false;
-  std::vector<graph::NodeId> exact_nodes;  ///< nodes of the child with a value of the parent, in dependency order
-  std::string inexact_reason;              ///< first node with another value, and the reason; empty if exact
+  std::vector<graph::NodeId> exact_nodes;  ///< child nodes with the same value as in the parent, in dependency order
+  std::string inexact_reason;              ///< for people: first node with another value, and why; empty if exact
   std::vector<TensorPlan> tensors;         ///< one for each parameter and buffer of the child
   bool operator==(const TransferPlan&) const = default;
 };
 
-/// How a transfer resizes layers: the shares by which copies of a unit divide its outgoing weights, and which units
-/// stay if the child has fewer.
+/// Options for layers that the child has in another width: how copies of a unit share its outgoing weights, and which
+/// units stay if the child has fewer.
 struct TransferOptions {
   /// Seed of the random shares by which the copies of a unit divide its outgoing weights. Unequal shares let the copies
   /// learn different functions (LEMON).
   std::uint64_t seed = 0;
-  bool equal_shares = false;  ///< copies divide outgoing weights equally
-  /// Importance of the units of parent nodes. If the child has fewer units, those with the largest score are kept;
-  /// without scores the first.
+  bool equal_shares = false;  ///< true: copies divide outgoing weights equally; `seed` has no effect
+  /// Importance of each unit, by node of the parent. If the child has fewer units, the most important ones are kept;
+  /// without scores the first ones.
   std::map<graph::NodeId, std::vector<double>> scores = {};
 };
 
-/// Pairs the nodes of related models that have the same id and operator.
+/// Pairs the nodes of related models that have the same id and operator, ascending by id.
 std::vector<graph::NodePair> lineage_mapping(const graph::Graph& parent, const graph::Graph& child);
 
 /// Plans the transfer of weights from a parent to a child.
@@ -95,12 +95,13 @@ std::vector<graph::NodePair> lineage_mapping(const graph::Graph& parent, const g
 /// keeps the function, or zero if their result is added to a value of the parent.
 ///
 /// O(classes + nodes + elements of index lists) for each of up to 200 tries. The tries choose, axis by axis, how a
-/// width grows: appended copies, neighbouring copies or means. Errors: those of `graph::verify` for either model.
+/// width grows: appended copies, neighbouring copies or means. Errors: as in `graph::verify` for either model.
 Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Graph& child,
                                    std::span<const graph::NodePair> mapping, const graph::OpTable& ops,
                                    const TransferOptions& options = {});
 
-/// Makes the tensors of the child, except those of kRandom, from the tensors of the parent.
+/// Makes the tensors of the child from the tensors of the parent, in the order of the plan. Tensors of kind kRandom are
+/// left out.
 ///
 /// The element type is that of the parent, float32 or float64; arithmetic is in float64. The result depends on the
 /// arguments alone. `seed` and the tensor names decide random values, and `child` their distribution.
@@ -108,18 +109,19 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
 Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tensor> parent, const graph::Graph& child,
                                   const graph::OpTable& ops, std::uint64_t seed);
 
-/// The share of elements of the child's parameters and buffers that are copied or mapped from the parent, in [0, 1].
+/// The share of elements of the child's parameters and buffers that come from the parent (copied or mapped), in [0, 1].
 /// It is 0 for a child without parameters.
 double inherited_share(const TransferPlan& plan);
 
-/// The name of the first tensor that is no selection of distinct, unchanged elements of one parent tensor, or empty.
+/// The name of the first tensor that is not a selection of distinct, unchanged elements of one parent tensor; empty if
+/// there is none.
 ///
-/// If it is empty, state for each element (the slots of an optimiser) can be transferred too.
+/// If it is empty, the optimiser state of each element can be transferred in the same way.
 std::string first_not_one_to_one(const TransferPlan& plan);
 
-/// Returns a plan as JSON with the key "lanista_transfer" for the version. Index lists 0, 1, 2, … are left out.
+/// Returns a plan as JSON, with the version under the key "lanista_transfer". Index lists 0, 1, 2, … are left out.
 nlohmann::json transfer_json(const TransferPlan& plan);
-/// Reads a plan from the JSON of `transfer_json`. Errors: kDataLoss; kUnimplemented for a later version.
+/// Reads a plan from the JSON of `transfer_json`. Errors: kDataLoss for other JSON; kUnimplemented for a later version.
 Result<TransferPlan> transfer_from_json(const nlohmann::json& json);
 
 }  // namespace lanista::zoo

@@ -11,22 +11,22 @@
 
 namespace lanista::zoo {
 
-/// Disjoint sets of numbers with union and find.
+/// Disjoint sets of the numbers 0, 1, 2, … with union and find.
 class DisjointSets {
  public:
-  /// Adds `count` numbers, each in a set of its own. Returns the first.
+  /// Adds `count` new numbers, each in a separate set. Returns the first of them.
   std::size_t add(std::size_t count) {
     const std::size_t first = up_.size();
     up_.resize(first + count);
     std::iota(up_.begin() + static_cast<std::ptrdiff_t>(first), up_.end(), first);
     return first;
   }
-  /// The representative of the set of a number: its smallest number.
+  /// The smallest number in the set that contains `x`, which identifies the set.
   std::size_t find(std::size_t x) const {
     while (up_[x] != x) x = up_[x];
     return x;
   }
-  /// Merges the sets of two numbers.
+  /// Merges the sets that contain two numbers.
   void unite(std::size_t a, std::size_t b) {
     a = flatten(a), b = flatten(b);
     if (a == b) return;
@@ -42,20 +42,21 @@ class DisjointSets {
   std::vector<std::size_t> up_;
 };
 
-/// Classes of equal units of a model.
+/// Classes of units of a model that have to be equal.
 ///
-/// A unit is one index along one axis of a value. Units are in one class if an operator passes one on as the other, or
-/// adds them.
+/// A unit is one index along one axis of output 0 of a node. Two units are in one class if an operator passes one on as
+/// the other, or adds both.
 class UnitClasses {
  public:
   /// Finds the classes of a model. Nearly O(sum of all dimensions).
   static UnitClasses of(const graph::Graph& graph, const graph::Types& types, const graph::OpTable& ops);
 
-  /// The class of the unit `index` along an axis of output 0 of a node.
+  /// The class of the unit with this index along an axis of output 0 of a node. Classes are compared by number.
   std::size_t unit(graph::NodeId node, std::size_t axis, std::int64_t index) const {
     return sets_.find(axis_at(node, axis).first + static_cast<std::size_t>(index));
   }
-  /// The group of an axis. Axes are in one group if units of them are in one class.
+  /// The group of an axis, as a number. Two axes are in one group if a unit of one is in a class with a unit of the
+  /// other.
   std::size_t group(graph::NodeId node, std::size_t axis) const { return groups_.find(axis_at(node, axis).number); }
 
  private:
