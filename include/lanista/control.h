@@ -11,11 +11,12 @@ namespace lanista {
 // request to a paused study waits for resume(). Errors of each: kNotFound (no study, no such trial), kDataLoss (a
 // damaged log), kFailedPrecondition (the study has ended), kIo.
 
-/// Pauses the study in `folder`; resume() continues it.
+/// Requests a pause of the study in `folder`, and returns at once. resume() continues the study.
 Result<void> request_pause(const std::string& folder);
-/// Ends the study in `folder`: running trials are cancelled and the winner is chosen from the others.
+/// Requests the end of the study in `folder`, and returns at once: running trials are cancelled and the winner is
+/// chosen from the others.
 Result<void> request_stop(const std::string& folder);
-/// Ends one trial of the study in `folder`.
+/// Requests the end of the trial with this number, from 1, of the study in `folder`, and returns at once.
 Result<void> request_stop_trial(const std::string& folder, std::int64_t trial);
 
 }  // namespace lanista

@@ -15,11 +15,12 @@ enum class StudyTable {
   kChromeTrace,      ///< Workers and epochs over time, which Perfetto opens.
 };
 
-/// The trials of the study in `folder` in this format. Errors: kNotFound (no study), kDataLoss (a damaged log).
+/// Returns the trials of the study in `folder` as one text in this format. It writes no file. Errors: kNotFound (no
+/// study), kDataLoss (a damaged log).
 Result<std::string> export_study(const std::string& folder, StudyTable format);
 
-/// The report of the study in `folder`: one HTML page without network access. Errors: kNotFound (no study), kDataLoss
-/// (a damaged log).
+/// Returns the report of the study in `folder`: one HTML page that needs no network access. It writes no file. Errors:
+/// kNotFound (no study), kDataLoss (a damaged log).
 Result<std::string> report_page(const std::string& folder);
 
 }  // namespace lanista

@@ -19,9 +19,10 @@ struct Predictions {
   /// Numbers [num_rows, columns]: a probability for each class or label, or numbers in the unit of the targets. For
   /// texts they belong to the last position.
   std::vector<double> values;
-  std::vector<std::string> classes;    ///< Name of the most probable class [num_rows]; empty without classes.
-  std::vector<std::string> row_names;  ///< Names of rows, such as file names; may be empty.
-  std::vector<std::string> warnings;   ///< Notes of the reader, such as cells without a value.
+  std::vector<std::string> classes;  ///< Name of the most probable class [num_rows]; empty without classes.
+  /// Names of rows, such as file names [num_rows]; empty: the source has no names.
+  std::vector<std::string> row_names;
+  std::vector<std::string> warnings;  ///< Notes of the reader for people, such as on cells without a value.
 };
 
 /// A trained model, or an ensemble, from a model package.
@@ -35,38 +36,40 @@ class Model {
   /// kFailedPrecondition (a newer version wrote it), kUnimplemented (an operator without a kernel, by name).
   static Result<Model> load(const std::string& folder);
 
-  /// Names of the classes or labels; empty if targets are numbers, or if the data set has no names.
+  /// Returns the names of the classes or labels, by index; empty if targets are numbers, or if the data set has no
+  /// names.
   const std::vector<std::string>& class_names() const;
-  /// Shape of one sample without the batch, such as [64] or [1, 8, 8].
+  /// Returns the shape of one sample without the batch, such as [64] or [1, 8, 8].
   const std::vector<std::int64_t>& feature_shape() const;
-  /// Numbers in a row of predictions.
+  /// Returns the number of outputs of the model for one sample: classes, labels or numbers.
   std::int64_t num_outputs() const;
-  /// Metrics in the package: of the validation part as "val_…", and of the test part as "test_…" if it was measured.
+  /// Returns the metrics in the package by name: of the validation part as "val_…", and of the test part as "test_…" if
+  /// it was measured.
   std::map<std::string, double> metrics() const;
 
-  /// Predicts rows of a table. Columns are found by name, other columns are ignored. Missing values and unknown
-  /// categories follow the rules of training. Errors: kInvalidArgument (a malformed table), kDataLoss (a column is
-  /// missing or a cell does not fit).
+  /// Returns predictions for the rows of a table. Columns are found by name, other columns are ignored. Missing values
+  /// and unknown categories follow the rules of training. Errors: kInvalidArgument (a malformed table), kDataLoss (a
+  /// column is missing or a cell does not fit).
   Result<Predictions> predict(const Table& rows) const;
-  /// Predicts raw samples, float32 [rows, feature_shape]. They are normalised as in training. Errors: kInvalidArgument
-  /// (a model of a table), kDataLoss (another shape).
+  /// Returns predictions for raw samples, float32 [rows, feature_shape]. They are normalised as in training. Errors:
+  /// kInvalidArgument (a model of a table), kDataLoss (another shape).
   Result<Predictions> predict(const Tensor& samples) const;
-  /// Predicts rows of a file, a folder of images, or a source as in a study file, such as "npy:x.npy". Errors: those of
-  /// reading the source.
+  /// Returns predictions for the rows of a file, a folder of images, or a source as in a study file, such as
+  /// "npy:x.npy". Errors: those of reading the source.
   Result<Predictions> predict_source(const std::string& source) const;
-  /// Rates predictions of a source that has targets: the loss and all metrics for the task, by name. Errors:
-  /// kInvalidArgument (no targets), those of reading the source.
+  /// Returns the loss and all metrics for the task, by name without a prefix, of predictions for a source that has
+  /// targets. Errors: kInvalidArgument (no targets), those of reading the source.
   Result<std::map<std::string, double>> evaluate_source(const std::string& source) const;
 
-  /// Parameters and buffers, sorted by name. In an ensemble the names begin with "m1.", "m2.", …
+  /// Returns copies of the parameters and buffers, sorted by name. In an ensemble the names begin with "m1.", "m2.", …
   std::vector<Tensor> weights() const;
-  /// The model as ONNX bytes, from raw features to predictions. Errors: kUnimplemented (an operator without an ONNX
-  /// form, by name).
+  /// Returns the model as the bytes of an ONNX file, from raw features to predictions. Errors: kUnimplemented (an
+  /// operator without an ONNX form, by name).
   Result<std::string> onnx() const;
-  /// The weights as safetensors bytes.
+  /// Returns the weights as the bytes of a safetensors file.
   Result<std::string> safetensors() const;
-  /// The model as C++ source without dependencies, from raw features to predictions. Errors: kUnimplemented (an
-  /// operator without a C++ form, by name).
+  /// Returns the model as C++ source text without dependencies, from raw features to predictions. Errors:
+  /// kUnimplemented (an operator without a C++ form, by name).
   Result<std::string> cpp_source() const;
 
  private:

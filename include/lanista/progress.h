@@ -20,9 +20,10 @@ struct ProgressEvent {
   };
   Kind kind = Kind::kWarning;             ///< What happened.
   std::int64_t trial = 0;                 ///< Number of the trial, from 1; 0 for a warning.
-  std::int64_t epoch = 0;                 ///< Last measured epoch of the trial; 0: none.
-  std::map<std::string, double> metrics;  ///< Of kMeasured: the metrics of the epoch.
-  std::string text;                       ///< Of kTrialEnded: the state, and the reason. Of kWarning: the message.
+  std::int64_t epoch = 0;                 ///< Number of the last measured epoch of the trial, from 1; 0: none.
+  std::map<std::string, double> metrics;  ///< Of kMeasured: the metrics of the epoch, by name; else empty.
+  /// Text for people. Of kTrialEnded: the state and the reason. Of kWarning: the message. Else empty.
+  std::string text;
 };
 
 /// Receives the events of a study in logical order. The thread that called run() or resume() calls it, so a slow

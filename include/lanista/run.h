@@ -15,15 +15,16 @@ namespace lanista {
 struct RunOptions {
   std::optional<std::int64_t> workers;  ///< Training threads, 1 to 64; absent: `run.workers` of the study.
   std::optional<std::int64_t> lanes;    ///< Most trials that a worker trains together; absent: `run.lanes`.
-  std::optional<std::string> devices;   ///< Devices with commas, such as "cpu"; absent: `run.devices`.
-  Observer observer = {};               ///< Receives progress; may be empty.
-  std::stop_token stop = {};            ///< A stop request pauses the study cleanly; resume() continues it.
+  /// Names of devices, separated by commas, such as "cpu" or "cuda:0,cuda:1"; absent: `run.devices`.
+  std::optional<std::string> devices;
+  Observer observer = {};     ///< Receives progress events; empty: none.
+  std::stop_token stop = {};  ///< A stop request pauses the study cleanly; resume() continues it.
 };
 
 /// More budget for a study, beyond what it has used so far. An absent field leaves a limit unchanged.
 struct Extension {
-  std::optional<std::int64_t> trials;  ///< Further trials.
-  std::optional<std::int64_t> steps;   ///< Further training steps.
+  std::optional<std::int64_t> trials;  ///< Trials in addition to those proposed so far.
+  std::optional<std::int64_t> steps;   ///< Training steps in addition to those used so far.
   std::optional<double> minutes;       ///< Further minutes of the wall clock.
 };
 
@@ -36,11 +37,11 @@ enum class RunEnd {
 
 /// Result of run() and resume().
 struct RunSummary {
-  RunEnd end = RunEnd::kDone;  ///< Why it returned.
-  std::string reason;          ///< Text for the user; may be empty.
+  RunEnd end = RunEnd::kDone;  ///< Why run() or resume() returned.
+  std::string reason;          ///< Reason for people; may be empty.
 };
 
-/// Runs a study in `folder`, which must be absent or empty, until its end or a pause.
+/// Trains a study in `folder`, which must be absent or empty, until its end or a pause.
 ///
 /// The folder then has the log, the checkpoints, `report.html`, and the model package `best/` if a trial succeeded.
 /// They equal those of `lanista run` with the same study. Workers are threads of this process: a study with
@@ -56,7 +57,8 @@ Result<RunSummary> run(const Study& study, const std::string& folder, const RunO
 
 /// Continues the study in `folder` with the results that an uninterrupted run gives, and with more budget if `more` has
 /// some. A study that has ended, without more budget, returns at once. Errors: those of run(); kNotFound (no study),
-/// kDataLoss (a damaged log), kUnavailable (another process runs it), kInvalidArgument (another limit is used up).
+/// kDataLoss (a damaged log), kUnavailable (another process runs it), kInvalidArgument (`more` leaves another limit
+/// that is used up).
 Result<RunSummary> resume(const std::string& folder, const RunOptions& options = {}, const Extension& more = {});
 
 }  // namespace lanista

@@ -19,19 +19,20 @@
 
 namespace lanista::api {
 
-/// The options of a run as those of the command line. Errors: kInvalidArgument (a number that is out of range).
+/// Returns the options of a run in the form of the command line's options. Errors: kInvalidArgument (a number that is
+/// out of range).
 Result<cli::WorkerOverrides> worker_overrides_of(const RunOptions& options);
 
-/// The study with its data, models and devices, checked. Errors: as for Study::check().
+/// Returns the checked study with its data, models and devices. Errors: those of Study::check().
 Result<cli::ResolvedRequest> resolve(const Study& study, const cli::WorkerOverrides& worker_overrides);
 
-/// Keeps warnings until the engine's thread takes them. Thread-safe.
+/// A log sink that stores warnings until the engine's thread removes them by drain(). Thread-safe.
 class WarningBuffer final : public LogSink {
  public:
   void write(const LogEvent& event) override;
-  /// Adds a text.
+  /// Adds a warning.
   void add(std::string text);
-  /// Returns the warnings since the last call.
+  /// Returns the warnings since the last call, in order, and removes them.
   std::vector<std::string> drain();
 
  private:
@@ -42,20 +43,21 @@ class WarningBuffer final : public LogSink {
 /// A study in its folder with everything that its engine uses. Workers are threads of this process.
 class StudySession {
  public:
-  /// A session without an executor. Nothing is written yet.
+  /// A study with its data set and without an executor. Nothing is written yet.
   StudySession(const study::StudyConfig& config, std::string folder, data::Dataset data, const RunOptions& options);
   StudySession(const StudySession&) = delete;
   StudySession& operator=(const StudySession&) = delete;
 
-  /// Makes the executor. Errors: of devices and threads; kUnimplemented (workers that are processes).
+  /// Makes the executor. Errors: those of opening devices and starting threads; kUnimplemented (workers that are
+  /// processes).
   Result<void> make_executor(const cli::WorkerOverrides& worker_overrides);
-  /// Services for an engine. They are valid as long as the session.
+  /// Returns the services that an engine uses. They are valid as long as this object. Needs make_executor().
   engine::Services services();
-  /// What the bits of the results depend on, for the header of the log.
+  /// Returns what the bits of the results depend on, such as numeric classes, as JSON for the header of the log.
   nlohmann::json numerics() const;
-  /// The data set of the study.
+  /// Returns the data set of the study.
   const data::Dataset& data() const { return data_; }
-  /// Sends texts to the observer as warnings.
+  /// Sends each text to the observer as a warning. Needs the thread that called run() or resume().
   void warn(const std::vector<std::string>& texts);
   /// Trains to the end or a pause, then writes the report and checks the model package. Errors: those of the engine;
   /// kInternal (the ONNX file of the package differs from the model).

@@ -8,11 +8,11 @@
 
 namespace lanista::cli {
 
-/// The output of `eval`: one metric a line, then the confusion matrix or the residuals. With more than 20 classes it
-/// lists the ten classes with the lowest recall instead of the matrix. Labels are made printable.
+/// Returns the output of `eval`: one metric a line, then the confusion matrix or the residuals. With more than 20
+/// classes it lists the ten classes with the lowest recall instead of the matrix. Labels are made printable.
 std::string assessment_text(const runtime::Assessment& assessment, const data::DataSpec& data);
 
-/// The output of `eval --json`: all fields of the assessment.
+/// Returns the output of `eval --json`: all fields of the assessment.
 nlohmann::json assessment_json(const runtime::Assessment& assessment, const data::DataSpec& data);
 
 }  // namespace lanista::cli

@@ -6,25 +6,25 @@ namespace lanista::cli {
 
 /// Options of `data check`.
 struct DataCheckRequest {
-  std::string source;  ///< kind:path?option=value
-  bool json = false;
+  std::string source;  ///< Data source, as "kind:path?option=value".
+  bool json = false;   ///< True: print one JSON object.
 };
 /// Options of `data rows`.
 struct DataRowsRequest {
-  std::string source;         ///< kind:path?option=value
+  std::string source;         ///< Data source, as "kind:path?option=value".
   std::string part = "test";  ///< train | validation | test | all
 };
 /// Options of `data export`.
 struct DataExportRequest {
-  std::string source;        ///< kind:path?option=value
+  std::string source;        ///< Data source, as "kind:path?option=value".
   std::string part = "all";  ///< train | validation | test | all
-  std::string csv;           ///< file; empty: not written, as for the others
-  std::string npy;           ///< folder for x.npy and y.npy
-  std::string idx;           ///< folder for files in MNIST's format
-  std::string folder;        ///< folder for PNG images
+  std::string csv;           ///< CSV file; empty: not written.
+  std::string npy;           ///< Folder for x.npy and y.npy; empty: not written.
+  std::string idx;           ///< Folder for files in MNIST's format; empty: not written.
+  std::string folder;        ///< Folder for PNG images; empty: not written.
 };
 
-/// Prints the built-in data and the kinds of sources. Returns the exit code.
+/// Prints the built-in data sets and the kinds of data sources, as JSON if `json`. Returns the exit code.
 int list_data(bool json);
 /// Prints the content and the warnings of a data set. Returns the exit code.
 int check_data(const DataCheckRequest& request);

@@ -12,8 +12,8 @@ namespace lanista::cli {
 
 /// The settings that a resumed study must have, from the command line of `resume`.
 struct ExpectedStudy {
-  std::string file;                            ///< study file; empty: the settings of the study
-  std::vector<studyfile::Override> overrides;  ///< values of --set
+  std::string file;                            ///< Study file; empty: the settings of the study.
+  std::vector<studyfile::Override> overrides;  ///< Values of --set, which replace keys of the file.
 };
 
 /// Checks that the expected settings, and an edited DIR/config.resolved.yaml, agree with the stored settings of a

@@ -12,23 +12,23 @@ namespace lanista::cli {
 /// Options of `status`.
 struct StatusRequest {
   std::string folder;  ///< Empty: all studies below studies/.
-  bool json = false;   ///< Print one JSON object a study.
+  bool json = false;   ///< True: print one JSON object a study.
 };
 /// Options of `show`. At most one of `dot`, `plan`, `config` and `canonical` is set.
 struct ShowRequest {
-  std::string target;      ///< DIR or DIR#TRIAL.
-  std::size_t top = 20;    ///< Rows of the table.
-  bool json = false;       ///< Print JSON.
-  bool dot = false;        ///< Print the model as Graphviz source.
-  bool plan = false;       ///< Print the program of the trial.
-  bool config = false;     ///< Print the resolved study file.
-  bool canonical = false;  ///< Print the canonical export of the log.
+  std::string target;      ///< Study folder DIR, or DIR#TRIAL for one trial.
+  std::size_t top = 20;    ///< Most rows of the table of trials.
+  bool json = false;       ///< True: print JSON.
+  bool dot = false;        ///< True: print the model of the trial as Graphviz source.
+  bool plan = false;       ///< True: print the program of the trial with its times.
+  bool config = false;     ///< True: print the resolved study file.
+  bool canonical = false;  ///< True: print the canonical export of the log.
 };
 /// Options of `check`. The last four are for ONNX models.
 struct CheckRequest {
   std::string file;              ///< Study file or MODEL.onnx.
   std::vector<std::string> set;  ///< KEY=VALUE that override settings of the study file.
-  bool schema = false;           ///< Print the JSON Schema of study files.
+  bool schema = false;           ///< True: print the JSON Schema of study files.
   std::string inputs;            ///< File with the input of the model; empty: the model is not run.
   std::string expect;            ///< File with the expected output; empty: the output is not compared.
   double rtol = 1e-3;            ///< Allowed difference relative to the expected output, as in numpy.allclose.
@@ -38,16 +38,17 @@ struct CheckRequest {
 struct ReportRequest {
   std::string folder;  ///< Folder of the study.
   std::string out;     ///< File of the page; empty: DIR/report.html.
-  bool watch = false;  ///< Update the page until the study ends.
+  bool watch = false;  ///< True: update the page until the study ends.
 };
 /// Options of `pause` and `stop`.
 struct ControlRequest {
   std::string folder;                  ///< Folder of the study.
   std::string action;                  ///< One of "pause" and "stop".
-  std::optional<std::uint32_t> trial;  ///< Number of the trial to stop; none: the whole study.
+  std::optional<std::uint32_t> trial;  ///< Number of the trial to stop, from 1; absent: the whole study.
 };
 
-/// The report page of a study in its current state, as HTML. The page reloads itself every `reload_seconds`; 0: never.
+/// Returns the report page of a study in its current state, as HTML. The page reloads itself every `reload_seconds`; 0:
+/// never.
 std::string report_text(const std::string& folder, const study::StudyView& view, double reload_seconds = 0);
 
 /// Prints the state of one study or of all. Returns the exit code.

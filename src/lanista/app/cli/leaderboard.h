@@ -6,29 +6,32 @@
 
 namespace lanista::cli {
 
-/// The base model of a trial and its mutations in order: "small-cnn > widen x2 > swap_op".
+/// Returns the base model of a trial and its mutations in order: "small-cnn > widen x2 > swap_op".
 std::string lineage_text(const engine::StudyView& view, const study::Proposal& proposal);
-/// The choices inside a model: "depth=3 act=relu". A text of more than `width` bytes is cut and ends with "...".
+/// Returns the choices inside a model as text: "depth=3 act=relu". A text of more than `width` bytes is cut and ends
+/// with "...".
 std::string choices_text(const space::Sample& sample, std::size_t width);
-/// The hyper-parameters with their values: "sgd lr 0.103 momentum 0.84".
+/// Returns the hyper-parameters with their values as text, without model choices: "sgd lr 0.103 momentum 0.84".
 std::string sample_text(const space::Sample& sample);
 
-/// One line with the first goal of the baselines (a constant prediction, a linear model). Empty if none was measured.
+/// Returns one line with the first goal of the baselines (a constant prediction, a linear model). Empty if none was
+/// measured.
 std::string baselines_text(const engine::StudyView& view);
 
-/// One line with the 95 % confidence interval of the best result and the number of other trials in it. Empty if the
-/// interval is unknown.
+/// Returns one line with the 95 % confidence interval of the best result and the number of other trials in it. Empty if
+/// the interval is unknown.
 std::string noise_text(const engine::StudyView& view);
 
-/// The members of an ensemble with their shares, and its validation metric: "#4 67 %, #2 33 %: val_accuracy 0.9800".
+/// Returns the members of an ensemble with their shares, and its validation metric: "#4 67 %, #2 33 %: val_accuracy
+/// 0.9800".
 std::string ensemble_members_text(const study::Ensemble& ensemble, const std::string& metric);
 
-/// One line on the ensemble in best/: members with shares, its validation and test value, and those of the winner
-/// alone. If no ensemble was better, the line states that. Empty for a study without ensembles.
+/// Returns one line on the ensemble in best/: members with shares, its validation and test value, and those of the
+/// winner alone. If no ensemble was better, the line states that. Empty for a study without ensembles.
 std::string ensemble_text(const engine::StudyView& view);
 
-/// The table of the best `top` trials, best first, followed by lines on the winner, the baselines and the marks in the
-/// table. Plain text without control codes.
+/// Returns the table of the best `top` trials, best first, followed by lines on the winner, the baselines and the marks
+/// in the table. Plain text without control codes.
 std::string leaderboard(const engine::StudyView& view, std::size_t top);
 
 }  // namespace lanista::cli

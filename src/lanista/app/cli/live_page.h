@@ -11,19 +11,19 @@
 
 namespace lanista::cli {
 
-/// The report page of a running study. It is written again while the log grows: at most once a second, and in at most a
-/// tenth of the time. The page reloads itself in the browser.
+/// The report page of a running study. It is written again while the log grows: at most once a second, and with at most
+/// a tenth of the time for writing. The page reloads itself in the browser.
 class LivePage {
  public:
   /// Writes the page in the current state. Errors: those of engine::StudyFollower::open, kIo, kResourceExhausted.
   static Result<LivePage> open(FileSystem& fs, const Clock& clock, std::string folder, std::string path);
 
-  const study::StudyView& view() const { return follower_.view(); }  ///< the study up to the last refresh
-  const std::string& path() const { return path_; }                  ///< of the page
+  const study::StudyView& view() const { return follower_.view(); }  ///< The study as of the last refresh.
+  const std::string& path() const { return path_; }                  ///< Path of the HTML file.
   /// Writes the page if the log has grown and the interval has passed. True if it wrote the page. A call before the end
-  /// of the interval reads only the clock. Errors: as of open.
+  /// of the interval reads only the clock. Errors: those of open().
   Result<bool> refresh();
-  /// Writes the page for the last time, without reloading.
+  /// Writes the page for the last time; it then does not reload itself any more. Errors: those of open().
   Result<void> finish();
 
  private:
@@ -35,8 +35,8 @@ class LivePage {
   const Clock* clock_;
   std::string folder_, path_;
   engine::StudyFollower follower_;
-  double next_write_seconds_ = 0;  ///< time of the clock before which refresh() does nothing
-  double interval_seconds_ = 1;    ///< least time between two pages
+  double next_write_seconds_ = 0;  ///< Time of the clock before which refresh() does nothing.
+  double interval_seconds_ = 1;    ///< Least time between two pages.
 };
 
 /// A thread that updates the report page of the study that this process runs. It reads the log by itself, independent
@@ -56,7 +56,8 @@ class LivePageThread {
 };
 
 /// Opens a file with the program of the desktop (xdg-open, open) in a separate session, so that Ctrl-C does not reach
-/// it. It does not wait, and the output of the program is discarded. False without such a program or without a desktop.
+/// it. It does not wait, and the output of the program is discarded. Returns false if there is no such program or no
+/// desktop.
 bool open_on_desktop(const std::string& path);
 
 }  // namespace lanista::cli

@@ -11,34 +11,35 @@
 
 namespace lanista::cli {
 
-/// The folder of a file; "." for a name without a folder.
+/// Returns the folder part of the path of a file; "." for a name without a folder.
 std::string folder_of(const std::string& file);
 
-/// The study in a folder, replayed from its log. Errors: kNotFound, kDataLoss.
+/// Returns the study in a folder, replayed from its log. Errors: kNotFound (no study), kDataLoss (a damaged log).
 Result<study::StudyView> load_study(const std::string& folder);
-/// The study that the records of a log give. Errors: kDataLoss, with the folder and the record.
+/// Returns the study that the records of a log give. Errors: kDataLoss (an invalid record; the error names the folder
+/// and the record).
 Result<study::StudyView> replay_log(const std::vector<store::Record>& records, const std::string& folder);
 
 /// A trial with its study and its model. Loading it does not need the study's data.
 struct LoadedTrial {
-  std::string folder;     ///< folder of the study
-  study::StudyView view;  ///< the study
-  graph::OpTable ops;     ///< operators of the study
-  graph::Graph model;     ///< model of the trial
-  std::size_t index = 0;  ///< index of the trial in `view.trials`
+  std::string folder;     ///< Folder of the study.
+  study::StudyView view;  ///< Study of the trial.
+  graph::OpTable ops;     ///< Operators of the study.
+  graph::Graph model;     ///< Model of the trial.
+  std::size_t index = 0;  ///< Index of the trial in `view.trials`.
 
   const study::TrialView& trial() const { return view.trials[index]; }
-  std::string base_name() const;  ///< name of its base model; empty without one
+  std::string base_name() const;  ///< Name of its base model; empty without one.
 };
-/// The trial of "DIR#N". "DIR#best" and "DIR" give the best trial. Errors: those of load_study, kNotFound (no such
-/// trial, or none has finished).
+/// Returns the trial of "DIR#N". "DIR#best" and "DIR" give the first trial of the ranking. Errors: those of load_study,
+/// kNotFound (no such trial, or none has finished).
 Result<LoadedTrial> load_trial(const std::string& target);
 
 /// A study folder and the text of a trial, from "DIR#N".
 struct Target {
-  std::string folder;      ///< text before the last '#'
-  bool has_trial = false;  ///< whether the text has a '#'
-  std::string trial;       ///< text after the last '#'
+  std::string folder;      ///< Text before the last '#', or the whole text.
+  bool has_trial = false;  ///< True: the text names a trial behind a '#'.
+  std::string trial;       ///< Text after the last '#'; empty without one.
 };
 /// Splits "DIR#N" at the last '#'. A text that names an existing folder is not split.
 Target parse_target(const std::string& text);

@@ -5,7 +5,7 @@
 
 namespace lanista::cli {
 
-/// The manual page lanista(1) in roff, generated from the command tree.
+/// Returns the manual page lanista(1) in roff, generated from the command tree.
 std::string manual_page(const CLI::App& app);
 
 }  // namespace lanista::cli

@@ -10,23 +10,23 @@ namespace lanista::cli {
 
 /// Options of `predict`.
 struct PredictRequest {
-  std::string model;  ///< model package, or study folder for its best model
-  std::string input;  ///< new data: a file, a folder, or a source as in a study file
-  std::string out;    ///< CSV file; empty: stdout
+  std::string model;  ///< Model package, or study folder for its best model.
+  std::string input;  ///< New data: a file, a folder, or a source as in a study file.
+  std::string out;    ///< CSV file; empty: stdout.
 };
 /// Options of `eval`.
 struct EvalRequest {
-  std::string model;  ///< model package, or study folder for its best model
-  std::string input;  ///< data with targets: a file, a folder, or a source as in a study file
-  bool json = false;  ///< print JSON
+  std::string model;  ///< Model package, or study folder for its best model.
+  std::string input;  ///< Data with targets: a file, a folder, or a source as in a study file.
+  bool json = false;  ///< True: print JSON.
 };
 /// Options of `export`.
 struct ExportRequest {
-  std::string target;  ///< DIR, or DIR#TRIAL for a trial with kept weights
+  std::string target;  ///< DIR, or DIR#TRIAL for a trial with kept weights.
   /// Output files, and for `package` and `tensorboard` folders; empty: not written.
   std::string onnx, safetensors, cpp, package, tensorboard, optuna, csv, measurements, jsonl, trace;
-  bool all = false;           ///< TensorBoard: all trials instead of the best 200
-  std::int64_t ensemble = 0;  ///< most selections of an ensemble of kept trials; 0: a single model
+  bool all = false;           ///< True: TensorBoard gets all trials instead of the best 200.
+  std::int64_t ensemble = 0;  ///< Most selections of an ensemble of kept trials; 0: a single model.
 };
 
 /// Predicts on new data and writes CSV. Returns the exit code.
@@ -37,16 +37,17 @@ int evaluate(const EvalRequest& request);
 int export_study(const ExportRequest& request);
 
 /// Reads the ONNX file of a package and compares it with the model. Returns the largest relative difference of the
-/// outputs, or none without an ONNX file. Errors: kInternal (the difference exceeds 1e-5), those of reading.
+/// outputs, or nullopt if the package has no ONNX file. Errors: kInternal (the difference exceeds 1e-5), those of
+/// reading.
 Result<std::optional<double>> check_onnx(const std::string& folder);
 
-/// The model package in a folder, the best one of a study folder, or that of DIR#TRIAL. Errors: kNotFound (the weights
-/// of the trial were not kept), those of reading.
+/// Returns the model package in a folder, that of the best model of a study folder, or that of DIR#TRIAL. Errors:
+/// kNotFound (the weights of the trial were not kept), those of reading.
 Result<engine::ModelPackage> load_package(const std::string& target);
 
-/// An ensemble of the kept trials of a study, selected on the validation part as for keep.ensemble. Prints its members
-/// on stderr. `max_selections` limits the number of selections. It reads the study's data, but not the test part.
-/// Errors: those of the study, its data and its weights.
+/// Returns an ensemble of the kept trials of a study, selected on the validation part as for keep.ensemble. Prints its
+/// members on stderr. `max_selections` limits the number of selections. It reads the study's data, but not the test
+/// part. Errors: those of the study, its data and its weights.
 Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_selections);
 
 }  // namespace lanista::cli

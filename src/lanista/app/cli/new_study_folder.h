@@ -12,9 +12,10 @@ namespace lanista::cli {
 /// time get different folders. The destructor removes an empty folder, unless keep_folder() was called.
 class NewStudyFolder {
  public:
-  /// Errors: kIo, kResourceExhausted (a full disk), with the system's text.
+  /// Makes the folder, and `parent` if it is absent. Errors: kIo (the system refuses it), kResourceExhausted (a full
+  /// disk).
   static Result<NewStudyFolder> make(const std::string& parent, const std::string& name);
-  /// The path that make() would use now. It makes nothing.
+  /// Returns the path that make() would use now. It makes nothing.
   static std::string next_path(const std::string& parent, const std::string& name);
 
   NewStudyFolder(NewStudyFolder&& other) noexcept
@@ -34,8 +35,8 @@ class NewStudyFolder {
 
  private:
   NewStudyFolder(std::string path, std::string parent) : path_(std::move(path)), parent_(std::move(parent)) {}
-  std::string path_;    ///< empty: the destructor removes nothing
-  std::string parent_;  ///< made together with the folder; empty: it existed before
+  std::string path_;    ///< Empty: the destructor removes nothing.
+  std::string parent_;  ///< Made together with the folder; empty: it existed before.
 };
 
 }  // namespace lanista::cli

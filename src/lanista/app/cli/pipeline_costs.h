@@ -6,9 +6,10 @@
 
 namespace lanista::cli {
 
-/// The times of the passes of a model's nodes on this machine. They are predicted from the machine's speed, which is
-/// measured in under a second. If `seconds` is positive, the model's programs are measured at 1, 2, 4, ... samples for
-/// about this time. `batch` is the samples of a step. Errors: those of deriving and compiling the step.
+/// Returns the times, in seconds, of the passes of a model's nodes on this machine. They are predicted from the
+/// machine's speed, which is measured in under a second. If `seconds` is positive, the model's programs are measured at
+/// 1, 2, 4, ... samples for about this time. `batch` is the samples of a step. Errors: those of deriving and compiling
+/// the step.
 Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
                                                const step::StepOptions& options, std::int64_t batch, double seconds);
 

@@ -17,19 +17,20 @@ struct PipelineRequest {
   std::string out;                          ///< File for the plan; empty: none.
   std::string costs;                        ///< File for the model with its costs; empty: none.
   std::string schedule = "kfkb";            ///< Order of micro-batches: kfkb, gpipe or split.
-  std::optional<std::int64_t> batch;        ///< Samples of a step; none: that of the study or the file.
-  std::optional<std::int64_t> micro_batch;  ///< Samples of a micro-batch; none: the best.
+  std::optional<std::int64_t> batch;        ///< Samples of a step; absent: those of the study or the file.
+  std::optional<std::int64_t> micro_batch;  ///< Samples of a micro-batch; absent: the planner chooses.
   double unit = 1;                          ///< Seconds of a time unit in a Piper input.
-  bool measure = false;                     ///< Measure programs, and plans close to the best.
-  bool explain = false;                     ///< Print the work of the planner, too.
-  bool json = false;                        ///< Print one JSON object.
-  bool simulate = false;                    ///< Print the simulated step, too.
+  bool measure = false;   ///< True: measure programs, and plans close to the best, instead of predicting.
+  bool explain = false;   ///< True: print the work of the planner, too.
+  bool json = false;      ///< True: print one JSON object.
+  bool simulate = false;  ///< True: print the simulated step, too.
 };
 
 /// Plans or simulates the pipeline of a model file: JSON with costs, a PipeDream profile or a Piper input. Returns the
 /// exit code.
 int pipeline_of_file(const PipelineRequest& request, const std::string& file);
-/// Whether a file is one of these three kinds, by its first bytes.
+/// True if the name of the file ends with ".json", or if its text begins with "node" as a PipeDream profile does. The
+/// file is not checked further.
 bool is_pipeline_file(const std::string& file);
 /// Plans or simulates the pipeline of a study's first base model with the study's loss, optimiser and batch. Returns
 /// the exit code.

@@ -17,18 +17,18 @@ namespace lanista::cli {
 
 /// Options of `plan`, and of `simulate` for a study file.
 struct PlanVerbRequest {
-  std::optional<std::int64_t> trials;                  ///< Number of trials; none: strategy.slots.
-  std::optional<std::int64_t> workers, lanes;          ///< Workers and lanes as for `run`.
-  bool measure = false;                                ///< Measure the programs instead of predicting their times.
-  bool explain = false;                                ///< Print what is shared, too.
-  bool json = false;                                   ///< Print one JSON object.
-  std::optional<std::string> profiles;                 ///< Folder of step times, or off; none: run.profiles.
-  std::shared_ptr<const engine::TimingHistory> known;  ///< Its times for this machine; null: none.
+  std::optional<std::int64_t> trials;          ///< Number of trials; absent: strategy.slots.
+  std::optional<std::int64_t> workers, lanes;  ///< Workers and lanes as for `run`; absent: those of the study.
+  bool measure = false;                        ///< True: measure the programs instead of predicting their times.
+  bool explain = false;                        ///< True: print what the trials share, too.
+  bool json = false;                           ///< True: print one JSON object.
+  std::optional<std::string> profiles;         ///< Folder of the timing history, or "off"; absent: run.profiles.
+  std::shared_ptr<const engine::TimingHistory> known;  ///< Timing history of `profiles` for this machine; null: none.
   /// If set, prints a forecast for this cluster instead of the plan. Without `trials` it has as many as the budget, at
   /// most 1024.
   std::optional<engine::ClusterFile> simulated_cluster;
-  runtime::TimedDevices timed_devices;      ///< Measured devices; none: the CPU alone.
-  std::optional<PipelineRequest> pipeline;  ///< Plan the stages of the first base model instead.
+  runtime::TimedDevices timed_devices;      ///< Measured devices; empty: the CPU alone.
+  std::optional<PipelineRequest> pipeline;  ///< If set: plan the pipeline stages of the first base model instead.
 };
 
 /// Prints which of a study's first trials would train together on this machine. It measures the machine's speed in

@@ -14,10 +14,10 @@ namespace lanista::cli {
 
 /// Options of `profiles ls`, `show` and `rm`.
 struct ProfilesRequest {
-  std::string folder;  ///< folder of the step times
-  std::string name;    ///< name of a study in the folder, or a unique beginning of it
-  bool all = false;    ///< rm: remove everything
-  bool json = false;   ///< print JSON
+  std::string folder;  ///< Folder of the timing history.
+  std::string name;    ///< Name of a study in the folder, or a unique beginning of it.
+  bool all = false;    ///< Rm: true removes the times of all studies.
+  bool json = false;   ///< True: print JSON.
 };
 /// Prints the studies with stored times, and how well their times predict others. Returns the exit code.
 int profiles_list(const ProfilesRequest& request);
@@ -26,16 +26,16 @@ int profiles_show(const ProfilesRequest& request);
 /// Removes the times of a study, or all. Returns the exit code.
 int profiles_remove(const ProfilesRequest& request);
 
-/// The key of this machine in stored times. An empty `numeric_class` is that of the CPU kernels.
+/// Returns the key of this machine in the timing history. An empty `numeric_class` is that of the CPU kernels.
 std::string this_device_key(std::string_view numeric_class = {});
-/// The stored times for this machine; null without any, or without a folder. Damaged files are reported on stderr.
-/// `numeric_class` is that of this_device_key().
+/// Returns the timing history for this machine; null if the folder is absent or has no times for it. Damaged files are
+/// reported on stderr. `numeric_class` is that of this_device_key().
 std::shared_ptr<const engine::TimingHistory> read_known_times(const std::string& folder,
                                                               std::string_view numeric_class = {});
-/// The folder in which `lanista run` stores times by default.
+/// Returns the folder in which `lanista run` stores step times by default.
 std::string default_profiles_folder();
-/// The folder of times for a plan: `requested` (a folder, or off), or else run.profiles of the study, relative to
-/// `folder` of the study file. auto is default_profiles_folder(). Empty: off.
+/// Returns the folder of the timing history for a plan: `requested` (a folder, or off), or else run.profiles of the
+/// study, relative to `folder` of the study file. auto is default_profiles_folder(). Empty: off.
 std::string planned_profiles_folder(const std::optional<std::string>& requested, const study::StudyConfig& config,
                                     const std::string& folder);
 

@@ -11,16 +11,16 @@ namespace lanista::cli {
 /// How Progress shows a study.
 enum class ProgressStyle {
   kLive,   ///< a live block on a terminal
-  kLines,  ///< one line a finished trial
-  kJson,   ///< one JSON event a line
-  kQuiet   ///< nothing
+  kLines,  ///< One line a finished trial.
+  kJson,   ///< One JSON event a line.
+  kQuiet   ///< No output.
 };
 
 /// Shows a running study on stderr: a live block that changes at most four times a second, or one line a finished trial
 /// and one a minute. With kJson it prints one event a line on stdout.
 class Progress {
  public:
-  /// `clock` must outlive the object.
+  /// `clock` must outlive the object. Shows nothing yet.
   Progress(ProgressStyle style, Terminal terminal, const Clock& clock);
 
   /// Shows an event of the study; `view` is the study after it.

@@ -6,8 +6,8 @@ namespace lanista::cli {
 
 /// Options of `repeat`.
 struct RepeatRequest {
-  std::string target;  ///< DIR#TRIAL
-  std::string out;     ///< folder for the model package; empty: none
+  std::string target;  ///< DIR#TRIAL.
+  std::string out;     ///< Folder for the model package of the repeated training; empty: none.
 };
 /// Trains a trial of a study again and prints whether its weights are equal to the stored ones, bit by bit. Returns the
 /// exit code; kStudyFailed if they differ.

@@ -22,22 +22,22 @@ namespace lanista::cli {
 /// Prints warnings on stderr. All events are also in the log.
 class WarningSink final : public LogSink {
  public:
-  void write(const LogEvent& event) override;  ///< prints a warning, ignores other events
+  void write(const LogEvent& event) override;  ///< Prints a warning, ignores other events.
 };
 
 /// A study in its folder with all that a run needs: executor, devices, progress, report page and signals. Members are
 /// in the order of construction.
 class RunningStudy {
  public:
-  /// Takes the data of the study. make_executor() must follow.
+  /// Stores the data of the study and writes nothing. make_executor() must follow.
   RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data, const DisplayOptions& view);
 
   /// Makes the executor: threads, or worker processes. Errors: those of devices, launchers and processes.
   Result<void> make_executor(const WorkerOverrides& worker_overrides);
 
-  /// The services of an engine. They are valid as long as this object.
+  /// Returns the services that an engine uses. They are valid as long as this object.
   engine::Services services();
-  /// The numeric classes of the devices, as the log stores them.
+  /// Returns the numeric classes of the devices as JSON, as the log stores them.
   nlohmann::json numerics() const;
   const data::Dataset& data() const { return data_; }
 

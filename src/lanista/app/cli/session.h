@@ -16,10 +16,10 @@ namespace lanista::cli {
 
 /// How a running study is shown.
 struct DisplayOptions {
-  bool json = false;      ///< One JSON event a line on stdout.
-  bool quiet = false;     ///< The final table only.
+  bool json = false;      ///< True: one JSON event a line on stdout.
+  bool quiet = false;     ///< True: the final table only.
   bool no_color = false;  ///< Has no effect.
-  bool open = false;      ///< Open the report page and update it.
+  bool open = false;      ///< True: open the report page in a browser and update it.
 };
 
 /// Options of `run`.
@@ -30,15 +30,15 @@ struct RunRequest {
   std::string enqueue;     ///< File with configurations to try first; empty: those of the study.
   std::vector<studyfile::Override> overrides;  ///< Values of --set and of other options.
   WorkerOverrides worker_overrides;            ///< Workers of this run.
-  bool dry_run = false;                        ///< Check everything, train nothing.
-  std::optional<PlanVerbRequest> plan;         ///< Print a plan, train nothing.
+  bool dry_run = false;                        ///< True: check everything, train nothing.
+  std::optional<PlanVerbRequest> plan;         ///< If set: print a plan, train nothing.
   DisplayOptions display;                      ///< Output of the run.
 };
 /// Options of `resume`.
 struct ResumeRequest {
   std::string folder;                   ///< Folder of the study.
   ExpectedStudy expected_study;         ///< Settings that the study must have.
-  engine::Engine::Extension extension;  ///< More trials, steps or minutes.
+  engine::Engine::Extension extension;  ///< Additional trials, steps or minutes of the budget.
   WorkerOverrides worker_overrides;     ///< Workers of this run.
   DisplayOptions display;               ///< Output of the run.
 };

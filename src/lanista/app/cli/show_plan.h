@@ -16,26 +16,26 @@ namespace lanista::cli {
 
 /// The kernel calls of a trial's program with predicted and measured times.
 struct TimedPlan {
-  std::vector<nn::PlanLine> lines;  ///< one for each kernel call
-  std::int64_t bytes = 0;           ///< planned memory of one lane
-  nn::CpuSpeed machine;             ///< measured speed of this machine
-  runtime::PlanTimes times;         ///< measured times of the lines
+  std::vector<nn::PlanLine> lines;  ///< One for each kernel call.
+  std::int64_t bytes = 0;           ///< Planned memory of one lane, in bytes.
+  nn::CpuSpeed machine;             ///< Measured speed of this machine.
+  runtime::PlanTimes times;         ///< Measured times of the lines.
 
-  /// The rates that predict the time of a call: peak arithmetic, and the bandwidth of the cache level that holds
-  /// `bytes`.
+  /// Returns the rates that predict the time of a call: peak arithmetic, and the bandwidth of the cache level that
+  /// holds `bytes`.
   graph::CostPrices prices() const;
-  graph::CostTable costs() const;  ///< one row for each kind of work: the mean of its lines
+  graph::CostTable costs() const;  ///< Returns one row for each kind of work: the mean of its lines.
 };
 
-/// A table with one line a call, then the totals of a step and of a prediction.
+/// Returns a table with one line a call, then the totals of a step and of a prediction.
 std::string plan_text(const TimedPlan& plan);
-/// The lines and totals of plan_text() as one object.
+/// Returns the lines and totals of plan_text() as one JSON object.
 nlohmann::json plan_json(const TimedPlan& plan);
 
-/// The stages of a trial's step (run.pipeline), with Gantt charts of the simulated and the measured step. If the step
-/// was timed in another trial than `trial`, the text names it.
+/// Returns, as text, the stages of a trial's step (run.pipeline), with Gantt charts of the simulated and the measured
+/// step. If the step was timed in another trial than `trial`, the text names it.
 std::string timed_step_text(const study::TrialStep& step, TrialId trial);
-/// The stages and both charts of timed_step_text() as one object.
+/// Returns the stages and both charts of timed_step_text() as one JSON object.
 nlohmann::json timed_step_json(const study::TrialStep& step);
 
 /// Prints the program of a trial ("DIR#N"; "DIR" for the best one) and measures it for less than a second. The measured

@@ -13,7 +13,8 @@ class PauseSignals {
   ~PauseSignals();
   PauseSignals(const PauseSignals&) = delete;
   PauseSignals& operator=(const PauseSignals&) = delete;
-  /// The exit code of the requested pause: 130 after SIGINT, 75 after the others, 0 without a request.
+  /// Returns the exit code of the requested pause, which a signal may change at any time: 130 after SIGINT, 75 after
+  /// the others, 0 without a request.
   const std::atomic<int>& requested() const;
 };
 

@@ -9,10 +9,10 @@ namespace lanista::cli {
 
 /// Options of `simulate` for a study.
 struct SimulateRequest {
-  std::string study;                    ///< study file or study folder
-  std::string cluster;                  ///< file of the cluster
-  std::optional<std::string> profiles;  ///< folder of step times, or off; none: run.profiles
-  bool json = false;                    ///< print one JSON object
+  std::string study;                    ///< Study file or study folder.
+  std::string cluster;                  ///< File of the cluster.
+  std::optional<std::string> profiles;  ///< Folder of the timing history, or "off"; absent: run.profiles.
+  bool json = false;                    ///< True: print one JSON object.
 };
 
 /// Prints the forecast of a study on a cluster. Returns the exit code.

@@ -7,12 +7,12 @@ namespace lanista::cli {
 
 /// Options of `simulate --workload`: the jobs of a trace on a cluster of nodes (docs/concepts/goodput.md).
 struct WorkloadRequest {
-  std::string workload;               ///< CSV: name, time, application, num_replicas, batch_size
-  std::string data;                   ///< folder of the applications' traces
-  std::vector<std::string> policies;  ///< names of allocators; empty: all
-  int nodes = 16;                     ///< nodes of the cluster
-  int devices = 4;                    ///< devices of a node
-  bool json = false;                  ///< print one JSON object
+  std::string workload;               ///< CSV: name, time, application, num_replicas, batch_size.
+  std::string data;                   ///< Folder of the applications' traces.
+  std::vector<std::string> policies;  ///< Names of allocators; empty: all.
+  int nodes = 16;                     ///< Number of nodes of the cluster.
+  int devices = 4;                    ///< Number of devices of each node.
+  bool json = false;                  ///< True: print one JSON object.
 };
 
 /// Prints the completion times of the jobs under each policy, and the lower bound. Returns the exit code.

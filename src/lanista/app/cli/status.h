@@ -7,11 +7,12 @@
 
 namespace lanista::cli {
 
-/// The state of a study as one object: counts of its trials, best trial, Pareto front, workers. Each trial is counted
-/// once: under way, paused, finished (duplicates included), stopped, failed or cancelled.
+/// Returns the state of a study as one JSON object: counts of its trials, best trial, Pareto front, workers. Each trial
+/// is counted once: under way, paused, finished (duplicates included), stopped, failed, cancelled or pruned by a rule.
 nlohmann::json status_json(const std::string& folder, const study::StudyView& view);
 
-/// The state of a study as one printable line, and one more line for each bracket of successive halving.
+/// Returns the state of a study as one printable line, then lines on hosts, on workers and on brackets of successive
+/// halving.
 std::string status_text(const std::string& folder, const study::StudyView& view);
 
 }  // namespace lanista::cli

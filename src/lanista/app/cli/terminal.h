@@ -9,33 +9,36 @@
 
 namespace lanista::cli {
 
-/// The abilities of stderr. Output has no colours.
+/// The abilities of stderr as a terminal. Output has no colours.
 struct Terminal {
-  bool live = false;  ///< whether it is a terminal that can redraw lines (TERM is not dumb)
-  int columns = 80;   ///< width
+  bool live = false;  ///< True: it is a terminal that can redraw lines (TERM is not dumb).
+  int columns = 80;   ///< Width of a line in characters.
 };
-/// The abilities of stderr of this process, from the system, TERM and COLUMNS.
+/// Returns the abilities of stderr of this process, from the system, TERM and COLUMNS.
 Terminal detect_terminal();
 
-/// Seconds as minutes or hours: "1:05", "2:03:04".
+/// Returns seconds as minutes or hours: "1:05", "2:03:04".
 std::string clock_text(double seconds);
-/// A number with three digits and a unit prefix: "853", "11.8k", "4.1M".
+/// Returns a number with three digits and a unit prefix: "853", "11.8k", "4.1M".
 std::string short_number(double value);
 
-/// A measured number with at least four significant digits: "0.9700", "12.34", "54321", "3.836e+08", "1.235e-05".
+/// Returns a measured number with at least four significant digits: "0.9700", "12.34", "54321", "3.836e+08",
+/// "1.235e-05".
 std::string four_digits(double value);
 
-/// `text` as one printable line of at most `max_columns` columns. Messages that quote a stored text use it, so that a
-/// newline in that text never starts a new line.
+/// Returns `text` as one printable line of at most `max_columns` columns. Messages that quote a stored text use it, so
+/// that a newline in that text never starts a new line.
 std::string one_line(std::string_view text, std::size_t max_columns = 1000);
 
-/// `text` with each byte of a character that `printable` would replace written as "\xHH"; the rest is unchanged.
+/// Returns `text` with each byte of a character that `printable` would replace written as "\xHH"; the rest is
+/// unchanged.
 std::string escape_controls(std::string_view text);
 
-/// `text` as one word of a shell command, quoted if necessary.
+/// Returns `text` as one argument of a shell command, quoted if necessary.
 std::string shell_word(std::string_view text);
 
-/// One line of JSON in ASCII, with a newline: other characters are escaped, bytes that are not UTF-8 are replaced.
+/// Returns one line of JSON in ASCII, with a newline: other characters are escaped, bytes that are not UTF-8 are
+/// replaced.
 std::string json_line(const nlohmann::json& value);
 
 }  // namespace lanista::cli

@@ -20,15 +20,15 @@ void add_profiles_verbs(CLI::App& app, int& code);  ///< Adds profiles ls, show,
 void add_trust_verbs(CLI::App& app, int& code);     ///< Adds trust add, trust ls, trust rm.
 void add_machine_verbs(CLI::App& app, int& code);   ///< Adds doctor, bench, worker, stage, completion, man.
 
-/// The command tree with all verbs.
+/// Returns the command tree with all verbs.
 std::unique_ptr<CLI::App> command_tree(int& code);
 
-/// A check for the value of an option: a whole number from `least` to `most`.
+/// Returns a check for the value of an option: a whole number from `least` to `most`.
 CLI::Validator integer_between(std::int64_t least, std::int64_t most);
-/// A check for the value of an option: a finite number from `least` to `most`.
+/// Returns a check for the value of an option: a finite number from `least` to `most`.
 CLI::Validator number_between(double least, double most);
 
-/// The examples at the end of a help text, one a line.
+/// Returns the examples for the end of a help text, one a line.
 std::string examples(std::initializer_list<const char*> lines);
 
 }  // namespace lanista::cli

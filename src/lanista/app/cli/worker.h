@@ -4,8 +4,8 @@
 
 namespace lanista::cli {
 
-/// Runs a worker process of a study: connects to the engine's socket and trains its work items until the engine closes
-/// the connection. Returns the exit code.
+/// Runs a worker process of a study: connects to the engine's local socket with the path `socket` and trains its work
+/// items until the engine closes the connection. Returns the exit code.
 int run_worker(const std::string& socket);
 /// Runs a worker process that talks to the engine over standard input and output. It trains in a child process and
 /// returns the child's exit code (engine::run_supervised).

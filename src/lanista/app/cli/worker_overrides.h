@@ -15,33 +15,33 @@ namespace lanista::cli {
 /// The workers and devices of one run, from the command line. They are never stored. Only a device of another numeric
 /// class changes results. An empty field keeps the setting of the study.
 struct WorkerOverrides {
-  std::optional<std::int64_t> workers;     ///< number of threads or processes
-  std::optional<std::int64_t> lanes;       ///< most trials that a worker trains together
+  std::optional<std::int64_t> workers;     ///< Number of threads or processes.
+  std::optional<std::int64_t> lanes;       ///< Most trials that a worker trains together.
   std::optional<std::string> isolation;    ///< thread | process
-  std::vector<std::string> ssh = {};       ///< hosts that ssh reaches
-  std::vector<std::string> launch = {};    ///< commands that start a worker process
-  std::optional<std::string> slurm = {};   ///< options of srun
-  std::optional<std::string> device = {};  ///< replaces run.devices
-  std::vector<std::string> program = {};   ///< PATH or HOST=PATH of lanista on other hosts
+  std::vector<std::string> ssh = {};       ///< Hosts that ssh reaches.
+  std::vector<std::string> launch = {};    ///< Commands that start a worker process.
+  std::optional<std::string> slurm = {};   ///< Options of srun.
+  std::optional<std::string> device = {};  ///< Names of devices, which replace run.devices.
+  std::vector<std::string> program = {};   ///< PATH or HOST=PATH of lanista on other hosts.
 };
 
-/// The launchers of worker processes on other hosts, from the command line or else from the study. Empty if all workers
-/// run on this machine. Errors: kInvalidArgument (settings that contradict each other).
+/// Returns the launchers of worker processes on other hosts, from the command line or else from the study. Empty if all
+/// workers run on this machine. Errors: kInvalidArgument (settings that contradict each other).
 Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker_overrides,
                                                    const study::StudyConfig& config);
 
-/// Whether workers are processes, because the isolation requires it or because they run on other hosts.
+/// True if workers are processes, because the isolation requires it or because they run on other hosts.
 bool uses_processes(const WorkerOverrides& worker_overrides, const study::StudyConfig& config);
 
-/// The number of workers; 0: one a core.
+/// Returns the number of workers: the setting, or else one for each host of ssh and each launch command. 0: one a core.
 std::int64_t worker_count(const WorkerOverrides& worker_overrides, const study::StudyConfig& config);
 
-/// The worker settings of a run; the command line has precedence over the study. All ranks of run.pipeline are on this
-/// machine, so that a verb that only predicts or measures starts no program on another host.
+/// Returns the worker settings of a run; the command line has precedence over the study. All ranks of run.pipeline are
+/// on this machine, so that a verb that only predicts or measures starts no program on another host.
 engine::WorkerConfig make_worker_config(const study::StudyConfig& config, const WorkerOverrides& worker_overrides);
 
-/// The worker settings of `run` and `resume`, with the hosts of cluster.places and the path of lanista on each. Errors:
-/// those of launchers_of.
+/// Returns the worker settings of `run` and `resume`, with the hosts of cluster.places and the path of lanista on each.
+/// Errors: those of launchers_of.
 Result<engine::WorkerConfig> make_worker_config_with_hosts(const study::StudyConfig& config,
                                                            const WorkerOverrides& worker_overrides);
 

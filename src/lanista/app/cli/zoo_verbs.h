@@ -8,38 +8,39 @@ namespace lanista::cli {
 
 /// A model that a verb of the zoo reads, and the data that it was trained for.
 struct ZooModel {
-  std::string target;   ///< package folder, DIR, DIR#TRIAL, MODEL.onnx, or safetensors file
-  std::string graph;    ///< file of the graph of the safetensors; `match` accepts it alone
-  std::string task_of;  ///< package or study with the data that it is for; empty: its own
+  std::string target;   ///< Package folder, DIR, DIR#TRIAL, MODEL.onnx, or safetensors file.
+  std::string graph;    ///< File of the graph of the safetensors; `match` accepts it alone.
+  std::string task_of;  ///< Package or study with the data that it is for; empty: its own.
 };
 /// Options of `zoo add`.
 struct ZooAddRequest {
-  std::string zoo;                ///< folder of the zoo
-  ZooModel model;                 ///< model to add
-  std::optional<double> quality;  ///< larger is better; none: the validation metric of the package
-  std::int64_t replicas = 3;      ///< most models of one structure and task
-  bool json = false;              ///< print JSON
+  std::string zoo;  ///< Folder of the zoo.
+  ZooModel model;   ///< Model to add.
+  /// Quality of the model, larger is better; absent: the validation metric of the package.
+  std::optional<double> quality;
+  std::int64_t replicas = 3;  ///< Most models of one structure and task.
+  bool json = false;          ///< True: print JSON.
 };
 /// Options of `zoo match`.
 struct ZooMatchRequest {
-  std::string zoo;       ///< folder of the zoo
-  ZooModel model;        ///< new model
-  bool related = false;  ///< if the task has no model: also models of other data of the same form
-  bool json = false;     ///< print JSON
+  std::string zoo;       ///< Folder of the zoo.
+  ZooModel model;        ///< Model for which a start is searched.
+  bool related = false;  ///< True: if the task has no model, also models of other data of the same form count.
+  bool json = false;     ///< True: print JSON.
 };
 /// Options of `zoo ls`, `show`, `rm` and `verify`.
 struct ZooRequest {
-  std::string zoo;     ///< folder of the zoo
-  std::string id;      ///< id of a model, or its beginning; show and rm only
-  bool json = false;   ///< print JSON
-  bool pin = false;    ///< show: never evict or replace the model
-  bool unpin = false;  ///< show: undo `pin`
+  std::string zoo;     ///< Folder of the zoo.
+  std::string id;      ///< Id of a model, or its beginning; show and rm only.
+  bool json = false;   ///< True: print JSON.
+  bool pin = false;    ///< Show: true marks the model, so that it is never evicted or replaced.
+  bool unpin = false;  ///< Show: true removes that mark.
 };
 /// Options of `zoo gc`.
 struct ZooGcRequest {
-  std::string zoo;               ///< folder of the zoo
-  std::optional<double> budget;  ///< limit of the weights, MiB; none: evict nothing
-  bool json = false;             ///< print JSON
+  std::string zoo;               ///< Folder of the zoo.
+  std::optional<double> budget;  ///< Limit of the weights of all models, in MiB; absent: evict nothing.
+  bool json = false;             ///< True: print JSON.
 };
 
 /// Prints the models by task, the best first. Returns the exit code.
@@ -50,7 +51,7 @@ int zoo_add(const ZooAddRequest& request);
 int zoo_match(const ZooMatchRequest& request);
 /// Prints one model, and pins or unpins it. Returns the exit code.
 int zoo_show(const ZooRequest& request);
-/// Removes one model. Returns the exit code.
+/// Removes the model with this id from the zoo. Returns the exit code.
 int zoo_remove(const ZooRequest& request);
 /// Compares all files with their hashes. Returns the exit code; kRefused if one is damaged.
 int zoo_verify(const ZooRequest& request);

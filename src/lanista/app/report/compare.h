@@ -15,9 +15,9 @@ namespace lanista::report {
 
 /// A study in a comparison.
 struct ComparedStudy {
-  std::string name;                        ///< folder of the study
-  const study::StudyView* view = nullptr;  ///< the study; not null
-  std::string settings;                    ///< resolved study file, as studyfile::write_study returns it
+  std::string name;                        ///< Path of the study folder, which names it in the comparison.
+  const study::StudyView* view = nullptr;  ///< The study, which outlives the call; not null.
+  std::string settings;                    ///< Resolved study file, as studyfile::write_study returns it.
 };
 
 /// The comparison of several studies. A training is a trial that has a measurement and has ended. Trainings are in the
@@ -26,8 +26,8 @@ struct ComparedStudy {
 struct StudyComparison {
   /// A metric by which the studies are compared.
   struct ComparedMetric {
-    std::string metric;    ///< name
-    bool maximize = true;  ///< whether larger is better
+    std::string metric;    ///< Name of the metric.
+    bool maximize = true;  ///< True: larger is better.
   };
   /// A result that was better than all before it in its study.
   struct BestStep {
@@ -38,27 +38,28 @@ struct StudyComparison {
   };
   /// The results and costs of one study.
   struct Study {
-    std::string name;                         ///< Folder of the study.
-    std::optional<std::string> ended;         ///< Reason of its end; none if it has not ended.
-    std::string strategy;                     ///< Name of the strategy.
-    std::string data;                         ///< Name of the data set.
-    std::size_t trials = 0;                   ///< Number of trials.
-    std::size_t failed = 0;                   ///< Number of failed trials.
-    std::int64_t trainings = 0;               ///< Number of trainings.
-    std::int64_t steps = 0;                   ///< Training steps of all trials.
-    double seconds = 0;                       ///< Worked seconds of the study.
-    std::map<std::string, double> test;       ///< Test metrics of the winner.
-    std::vector<std::vector<BestStep>> best;  ///< [measures]: records in order; empty without a value.
+    std::string name;                    ///< Folder of the study.
+    std::optional<std::string> ended;    ///< Reason of its end; absent: it has not ended.
+    std::string strategy;                ///< Name of the strategy, as study::strategy_text gives it.
+    std::string data;                    ///< Name of the data set.
+    std::size_t trials = 0;              ///< Number of trials, ended or not.
+    std::size_t failed = 0;              ///< Number of failed trials.
+    std::int64_t trainings = 0;          ///< Number of trainings that have ended.
+    std::int64_t steps = 0;              ///< Training steps of all trials.
+    double seconds = 0;                  ///< Worked seconds of the study.
+    std::map<std::string, double> test;  ///< Test metrics of the winner.
+    /// [measures]: results that were better than all before, in order; empty without a value.
+    std::vector<std::vector<BestStep>> best;
   };
-  /// A setting that differs between the study files.
+  /// A key of the study file with a value that differs between the studies.
   struct Difference {
-    std::string key;                  ///< as in "train.epochs"
-    std::vector<std::string> values;  ///< [studies]; empty if a file does not set it
+    std::string key;                  ///< Key of the study file, as in "train.epochs".
+    std::vector<std::string> values;  ///< [studies]; empty if a file does not set it.
   };
-  std::vector<ComparedMetric> measures;  ///< metrics of the comparison
-  std::vector<std::string> notes;        ///< reasons why the numbers are not fully comparable
-  std::vector<Study> studies;            ///< in the order of the request
-  std::vector<Difference> differences;   ///< in the order of the files
+  std::vector<ComparedMetric> measures;  ///< Metrics of the comparison.
+  std::vector<std::string> notes;        ///< Reasons, for people, why the numbers are not fully comparable.
+  std::vector<Study> studies;            ///< The studies, in the order of the argument of compare().
+  std::vector<Difference> differences;   ///< In the order of the files.
 };
 
 /// Compares two or more studies; fewer is a bug of the caller. Studies with the same goals are compared by these goals.
@@ -66,19 +67,21 @@ struct StudyComparison {
 /// that violates its study's constraints less is better.
 StudyComparison compare(const std::vector<ComparedStudy>& studies);
 
-/// The settings with different values in resolved study files, in the order of the files. Keys are as in
-/// "train.epochs". Values are as in the file, and empty if a file does not set the key. Lines of a list belong to the
-/// key above them.
+/// Returns the settings with different values in resolved study files, in the order of their keys in the files. Keys
+/// are as in "train.epochs". Values are as in the file, and empty if a file does not set the key. Lines of a list
+/// belong to the key above them.
 std::vector<StudyComparison::Difference> differing_settings(const std::vector<std::string>& resolved);
 
-/// The best value after this number of trainings; none if there was no value yet.
+/// Returns the best value after the first `trainings` trainings; nullopt: there was no value yet. `best` is one entry
+/// of Study::best.
 std::optional<double> best_after_trainings(const std::vector<StudyComparison::BestStep>& best, std::int64_t trainings);
-/// The best value after these worked seconds; none if there was no value yet.
+/// Returns the best value after `seconds` worked seconds; nullopt: there was no value yet. `best` is one entry of
+/// Study::best.
 std::optional<double> best_after_seconds(const std::vector<StudyComparison::BestStep>& best, double seconds);
 
-/// A quarter, half and all of the trainings of the study with the fewest.
+/// Returns a quarter, half and all of the number of trainings of the study with the fewest trainings.
 std::vector<std::int64_t> training_milestones(const StudyComparison& comparison);
-/// A quarter, half and all of the worked seconds of the study with the fewest.
+/// Returns a quarter, half and all of the worked seconds of the study with the fewest seconds.
 std::vector<double> seconds_milestones(const StudyComparison& comparison);
 
 /// The comparison as one JSON object (fields: docs/reference/events.md). A curve has at most 500 steps.

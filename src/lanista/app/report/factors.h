@@ -17,15 +17,16 @@ namespace lanista::report {
 struct Factor {
   /// The range of a numeric factor.
   struct Range {
-    double lo = 0;             ///< First value.
-    double hi = 1;             ///< Last value.
-    bool log = false;          ///< Whether positions are uniform in the logarithm.
-    bool is_relative = false;  ///< Whether values are percent of each trial's range, since there are several ranges.
+    double lo = 0;     ///< Lowest value of the range.
+    double hi = 1;     ///< Highest value of the range.
+    bool log = false;  ///< True: positions are uniform in the logarithm.
+    /// True: values are percent of each trial's range, because the name has several ranges.
+    bool is_relative = false;
   };
   std::string name;                 ///< Name of the decision.
-  ForestAxis axis;                  ///< Cells and conditions.
+  ForestAxis axis;                  ///< Cells of its values, and conditions under which it has one.
   std::vector<std::string> labels;  ///< [cells]: the value, or a value in the middle of the cell.
-  std::optional<Range> range = {};  ///< Range of a numeric factor; none for names.
+  std::optional<Range> range = {};  ///< Range of a numeric factor; absent: its values are names.
 };
 
 /// The decisions of some trials, in the form that a forest reads.
@@ -41,7 +42,7 @@ struct FactorTable {
   std::vector<std::uint8_t> cells;  ///< [trials, factors]: index of the cell, or kNoCell.
   std::vector<double> positions;    ///< [trials, factors]: position on the axis, 0 to 1; NaN without a value.
 };
-/// The decisions of the trials at `trials`, which are indices in the view.
+/// Returns the decisions of the trials at `trials`, which are indices into view.trials.
 FactorTable factor_table(const study::StudyView& view, std::span<const std::size_t> trials);
 
 }  // namespace lanista::report

@@ -10,13 +10,13 @@ namespace lanista::report {
 
 /// Failed trials with the same cause. The cause is the reason up to its first colon, without numbers.
 struct FailureGroup {
-  std::string cause;           ///< "diverged"
-  std::int64_t count = 0;      ///< number of trials
-  std::vector<TrialId> first;  ///< the first ten trials
-  std::string message;         ///< whole reason of the first trial
+  std::string cause;           ///< Cause, such as "diverged".
+  std::int64_t count = 0;      ///< Number of trials.
+  std::vector<TrialId> first;  ///< The first ten of these trials, by number.
+  std::string message;         ///< Whole reason of the first of these trials.
 };
 
-/// The failed trials by cause, the most frequent cause first; ties in order of their first trial.
+/// Returns the failed trials of a study by cause, the most frequent cause first; ties in order of their first trial.
 std::vector<FailureGroup> group_failures(const study::StudyView& view);
 
 }  // namespace lanista::report

@@ -13,29 +13,29 @@ namespace lanista::report {
 struct ForestAxis {
   /// A condition for an axis to apply: the point's cell on an earlier axis, which applies itself, is in a set.
   struct Condition {
-    std::size_t axis = 0;     ///< index of the earlier axis
-    std::uint64_t cells = 0;  ///< set of its cells; bit c is cell c
+    std::size_t axis = 0;     ///< Index of the earlier axis.
+    std::uint64_t cells = 0;  ///< Set of its cells; bit c is cell c.
   };
-  std::vector<double> weights;  ///< [cells]: shares of the axis, positive, with the sum 1
-  bool ordered = true;          ///< whether cuts divide cells into lower and higher ones; otherwise into any two sets
-  std::vector<Condition> when;  ///< conditions, of which one must hold; empty: the axis always applies
+  std::vector<double> weights;  ///< [cells]: shares of the axis, positive, with the sum 1.
+  bool ordered = true;          ///< True: a cut divides cells into lower and higher ones; false: into any two sets.
+  std::vector<Condition> when;  ///< Conditions, of which one must hold; empty: the axis always applies.
 };
-/// The most cells of an axis.
+/// Largest number of cells of an axis.
 inline constexpr std::size_t kMaxCells = 64;
 /// The cell of a row on an axis that does not apply to it.
 inline constexpr std::uint8_t kNoCell = 255;
 
 /// Settings of a forest.
 struct ForestOptions {
-  std::size_t trees = 64;    ///< number of trees
-  std::size_t min_leaf = 2;  ///< least rows of a leaf
-  std::uint64_t seed = 1;    ///< seed of samples and cuts
+  std::size_t trees = 64;    ///< Number of trees.
+  std::size_t min_leaf = 2;  ///< Least rows of a leaf.
+  std::uint64_t seed = 1;    ///< Seed of samples and cuts.
 };
 
 /// A share of the variance, from 0 to 1, over the trees of a forest.
 struct Share {
-  double mean = 0;    ///< mean over the trees
-  double spread = 0;  ///< standard deviation over the trees
+  double mean = 0;    ///< Mean over the trees.
+  double spread = 0;  ///< Standard deviation over the trees.
 };
 
 /// A random forest of regression trees (Breiman 2001) with functional analysis of variance (Hutter, Hoos, Leyton-Brown,
@@ -51,44 +51,45 @@ class Forest {
   static Forest grow(std::vector<ForestAxis> axes, std::span<const std::uint8_t> cells,
                      std::span<const double> response, const ForestOptions& options = {});
 
-  std::size_t trees() const { return trees_.size(); }            ///< number of trees
-  const std::vector<ForestAxis>& axes() const { return axes_; }  ///< axes of the domain
-  /// The prediction of one tree at a point [axes].
+  std::size_t trees() const { return trees_.size(); }            ///< Number of trees.
+  const std::vector<ForestAxis>& axes() const { return axes_; }  ///< Axes of the domain.
+  /// Returns the prediction of the tree with index `tree` at a point: one cell for each axis.
   double predict(std::size_t tree, std::span<const std::uint8_t> point) const;
-  /// The share of the variance of the rows that is explained by trees that did not train on the row, at most 1. NaN
-  /// with too few rows or without variance.
+  /// Returns the share of the variance of the rows that is explained by trees that did not train on the row. It is at
+  /// most 1 and may be negative. NaN with too few rows or without variance.
   double explained() const { return explained_; }
-  /// The indices of the axes, in decreasing order of the squared error that their cuts removed.
+  /// Returns the indices of the axes, in decreasing order of the squared error that their cuts removed.
   std::vector<std::size_t> axes_by_gain() const;
 
-  /// The average prediction in each cell of an axis, over all other axes: [cells].
+  /// Returns the average prediction in each cell of an axis, over all other axes: [cells].
   std::vector<double> marginal(std::size_t axis) const;
-  /// The average prediction in each pair of cells of two different axes, over all other axes: [cells of first, cells of
-  /// second].
+  /// Returns the average prediction in each pair of cells of two different axes, over all other axes: [cells of first,
+  /// cells of second].
   std::vector<double> marginal(std::size_t first, std::size_t second) const;
-  /// The share of the variance that an axis explains alone, over the trees with a variance.
+  /// Returns the share of the variance of predictions that an axis explains alone, over the trees with a variance above
+  /// 0.
   Share share(std::size_t axis) const;
-  /// The share of the variance that a pair of axes explains in addition to the two alone.
+  /// Returns the share of the variance of predictions that a pair of axes explains in addition to the two alone.
   Share share(std::size_t first, std::size_t second) const;
 
  private:
   struct Node {
     std::size_t axis = 0;
-    std::uint64_t left = 0;  ///< cells of the axis that lead to node `child`; the others lead to the next one
-    std::size_t child = 0;   ///< 0: a leaf
-    double value = 0;        ///< of a leaf
+    std::uint64_t left = 0;  ///< Cells of the axis that lead to node `child`; the others lead to the next one.
+    std::size_t child = 0;   ///< 0: a leaf.
+    double value = 0;        ///< Of a leaf.
   };
   struct Leaf {
     double value = 0, volume = 1;
-    std::vector<std::uint64_t> cells;  ///< [axes]: sets of cells that lead here
-    std::vector<double> widths;        ///< [axes]: shares of these sets
+    std::vector<std::uint64_t> cells;  ///< [axes]: sets of cells that lead here.
+    std::vector<double> widths;        ///< [axes]: shares of these sets.
   };
   struct Tree {
     std::vector<Node> nodes;
     std::vector<Leaf> leaves;
     double mean = 0, variance = 0;
-    std::vector<std::vector<double>> main_effects;  ///< [axes][cells]: averages; empty without a cut
-    std::vector<double> main_effect_variances;      ///< [axes]
+    std::vector<std::vector<double>> main_effects;  ///< [axes][cells]: averages; empty without a cut.
+    std::vector<double> main_effect_variances;      ///< [axes].
   };
   struct TreeBuilder;
 
@@ -99,7 +100,7 @@ class Forest {
   std::vector<ForestAxis> axes_;
   std::vector<Tree> trees_;
   std::vector<double> gain_;
-  double offset_ = 0;  ///< the trees predict the response minus this number
+  double offset_ = 0;  ///< The trees predict the response minus this number.
   double explained_ = std::numeric_limits<double>::quiet_NaN();
 };
 

@@ -13,7 +13,7 @@
 
 namespace lanista::report {
 
-/// With fewer trials than this the shares are only a hint.
+/// Number of trials below which the shares are only a hint.
 inline constexpr std::size_t kFewTrials = 20;
 
 /// The importance of each decision for one goal: shares of the variance of a random forest's predictions over the whole
@@ -48,8 +48,8 @@ struct Importance {
     std::size_t first = 0, second = 0;  ///< Indices of axes, first < second.
     std::vector<double> means;          ///< [cells of first, cells of second]; NaN for impossible pairs.
   };
-  std::string metric;            ///< Goal.
-  bool maximize = true;          ///< Whether larger is better.
+  std::string metric;            ///< Metric of the goal.
+  bool maximize = true;          ///< True: larger is better.
   std::int64_t epoch = 0;        ///< Epoch of the comparison: the last one that half of the finished trials measured.
   std::size_t finished = 0;      ///< Number of trials that succeeded or were stopped.
   std::size_t trials = 0;        ///< Number of trials that the forest trained on; 0: the lists below are empty.
@@ -64,19 +64,19 @@ struct Importance {
   std::vector<double> values;    ///< [points]: their metric at `epoch`, with outliers moved.
 };
 
-/// The importance of decisions for each goal, in the order of the goals. With more than 1,000 trials it uses an even
-/// sample. The result depends on the view alone.
+/// Returns the importance of decisions for each goal, in the order of the goals. With more than 1,000 trials it uses an
+/// even sample. The result depends on the view alone.
 std::vector<Importance> importance(const study::StudyView& view);
 
-/// The importance of all goals as an array of objects with these keys: metric, maximize, epoch, finished, trials, few,
-/// left_out, far_off, explained, singles, pairs. A single has name, share and spread; the first twelve also have at,
-/// weights, means and best. A pair has names, share and spread. Names are cut at 200 bytes, labels at 60. maps_json()
-/// has the maps.
+/// Returns the importance of all goals as an array of objects with these keys: metric, maximize, epoch, finished,
+/// trials, few, left_out, far_off, explained, singles, pairs. A single has name, share and spread; the first twelve
+/// also have at, weights, means and best. A pair has names, share and spread. Names are cut at 200 bytes, labels at 60.
+/// maps_json() has the maps.
 nlohmann::json importance_json(const std::vector<Importance>& found);
 
-/// The maps of one goal for the report page, as an object with these keys: axes, maps, count, trial, values. An axis
-/// has name, labels, weights, range (an object or null) and places. A map has first, second and means. Lists of numbers
-/// are packed (page_columns.h). Null with fewer than two axes.
+/// Returns the maps of one goal for the report page, as an object with these keys: axes, maps, count, trial, values. An
+/// axis has name, labels, weights, range (an object or null) and places. A map has first, second and means. Lists of
+/// numbers are packed (page_columns.h). Null with fewer than two axes.
 nlohmann::json maps_json(const Importance& found);
 
 }  // namespace lanista::report

@@ -9,11 +9,11 @@
 
 namespace lanista::report {
 
-/// The size of a box.
+/// The size of a box, in any unit of length.
 struct Box {
   double width = 0, height = 0;
 };
-/// An arrow between two boxes, by their indices.
+/// An arrow from one box to another, by their indices.
 struct Arrow {
   std::size_t from = 0, to = 0;
 };
@@ -23,15 +23,15 @@ struct Point {
 };
 /// The positions of boxes and arrows. All points are in [0, width] x [0, height].
 struct Placement {
-  std::vector<Point> centres;  ///< [boxes]: centre of each box
+  std::vector<Point> centres;  ///< [boxes]: centre of each box.
   std::vector<std::vector<Point>>
-      paths;  ///< [arrows]: from the lower edge of the source to the upper edge of the target
+      paths;  ///< [arrows]: from the lower edge of the source to the upper edge of the target.
   double width = 0, height = 0;
 };
 
-/// A layered drawing (Sugiyama, Tagawa and Toda, 1981): arrows go down, boxes do not overlap, and long arrows bend
-/// round the boxes between. Layers follow the longest path, orders barycentre sweeps, and positions least squares under
-/// the order. Equal inputs give equal drawings. Errors: kInvalidArgument (an arrow without a box, a cycle),
+/// Returns a layered drawing (Sugiyama, Tagawa and Toda, 1981): arrows go down, boxes do not overlap, and long arrows
+/// bend round the boxes between. Layers follow the longest path, orders barycentre sweeps, and positions least squares
+/// under the order. Equal inputs give equal drawings. Errors: kInvalidArgument (an arrow without a box, a cycle),
 /// kResourceExhausted (the arrows cross more than 20,000 layers in sum).
 Result<Placement> layered_layout(std::span<const Box> boxes, std::span<const Arrow> arrows);
 

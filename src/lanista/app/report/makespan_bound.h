@@ -23,32 +23,32 @@ struct MakespanBound {
   schedule::Bounds bounds;                          ///< Lower bounds, in seconds.
   std::int64_t workers = 0;                         ///< Number of workers.
   std::int64_t trials = 0;                          ///< Number of trials with work.
-  std::int64_t widest = 1;                          ///< Most workers of one trial.
+  std::int64_t widest = 1;                          ///< Most workers that shared one trial.
   std::int64_t gains_measured = 0;                  ///< Number of trials with steps that were timed at several widths.
   double measured_seconds = 0;                      ///< Seconds from the first work to the last.
   double seconds() const { return bounds.best(); }  ///< The largest lower bound, in seconds.
-  double gap() const;                               ///< (measured - bound) / bound; 0 within rounding.
+  double gap() const;                               ///< (measured_seconds - seconds()) / seconds(); 0 within rounding.
 };
-/// The bound of a study. O(n log n) in the spans, plus the time of schedule::bounds_of.
+/// Returns the bound of a study. O(n log n) in the spans, plus the time of schedule::bounds_of.
 MakespanBound makespan_bound(const study::StudyView& view);
 
-/// The bounds and their assumptions in words: "all work spread evenly 11 s, the longest trial 6 s".
+/// Returns the bounds and their assumptions as text for people: "all work spread evenly 11 s, the longest trial 6 s".
 std::string bounds_text(const MakespanBound& bound);
 
 /// The last work of a worker in the log. In a running study it does this work now, or did it just before.
 struct WorkerActivity {
   std::int64_t worker = 0;                  ///< Number of the worker.
   double busy = 0;                          ///< Busy share of the study's time so far, 0 to 1.
-  std::vector<TrialId> trials;              ///< Running trials of its last interval; empty: it waits for work.
+  std::vector<TrialId> trials;              ///< Running trials of its last interval; empty: the worker waits for work.
   std::int64_t lanes = 1;                   ///< Number of trials that share the worker.
   std::int64_t width = 1;                   ///< Number of workers that share the trial.
-  std::optional<std::int64_t> leader = {};  ///< Worker that it helps.
+  std::optional<std::int64_t> leader = {};  ///< Number of the worker that it helps; absent: it helps none.
   std::string host = {};                    ///< Host in its last interval; empty: unknown.
 };
 /// Returns what each worker does now or did last, with its busy share of the time so far, in the order of workers.
 /// Empty if the study has ended. O(n log n) in the spans.
 std::vector<WorkerActivity> worker_activities(const study::StudyView& view);
-/// An activity in words: "worker 1 on node2, 87 % busy: #3 #5 #8 in turns".
+/// Returns an activity as text for people: "worker 1 on node2, 87 % busy: #3 #5 #8 in turns".
 std::string activity_text(const WorkerActivity& now);
 
 }  // namespace lanista::report

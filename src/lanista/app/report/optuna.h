@@ -6,7 +6,7 @@
 
 namespace lanista::report {
 
-/// The study as a journal for Optuna's JournalStorage and optuna-dashboard: one JSON object a line.
+/// Returns the study as a journal for Optuna's JournalStorage and optuna-dashboard: one JSON object a line.
 ///
 /// `base_time` is the start of the study in Unix seconds; it is written as UTC. A trial that trained to its budget is
 /// complete, a stopped one is pruned, one under way is running, and all others are failed. A trial with a missing or

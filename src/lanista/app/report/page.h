@@ -18,10 +18,10 @@ struct PageOptions {
   std::optional<study::ModelAssessment> assessment = {};  ///< Assessment of the winner, if there is one.
 };
 
-/// The report of a study as one HTML page. The page needs no network and works from file://. Equal views and options
-/// give equal bytes. Text of the study (names, labels, messages) is data, never markup or code. It is in one JSON
-/// block, and the scripts only make text nodes of it. The content security policy allows only the scripts and styles of
-/// this module, by hash.
+/// Returns the report of a study as one HTML page. The page needs no network and works from file://. Equal views and
+/// options give equal bytes. Text of the study (names, labels, messages) is data, never markup or code. It is in one
+/// JSON block, and the scripts only make text nodes of it. The content security policy allows only the scripts and
+/// styles of this module, by hash.
 std::string report_page(const study::StudyView& view, const PageOptions& options);
 
 }  // namespace lanista::report

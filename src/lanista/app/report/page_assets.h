@@ -7,17 +7,17 @@
 // Hashes are those of the joined parts, in the form of a content security policy: "sha256-…".
 namespace lanista::report {
 
-/// The script of the report page.
+/// Returns the script of the report page, in parts to be joined.
 std::span<const std::string_view> page_script();
-/// The hash of page_script().
+/// Returns the hash of page_script(): "sha256-…".
 std::string_view page_script_hash();
-/// The style of both pages.
+/// Returns the style of the report page and the comparison page, in parts to be joined.
 std::span<const std::string_view> page_style();
-/// The hash of page_style().
+/// Returns the hash of page_style(): "sha256-…".
 std::string_view page_style_hash();
-/// The script of the comparison page.
+/// Returns the script of the comparison page, in parts to be joined.
 std::span<const std::string_view> compare_script();
-/// The hash of compare_script().
+/// Returns the hash of compare_script(): "sha256-…".
 std::string_view compare_script_hash();
 
 }  // namespace lanista::report

@@ -13,28 +13,30 @@ namespace lanista::report {
 // Packed columns of the page's data: little-endian numbers in base64, with a third of the bytes of their text. A column
 // of one repeated value is {"same": value}.
 
-/// Base64 of `bytes` (RFC 4648, with padding).
+/// Returns the base64 form of `bytes` (RFC 4648, with padding).
 std::string base64(std::string_view bytes);
 
-/// Whole numbers as {"u": width, "d": base64}. The width is 1 to 4 bytes a number, the smallest that holds all. Values
-/// must be from 0 to 2^32 - 1; others are moved to the bound.
+/// Returns whole numbers as {"u": width, "d": base64}. The width is 1 to 4 bytes a number, the smallest that holds all.
+/// Values must be from 0 to 2^32 - 1; others are moved to the bound.
 nlohmann::json packed_integers(std::span<const std::int64_t> values);
 
-/// The mark of a missing value in a column of real numbers: a NaN with another sign than that of NaN results.
+/// Returns the mark of a missing value in a column of real numbers: a NaN with another sign than that of NaN results.
 double absent();
 
-/// Real numbers as {"f": width, "d": base64}: the upper `width` bytes (3 or 4) of each number as a float, rounded to
-/// nearest. Infinities, NaN and missing values stay what they are. Three bytes give 4.8 decimal digits, four 7.2.
+/// Returns real numbers as {"f": width, "d": base64}: the upper `width` bytes (3 or 4) of each number as a float,
+/// rounded to nearest. Infinities, NaN and missing values stay what they are. Three bytes give 4.8 decimal digits, four
+/// 7.2.
 nlohmann::json packed_reals(std::span<const double> values, int width);
 
-/// Texts as {"names": […], "of": packed integers}. `names` has each distinct text once, first those of `known`, then in
-/// the order of appearance. Index 0 is the empty text. Beyond 4,000 distinct texts all others become "other".
+/// Returns texts as {"names": […], "of": packed integers}. `names` has each distinct text once, first those of `known`,
+/// then in the order of appearance. Index 0 is the empty text. Beyond 4,000 distinct texts all others become "other".
 nlohmann::json packed_names(std::span<const std::string> values, std::span<const std::string> known = {});
 
-/// JSON as text for a script element: ASCII only, with "<" as \u003c.
+/// Returns JSON as text for a script element: ASCII only, with "<" as \u003c.
 std::string script_json(const nlohmann::json& data);
 
-/// The text, or its first `bytes` bytes, cut between characters, followed by "…".
+/// Returns the text if it has at most `bytes` bytes. Else it returns at most its first `bytes` bytes, cut between
+/// characters, followed by "…".
 std::string clip_utf8(std::string_view text, std::size_t bytes);
 
 }  // namespace lanista::report

@@ -13,59 +13,62 @@
 // The data of the report page as JSON. The scripts in assets/ are its only reader.
 namespace lanista::report {
 
-/// All data of the page as text for a script element (script_json), in at most `byte_limit` bytes if possible. It first
-/// removes curves, edits and digits, and trials last.
+/// Returns all data of the page as text for a script element (script_json), in at most `byte_limit` bytes if possible.
+/// It first removes curves, edits and digits, and trials last.
 std::string page_data(const study::StudyView& view, const PageOptions& options, std::size_t byte_limit);
 
-/// Indices of trials in the order of their importance for a reader: records, the winner, the best 500, the first ten of
-/// each cause of failure, then the others, evenly spread.
+/// Returns the indices of all trials in the order of their importance for a reader: records, the winner, the best 500,
+/// the first ten of each cause of failure, then the others, evenly spread.
 std::vector<std::size_t> by_display_priority(const study::StudyView& view);
 
-/// Columns over the trials at `rows` (ascending), for example id, state, how, parent, epochs, rank, ended and worked
-/// (in seconds). off_front is 1 if other trials violate the constraints less. One more column for each metric (a
-/// duplicate has those of the trial that it is equal to) and for each hyper-parameter. Real numbers have `real_width`
-/// bytes.
+/// Returns columns over the trials at the indices `rows` (ascending), for example id, state, how, parent, epochs, rank,
+/// ended and worked (in seconds). off_front is 1 if other trials violate the constraints less. One more column for each
+/// metric (a duplicate has those of the trial that it is equal to) and for each hyper-parameter. Real numbers have
+/// `real_width` bytes.
 nlohmann::json trial_columns(const study::StudyView& view, std::span<const std::size_t> rows, int real_width);
 
-/// Measurements of the trials at `order`, from the first on, as many as fit into `byte_limit` bytes. A trial has at
-/// most 200 points.
+/// Returns the measurements of the trials at the indices `order`, from the first on, as many as fit into `byte_limit`
+/// bytes. A trial has at most 200 points.
 nlohmann::json curve_columns(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
-/// The edits of each trial that its parent does not have, as lines, for as many trials of `order` as fit.
+/// Returns the edits of each trial that its parent does not have, as lines. It has as many trials of the indices
+/// `order` as fit into `byte_limit` bytes.
 nlohmann::json edit_lines(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
-/// Busy times of workers, with one bar for each trial of a worker interval (study::WorkerInterval): its lane, the
-/// number of lanes, the width, and whether the worker is a helper. Intervals of the same trials are joined across gaps
-/// of less than a 4000th of the study, or larger gaps if there are too many bars. Then shorter bars are joined with
-/// their neighbours, too (trial 0). At most `most` bars. If workers reported hosts, bars have them (Span::host).
+/// Returns the busy times of workers, with one bar for each trial of a worker interval (study::WorkerInterval): its
+/// lane, the number of lanes, the width, and whether the worker is a helper. Intervals of the same trials are joined
+/// across gaps of less than a 4000th of the study, or larger gaps if there are too many bars. Then shorter bars are
+/// joined with their neighbours, too (trial 0). At most `most` bars. If workers reported hosts, bars have them
+/// (Span::host).
 nlohmann::json timeline_columns(const study::StudyView& view, std::size_t most);
 
-/// Tune searches inside trials (train.tune) by trial: the branches with their settings and final losses, and the
-/// trial's training loss by step. It has as many trials of `order` as fit, and of a search 64 branches and the kept
-/// one.
+/// Returns the tune searches inside trials (train.tune) by trial: the branches with their settings and final losses,
+/// and the trial's training loss by step. It has as many trials of `order` as fit, and of a search 64 branches and the
+/// kept one.
 nlohmann::json search_entries(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
-/// Indices of at most 200 of `count` points, evenly spread, with the first and the last.
+/// Returns the indices of at most 200 of `count` points, evenly spread, with the first and the last.
 std::vector<std::size_t> thinned_indices(std::size_t count);
 
-/// Drawings of the models of at most ten of the best trials, with the differences to their parents, as many as fit.
+/// Returns drawings of the models of at most ten of the best trials, with the differences to their parents. It has as
+/// many as fit into `byte_limit` bytes.
 nlohmann::json model_drawings(const study::StudyView& view, std::size_t byte_limit);
 
-/// Facts on the study, its costs, failures and counts of trials.
+/// Returns the settings, costs, failures and trial counts of the study as one object.
 nlohmann::json study_facts(const study::StudyView& view, const PageOptions& options);
 
-/// The hosts of workers, the work on each, and the moves of trials. Null if no worker reported a host.
+/// Returns the hosts of workers, the share of work on each, and the moves of trials. Null if no worker reported a host.
 nlohmann::json host_facts(const study::StudyView& view);
 
-/// Timed steps of programs in stages, with drawings of the stages and Gantt charts: at most ten, as many as fit. Empty
-/// if the log has none.
+/// Returns timed steps of programs in stages, with drawings of the stages and Gantt charts: at most ten, as many as
+/// fit. Empty if the log has none.
 nlohmann::json pipeline_steps(const study::StudyView& view, std::size_t byte_limit);
 
-/// The assessment of the winner with the names of its classes; null without an assessment. Its size is limited by that
-/// of the assessment.
+/// Returns the assessment of the winner with the names of its classes; null without an assessment. Its size is limited
+/// by that of the assessment.
 nlohmann::json quality_facts(const study::StudyView& view, const PageOptions& options);
 
-/// The names of the metrics on the page: goals first, then by name, at most 12.
+/// Returns the names of the metrics on the page: goals first, then by name, at most 12.
 std::vector<std::string> page_metrics(const study::StudyView& view);
 
 }  // namespace lanista::report

@@ -11,11 +11,12 @@ namespace lanista::report {
 
 /// An HTML page without its data, in two parts. Its content security policy allows only its script and style, by hash.
 struct PageFrame {
-  std::string before;                                                 ///< text before the JSON block
-  std::string behind;                                                 ///< text after the JSON block
-  std::size_t size() const { return before.size() + behind.size(); }  ///< bytes of both parts
+  std::string before;                                                 ///< HTML before the JSON block.
+  std::string behind;                                                 ///< HTML after the JSON block.
+  std::size_t size() const { return before.size() + behind.size(); }  ///< Bytes of both parts.
 };
-/// A page with this title (plain text) and script, and the common style of all pages.
+/// Returns a page with this title (plain text) and script, and the common style of all pages. `script_hash` is the hash
+/// of `script` as in page_assets.h.
 PageFrame page_frame(std::string_view title, std::span<const std::string_view> script, std::string_view script_hash);
 
 }  // namespace lanista::report

@@ -9,12 +9,12 @@ namespace lanista::report {
 
 /// Settings of the export for TensorBoard.
 struct TensorboardOptions {
-  double base_time = 0;      ///< start of the study in Unix seconds; worked seconds are added
-  std::size_t trials = 200;  ///< number of the best trials; several hundred make TensorBoard slow
-  bool all = false;          ///< export all trials
+  double base_time = 0;      ///< Start of the study in Unix seconds; worked seconds are added.
+  std::size_t trials = 200;  ///< Number of the best trials; several hundred make TensorBoard slow.
+  bool all = false;          ///< True: export all trials, whatever `trials` is.
 };
 
-/// The event files of a log folder for TensorBoard, by path.
+/// Returns the event files of a log folder for TensorBoard, by path relative to that folder.
 ///
 /// The root has one file with the HParams record of the experiment: all hyper-parameters, the base model ("base") and
 /// all metrics. Each trial has a folder "trial_<id>". It contains the trial's hyper-parameters, one scalar for each
@@ -25,7 +25,8 @@ struct TensorboardOptions {
 /// Trials are in the order of rank, then those without a rank by id. O(measurements).
 FilesByPath tensorboard_files(const study::StudyView& view, const TensorboardOptions& options = {});
 
-/// A record of a TFRecord file: length, masked CRC-32C of the length, payload, masked CRC-32C of the payload.
+/// Returns one record of a TFRecord file, as bytes: length, masked CRC-32C of the length, payload, masked CRC-32C of
+/// the payload.
 std::string tf_record(std::string_view payload);
 
 }  // namespace lanista::report

@@ -9,7 +9,7 @@ namespace lanista::report {
 
 /// Settings of the export as a trace.
 struct TraceOptions {
-  std::size_t events = 1'000'000;  ///< most events; viewers fail with more
+  std::size_t events = 1'000'000;  ///< Most events in the file; viewers fail with more.
 };
 
 /// Returns the work on a study as a Chrome trace in JSON, for chrome://tracing and Perfetto.

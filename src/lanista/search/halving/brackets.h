@@ -17,9 +17,9 @@ class Brackets {
  public:
   /// Bracket and progress of one trial.
   struct TrialProgress {
-    std::size_t bracket = 0;
-    std::int64_t epoch = 0;  ///< last measured epoch
-    space::Sample sample;    ///< hyper-parameters, for constraints on them
+    std::size_t bracket = 0;  ///< Index of the bracket, from 0.
+    std::int64_t epoch = 0;   ///< Last measured epoch; 0: none.
+    space::Sample sample;     ///< Hyper-parameters of the trial, for constraints on them.
   };
 
   /// Brackets with these rungs, which ascend and leave out the end of the schedule. Needs 1 <= brackets <= rungs + 1.
@@ -28,13 +28,15 @@ class Brackets {
   /// Updates the state by an event. A proposal assigns its trial to the bracket that is furthest behind its share, a
   /// measurement sets the epoch of its trial, and an end removes the trial.
   void observe(const study::Event& event);
-  /// Returns the progress of a trial. An unknown trial is in bracket 0, which has all rungs.
+  /// Returns the bracket and progress of a running trial. An unknown or ended trial is in bracket 0, which has all
+  /// rungs, at epoch 0.
   TrialProgress of(TrialId trial) const;
-  /// Returns the brackets of `fresh`, if these proposals come next in this order.
+  /// Returns the bracket index of each of `fresh`, if these proposals come next in this order. Changes nothing.
   std::vector<std::size_t> upcoming(const std::vector<study::Proposal>& fresh) const;
-  /// Returns the index of the first rung of a bracket after `epoch`; nullopt: only the end of the schedule follows.
+  /// Returns the index in rungs() of the first rung of a bracket after `epoch`; nullopt: only the end of the schedule
+  /// follows.
   std::optional<std::size_t> next_rung(std::size_t bracket, std::int64_t epoch) const;
-  /// Returns the index of the bracket's rung at `epoch`; nullopt: there is none.
+  /// Returns the index in rungs() of the bracket's rung at `epoch`; nullopt: there is none.
   std::optional<std::size_t> rung_at(std::size_t bracket, std::int64_t epoch) const;
 
   /// Returns the number of brackets.
@@ -46,7 +48,7 @@ class Brackets {
   static std::size_t next_bracket(const std::vector<std::int64_t>& shares, std::vector<std::int64_t>& begun);
 
   std::vector<std::int64_t> rungs_;
-  std::vector<std::int64_t> shares_, begun_;  ///< by bracket
+  std::vector<std::int64_t> shares_, begun_;  ///< By bracket.
   std::map<TrialId, TrialProgress> running_;
   /// Only searched, never iterated: its order has no effect.
   std::unordered_map<Digest, std::size_t> bracket_of_decisions_;

@@ -31,7 +31,7 @@ class Rung {
   /// Adds a result and returns true if it is promoted. `losses` has one loss for each goal; smaller is better. `eta` is
   /// at least 1. Rules other than kCount need one goal. O(log n) for one goal, at most O(n^2) comparisons for several.
   bool is_promoted(std::vector<double> losses, double violation, std::int64_t eta);
-  /// Returns the number of results.
+  /// Returns the number of results so far, those with NaN included.
   std::int64_t num_results() const { return count_; }
 
  private:
@@ -39,7 +39,7 @@ class Rung {
     std::vector<double> losses;
     double violation = 0;
   };
-  using Key = std::pair<double, double>;  ///< violation, loss
+  using Key = std::pair<double, double>;  ///< Violation, loss.
 
   bool is_among_best(const Key& key, std::int64_t num_best);
   bool above_quantile(const Key& key, std::int64_t eta);
@@ -50,13 +50,13 @@ class Rung {
 
   RungRule rule_;
   std::int64_t count_ = 0;
-  std::multiset<Key> best_, rest_;           ///< one goal: the best results, and the others
-  std::vector<std::vector<Result>> fronts_;  ///< several goals
+  std::multiset<Key> best_, rest_;           ///< One goal: the best results, and the others.
+  std::vector<std::vector<Result>> fronts_;  ///< Several goals.
 };
 
-/// Returns the indices of `places` of the sorted points: the first one, and then each time the point that is furthest
-/// from those selected. Coordinates are divided by their range. Needs a point. An index may occur twice once all points
-/// are selected.
+/// Returns the indices of `places` of the points, which are sorted lexicographically: the first one, and then each time
+/// the point that is furthest from those selected. Coordinates are divided by their range. Needs at least one point. An
+/// index may occur twice once all points are selected.
 std::vector<std::size_t> epsilon_net(const std::vector<std::vector<double>>& points, std::int64_t places);
 
 }  // namespace lanista::strategy

@@ -20,8 +20,8 @@ class RungRanking {
   void add(TrialId trial, std::vector<double> losses, double violation);
   /// Returns the number of results, those with NaN included.
   std::int64_t num_results() const { return count_; }
-  /// Returns the best `places` trials, or all that have no NaN if these are fewer. O(places) for one goal, O(n^2) for
-  /// several.
+  /// Returns the best `places` trials in the order of promotion, or all without NaN if these are fewer. O(places) for
+  /// one goal, O(n^2) for several.
   std::vector<TrialId> best(std::int64_t places) const;
 
  private:

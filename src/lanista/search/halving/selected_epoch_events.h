@@ -17,7 +17,8 @@ class SelectedEpochEvents {
  public:
   /// A translator without trials.
   explicit SelectedEpochEvents(study::SelectionRule rule) : rule_(std::move(rule)) {}
-  /// Returns `event` or its translation. The result is valid until the next call.
+  /// Returns `event` itself or its translation. The result is valid until the next call, and as long as `event`. Events
+  /// must come in the order of the study.
   const study::Event& translate(const study::Event& event);
 
  private:

@@ -14,8 +14,8 @@ struct CmaConstants {
   /// Computes all constants. Needs dimension >= 1. A `population` of 0 means 4 + floor(3 ln dimension).
   explicit CmaConstants(std::int64_t dimension, std::int64_t population = 0);
 
-  std::int64_t lambda = 0;      ///< Population.
-  std::int64_t mu = 0;          ///< Number of parents.
+  std::int64_t lambda = 0;      ///< Population: number of points of a generation.
+  std::int64_t mu = 0;          ///< Number of parents: best points that move the mean.
   std::vector<double> weights;  ///< One weight per rank. The first mu sum to one; the others are negative.
   double mu_eff = 0;            ///< Effective number of parents.
   double c_1 = 0;               ///< Learning rate of the rank-one update.
@@ -35,7 +35,7 @@ class CmaEs {
   /// CmaConstants.
   CmaEs(std::vector<double> mean, double sigma, std::int64_t population = 0);
 
-  /// Number of points of a generation.
+  /// Returns the number of points of a generation.
   std::int64_t population() const { return constants_.lambda; }
   /// Sets the population from the next generation on. Mean, step size and covariance stay.
   void set_population(std::int64_t population);
@@ -45,7 +45,7 @@ class CmaEs {
   /// One evaluated point of a generation.
   struct RankedPoint {
     std::vector<double> x;     ///< Coordinates of the point.
-    bool is_injected = false;  ///< Whether it is not a sample of the current distribution, such as a late result.
+    bool is_injected = false;  ///< True: it is not a sample of the current distribution, such as a late result.
   };
   /// Adapts the distribution to a generation of `population()` points, ordered from best to worst.
   ///
@@ -59,12 +59,12 @@ class CmaEs {
   /// True if more samples cannot improve the mean. Then the condition of the covariance is above 1e14, or the longest
   /// axis is below 1e-12, or the step size is not finite.
   bool has_converged() const;
-  /// Standard deviation along the longest axis of the distribution.
+  /// Returns the standard deviation along the longest axis of the distribution.
   double longest_axis_deviation() const;
 
-  /// Mean of the distribution, one number per coordinate.
+  /// Returns the mean of the distribution, one number per coordinate.
   const std::vector<double>& mean() const { return mean_; }
-  /// Step size, which scales the covariance.
+  /// Returns the step size: the covariance of samples is its square times the covariance matrix.
   double sigma() const { return sigma_; }
 
  private:

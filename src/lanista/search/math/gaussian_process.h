@@ -25,7 +25,7 @@ struct Kernel {
 /// Points in a space with ordered and unordered coordinates.
 struct Points {
   std::vector<std::vector<double>> x;    ///< One vector of coordinates per point.
-  std::vector<bool> unordered;           ///< One flag per coordinate: whether its values have no order.
+  std::vector<bool> unordered;           ///< One flag per coordinate; true: its values have no order.
   std::vector<double> uncertainty = {};  ///< Variance of each value in addition to the noise; empty if there is none.
 };
 
@@ -56,7 +56,7 @@ class GaussianProcess {
   /// The posterior at one point.
   struct Prediction {
     std::vector<double> means;  ///< One mean per column.
-    double variance = 0;        ///< Variance of the function without noise, at least 1e-12.
+    double variance = 0;        ///< Variance of the function without noise, at least 1e-12; equal for all columns.
   };
   /// Returns the posterior at `x`, which has one number per coordinate. O(n^2) for n points.
   Prediction predict(const std::vector<double>& x) const;

@@ -15,13 +15,14 @@ struct EvaluatedPoints {
   /// For each constraint one value per point: how far the value is above the bound. At most 0 means that the constraint
   /// is met, and NaN that the trial failed.
   std::vector<std::vector<double>> excesses;
-  std::vector<bool> measured;  ///< One flag per point: whether it was measured. An estimated point is no incumbent.
+  /// One flag per point; true: it was measured, false: estimated. An estimated point is no incumbent.
+  std::vector<bool> measured;
   /// Variance of the loss of each point, 0 where it was measured. Empty if all were measured.
   std::vector<double> uncertainty;
   /// For each constraint the variance of the excess of each point. Empty if all were measured.
   std::vector<std::vector<double>> excess_uncertainty;
 
-  /// True if the point was measured, did not fail and meets all constraints.
+  /// True if the point with this index was measured, did not fail and meets all constraints.
   bool feasible(std::size_t point) const;
 };
 

@@ -34,7 +34,7 @@ class ProductKde {
   /// A number comes from the row's kernel with `widening` times the bandwidth. A choice keeps the row's level with
   /// probability 1 - h, else it is a uniform sample of all levels.
   std::vector<double> sample_near_row(const Rng& rng, double widening) const;
-  /// Bandwidths, one per axis.
+  /// Returns the bandwidths, one per axis.
   const std::vector<double>& bandwidths() const { return bandwidths_; }
 
  private:

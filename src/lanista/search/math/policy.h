@@ -16,10 +16,10 @@ class Policy {
  public:
   /// Returns the probabilities of the `count` answers of a decision, which sum to 1.
   std::vector<double> probabilities(const std::string& decision, std::int64_t count) const;
-  /// Returns a sampled answer of a decision, in [0, count).
+  /// Returns an answer of a decision, sampled with its probability: an index in [0, count).
   std::int64_t sample(const std::string& decision, std::int64_t count, const Rng& rng) const;
 
-  /// Does one step of REINFORCE (Williams, 1992) for the answer that was given.
+  /// Does one step of REINFORCE (Williams, 1992) for the given `answer`, an index in [0, count).
   ///
   /// Adds rate · (advantage · grad log p(answer) + entropy · grad H) to the logits, where H is the entropy of the
   /// decision.

@@ -12,7 +12,7 @@ struct TruncatedNormal {
   double mean = 0.5;     ///< Mean before truncation, in [0, 1].
   double deviation = 1;  ///< Standard deviation before truncation, positive.
 
-  /// Mass of the normal between 0 and 1 before truncation, by which the density is divided.
+  /// Returns the mass of the normal between 0 and 1 before truncation, by which the density is divided.
   double mass() const { return normal_mass(-mean / deviation, (1 - mean) / deviation); }
   /// Returns the value below which a share `u` of the distribution lies. Needs u in [0, 1).
   double quantile(double u) const;

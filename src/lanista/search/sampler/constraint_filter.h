@@ -8,7 +8,8 @@
 
 namespace lanista::strategy {
 
-/// The constraints of a study that are known before training. A proposal that breaks one is sampled again.
+/// The constraints of a study that are known before training. A sampler discards a proposal that breaks one and samples
+/// again.
 ///
 /// Plain upper bounds of params and flops are not checked here. They are limits of the model space, which its mutators
 /// obey.
@@ -16,7 +17,8 @@ class ConstraintFilter {
  public:
   explicit ConstraintFilter(const Context& context);
 
-  /// Returns the text of the first constraint that the proposal breaks, or nullopt if it meets all of them.
+  /// Returns the text of the first constraint, in the order of the study file, that the proposal breaks. nullopt: it
+  /// breaks none.
   ///
   /// A constraint on a hyper-parameter that the proposal does not have is met.
   std::optional<std::string> violated_constraint(const study::Proposal& proposal) const;

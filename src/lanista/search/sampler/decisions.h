@@ -19,20 +19,21 @@ class DecisionList {
   /// decision is a group of its own.
   DecisionList(const Context& context, bool joint);
 
-  /// Number of open decisions. A single base model is not one.
+  /// Returns the number of decisions: the parameters, and the base model if there are several.
   std::size_t size() const { return params_.parameters().size() + (bases_ > 1 ? 1 : 0); }
-  /// Domain of decision i. Decision 0 is the base model.
+  /// Returns the domain of decision i. Decision 0 is always the base model, decision 1 + k is parameter k.
   const space::Domain& domain(std::size_t i) const { return domains_[i]; }
   /// Indices of the decisions of each group, in order of declaration. A single base model is in no group.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
 
   using DecisionValues = std::vector<std::optional<space::Value>>;  ///< One per decision; nullopt if it is inactive.
-  /// Returns the value of each decision of a proposal.
+  /// Returns the value of each decision of a proposal, that of the base model first. A value outside its domain counts
+  /// as inactive.
   DecisionValues values_of(const study::Proposal& proposal) const;
-  /// Returns a base model and a sample with the values that `ask` returns.
+  /// Returns the index of a base model and a sample, with the values that `ask` returns.
   ///
   /// `ask` is called at most once per group, when the first of its decisions becomes active. It returns one value per
-  /// decision of the group.
+  /// decision of the group, in the order of groups().
   std::pair<std::int64_t, space::Sample> choose_values(
       const std::function<std::vector<space::Value>(std::size_t group)>& ask) const;
 

@@ -27,7 +27,7 @@ struct DehbBrackets {
   std::size_t bracket_kind(std::int64_t bracket) const {
     return static_cast<std::size_t>(bracket % static_cast<std::int64_t>(counts.size()));
   }
-  /// Returns the index of a bracket's first budget.
+  /// Returns the index in `budgets` of the first budget of bracket number `bracket`.
   std::size_t first_budget(std::int64_t bracket) const { return budgets.size() - counts[bracket_kind(bracket)].size(); }
   /// True if later rungs of the bracket train promoted trials. After the first round of brackets they train new ones.
   bool promotes(std::int64_t bracket) const { return bracket < static_cast<std::int64_t>(counts.size()); }
@@ -41,22 +41,25 @@ class DehbPlan {
  public:
   /// One trial of a rung.
   struct RungEntry {
-    std::size_t budget = 0;                ///< Index of its budget.
-    std::size_t target = 0;                ///< Index of the population member that it may replace.
+    std::size_t budget = 0;                ///< Index of its budget in DehbBrackets::budgets.
+    std::size_t target = 0;                ///< Index in the population of its budget of the member that it may replace.
     std::size_t pool_budget = 0;           ///< Index of the budget from which its parents come.
-    std::int64_t pool = 0;                 ///< Number of the best members there that may be parents.
+    std::int64_t pool = 0;                 ///< Number of the best members of that population that may be parents.
     std::optional<TrialId> promoted = {};  ///< Trial that is to continue. None: it needs a new trial.
     std::optional<TrialId> trial = {};     ///< Trial that runs it. None: it has not begun.
-    bool done = false;                     ///< Whether its trial has a result or ended.
+    bool done = false;                     ///< True: its trial has a result at this budget, or has ended.
   };
 
   explicit DehbPlan(DehbBrackets brackets);
 
-  /// Returns the entry of the next new trial. Opens a bracket if no entry is free.
+  /// Returns the entry that the next new trial gets. Opens a bracket if no entry is free. The caller sets its `trial`,
+  /// so that it is not free any more.
   RungEntry& next_new_entry();
-  /// Returns the entries with a paused trial that is to continue, in order.
+  /// Returns the entries with a paused trial that is to continue, by bracket and then in order of entries. They are
+  /// valid until the plan changes.
   std::vector<const RungEntry*> promotions() const;
-  /// Returns the open entry that the trial runs or is promoted to, or null.
+  /// Returns the entry of an open bracket that the trial runs or is promoted to, or null. It is valid until the plan
+  /// changes.
   RungEntry* entry_of(TrialId trial);
   /// Closes finished rungs and begins the next ones.
   ///
@@ -77,7 +80,7 @@ class DehbPlan {
   }
   /// True if a paused trial may still be promoted, because a bracket that promotes is open or will open.
   bool can_promote() const;
-  /// The brackets of this plan.
+  /// Returns the sizes and budgets of the brackets.
   const DehbBrackets& brackets() const { return brackets_; }
 
  private:

@@ -28,7 +28,7 @@ namespace lanista::strategy {
 /// between the two, which prune no trial from then on.
 ///
 /// It depends only on the events that it observes, like a strategy. Not thread-safe. Memory grows with the number of
-/// trials. A question costs O(failures on the line).
+/// trials. A call of of() needs O(failures on the line).
 class DominancePruner {
  public:
   explicit DominancePruner(const std::vector<study::PruningRule>& rules);
@@ -45,7 +45,7 @@ class DominancePruner {
   ///
   /// The trial must be proposed and must not have ended. Of several reasons the one with the lowest trial id counts.
   std::optional<PruningReason> of(TrialId trial, std::int64_t budget) const;
-  /// Returns the rules that a result contradicted, as study::rule_text prints them.
+  /// Returns the rules that a result contradicted, as study::rule_text prints them, grouped by event.
   std::vector<std::string> contradicted_rules() const;
 
   /// Position of a trial on the line of one event.
@@ -53,10 +53,12 @@ class DominancePruner {
     Digest line;             ///< Key of the line.
     std::vector<double> at;  ///< One coordinate per rule. Larger is further.
   };
-  using LinePositions = std::vector<std::optional<LinePosition>>;  ///< One per event; none without its parameters.
-  /// Returns the positions of a proposal.
+  /// One entry per event of the rules; nullopt if the proposal lacks one of the parameters.
+  using LinePositions = std::vector<std::optional<LinePosition>>;
+  /// Returns the positions of a proposal on the lines of all events.
   LinePositions positions_of(const study::Proposal& proposal) const;
-  /// Returns the positions of a proposed trial. A trial that forked has none.
+  /// Returns the positions of a proposed trial on the lines of all events. All are nullopt if the trial forked or is
+  /// unknown.
   LinePositions positions_of(TrialId trial) const;
 
   /// A member of a group that has not begun.

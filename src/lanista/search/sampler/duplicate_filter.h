@@ -19,9 +19,10 @@ class DuplicateFilter {
  public:
   /// True if a proposal with this study::run_key was made before.
   bool contains(const Digest& key) const { return seen_->contains(key) || fresh_.contains(key); }
-  /// Returns why the proposal is not allowed, or nullopt if it is.
+  /// Returns why the proposal is not allowed, as text for people, or nullopt if it is allowed.
   std::optional<std::string> rejection_reason(const study::Proposal& proposal) const;
-  /// Proposals of the group under construction, which no event has reported yet. Models count them as running trials.
+  /// Returns the proposals of the group under construction, which no event has reported yet. Models of the losses count
+  /// them as running trials.
   const std::vector<study::Proposal>& group() const { return *group_; }
 
  private:
@@ -48,8 +49,8 @@ class ReplayableSampler : public Sampler {
  protected:
   /// Returns proposal number `index` (from 0, over the whole study), or nullopt if the space is exhausted.
   ///
-  /// `duplicates` must allow it. All random numbers come from `rng`, which belongs to this index.
-  /// Errors: kResourceExhausted.
+  /// `duplicates` must allow it. All random numbers come from `rng`, which belongs to this index. Errors:
+  /// kResourceExhausted (all samples were rejected, but the space may have new points).
   virtual Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
                                                       const DuplicateFilter& duplicates) const = 0;
   /// Updates the state of the derived class by an event.

@@ -11,7 +11,8 @@ namespace lanista::strategy {
 
 /// Name of the option for enqueued configurations.
 inline constexpr const char* kEnqueue = "enqueue";
-/// Returns the option `enqueue`, which every built-in strategy has: configurations that are tried first.
+/// Returns the specification of the option `enqueue`, which every built-in strategy has: configurations that are tried
+/// first.
 OptionSpec enqueue_option();
 
 /// Returns the proposals of a study's `strategy.enqueue`, one for each object of `list`.

@@ -21,8 +21,8 @@ struct EpochLosses {
 
 /// A trial with its losses, its violation of constraints and its outcome.
 struct Observation {
-  TrialId trial;
-  study::Proposal proposal;
+  TrialId trial;             ///< Trial that was observed.
+  study::Proposal proposal;  ///< Decisions of the trial.
   /// Losses of the last measurement, one per goal; smaller is better. Empty: it failed or was cancelled, which is
   /// worst.
   std::vector<double> losses;
@@ -30,7 +30,7 @@ struct Observation {
   study::OutcomeKind outcome = study::OutcomeKind::kSucceeded;
   double violation = 0;                          ///< Violation of the constraints at that epoch; 0 if all are met.
   std::vector<EpochLosses> earlier_epochs = {};  ///< Measurements before the last, epochs ascending.
-  bool is_update = false;                        ///< Whether it was observed before with fewer epochs.
+  bool is_update = false;                        ///< True: the trial was observed before with fewer epochs.
 };
 
 // Comparable results. A stopping rule ends some trials at epoch 1 and others at epoch 27. Losses of different epochs
@@ -94,9 +94,9 @@ class History {
   /// A duplicate gives no observation, because the trial that it repeats has one. A trial that failed, was cancelled or
   /// measured nothing has no losses.
   std::optional<Observation> observe(const study::Event& event);
-  /// Trials that have not paused or ended yet, with their measurements.
+  /// Returns the trials that have not paused or ended yet, with their measurements.
   const std::map<TrialId, Observation>& running() const { return running_; }
-  /// Trials that have paused and not ended, with their measurements. They may be running again.
+  /// Returns the trials that have paused and not ended, with their measurements. They may be running again.
   const std::map<TrialId, Observation>& paused_trials() const { return paused_trials_; }
 
  private:
@@ -107,7 +107,7 @@ class History {
 
 /// Puts an observation in place of the earlier one of the same trial, or at the end.
 ///
-/// Returns its index, and true if it was added at the end.
+/// Returns the index of the observation in `all`, and true if it was added at the end, false if it replaced one.
 template <class Observations>
 std::pair<std::size_t, bool> insert_or_replace(Observations& all, Observation seen) {
   for (std::size_t i = all.size(); i-- > 0;) {

@@ -17,7 +17,8 @@ struct ModelledTrial {
   std::map<std::int64_t, std::vector<double>> excesses;  ///< By epoch, one excess per constraint (study::excesses).
 };
 
-/// Returns the points of one epoch, modelled_epoch, for a Gaussian process.
+/// Returns the points of one epoch, modelled_epoch(seen, enough), for a Gaussian process. `unordered` has one flag per
+/// coordinate; true means that its values have no order.
 ///
 /// A trial that ended before that epoch has an estimate. A line is fitted by least squares through the trials that were
 /// measured at both epochs. The estimate is the value of the line, with the variance of the residuals. Without three

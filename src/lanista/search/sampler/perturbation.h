@@ -8,11 +8,12 @@ namespace lanista::strategy {
 /// Settings of the exploration of population based training (Jaderberg et al. 2017, section 4.1.2).
 struct Exploration {
   double resample = 0.25;  ///< Probability that a value is sampled again.
-  double up = 1.2;         ///< Factor of an increase, which has the same probability as a decrease.
-  double down = 0.8;       ///< Factor of a decrease.
+  double up = 1.2;         ///< Factor by which a number increases, with the same probability as a decrease.
+  double down = 0.8;       ///< Factor by which a number decreases.
 };
 
-/// Returns a value near `value`, or a new sample. Both values are in the domain.
+/// Returns a value of the domain near `value`, or with the probability how.resample a new sample. `value` is in the
+/// domain.
 ///
 /// A number is multiplied by a factor, clipped to the domain and rounded to its step. An integer other than 0 moves by
 /// at least one step, unless it is at an end. In a list of numbers the neighbour is taken, which at an end is the end

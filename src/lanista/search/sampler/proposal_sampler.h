@@ -17,13 +17,13 @@ inline constexpr std::int64_t kMaxAttempts = 100;
 /// this happens to one proposal in 20,000. A space with at most this many points is enumerated instead.
 inline constexpr std::int64_t kMaxRandomAttempts = 10'000;
 
-/// Least and greatest number of mutations of a base model, inclusive.
+/// Least (`lo`) and greatest (`hi`) number of mutations of a base model, both included.
 struct MutationCount {
   std::int64_t lo = 0, hi = 3;
 };
-/// Returns the option `mutations` of a strategy, a list of two numbers.
+/// Returns the specification of the option `mutations` of a strategy: a list of two numbers, fewest and most.
 OptionSpec mutation_count_option();
-/// Returns the value of the option `mutations`. Errors: kInvalidArgument if it is not [fewest, most].
+/// Returns the value of the option `mutations`. Errors: kInvalidArgument (it is not a list [fewest, most]).
 Result<MutationCount> mutation_count(const Options& options);
 
 /// Samples models and hyper-parameters of a context. Base models are hashed once, in the constructor.
@@ -32,26 +32,30 @@ class ProposalSampler {
   /// Prepares the base models. Mutated models get a number of mutations in the range of `count`.
   ProposalSampler(const Context& context, MutationCount count);
 
-  /// Returns a random proposal: base, number of mutations, mutations and hyper-parameters. Errors: kNotApplicable.
+  /// Returns a random proposal: base, number of mutations, mutations and hyper-parameters. Errors: kNotApplicable (no
+  /// mutation applies, or the model is not valid).
   Result<study::Proposal> random(const Rng& rng) const;
-  /// Returns a proposal of the given base and sample with random mutations. Errors: kNotApplicable.
+  /// Returns a proposal of the base model with index `base` and the sample, with random mutations. Errors: those of
+  /// random().
   Result<study::Proposal> mutated(std::int64_t base, space::Sample sample, const Rng& rng) const;
-  /// Returns the model before mutations: the base, or what the blueprint makes of the sample. Errors: kNotApplicable.
+  /// Returns the model before mutations: the base model, or the model that the blueprint gives for the sample. Errors:
+  /// kNotApplicable (the sample gives no valid model).
   Result<mutate::Candidate> model_of_sample(std::int64_t base, const space::Sample& sample) const;
   /// Returns the model of `parent` under another sample.
   ///
   /// If the model choices are equal, it is the parent's model. Otherwise it is a new model of the sample, to which the
-  /// parent's mutations are applied again. Errors: kNotApplicable.
+  /// parent's mutations are applied again. Errors: kNotApplicable (the sample gives no valid model, or a mutation does
+  /// not apply).
   Result<mutate::Candidate> resampled_model(const study::Proposal& parent, const space::Sample& sample) const;
   /// Returns the proposal of a model and a sample. Its budget is the whole schedule.
   study::Proposal proposal(const mutate::Candidate& candidate, space::Sample sample) const;
-  /// The base models, in the order of the model space.
+  /// Returns the base models, in the order of the model space.
   const std::vector<mutate::Candidate>& bases() const { return bases_; }
 
   /// Returns the number of grid points, at most 2^63: all bases times all samples without mutations.
   ///
-  /// Continuous domains are cut into `grain` values. Branches of a conditional space have different sizes, so some
-  /// points are empty.
+  /// Continuous domains are replaced by `grain` values each. Branches of a conditional space have different sizes, so
+  /// some points are empty.
   std::uint64_t num_grid_points(std::int64_t grain) const;
   /// Returns grid point i, counted from 0 in a fixed order, or nullopt if it is empty. Errors: kNotApplicable if it
   /// makes no model.
@@ -68,9 +72,11 @@ class ProposalSampler {
   bool is_enumerable_ = false;
 };
 
-/// Returns the first result of sample_next(rng.split(i)), i = 0, 1, …, that `duplicates` allows.
+/// Returns the first result of sample_next(rng.split(i)), i = 0, 1, …, that `duplicates` allows. A sample that fails
+/// with kNotApplicable counts as rejected.
 ///
-/// Errors: kResourceExhausted after `attempts` samples, with the most frequent reason of rejection.
+/// Errors: kResourceExhausted (all `attempts` samples were rejected; the message has the most frequent reason), other
+/// errors of `sample_next`.
 Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& duplicates,
                                      const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
                                      std::int64_t attempts = kMaxAttempts);

@@ -31,20 +31,20 @@ struct Capacity {
 
 /// A member of a group that begins a new trial.
 struct NewTrial {
-  study::Proposal proposal;
+  study::Proposal proposal;  ///< Decisions and budget of the new trial.
 };
 /// A member of a group that resumes a paused trial and trains it to the epoch `budget`.
 ///
 /// With `fork` it continues from the state of another trial. That trial must be paused at the same epoch and must come
 /// later in the group. If its state was deleted, the trial continues from its own.
 struct ResumeTrial {
-  TrialId trial;
+  TrialId trial;                         ///< Paused trial that resumes.
   std::int64_t budget = 0;               ///< Epoch to which it trains.
   std::optional<study::Fork> fork = {};  ///< Source and new sample, without an address.
 };
 /// A member of a group that ends a running or paused trial. Its result so far counts.
 struct StopTrial {
-  TrialId trial;
+  TrialId trial;  ///< Trial that ends.
 };
 /// One entry of a trial group: begin, resume or end a trial.
 using Member = std::variant<NewTrial, ResumeTrial, StopTrial>;
@@ -53,15 +53,15 @@ using Member = std::variant<NewTrial, ResumeTrial, StopTrial>;
 ///
 /// Members begin in their order as slots become free. A group may have more members than there are slots.
 struct TrialGroup {
-  std::int64_t id = 0;          ///< Number that the strategy gives; 0 for none.
+  std::int64_t id = 0;          ///< Number that the strategy gives to the group; 0: none.
   std::vector<Member> members;  ///< Members in the order in which they begin.
-  bool barrier = false;         ///< Whether the engine asks again only when all members have ended or are paused.
-  double priority = 0;          ///< Workers prefer higher ones. It changes no result.
+  bool barrier = false;         ///< True: the engine asks again only when all members have ended or are paused.
+  double priority = 0;          ///< Workers prefer trials of higher priority. It changes no result.
   /// Cost of each member in logical time, when the group was suggested. The engine uses it to order a group of a study
   /// with pruning rules (study/pruning_rules.h). Empty: the given order.
   std::vector<double> costs = {};
 
-  /// Returns the proposals of the new members, in order.
+  /// Returns the proposals of the members that are new trials, in order.
   std::vector<study::Proposal> proposals() const;
 };
 
@@ -80,7 +80,7 @@ struct Suggestion {
   static Suggestion wait() { return {Kind::kWait, {}}; }
   /// Returns a suggestion of kSpaceExhausted.
   static Suggestion space_exhausted() { return {Kind::kSpaceExhausted, {}}; }
-  /// Returns the proposals of the group.
+  /// Returns the proposals of the group's new trials, in order.
   std::vector<study::Proposal> proposals() const { return group.proposals(); }
 };
 
@@ -90,7 +90,7 @@ struct TrialVerdict {
   /// For kContinue: the last epoch for which the verdict is valid. Workers may train to it without asking again. A
   /// value that is not above the last measurement means the next epoch.
   std::int64_t through = 0;
-  /// Whether a NaN or infinity does not end the trial before its last epoch, because it may continue from the state of
+  /// True: a NaN or infinity does not end the trial before its last epoch, because it may continue from the state of
   /// another trial.
   bool tolerates_divergence = false;
   /// If the trial's rung is closed early, the trial with the best possible result that closed it. No remaining trial of
@@ -108,7 +108,7 @@ inline constexpr TrialVerdict kContinueToBudget{study::Verdict::kContinue, std::
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Name of the strategy, as in the study file.
+  /// Returns the name of the strategy, as in the study file.
   virtual std::string_view name() const = 0;
   /// Returns what to do with the free slots.
   ///
@@ -128,9 +128,9 @@ class Halving;
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  /// Name of the sampler, as in the study file.
+  /// Returns the name of the sampler, as in the study file.
   virtual std::string_view name() const = 0;
-  /// Returns at most `count` new trials, or that none comes now or ever.
+  /// Returns a group of at most `count` new trials, or kWait (none now) or kSpaceExhausted (none any more).
   ///
   /// Their budget is the whole schedule, which Halving::assign_budgets may shorten. Errors: those of Strategy::suggest.
   virtual Result<Suggestion> sample_proposals(std::int64_t count) const = 0;
@@ -147,7 +147,7 @@ class Sampler {
 struct Promotions {
   /// Paused trials to resume, the most important one first, and trials to end.
   std::vector<Member> members;
-  /// Number of new trials that may begin in addition.
+  /// Most new trials that may begin in addition to the members.
   std::int64_t max_new_trials = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -163,7 +163,7 @@ class Halving {
   ///
   /// It removes proposals that may not begin yet.
   virtual void assign_budgets(std::vector<study::Proposal>& fresh) const { static_cast<void>(fresh); }
-  /// Returns the promotions for `count` free slots. There may be more members than slots.
+  /// Returns the promotions for `count` free slots, and the trials to end. There may be more members than slots.
   ///
   /// If `has_new_trials` is false, no new trials come, so the halving does not wait for them.
   virtual Promotions advance(std::int64_t count, bool has_new_trials) const {
@@ -185,8 +185,9 @@ struct Context {
   space::SearchSpace params;                         ///< Hyper-parameters and model choices.
   std::vector<study::Goal> goals;                    ///< Goals in order of importance.
   std::int64_t epochs = 1;                           ///< Epochs of the whole schedule of a proposal.
-  Rng rng;                                           ///< Stream of all random numbers of the sampler.
-  std::vector<study::Constraint> constraints = {};   ///< Those known before training and those that are measured.
+  Rng rng;                                           ///< Source of all random numbers of the sampler.
+  /// All constraints of the study: those known before training and those that are measured.
+  std::vector<study::Constraint> constraints = {};
 };
 
 /// An entry of the table of samplers.
@@ -194,17 +195,17 @@ struct StrategyPlugin {
   std::string name;                 ///< Value of strategy.name.
   std::string help;                 ///< One sentence for the reference.
   std::vector<OptionSpec> options;  ///< Options next to strategy.name.
-  /// Makes the sampler. Errors: kInvalidArgument at an option.
+  /// Makes a new sampler. Errors: kInvalidArgument (the value of an option, which the error names).
   std::function<Result<std::unique_ptr<Sampler>>(const Context&, const Options&)> make;
-  bool has_own_halving = false;  ///< Whether it has an own_halving, so that no stopping rule may be set.
-  /// Whether trials continue from the states of other trials. Then the last epoch gives a trial's result, and settings
-  /// on which its state depends must not vary.
+  bool has_own_halving = false;  ///< True: the sampler has an own_halving, so no stopping rule may be set.
+  /// True: trials continue from the states of other trials. Then the last epoch gives a trial's result, and settings on
+  /// which its state depends must not vary.
   bool forks = false;
-  bool learns_from_results = true;  ///< Whether results change its proposals. If not, many may be requested at once.
+  bool learns_from_results = true;  ///< True: results change its proposals. False: many may be requested at once.
 };
 /// The input of a halving.
 struct HalvingContext {
-  std::vector<study::Goal> goals;
+  std::vector<study::Goal> goals;                   ///< Goals in order of importance.
   std::int64_t epochs = 1;                          ///< Most epochs of a trial.
   std::vector<study::Constraint> constraints = {};  ///< Only those that are measured count.
   study::SelectionRule keep = {};                   ///< Selection of the epoch that gives a trial's result.
@@ -214,9 +215,9 @@ struct StoppingPlugin {
   std::string name;                 ///< Value of stop.rule.
   std::string help;                 ///< One sentence for the reference.
   std::vector<OptionSpec> options;  ///< Options next to stop.rule.
-  /// Makes the halving. Errors: kInvalidArgument at an option.
+  /// Makes a new halving. Errors: kInvalidArgument (the value of an option, which the error names).
   std::function<Result<std::unique_ptr<Halving>>(const HalvingContext&, const Options&)> make;
-  /// Whether a rung is decided when all of its trials are there, so that it may be closed early.
+  /// True: a rung is decided when all of its trials have reached it, so it may be closed early.
   bool judges_whole_rungs = false;
 };
 /// Returns an error if a setting of the study cannot be used with a strategy that has its own halving, or nullopt.
@@ -227,9 +228,11 @@ std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const st
 /// Returns an error if the study has the rule study::kWhenRungDecided and its rungs cannot be closed early without a
 /// change of the outcome. Returns nullopt otherwise.
 std::optional<Error> early_closing_conflict(const study::StudyConfig& config);
-/// True for random search with `again`, which samples an exhausted space again with other seeds.
+/// True if the strategy is random search with the option `again`, which samples an exhausted space again with other
+/// seeds.
 bool repeats_exhausted_space(const study::StrategyConfig& strategy);
-/// Returns an error if such a search is combined with another option that trains a proposal several times, or nullopt.
+/// Returns an error if repeats_exhausted_space is combined with another option that trains a proposal several times, or
+/// nullopt.
 std::optional<Error> repeated_space_conflict(const study::StudyConfig& config);
 std::vector<StrategyPlugin> builtin_strategies();      ///< Returns all samplers. The README describes each of them.
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< Returns all stopping rules. The README describes each one.

@@ -13,14 +13,16 @@ namespace lanista::study {
 /// the first rung of its trials.
 struct BracketCounts {
   std::int64_t first = 0;   ///< Epoch of the first rung; for trials that never pause, the epochs of their schedule.
-  std::int64_t trials = 0;  ///< Trials of the bracket.
-  std::map<std::int64_t, std::int64_t> further;  ///< Trials by epoch of a further rung.
+  std::int64_t trials = 0;  ///< Number of trials of the bracket.
+  /// Number of trials that trained to each further rung, by the epoch of the rung.
+  std::map<std::int64_t, std::int64_t> further;
 };
 
 /// Returns the brackets by rising first rung. Empty if no trial has rungs. O(trials).
 std::vector<BracketCounts> bracket_counts(const StudyView& view);
 
-/// Returns the rungs of a trial so far: "1 > 3 > 9". Empty for a trial that trains to its end at once.
+/// Returns the rungs of a trial so far as text, in epochs: "1 > 3 > 9". Empty for a trial that trains to its end at
+/// once.
 std::string rungs_text(const TrialView& trial);
 
 }  // namespace lanista::study

@@ -22,7 +22,8 @@ bool is_metric(std::string_view name);
 /// sample). Numbers may end in k, M or G. Operators are + - * / and parentheses.
 class Constraint {
  public:
-  /// Reads a constraint. Errors: kInvalidArgument with the error and its position.
+  /// Reads a constraint from text. Errors: kInvalidArgument (no valid constraint, or longer than 1,000 characters; the
+  /// message has the position).
   static Result<Constraint> parse(std::string_view text);
 
   /// Returns the text that was read.
@@ -36,31 +37,32 @@ class Constraint {
 
   /// Returns the value of a name, or nullopt if it has none.
   using Lookup = std::function<std::optional<double>(const std::string& name)>;
-  /// Returns the violation, relative to the larger side, so violations of several constraints may be added. 0:
-  /// satisfied. Infinite: a side is NaN. nullopt: a name has no value.
+  /// Returns the violation: the excess divided by the larger magnitude of the two sides, so violations of several
+  /// constraints may be added. 0: satisfied. Infinite: a side is NaN. nullopt: a name has no value.
   std::optional<double> violation(const Lookup& value_of) const;
-  /// Returns the smaller side minus the larger side, in their own unit. It is a smooth function where the constraint is
-  /// one. At most 0: satisfied; infinite: a side is NaN. nullopt: a name has no value.
+  /// Returns the side that must be smaller minus the other side, in the unit of the constraint. At most 0: satisfied;
+  /// infinite: a side is NaN. nullopt: a name has no value.
   std::optional<double> excess(const Lookup& value_of) const;
 
-  /// Returns the number of a constraint of the form `name <= number`; nullopt for other forms.
+  /// Returns the number N if the constraint has the form `name <= N` for this name; nullopt otherwise.
   std::optional<double> upper_bound(std::string_view name) const;
 
  private:
   friend class ConstraintParser;
   /// One instruction of a stack machine.
   struct Step {
-    char what = '#';  ///< '#': a number, 'x': a name, '~': change of sign, else an operator
+    char what = '#';  ///< '#': a number, 'x': a name, '~': change of sign, else an operator.
     double number = 0;
-    std::size_t name = 0;  ///< index into names_
+    std::size_t name = 0;  ///< Index into names_.
   };
   std::string text_;
   std::vector<std::string> names_;
   std::optional<std::pair<double, double>> sides(const Lookup& value_of) const;
-  std::vector<Step> smaller_, larger_;  ///< the two sides; `smaller_` must not exceed `larger_`
+  std::vector<Step> smaller_, larger_;  ///< The two sides; `smaller_` must not exceed `larger_`.
 };
 
-/// Returns a hyper-parameter as a number; true is 1. nullopt: the sample does not have it, or it is a text.
+/// Returns the hyper-parameter `name` as a number; true is 1, false is 0. nullopt: the sample does not have it, or it
+/// is a text.
 std::optional<double> number_in(const space::Sample& sample, const std::string& name);
 
 }  // namespace lanista::study

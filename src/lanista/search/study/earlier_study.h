@@ -13,25 +13,25 @@ namespace lanista::study {
 
 /// A finished trial of an earlier study with decisions that fit into this study's space.
 struct EarlierTrial {
-  TrialId trial;      ///< its number in the earlier study
-  Proposal proposal;  ///< its decisions in terms of this study; no parent, no start
-  std::vector<Measurement> measurements;
-  OutcomeKind outcome = OutcomeKind::kSucceeded;  ///< kSucceeded or kStopped
+  TrialId trial;      ///< Number of the trial in the earlier study.
+  Proposal proposal;  ///< Decisions of the trial in the space of this study, without parent and start.
+  std::vector<Measurement> measurements;          ///< Measurements by rising epoch; at least one.
+  OutcomeKind outcome = OutcomeKind::kSucceeded;  ///< Outcome, which is kSucceeded or kStopped.
 };
 
 /// The trials of an earlier study with which a strategy begins.
 struct Earlier {
-  std::string study;  ///< name of the earlier study
-  std::vector<EarlierTrial> trials;
-  std::int64_t left_out = 0;  ///< finished trials that do not fit into the space
+  std::string study;                 ///< Name of the earlier study.
+  std::vector<EarlierTrial> trials;  ///< Trials that fit, in the order in which the strategy observes them.
+  std::int64_t left_out = 0;         ///< Number of finished trials that do not fit into the space of this study.
 };
 
 /// First number of earlier trials, as strategies receive them. Trials of the study itself have smaller numbers.
 inline constexpr std::uint32_t kFirstEarlierTrialId = std::uint32_t{1} << 31;
 
-/// Returns the record of an earlier study.
+/// Returns an earlier study as a JSON record.
 nlohmann::json earlier_study_json(const Earlier& earlier);
-/// Reads the record of an earlier study. Throws fields::Malformed.
+/// Reads the record of an earlier study. Throws fields::Malformed (a field is missing or invalid).
 Earlier read_earlier_study(const nlohmann::json& object);
 
 }  // namespace lanista::study

@@ -18,36 +18,39 @@ namespace lanista::study {
 struct Ensemble {
   /// One trial of an ensemble.
   struct Member {
-    TrialId trial;                ///< trial
-    std::int64_t selections = 1;  ///< number of selections, at least 1; the weight is its share of all selections
+    TrialId trial;                ///< Trial that belongs to the ensemble.
+    std::int64_t selections = 1;  ///< Number of selections, at least 1; the weight is its share of all selections.
     friend bool operator==(const Member&, const Member&) = default;
   };
-  std::vector<Member> members;                               ///< each trial once
-  std::map<std::string, double> validation = {}, test = {};  ///< metrics of the blend on the two parts
+  std::vector<Member> members;  ///< Members, each trial once.
+  /// Metrics of the blend by name, on the validation and test part.
+  std::map<std::string, double> validation = {}, test = {};
 
-  /// Returns the weight of each member, with the sum 1.
+  /// Returns the weight of each member, in the order of `members`, with the sum 1.
   std::vector<double> shares() const;
   friend bool operator==(const Ensemble&, const Ensemble&) = default;
 };
 
-/// Returns the record of an ensemble.
+/// Returns an ensemble as a JSON record.
 nlohmann::json ensemble_json(const Ensemble& ensemble);
-/// Reads the record of an ensemble. Throws fields::Malformed.
+/// Reads the record of an ensemble. Throws fields::Malformed (a field is missing or invalid, no member, or a trial
+/// twice).
 Ensemble read_ensemble(const nlohmann::json& object);
 
-/// Returns the loss of a blend from the number of selections of each model; smaller is better. nullopt: the blend is
-/// not allowed.
+/// Returns the loss of a blend; smaller is better. `selections` has the number of selections of each model. nullopt:
+/// the blend is not allowed. An error ends the selection.
 using EnsembleLoss = std::function<Result<std::optional<double>>(std::span<const std::int64_t> selections)>;
 
 /// Selects an ensemble by greedy forward selection with replacement (Caruana et al. 2004, "Ensemble selection from
 /// libraries of models", §2).
 ///
 /// The first selection is the first model. Each further turn selects the model that gives the best blend, even if that
-/// is worse than the blend before. There are at most `most` selections. The result is the best blend seen, as the
-/// number of selections of each model, divided by their greatest common divisor.
+/// is worse than the blend before. There are at most `most` selections of `models` models, at least 1. The result is
+/// the best blend seen, as the number of selections of each model, divided by their greatest common divisor.
 ///
 /// Among blends that are equal up to rounding, fewer models win, then fewer selections. At a turn, a model that is
-/// already in the blend wins, then the first one. Errors: those of `loss`, which is called once for each blend.
+/// already in the blend wins, then the first one. If the first model alone is not allowed, it is the result. Errors:
+/// those of `loss`, which is called once for each blend.
 Result<std::vector<std::int64_t>> select_ensemble(std::size_t models, std::int64_t most, const EnsembleLoss& loss);
 
 }  // namespace lanista::study

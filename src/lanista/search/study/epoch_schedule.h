@@ -15,28 +15,30 @@ namespace lanista::study {
 /// passes (all_rows_at above 1), pass p reads the share (p + 1) / all_rows_at of the rows. Epochs are then passes, and
 /// there is no budget in steps.
 struct EpochSchedule {
-  std::int64_t rows = 1;    ///< Training rows.
+  std::int64_t rows = 1;    ///< Number of training rows.
   std::int64_t batch = 1;   ///< Rows of a step.
   std::int64_t length = 1;  ///< Steps of an epoch.
-  std::int64_t budget = 0;  ///< Step after which a shorter epoch ends; 0: no budget.
-  /// /// Passes until one reads all rows: pass p, from 0, reads the share min(1, (p + 1) / all_rows_at).
+  /// Training steps of the whole trial; the epoch that reaches them ends early; 0: no budget.
+  std::int64_t budget = 0;
+  /// Number of passes until one reads all rows: pass p, from 0, reads the share min(1, (p + 1) / all_rows_at).
   std::int64_t all_rows_at = 1;
 
-  /// Returns the steps of a pass over all rows.
+  /// Returns the number of steps of a pass over all rows.
   std::int64_t pass_steps() const { return (rows + batch - 1) / batch; }
-  /// Returns the rows that pass `pass` reads: its share of all rows, rounded up.
+  /// Returns the number of rows that pass `pass` reads: its share of all rows, rounded up.
   std::int64_t pass_rows(std::int64_t pass) const;
-  /// Returns the steps of all passes before `pass`. O(log rows).
+  /// Returns the total number of steps of all passes before `pass`. O(log rows).
   std::int64_t pass_begin(std::int64_t pass) const;
   /// Returns the pass that step `step` belongs to; the inverse of pass_begin. O(log^2 rows).
   std::int64_t pass(std::int64_t step) const;
-  /// Returns the epochs that are complete after `steps` steps. After the budget, epochs have full length again.
+  /// Returns the number of epochs that are complete after `steps` steps. After the budget, epochs have full length
+  /// again.
   std::int64_t epochs_completed(std::int64_t steps) const;
-  /// Returns the steps of the first `epochs` epochs; the inverse of epochs_completed.
+  /// Returns the total number of steps of the first `epochs` epochs; the inverse of epochs_completed.
   std::int64_t steps_through(std::int64_t epochs) const;
   /// Returns the number of steps before the epoch that step `step` belongs to.
   std::int64_t begin(std::int64_t step) const { return steps_through(epochs_completed(step)); }
-  /// Returns the rows that the first `steps` steps read; a row counts each time it is read.
+  /// Returns the number of rows that the first `steps` steps read; a row counts each time it is read.
   std::int64_t rows_read(std::int64_t steps) const;
   /// Returns the number of passes that the first `epochs` epochs touch; the last may be incomplete. With growing
   /// passes: their rows in units of a full pass, rounded up.
@@ -46,8 +48,8 @@ struct EpochSchedule {
 /// Returns the schedule of a trial with this recipe on `rows` training rows.
 EpochSchedule epoch_schedule_of(const Recipe& recipe, std::int64_t rows);
 
-/// Sets train.epochs from a budget in steps if steps_per_epoch is known; else it changes nothing. Errors:
-/// kInvalidArgument (more than kMaxEpochs epochs).
+/// Sets train.length.epochs to the number of epochs in the budget in steps, the last one perhaps shorter. Without such
+/// a budget or without steps_per_epoch it changes nothing. Errors: kInvalidArgument (more than kMaxEpochs epochs).
 Result<void> resolve_epochs(TrainConfig& train);
 
 }  // namespace lanista::study

@@ -16,7 +16,7 @@
 
 namespace lanista::study {
 
-/// The rule of model selection: which epoch gives a trial's result and its selected weights.
+/// The rule of model selection (train.keep, train.ties): which epoch gives a trial's result and its selected weights.
 ///
 /// Without goals it is the last epoch, else the best one so far. Epochs are ordered as trials in the ranking: first
 /// those that satisfy the constraints, then by smaller violation, by the goals in turn, and by train.ties. Of equal
@@ -25,7 +25,7 @@ namespace lanista::study {
 struct SelectionRule {
   /// Goals that are measured in training, then the goal that breaks ties. Empty: the last epoch.
   std::vector<Goal> goals;
-  std::vector<Constraint> constraints;  ///< constraints that are measured in training
+  std::vector<Constraint> constraints;  ///< Constraints that are measured in training.
 
   /// True if the rule selects the best epoch; false: the last epoch.
   bool selects_best() const { return !goals.empty(); }
@@ -33,9 +33,9 @@ struct SelectionRule {
 /// Returns the rule that train.keep, the goals and the constraints give. If no goal is measured in training, it is the
 /// last epoch.
 SelectionRule selection_rule(const StudyConfig& config);
-/// Returns the record of a selection rule.
+/// Returns a selection rule as a JSON record.
 nlohmann::json selection_rule_json(const SelectionRule& rule);
-/// Reads the record of a selection rule. Errors: kDataLoss.
+/// Reads the record of a selection rule. Errors: kDataLoss (a field is missing or invalid).
 Result<SelectionRule> selection_rule_from_json(const nlohmann::json& json);
 
 /// Applies a selection rule to the measurements of one trial, one after the other. A value type.
@@ -49,7 +49,8 @@ class EpochSelector {
 
   /// True if the selector selects the best epoch; false: the last epoch.
   bool selects_best() const { return rule_.selects_best(); }
-  /// Returns true if `measurement` would be selected as the next measurement.
+  /// True if `measurement`, as the next one of the trial, would become the selected one. Changes nothing. Always true
+  /// if the rule selects the last epoch.
   bool improves(const Measurement& measurement) const;
   /// Adds the next measurement; epochs must ascend. Returns true if it is now the selected one.
   bool observe(const Measurement& measurement);
@@ -57,7 +58,7 @@ class EpochSelector {
   void reset_measurements() { best_.reset(); }
 
  private:
-  /// Order of epochs; smaller is better. `lost`: the first goal is NaN.
+  /// Order of epochs; smaller is better. `lost` is true if the first goal is NaN.
   struct EpochQuality {
     bool lost = false;
     double violation = 0;
@@ -72,10 +73,11 @@ class EpochSelector {
   std::optional<EpochQuality> best_;
 };
 
-/// Returns the index of the selected measurement. There must be at least one measurement.
+/// Returns the index in `measurements` of the selected one. `measurements` is not empty, and `selector` has not
+/// observed them.
 std::size_t selected_index(EpochSelector selector, std::span<const Measurement> measurements);
-/// Returns the measurements with the metrics that were selected by the end of each epoch. Epochs and steps are
-/// unchanged. Comparisons at equal fidelity read the result.
+/// Returns one measurement for each of `measurements`, with the metrics of the epoch that was selected by then. Epochs
+/// and steps are unchanged. Comparisons at equal fidelity read the result.
 std::vector<Measurement> selected_measurements(EpochSelector selector, std::span<const Measurement> measurements);
 
 }  // namespace lanista::study

@@ -10,41 +10,41 @@
 // have neither.
 namespace lanista::study {
 
-/// Use of one host, or of one device.
+/// Workers and share of the work of one host, or of one device.
 struct HostUsage {
-  std::string name;
-  std::int64_t present = 0;  ///< Workers that are connected.
-  std::int64_t lost = 0;     ///< Workers that were lost.
-  double share = 0;          ///< Share of the busy time of all workers, 0 to 1.
+  std::string name;          ///< Name of the host or of the device.
+  std::int64_t present = 0;  ///< Number of workers that are connected now.
+  std::int64_t lost = 0;     ///< Number of workers that were lost so far.
+  double share = 0;          ///< Share of the busy time of all workers of the study, 0 to 1.
   bool is_device = false;    ///< True for a device of this machine, with threads as workers.
 };
-/// Returns the use of each host by name. Empty: the study has no hosts. O(n log n) for n spans.
+/// Returns the use of each host or device, sorted by name. Empty: the study has neither. O(n log n) for n spans.
 std::vector<HostUsage> host_usage(const StudyView& view);
-/// Returns "node2: 3 workers, 48 % of the work, 1 worker lost". For a study that has ended, connected workers are left
-/// out.
+/// Returns "node2: 3 workers, 48 % of the work, 1 worker lost". The number of connected workers is left out for a
+/// device, and if `has_ended`.
 std::string host_text(const HostUsage& use, bool has_ended);
 
-/// Returns the device that trains a trial, or trained it last. Empty: all trials have one device, or no worker has
-/// trained it.
+/// Returns the name of the device that trains a trial, or trained it last. Empty: all trials have one device, or no
+/// worker has trained it.
 std::string device_of(const StudyView& view, const TrialView& trial);
 
-/// Returns the host of a connected worker. Empty: this machine, not connected, or not recorded.
+/// Returns the host name of the connected worker with this number. Empty: this machine, not connected, or not recorded.
 std::string host_of(const WorkerHistory& workers, std::int64_t worker);
 /// Returns "worker 1 on node2", or "worker 1" for an empty host.
 std::string worker_text(std::int64_t worker, const std::string& host);
 
-/// Returns the moves of a trial in order.
+/// Returns the moves of a trial from lost workers to others, the first one first.
 std::vector<WorkerHistory::Move> moves_of(const StudyView& view, TrialId trial);
 /// Returns "from worker 1 on node2 to worker 3 on node4: at most 1.2 s of its work lost".
 std::string move_text(const WorkerHistory::Move& move);
 
 /// Totals of the moves of a study.
 struct MoveCounts {
-  std::int64_t moves = 0;   ///< moves
-  std::int64_t trials = 0;  ///< trials that moved at least once
-  double seconds = 0;       ///< upper bound of the lost work, in seconds
+  std::int64_t moves = 0;   ///< Number of moves.
+  std::int64_t trials = 0;  ///< Trials that moved at least once.
+  double seconds = 0;       ///< Upper bound of the work lost by all moves, in seconds.
 };
-/// Returns the totals of all moves.
+/// Returns the totals of all moves of a study.
 MoveCounts move_counts(const StudyView& view);
 /// Returns "3 trials moved 4 times, at most 2.5 s of work lost". Empty: no trial moved.
 std::string moves_text(const MoveCounts& counts);

@@ -8,13 +8,13 @@
 
 namespace lanista::study {
 
-/// An interval that contains the true value with a probability of 95 %.
+/// An interval that contains the true value with a probability of about 95 %.
 struct ConfidenceInterval {
-  double low = 0, high = 0;
+  double low = 0, high = 0;  ///< Lower and upper end, included.
 };
 
-/// Returns the interval of a share that was `share` in `rows` independent rows (Wilson 1927, "Probable inference",
-/// score interval). It is valid near 0 and 1 too.
+/// Returns the 95 % interval of the true share, if `share` was seen in `rows` independent rows (Wilson 1927, "Probable
+/// inference", score interval). It is valid near 0 and 1 too.
 ConfidenceInterval wilson_interval(double share, std::int64_t rows);
 
 /// Returns the 97.5 % quantile of Student's t with `freedom` degrees of freedom, from 1. It is exact to three digits.
@@ -22,10 +22,10 @@ double student_quantile(std::int64_t freedom);
 
 /// The interval in which the true score of the best trial lies, and the trials inside it.
 struct NoiseBand {
-  ConfidenceInterval band;     ///< Interval of the best trial's score.
+  ConfidenceInterval band;     ///< Interval of the best trial's score, in the unit of the goal's metric.
   std::int64_t rows = 0;       ///< Validation rows from which it follows; 0: it follows from trainings.
   std::int64_t trainings = 0;  ///< Trainings of the best proposal from which it follows; 0: from rows.
-  std::int64_t trials = 0;     ///< Trials with a score inside it, the best one included.
+  std::int64_t trials = 0;     ///< Number of ranked trials with a score inside `band`, the best one included.
 };
 /// Returns the noise band of a study with one goal. `ranked` is ranking_keys(view).
 ///

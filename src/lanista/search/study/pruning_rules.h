@@ -29,35 +29,38 @@ inline constexpr std::string_view kNeededFirst = "needed_first", kInformativeFir
 /// A failure rule prunes each trial that is equal to a failed trial except for `along`, and lies further in its
 /// direction. A rung rule ends the trials that still train to a rung that is closed early.
 struct PruningRule {
-  std::string when;   ///< event, one of pruning_events()
-  std::string along;  ///< numeric parameter of the space; empty: a rung rule
-  bool up = true;     ///< true: larger values are further; false: smaller values
+  std::string when;   ///< Event, one of pruning_events().
+  std::string along;  ///< Name of a numeric hyper-parameter of the space; empty: a rung rule.
+  bool up = true;     ///< True: trials with larger values are pruned; false: with smaller values.
   bool operator==(const PruningRule&) const = default;
 };
-/// Names of the events of pruning rules.
+/// Returns the names of the events of pruning rules.
 const std::vector<std::string>& pruning_events();
-/// True for a rung rule.
+/// True if `rule` is a rung rule; false: a failure rule.
 inline bool closes_rungs(const PruningRule& rule) { return rule.when == kWhenRungDecided; }
-/// True if one of the rules is a rung rule.
+/// True if at least one of the rules is a rung rule.
 bool has_rung_rule(const std::vector<PruningRule>& rules);
 /// Returns a rule as text: "diverged along lr up", "decided".
 std::string rule_text(const PruningRule& rule);
 /// Returns a rule in the notation of study files.
 nlohmann::json rule_json(const PruningRule& rule);
-/// Reads a rule in the notation of study files. Errors: kInvalidArgument with the key, the value and what is allowed.
+/// Reads a rule in the notation of study files. Errors: kInvalidArgument (a key or value that is not allowed; the
+/// message lists the allowed ones).
 Result<PruningRule> rule_from_json(const nlohmann::json& json);
-/// Checks the rules against the parameters of the space: `along` names an ordered parameter, and no rule is listed
-/// twice. Errors: kInvalidArgument; the location is "[i].along", for example.
+/// Checks the rules against the parameters of the space: `along` names an ordered parameter, and no two rules have the
+/// same event and parameter. Errors: kInvalidArgument (otherwise); the location is "[i]" or "[i].along".
 Result<void> check_rules(const std::vector<PruningRule>& rules, const std::vector<space::Parameter>& parameters);
 
-/// Returns the event of a failed trial: kWhenDiverged, kWhenOutOfMemory, or empty for another outcome.
+/// Returns the event of a failed trial, from its reason: kWhenDiverged or kWhenOutOfMemory. Empty for other reasons and
+/// outcomes.
 std::string_view failure_event(const Outcome& outcome);
-/// Returns a value as a number that gives its order; nullopt for a text or a truth value.
+/// Returns the number by which values of a parameter are ordered; nullopt for a text or a truth value, which have no
+/// order.
 std::optional<double> place_of(const space::Value& value);
 
-/// Returns the kind of outcome that a strategy receives. A trial pruned by a failure rule counts as kFailed, because
-/// the rule predicts a failure. A trial ended by a rung rule counts as kCancelled, because its result is unknown. Other
-/// kinds are unchanged.
+/// Returns the outcome kind that a strategy receives in place of that of `outcome`. A trial pruned by a failure rule
+/// counts as kFailed, because the rule predicts a failure. A trial ended by a rung rule counts as kCancelled, because
+/// its result is unknown. Other kinds are unchanged.
 OutcomeKind kind_for_strategy(const Outcome& outcome);
 
 }  // namespace lanista::study

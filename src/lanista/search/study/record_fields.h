@@ -17,12 +17,12 @@ namespace lanista::study::fields {
 
 /// The error of a record with an invalid form; read_record catches it.
 struct Malformed {
-  std::string what;
+  std::string what;  ///< Reason, for people, without the name of the record.
 };
 
-/// Returns the member `name`.
+/// Returns the member `name`, of any type. It belongs to `object`.
 const nlohmann::json& member(const nlohmann::json& object, const char* name);
-/// Returns the member `name`, a list.
+/// Returns the member `name`, a list. It belongs to `object`.
 const nlohmann::json& array(const nlohmann::json& object, const char* name);
 /// Returns the member `name`, a whole number of 64 bits.
 std::int64_t integer(const nlohmann::json& object, const char* name);
@@ -51,7 +51,7 @@ T good(Result<T> result) {
 }
 
 /// Calls `reader` and returns its result; Malformed and errors of the JSON library become kDataLoss. `what` names the
-/// record in the message.
+/// record in the message, such as "proposal".
 template <class T, class Reader>
 Result<T> read_record(const char* what, const Reader& reader) {
   try {

@@ -8,7 +8,8 @@
 
 namespace lanista::study {
 
-/// Returns the refinement of `trial`: the same model and sample, trained from the start to the end of the schedule.
+/// Returns the proposal that refines `trial`, which has the decisions `proposal`: the same model and sample, trained
+/// from the start to the end of the schedule.
 Proposal refinement_of(TrialId trial, const Proposal& proposal);
 
 /// Returns the recipe of a proposal: that of its sample (make_recipe). A refinement has the tuning of strategy.then in

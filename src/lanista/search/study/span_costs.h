@@ -9,13 +9,13 @@ namespace lanista::study {
 /// The parts of the seconds of a span, as its worker recorded them. Zeros: not recorded. Trials that shared steps have
 /// shares of the seconds. No result depends on these numbers.
 struct SpanCosts {
-  std::int64_t steps = 0;  ///< Training steps in `stepping`.
+  std::int64_t steps = 0;  ///< Number of training steps in the time `stepping`.
   double stepping = 0;     ///< Seconds of training steps.
   double evaluating = 0;   ///< Seconds of the measurement at the end of the epoch.
   double set_up = 0;       ///< Seconds of compiling the program, before the span.
   double restoring = 0;    ///< Seconds of reading and attaching the state, before the span.
   double saving = 0;       ///< Seconds of the last checkpoint before the span.
-  std::int64_t bytes = 0;  ///< Bytes of the program with its attached states.
+  std::int64_t bytes = 0;  ///< Memory of the program with its attached states, in bytes.
   bool operator==(const SpanCosts&) const = default;
 };
 

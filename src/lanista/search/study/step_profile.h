@@ -19,44 +19,48 @@ struct StepShape {
   std::string program;    ///< program_key in hexadecimal digits; equal programs have equal times
   std::string structure;  ///< structure_key of the model
   std::string optimizer, precision;
-  std::int64_t batch = 1, shards = 1;
-  double parameters = 0;  ///< Parameters of the model.
-  double operators = 0;   ///< Operators of the model.
-  double widest = 0;      ///< Elements for a sample of the largest value in the model.
-  double flops = 0;       ///< Forward FLOPs of a sample.
-  double bytes = 0;       ///< Bytes read and written by the forward pass of a sample.
+  std::int64_t batch = 1, shards = 1;  ///< Samples of a step, and shards of its batch.
+  double parameters = 0;               ///< Number of parameters of the model.
+  double operators = 0;                ///< Number of operators of the model.
+  double widest = 0;                   ///< Elements of the largest value between operators, for one sample.
+  double flops = 0;                    ///< Forward FLOPs of a sample.
+  double bytes = 0;                    ///< Bytes read and written by the forward pass of a sample.
 
-  /// Returns the logarithms of batch, largest value, operators, parameters, FLOPs and bytes of a step.
+  /// Returns natural logarithms of batch, largest value, operators, parameters, and forward FLOPs and bytes of a whole
+  /// batch, in this order. Values below 1 count as 1.
   std::array<double, 6> features() const;
-  /// Returns the seconds of a step on a fixed fictitious machine. Stored prices are multiples of it.
+  /// Returns the seconds of a step, without the optimiser update, on a fictitious machine: 20 GFLOP/s, 10 GB/s and 1
+  /// microsecond an operator.
   double nominal_step() const;
-  /// Returns the seconds of the optimiser update on that machine, which do not depend on the batch: one pass over
-  /// parameters, gradients and optimiser state.
+  /// Returns the seconds of the optimiser update on the same fictitious machine: one pass over parameters, gradients
+  /// and optimiser state. They do not depend on the batch.
   double nominal_update() const;
   bool operator==(const StepShape&) const = default;
 };
-/// Returns the step shape of a trial's model and recipe. O(nodes). Errors: those of shape inference.
+/// Returns the step shape of a trial's model and recipe. O(nodes). Errors: those of graph::infer_shapes.
 Result<StepShape> step_shape(const graph::Graph& model, const graph::OpTable& ops, const Recipe& recipe);
 
 /// Measurements of one program on one machine in one study. They are means over the spans of its trials, so other load
 /// on the machine is averaged. 0: not known.
 struct Profile {
   StepShape shape;
-  std::string device;               ///< CPU or GPU model and numeric class.
-  std::int64_t width = 1;           ///< Workers that shared its steps.
-  std::int64_t lanes = 1;           ///< Trials trained together.
-  std::int64_t residents = 1;       ///< Workers of the machine that were busy at the same time, on average.
-  std::int64_t spans = 0;           ///< Number of spans.
-  double step = 0;                  ///< Seconds of a step of one trial.
-  double evaluation_row = 0;        ///< Seconds of evaluation of one row.
-  double between = 0;               ///< Seconds of an epoch in which the worker waited for or received commands.
-  double set_up = 0;                ///< Seconds of compiling the program.
-  double save = 0, restore = 0;     ///< Seconds of writing a checkpoint, and of reading one.
-  std::int64_t bytes = 0;           ///< Largest bytes of the program with its states.
-  std::int64_t epochs_to_best = 0;  ///< Epochs after which its trials were within 2 % of their best measurement.
+  std::string device;          ///< Name of the CPU or GPU model, with the numeric class.
+  std::int64_t width = 1;      ///< Number of workers that shared its steps.
+  std::int64_t lanes = 1;      ///< Number of trials that were trained together.
+  std::int64_t residents = 1;  ///< Workers of the machine that were busy at the same time, on average.
+  std::int64_t spans = 0;      ///< Number of spans behind these means.
+  double step = 0;             ///< Seconds of a step of one trial.
+  double evaluation_row = 0;   ///< Seconds of evaluation of one row.
+  /// Seconds of an epoch in which the worker neither stepped nor evaluated, but waited for commands.
+  double between = 0;
+  double set_up = 0;             ///< Seconds of compiling the program.
+  double save = 0, restore = 0;  ///< Seconds of writing one checkpoint, and of reading one.
+  std::int64_t bytes = 0;        ///< Most memory of the program with its attached states, in bytes.
+  /// Number of epochs after which its trials were within 2 % of their best measurement.
+  std::int64_t epochs_to_best = 0;
   bool operator==(const Profile&) const = default;
 };
-/// Returns the record of a profile.
+/// Returns a profile as a JSON record.
 nlohmann::json profile_json(const Profile& profile);
 /// Reads the record of a profile. Errors: kDataLoss (a field is missing or out of range).
 Result<Profile> read_profile(const nlohmann::json& in);

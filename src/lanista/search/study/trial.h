@@ -24,19 +24,19 @@ namespace lanista::study {
 /// has its own seeds.
 struct Start {
   TrialId parent;          ///< Trial with these weights; 0: a file or a zoo model.
-  std::int64_t epoch = 0;  ///< Epoch of the parent after which its state was stored.
-  std::string plan;        ///< Text of the transfer plan; empty: equal structure, every weight is copied.
+  std::int64_t epoch = 0;  ///< Epoch of the parent, from 1, after which the stored state was taken.
+  std::string plan;        ///< Transfer plan in its text form; empty: equal structure, every weight is copied.
   std::string address;     ///< Content address of the parent's state, which the engine fills in; empty: none is stored.
-  bool is_chosen_by_engine = false;  ///< The engine chose it (train.start), so it is no decision of the strategy.
+  bool is_chosen_by_engine = false;  ///< True: the engine chose it by train.start. False: the strategy chose it.
   double coverage = 1;               ///< Share of the child's parameters and buffers that come from the parent, 0 to 1.
   std::string inexact_reason = {};   ///< Where and why the child computes another function; empty: an equal function.
 
-  std::string zoo = {};  ///< id of the zoo model; empty: no zoo model
+  std::string zoo = {};  ///< Id of the zoo model; empty: no zoo model.
   /// Transfer of the optimiser state: kOptimizerCarried, or the reason why it is not transferred. Empty: it was not
   /// requested (train.start_optimizer).
   std::string optimizer = {};
 
-  /// True if the weights are those of the file that train.start names.
+  /// True if the weights are those of the file that train.start_from names.
   bool is_file() const { return parent.value == 0 && zoo.empty(); }
   /// True if `other` has the same parent, epoch and plan. Whether its state is stored does not count.
   bool is_same_start(const Start& other) const {
@@ -51,25 +51,25 @@ std::string start_text(const Start& start);
 /// Returns start_text with the share of transferred weights: "trial 3 as of epoch 2: 87 % of its weights, the same
 /// function". For a start that the engine did not choose, it returns start_text alone.
 std::string inherited_text(const Start& start);
-/// Returns the record of a start.
+/// Returns a start as a JSON record.
 nlohmann::json start_json(const Start& start);
-/// Reads the record of a start. Errors: kDataLoss.
+/// Reads the record of a start. Errors: kDataLoss (a field is missing or invalid).
 Result<Start> start_from_json(const nlohmann::json& json);
 
 /// A start race (train.start_race): short trainings from the start, from rival parents and from random values.
 ///
 /// The candidate with the lowest loss continues. The first measurement of the trial records the losses.
 struct StartRace {
-  std::int64_t steps = 0;          ///< training steps of each candidate.
-  double time = 0;                 ///< logical time of the steps that are discarded.
-  std::vector<Start> rivals = {};  ///< other parents, the one with the highest coverage first.
-  /// Number of candidates: the start, the rivals and random values.
+  std::int64_t steps = 0;          ///< Training steps of each candidate.
+  double time = 0;                 ///< Time of the discarded steps on the logical clock.
+  std::vector<Start> rivals = {};  ///< Other parents, the one with the highest coverage first.
+  /// Returns the number of candidates: the start, the rivals and random values.
   std::int64_t racers() const { return static_cast<std::int64_t>(rivals.size()) + 2; }
   bool operator==(const StartRace&) const = default;
 };
-/// Returns the record of a start race.
+/// Returns a start race as a JSON record.
 nlohmann::json start_race_json(const StartRace& race);
-/// Reads the record of a start race. Errors: kDataLoss.
+/// Reads the record of a start race. Errors: kDataLoss (a field is missing or invalid).
 Result<StartRace> start_race_from_json(const nlohmann::json& json);
 
 /// A fork: from here on a trial continues from the whole state of another trial, with new hyper-parameters.
@@ -77,42 +77,42 @@ Result<StartRace> start_race_from_json(const nlohmann::json& json);
 /// The state is the parameters, buffers, optimiser state, counters and position in the data. The trial keeps its
 /// number, its seed and the measurements from before the fork.
 struct Fork {
-  TrialId from;            ///< Trial with the state.
+  TrialId from;            ///< Trial with the state from which this trial continues.
   std::int64_t epoch = 0;  ///< Last epoch that both trials have measured.
   space::Sample sample;    ///< All hyper-parameters of the trial after the fork.
   std::string address;     ///< Content address of the state, which the engine fills in.
 
   bool operator==(const Fork&) const = default;
 };
-/// Returns the record of a fork.
+/// Returns a fork as a JSON record.
 nlohmann::json fork_json(const Fork& fork);
-/// Reads the record of a fork. Errors: kDataLoss.
+/// Reads the record of a fork. Errors: kDataLoss (a field is missing or invalid).
 Result<Fork> fork_from_json(const nlohmann::json& json);
 
 /// The decisions of a trial. Replaying them gives its model, bit for bit.
 struct Proposal {
-  std::int64_t base = 0;                   ///< Index into the study's base models.
+  std::int64_t base = 0;                   ///< Index into the study's base models, from 0.
   Digest base_hash;                        ///< Graph hash of the base model.
   std::vector<space::MutationStep> steps;  ///< Mutations of the base model, with their traces.
   std::vector<graph::Edit> edits;  ///< Edits that the mutations made; a log stays readable after a mutator changes.
   Digest graph_hash;               ///< Graph hash of the trial's model.
-  space::Sample sample;            ///< Hyper-parameters.
+  space::Sample sample;            ///< Hyper-parameter sample.
   std::int64_t budget = 0;         ///< Epochs to train; if `horizon` is set, epochs to train before the first pause.
   std::int64_t horizon = 0;        ///< Epochs of the learning-rate schedule; 0: equal to `budget`.
-  std::optional<TrialId> parent;   ///< Trial from which the decisions were derived.
+  std::optional<TrialId> parent;   ///< Trial from which the decisions were derived; absent: none.
   std::int64_t repeat = 0;         ///< Number of this training of the decisions, from 0; each has its own seed.
   /// Fold that the training validates on: assignment * folds + fold. A retry of a failed training has the same fold.
   /// Absent: the study has no folds.
   std::optional<std::int64_t> fold = {};
-  std::optional<Start> start;          ///< Weights to begin with; absent: random values.
-  double select_time = 0;              ///< Logical time of each selection comparison (train.select); 0: none.
+  std::optional<Start> start;  ///< Weights to begin with; absent: random values.
+  double select_time = 0;      ///< Time of each selection comparison on the logical clock (train.select); 0: none.
   std::optional<StartRace> race = {};  ///< Race of `start`, which the engine chose; absent: no race.
   /// True for a refinement: the trial trains the decisions of `parent` again from the start and tunes itself
   /// (strategy.then).
   bool is_refinement = false;
 };
 
-/// Returns the start if the strategy chose it; null if the engine chose it or there is none.
+/// Returns the start in `proposal` if the strategy chose it; null if the engine chose it or there is none.
 inline const Start* proposed_start(const Proposal& proposal) {
   return proposal.start && !proposal.start->is_chosen_by_engine ? &*proposal.start : nullptr;
 }
@@ -138,16 +138,16 @@ struct Branch {
   space::Sample setting;   ///< Setting of the branch; empty: it updates nothing and measures the loss at the start.
   std::int64_t steps = 0;  ///< Training steps of the branch.
   std::string trend;       ///< "converging", "unstable" or "diverged"; "start" for the branch that updates nothing.
-  double speed = 0;        ///< Fall of the loss per step, larger is better; for "start", the loss itself.
+  double speed = 0;        ///< Mean fall of the loss per step, larger is better; for "start", the loss itself.
   bool kept = false;       ///< The trial continued from this branch.
   bool operator==(const Branch&) const = default;
 };
 
 /// Result of one candidate of a start race.
 struct StartCandidate {
-  std::int64_t steps = 0;  ///< training steps
-  double loss = 0;         ///< mean loss over the later half of the steps; infinite: diverged
-  bool kept = false;       ///< the trial continued from this candidate
+  std::int64_t steps = 0;  ///< Number of training steps of the branch.
+  double loss = 0;         ///< Mean loss over the later half of the steps; infinite: diverged.
+  bool kept = false;       ///< The trial continued from this candidate.
   bool operator==(const StartCandidate&) const = default;
 };
 
@@ -156,8 +156,8 @@ struct StartCandidate {
 /// The trial continues with whichever of the two is better at equal computation.
 struct SelectBranch {
   std::int64_t step = 0;   ///< Step of the trial at which the branch was made.
-  bool selects = false;    ///< The branch trained on selected rows.
-  std::int64_t steps = 0;  ///< Training steps, counted in batches that were read.
+  bool selects = false;    ///< True: the branch trained on selected rows; false: on all rows.
+  std::int64_t steps = 0;  ///< Training steps of the branch, counted in batches that were read.
   double cost = 0;         ///< Computation, in units of one step that trains on all rows of its batch.
   std::string metric;      ///< Metric on the validation part at the end of the branch.
   double value = 0;        ///< Value of `metric`; NaN: none, or the branch failed.
@@ -188,15 +188,16 @@ enum class OutcomeKind {
 /// Returns the name of `kind` in records, for example "succeeded".
 std::string_view outcome_name(OutcomeKind kind);
 
-/// The end of a trial, with its reason and its weights.
+/// The end of a trial: how it ended, its reason and its weights.
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kSucceeded;
-  std::string reason;                     ///< "diverged: train_loss is nan at epoch 2", or empty.
-  std::optional<TrialId> same_as;         ///< Earlier trial that a kDuplicate equals.
-  std::string weights;                    ///< Content address of the final weights; empty: none are stored.
-  std::optional<Digest> weights_hash;     ///< Hash of the final state's bytes, stored or not.
-  std::optional<TrialId> pruned_by = {};  ///< Trial with the result by which a rule ended this one.
-  std::string rule = {};                  ///< Text of that rule (rule_text): "diverged along lr up".
+  std::string reason;                  ///< "diverged: train_loss is nan at epoch 2", or empty.
+  std::optional<TrialId> same_as;      ///< Earlier trial that this kDuplicate equals; absent for other kinds.
+  std::string weights;                 ///< Content address of the final weights; empty: none are stored.
+  std::optional<Digest> weights_hash;  ///< Hash of the final state's bytes, stored or not.
+  /// Trial with the result by which a rule ended this one; absent: no rule did.
+  std::optional<TrialId> pruned_by = {};
+  std::string rule = {};  ///< Text of that rule (rule_text): "diverged along lr up"; empty: no rule.
 };
 
 // Events of a study as a strategy receives them, in logical order.
@@ -218,48 +219,49 @@ struct Ended {
 /// A trial released its slot. Its state is in the checkpoint store, and it may be resumed.
 struct Paused {
   TrialId trial;
-  std::int64_t epoch = 0;  ///< last measured epoch
+  std::int64_t epoch = 0;  ///< Last measured epoch; 0: none.
 };
 /// A paused trial trains again, up to the end of epoch `budget`.
 struct Resumed {
   TrialId trial;
-  std::int64_t epoch = 0;         ///< last measured epoch
-  std::int64_t budget = 0;        ///< epoch at which the trial pauses or ends next
-  std::optional<Fork> fork = {};  ///< fork with which it resumes; absent: it resumes from its own state
+  std::int64_t epoch = 0;         ///< Last measured epoch; 0: none.
+  std::int64_t budget = 0;        ///< Epoch at which the trial pauses or ends next.
+  std::optional<Fork> fork = {};  ///< Fork with which it resumes; absent: it resumes from its own state.
 };
 /// One event of a study.
 using Event = std::variant<Proposed, Measured, Ended, Paused, Resumed>;
 
-/// Decision of a strategy about one trial after a measurement.
+/// Decision of a strategy about one trial after a measurement: train on, release the slot with the state stored, or
+/// end.
 enum class Verdict { kContinue, kPause, kStop };
 /// Returns the name of `verdict` in records: "continue", "pause" or "stop".
 std::string_view verdict_name(Verdict verdict);
-/// Returns the verdict with this name. Errors: kDataLoss.
+/// Returns the verdict with this name. Errors: kDataLoss (no verdict has this name).
 Result<Verdict> verdict_from_name(std::string_view name);
 
-/// Returns the record of a proposal.
+/// Returns a proposal as a JSON record.
 nlohmann::json proposal_json(const Proposal& proposal);
-/// Reads the record of a proposal. Errors: kDataLoss.
+/// Reads the record of a proposal. Errors: kDataLoss (a field is missing or invalid).
 Result<Proposal> proposal_from_json(const nlohmann::json& json);
-/// Returns the record of a measurement. NaN and infinities are the texts "nan", "inf", "-inf".
+/// Returns a measurement as a JSON record. NaN and infinities are the texts "nan", "inf", "-inf".
 nlohmann::json measurement_json(const Measurement& measurement);
-/// Reads the record of a measurement. Errors: kDataLoss.
+/// Reads the record of a measurement. Errors: kDataLoss (a field is missing or invalid).
 Result<Measurement> measurement_from_json(const nlohmann::json& json);
-/// Returns the record of a branch of a tune search.
+/// Returns a branch of a tune search as a JSON record.
 nlohmann::json branch_json(const Branch& branch);
-/// Reads the record of a branch of a tune search. Errors: kDataLoss.
+/// Reads the record of a branch of a tune search. Errors: kDataLoss (a field is missing or invalid).
 Result<Branch> branch_from_json(const nlohmann::json& json);
-/// Returns the record of a start candidate.
+/// Returns a start candidate as a JSON record.
 nlohmann::json start_candidate_json(const StartCandidate& start_candidate);
-/// Reads the record of a start candidate. Errors: kDataLoss.
+/// Reads the record of a start candidate. Errors: kDataLoss (a field is missing or invalid).
 Result<StartCandidate> start_candidate_from_json(const nlohmann::json& json);
-/// Returns the record of a branch of a selection comparison.
+/// Returns a branch of a selection comparison as a JSON record.
 nlohmann::json select_branch_json(const SelectBranch& branch);
-/// Reads the record of a branch of a selection comparison. Errors: kDataLoss.
+/// Reads the record of a branch of a selection comparison. Errors: kDataLoss (a field is missing or invalid).
 Result<SelectBranch> select_branch_from_json(const nlohmann::json& json);
-/// Returns the record of an outcome.
+/// Returns an outcome as a JSON record.
 nlohmann::json outcome_json(const Outcome& outcome);
-/// Reads the record of an outcome. Errors: kDataLoss.
+/// Reads the record of an outcome. Errors: kDataLoss (a field is missing or invalid).
 Result<Outcome> outcome_from_json(const nlohmann::json& json);
 
 }  // namespace lanista::study

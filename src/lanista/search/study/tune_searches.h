@@ -12,14 +12,14 @@ namespace lanista::study {
 
 /// One tune search inside a trial (train.tune), read from the measurement after it.
 struct TuneSearchView {
-  TrialId trial;
-  std::int64_t epoch = 0;                 ///< Epoch before which the search ran.
+  TrialId trial;                          ///< Trial that searched.
+  std::int64_t epoch = 0;                 ///< Number of the epoch before which the search ran, from 1.
   std::int64_t step = 0;                  ///< Step of the trial at which its branches began.
   std::optional<double> start_loss = {};  ///< Loss at that step; absent: not recorded, or not finite.
-  std::vector<const Branch*> branches;    ///< Branches that tried a setting, in order; owned by the trial.
+  std::vector<const Branch*> branches;    ///< Branches that tried a setting, in order; they belong to the TrialView.
   const Branch* kept = nullptr;           ///< Branch from which the trial continued; null: its setting did not change.
   std::int64_t steps = 0;                 ///< Training steps in all, with those that measured the loss at the start.
-  /// Returns the steps of branches from which the trial did not continue.
+  /// Returns the number of steps of branches from which the trial did not continue.
   std::int64_t discarded() const { return steps - (kept == nullptr ? 0 : kept->steps); }
 };
 /// Returns the tune searches of a trial, in order. O(branches).
@@ -34,10 +34,10 @@ std::optional<double> final_loss_of(const TuneSearchView& search, const Branch& 
 
 /// Totals over the tune searches of a study.
 struct SearchCounts {
-  std::int64_t trials = 0;      ///< Trials with a search.
-  std::int64_t searches = 0;    ///< Searches.
+  std::int64_t trials = 0;      ///< Number of trials with a search.
+  std::int64_t searches = 0;    ///< Number of searches of all trials.
   std::int64_t successful = 0;  ///< Searches after which a trial continued from a branch.
-  std::int64_t branches = 0;    ///< Branches that tried a setting.
+  std::int64_t branches = 0;    ///< Number of branches that tried a setting.
   std::int64_t discarded = 0;   ///< Training steps of branches from which no trial continued.
 };
 /// Returns the totals over all trials of a study.

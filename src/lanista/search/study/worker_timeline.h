@@ -14,14 +14,15 @@ namespace lanista::study {
 struct WorkerInterval {
   /// The part of an interval that belongs to one trial.
   struct TimeSlice {
-    std::size_t span = 0;  ///< index into StudyView::spans
-    double seconds = 0;    ///< seconds; at each time, trials that have not finished have equal shares
+    std::size_t span = 0;  ///< Index into StudyView::spans.
+    /// Share of the interval's seconds; at each time, trials that have not finished their epoch have equal shares.
+    double seconds = 0;
   };
   std::int64_t worker = 0;        ///< Number of the worker.
-  double began = 0, ended = 0;    ///< Worked seconds of the study.
+  double began = 0, ended = 0;    ///< Start and end, in worked seconds of the study.
   std::vector<TimeSlice> slices;  ///< By rising trial number; a helper has the slices of its leader.
   std::int64_t lanes = 1;  ///< Trials that shared the steps, as spans record; more than slices if the log lacks some.
-  std::int64_t width = 1;  ///< Workers that began the interval together.
+  std::int64_t width = 1;  ///< Number of workers that began the interval together.
   std::optional<std::int64_t> leader = {};  ///< Worker that this worker helped; absent: it led.
   /// Returns the length of the interval in seconds.
   double seconds() const { return ended - began; }

@@ -21,20 +21,20 @@ inline constexpr std::string_view kAdaptive = "adaptive";
 /// Trend of a Branch that records a change of the batch by gradient noise, not a search.
 inline constexpr std::string_view kAdapted = "adapted";
 
-/// Options of this kind of train.tune.
+/// Returns the options of this kind of train.tune.
 std::vector<OptionSpec> adaptive_options();
 
 /// Rule by which the learning rate follows the batch size.
 enum class RateScaling {
-  kAdaScaleGain,  ///< AdaScale: the gain of a step of the larger batch.
-  kSquareRoot,    ///< The root of the factor of the batch.
-  kLinear,        ///< The factor of the batch.
-  kNone,          ///< No change.
+  kAdaScaleGain,  ///< The rate is multiplied by AdaScale's gain of a step of the larger batch.
+  kSquareRoot,    ///< The rate is multiplied by the square root of the batch's factor.
+  kLinear,        ///< The rate is multiplied by the batch's factor.
+  kNone,          ///< The rate does not change.
 };
 /// Options of an adaptive batch as values.
 struct AdaptiveBatchRules {
-  std::int64_t most = 0;                          ///< largest batch, in samples
-  RateScaling rate = RateScaling::kAdaScaleGain;  ///< rule for the learning rate
+  std::int64_t most = 0;                          ///< Largest batch, in samples.
+  RateScaling rate = RateScaling::kAdaScaleGain;  ///< Rule for the learning rate.
 };
 /// Returns the rules of a recipe with the tuning kAdaptive. `rate: auto` is kSquareRoot for optimisers that divide by
 /// the root of a second moment, and kAdaScaleGain for others. Errors: kInvalidArgument (options; check_adaptive_batch).
@@ -43,7 +43,8 @@ Result<AdaptiveBatchRules> adaptive_batch_rules(const Recipe& recipe);
 /// power of two).
 Result<void> check_adaptive_batch(std::int64_t from, std::int64_t most);
 
-/// Returns the change of the batch before the epoch of this measurement; null: there was none.
+/// Returns the record of the batch change before the epoch of this measurement, which it belongs to; null: there was
+/// none.
 const Branch* batch_change_before(const Measurement& measurement);
 
 }  // namespace lanista::study

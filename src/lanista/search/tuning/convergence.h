@@ -14,21 +14,23 @@ std::string_view trend_name(Trend trend);
 /// Thresholds for the class of a loss trace.
 struct ConvergenceRule {
   std::int64_t windows = 10;  ///< K: number of windows of a trace, of which the means count.
-  double diverged = 10;       ///< A trace has diverged if its last loss is above this factor of the first.
-  double unstable = 0.1;      ///< A trace is unstable if its largest rise is above this share of its range.
+  double diverged = 10;       ///< A trace has diverged if its last loss is above this factor times the first.
+  /// A trace is unstable if its largest single rise is above this factor times the magnitude of its range.
+  double unstable = 0.1;
 };
 
 /// Class and speed of a loss trace.
 struct Convergence {
   Trend trend = Trend::kDiverged;
-  double slope = 0;  ///< penalised slope (range + noise) / time; below 0 if the loss falls
-  double speed = 0;  ///< fall of the loss per step: -slope, at least 0; 0 if diverged
+  /// Penalised slope (range + noise) / time, in loss per step; below 0 if the loss falls, infinite if diverged.
+  double slope = 0;
+  double speed = 0;  ///< Fall of the loss per step: -slope, at least 0; 0 if diverged.
   bool operator==(const Convergence&) const = default;
 };
 
 /// Returns the convergence of losses at rising times. The first loss is the one at the start. The range is the last
-/// loss minus the first, the noise is the largest single rise. Needs at least two points. A trace with a loss that is
-/// not finite has diverged.
+/// loss minus the first. The noise is the largest rise from one loss to the next, at least 0. Needs at least two
+/// points. A trace with a loss that is not finite has diverged.
 Convergence judge_convergence(std::span<const double> times, std::span<const double> losses,
                               const ConvergenceRule& rule = {});
 
@@ -37,8 +39,8 @@ Convergence judge_convergence(std::span<const double> times, std::span<const dou
 /// one loss.
 Convergence convergence_of(double start, std::span<const double> losses, const ConvergenceRule& rule = {});
 
-/// Returns by how many standard errors the loss of one branch rises against that of another. Above 0: the first falls
-/// less.
+/// Returns by how many standard errors the loss trace `first` rises against `second`. Above 0: the loss of `first`
+/// falls less. Both have one loss a step.
 ///
 /// It is the slope of the differences of the losses over the steps, through zero at the start, divided by its standard
 /// error. It is 0 for fewer than two steps. Without scatter it is infinite, or 0 if the slope is 0. Both traces have

@@ -15,16 +15,16 @@ namespace lanista::study {
 struct ExtraSteps {
   /// Expected extra steps before one epoch.
   struct EpochSteps {
-    std::int64_t epoch = 0;  ///< epoch before which the steps are trained
-    std::int64_t steps = 0;  ///< extra steps
+    std::int64_t epoch = 0;  ///< Epoch before which the steps are trained.
+    std::int64_t steps = 0;  ///< Number of extra steps.
   };
-  std::vector<EpochSteps> expected;  ///< by epoch
-  std::int64_t searches = 0;         ///< tune searches among them
-  std::int64_t most = 0;             ///< upper bound over all courses that the rules allow
+  std::vector<EpochSteps> expected;  ///< Expected extra steps, by rising epoch.
+  std::int64_t searches = 0;         ///< Expected number of tune searches.
+  std::int64_t most = 0;             ///< Largest number of extra steps that the rules allow.
 
-  /// Returns the expected extra steps of the whole trial.
+  /// Returns the expected number of extra steps of the whole trial.
   std::int64_t expected_steps() const { return steps_through(0, INT64_MAX); }
-  /// Returns the expected extra steps before epochs from + 1 to `to`.
+  /// Returns the expected number of extra steps before the epochs from + 1 to `to`.
   std::int64_t steps_through(std::int64_t from, std::int64_t to) const;
 };
 

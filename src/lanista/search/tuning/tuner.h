@@ -22,24 +22,25 @@ namespace lanista::study {
 // the paper, the first trial time is the time that the searcher needed; here it is a number of steps, so results do not
 // depend on a clock.
 
-/// Returns the hyper-parameters that may change while a trial trains, in the order of the searcher `marginal`.
+/// Returns the names of the hyper-parameters that train.tune may vary, in the order of the searcher `marginal`.
 const std::vector<std::string>& tunable_names();
-/// Checks that a hyper-parameter may be tuned inside a trial. Errors: kInvalidArgument with the names that may.
+/// Checks that a hyper-parameter may be tuned inside a trial. Errors: kInvalidArgument (any other name; the message
+/// lists the tunable ones).
 Result<void> check_tunable(std::string_view name);
 
-/// Returns the largest batch of a trial with this recipe: its own, or one that train.tune may set. Programs are
-/// compiled for it.
+/// Returns the largest batch, in samples, of a trial with this recipe: its own, or one that train.tune may set.
+/// Programs are compiled for it.
 std::int64_t largest_batch(const Recipe& recipe);
 /// Checks the batches in train.tune. Errors: kInvalidArgument (one is not a multiple of the recipe's batch).
 Result<void> check_batches(const Recipe& recipe);
-/// Returns why the batches in `tune` do not fit into the study; nullopt: they fit.
+/// Returns why the batches in `tune` do not fit into the study, as text for people; nullopt: they fit.
 std::optional<std::string> batch_tuning_conflict(const StudyConfig& config, const PluginConfig& tune);
 
 /// A kind of train.tune with its options.
 struct TunePlugin {
-  std::string name;
-  std::string help;
-  std::vector<OptionSpec> options;
+  std::string name;                 ///< Name of the kind, as in the study file.
+  std::string help;                 ///< One sentence for the reference.
+  std::vector<OptionSpec> options;  ///< Options of this kind.
 };
 /// Returns the kinds: mltuner (searches), schedule (replays settings), adaptive (adaptive_batch_rules.h).
 const std::vector<TunePlugin>& builtin_tuners();
@@ -47,41 +48,47 @@ const std::vector<TunePlugin>& builtin_tuners();
 /// Returns true if the tuning changes the learning rate, so the schedule must be constant.
 bool tunes_rate(const PluginConfig& tune);
 
-/// A setting that applies from step `step` on.
+/// A setting of hyper-parameters that applies from training step `step` on, counted from 0.
 struct SettingAt {
-  std::int64_t step = 0;
-  space::Sample setting;
+  std::int64_t step = 0;  ///< First training step with this setting.
+  space::Sample setting;  ///< Values of the hyper-parameters that are set.
   bool operator==(const SettingAt&) const = default;
 };
 /// Name of the kind that replays settings.
 inline constexpr std::string_view kReplaySchedule = "schedule";
-/// Returns the settings from which a trial continued, by step. Replay uses them.
+/// Returns the settings with which a trial continued after tune searches and batch changes, by rising step. A replay of
+/// the trial uses them.
 std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements);
 /// Returns the value of train.tune that replays `schedule`.
 PluginConfig replay_schedule(const std::vector<SettingAt>& schedule);
-/// Reads the schedule from the options of that kind. Errors: kInvalidArgument (steps that do not rise, a name that
-/// cannot change in training, a value that is not numeric).
+/// Reads the schedule from the options of the kind kReplaySchedule. Errors: kInvalidArgument (steps that do not rise, a
+/// name that cannot change in training, a value that is not numeric).
 Result<std::vector<SettingAt>> read_schedule(const Options& options);
 
 /// Rules of the tune searches of a trial: the options of train.tune as values.
 struct TuneRules {
   std::string searcher = "random";  ///< Name of the sampler of settings.
   ConvergenceRule trend;            ///< Thresholds for loss traces.
-  std::int64_t time = 0;            ///< Least steps of the first tries; at least trend.windows without halving.
-  double later_search_factor = 1;   ///< Factor of these steps in later searches, with halving.
-  std::int64_t trials = 30;         ///< Most tries of a search.
+  /// Least number of steps of the first tries. Without halving, at least trend.windows steps.
+  std::int64_t time = 0;
+  double later_search_factor = 1;   ///< With halving: factor of `time` in searches after the first.
+  std::int64_t trials = 30;         ///< Most tries of one search.
   std::int64_t parallel_tries = 4;  ///< Tries that begin together.
-  std::int64_t halving = 0;  ///< One of this many tries continues, this many times as long; 0: the published search.
-  std::int64_t best = 5;     ///< Number of best speeds that end a search if they are similar.
-  double speed_tolerance = 0.1;  ///< Largest relative difference of similar speeds.
+  /// One of this many tries continues in each round, which is this many times as long. 0: the published search, without
+  /// rounds.
+  std::int64_t halving = 0;
+  std::int64_t best = 5;         ///< Without halving: a search ends if this many best speeds are similar.
+  double speed_tolerance = 0.1;  ///< Largest relative difference of speeds that count as similar.
   std::int64_t retune = 4;       ///< Epochs without an improvement after which the trial searches again; 0: never.
-  double age = 0;                ///< Least share of all epochs so far for that number.
-  std::string on;                ///< Metric that must improve; empty: val_accuracy, else val_loss.
-  bool paired = true;            ///< All branches of a search read the same mini-batches.
-  double sequential = 0;         ///< Standard errors by which a slower try is discarded early; 0: never.
-  /// Factor of the steps that the two best tries run before the choice; 1: no final round.
+  /// Least wait for the next search, as a share of the epochs so far; the larger of it and `retune` counts.
+  double age = 0;
+  std::string on;      ///< Metric that must improve; empty: val_accuracy, else val_loss.
+  bool paired = true;  ///< True: all branches of a search read the same mini-batches.
+  /// Without halving: a try that falls behind the best by this many standard errors is discarded early; 0: never.
+  double sequential = 0;
+  /// Without halving: the two best tries run this factor of the trial time before the choice. 1: no final round.
   double final_round_factor = 1;
-  bool progress = true;  ///< The winner of the first search needs a loss below the one at the start.
+  bool progress = true;  ///< True: the winner of the first search needs a loss below the one at the start.
   /// With halving: largest factor between the current setting and those of later searches; 0: no limit.
   double reach = 20;
   /// With halving: standard errors by which the winner must be ahead of the current setting; 0: any difference.
@@ -89,33 +96,34 @@ struct TuneRules {
   /// With halving: the winner trains this factor of its steps on probation, and is discarded if its loss is worse; 0:
   /// no probation.
   double undo = 0;
-  std::int64_t steps_per_update = 1;  ///< steps of one update with the largest batch of a setting
+  std::int64_t steps_per_update = 1;  ///< Steps of one update with the largest batch of a setting.
 };
 /// Returns the rules in the options of `tune`; steps_per_update keeps its default. Errors: kInvalidArgument (`tune` is
 /// not mltuner, or an option is missing).
 Result<TuneRules> tune_rules(const PluginConfig& tune);
-/// Returns the rules of a recipe with such a tuning. Errors: as above; kInvalidArgument (check_batches).
+/// Returns the rules of a recipe with the tuning mltuner, with steps_per_update. Errors: those of tune_rules(tune) and
+/// of check_batches.
 Result<TuneRules> tune_rules(const Recipe& recipe);
-/// Returns the rules of one search. Its time is multiplied by `longer` (search_length_factor). In later searches than
-/// the trial's first it is also multiplied by later_search_factor, if halving is above 0. It is at least two updates of
-/// the largest batch where an update has several steps, because the next update shows what the last one did.
+/// Returns the rules of one search. TuneRules::time is multiplied by `longer` (search_length_factor). In later searches
+/// than the trial's first it is also multiplied by later_search_factor, if halving is above 0. It is at least two
+/// updates of the largest batch where an update has several steps, because the next update shows what the last one did.
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer);
 
-/// Returns the space with logarithmic ranges limited to at most `reach` times more or less than the current setting.
+/// Returns `space` with its logarithmic ranges limited to at most `reach` times more or less than the current setting.
 /// `reach` is above 1. A range without values there is unchanged.
 space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::Sample& now, double reach);
 
 /// One try of a tune search with its state.
 struct Try {
-  space::Sample setting;
+  space::Sample setting;       ///< Hyper-parameters that the try trains with.
   std::vector<double> losses;  ///< One loss a step.
-  Convergence seen;            ///< Convergence at its current length.
-  bool is_alive = true;        ///< Its branch exists.
-  bool failed = false;         ///< An exception, or a loss that is not finite.
-  bool undone = false;         ///< It won, and was discarded after its probation.
+  Convergence seen;            ///< Class and speed of its losses so far.
+  bool is_alive = true;        ///< True: its branch still exists.
+  bool failed = false;         ///< True: it ended by an exception or a loss that is not finite.
+  bool undone = false;         ///< True: it won, and was discarded after its probation.
 };
 
-/// Returns the next setting of a search with these tries; nullopt: there is none.
+/// A searcher: returns the next setting of a search with these tries so far. nullopt: there is no further setting.
 using ProposeSetting = std::function<std::optional<space::Sample>(std::span<const Try> tries)>;
 
 /// Returns a searcher that changes one hyper-parameter at a time, each in turn, to a random value. It starts from the
@@ -149,32 +157,35 @@ class TuneSearch {
   /// Returns the steps of the branch that updates nothing and measures the loss at the start. It is 0 with
   /// rules.halving: there the first losses of the branches, which share one state, give that loss.
   std::int64_t start_steps() const;
-  /// Sets the loss at the start, the mean loss of that branch, and begins the first round. NaN: there is no such
-  /// branch.
+  /// Sets the loss at the start, which is the mean loss of the branch of start_steps(), and begins the first round.
+  /// NaN: there is no such branch.
   void set_start_loss(double loss);
-  /// Returns the loss at the start.
+  /// Returns the loss at the start: that of set_start_loss(). If that is NaN, it is known after the first round of a
+  /// race.
   double start_loss() const { return start_loss_; }
 
-  /// Branches to train next, each up to `steps` steps in all. Empty: the search is over.
+  /// Branches to train next, as indices into tries(). Each trains until it has `steps` steps in all. Empty: the search
+  /// is over.
   struct Round {
-    std::vector<std::size_t> branches;
-    std::int64_t steps = 0;
+    std::vector<std::size_t> branches;  ///< Indices into tries(), ascending.
+    std::int64_t steps = 0;             ///< Steps of each branch at the end of the round.
   };
-  /// Returns the current round.
+  /// Returns the branches to train next. The reference stays valid; its content changes with end_round().
   const Round& round() const { return round_; }
-  /// Adds losses of further steps of a branch of the round.
+  /// Adds the losses of further steps, one a step, of a branch of the round. `branch` is an index into tries().
   void add_losses(std::size_t branch, std::span<const double> losses);
-  /// Records that a branch of the round failed.
+  /// Records that a branch of the round failed. `branch` is an index into tries().
   void mark_failed(std::size_t branch);
   /// Ends the round after the losses of all its branches: branches that lost are no longer alive, and the next round
   /// begins.
   void end_round();
 
-  /// Returns all tries, in order.
+  /// Returns all tries of the search so far, in the order in which they were proposed.
   const std::vector<Try>& tries() const { return tries_; }
-  /// Returns the winner of a search that is over. nullopt: no branch makes progress, the training has converged.
+  /// Returns the index into tries() of the winner of a search that is over. nullopt: no branch makes progress, because
+  /// the training has converged.
   std::optional<std::size_t> winner() const { return best_; }
-  /// Returns the training steps of all branches, the one at the start included.
+  /// Returns the number of training steps of all branches so far, with start_steps().
   std::int64_t steps() const;
 
  private:
@@ -200,25 +211,26 @@ class TuneSearch {
   TuneRules rules_;
   std::int64_t longest_, trials_;
   ProposeSetting propose_;
-  bool includes_current_ = false;  ///< the first try is the current setting
+  bool includes_current_ = false;  ///< The first try is the current setting.
   double start_loss_ = 0;
   Stage stage_ = Stage::kTime;
-  std::int64_t time_ = 0;  ///< steps of a try
-  std::int64_t look_ = 0;  ///< checks of the current tries so far
+  std::int64_t time_ = 0;  ///< Steps of a try.
+  std::int64_t look_ = 0;  ///< Checks of the current tries so far.
   bool exhausted_ = false;
   Round round_;
   std::vector<Try> tries_;
-  std::vector<std::size_t> full_;  ///< tries that ran the whole trial time
+  std::vector<std::size_t> full_;  ///< Tries that ran the whole trial time.
   std::optional<std::size_t> best_;
-  std::int64_t won_after_ = 0;  ///< steps after which the winner on probation had won
+  std::int64_t won_after_ = 0;  ///< Steps after which the winner on probation had won.
 };
 
-/// Returns the factor of the steps of branches and of the wait for the next search, with rules.halving. It doubles with
-/// each search that leaves the setting unchanged, up to kMaxLengthFactor, and is 1 after one that changed it.
+/// Returns the factor of the steps of branches and of the wait for the next search. It doubles with each search that
+/// leaves the setting unchanged, up to 4, and is 1 after one that changed it. Without rules.halving it is 1.
 std::int64_t search_length_factor(const TuneRules& rules, std::span<const Measurement> measurements);
 
-/// Returns true if a trial searches before its next epoch. It does so before its first epoch. Later it waits
-/// rules.retune epochs after its best epoch and after its last search, or rules.age of all its epochs if that is more.
+/// Returns true if a trial with these measurements searches before its next epoch. It does so before its first epoch.
+/// Later it waits after its best epoch and after its last search. The wait is rules.retune times search_length_factor
+/// epochs, or rules.age of the epochs so far if that is more. With a rules.retune of 0 it never searches again.
 bool is_search_due(const TuneRules& rules, std::span<const Measurement> measurements);
 
 }  // namespace lanista::study
