@@ -12,12 +12,12 @@ class StageProcessPool;
 
 /// The options of a PipelineBackend.
 struct PipelineOptions {
-  /// Ranks of a program, from 1 to pipeline::kMaxDeviceClasses; 0: as many as this machine has cores, if the plan
-  /// promises a gain.
+  /// Ranks of a program, from 1 to pipeline::kMaxDeviceClasses, this process included. 0: as many as this machine has
+  /// cores, if the simulated step is at least 1.2 times as fast.
   std::int64_t ranks = 1;
-  StageProcessPool* process_pool = nullptr;  ///< Processes for all ranks but 0. Null: threads of this process.
-  pipeline::Link link = {0, 0};              ///< Link from this process to each other rank. No speed: unknown.
-  std::int64_t rank_bytes = 0;  ///< Most bytes of a rank. 0: no limit; with processes, the program's budget.
+  StageProcessPool* process_pool = nullptr;  ///< Processes for all ranks but rank 0; null: threads of this process.
+  pipeline::Link link = {0, 0};              ///< Link from this process to each other rank; a speed of 0: unknown.
+  std::int64_t rank_bytes = 0;  ///< Most bytes of one rank. 0: no limit; with processes, the program's budget.
 };
 
 /// A backend that cuts the training steps of another backend into stages for several threads or processes.
@@ -33,14 +33,17 @@ class PipelineBackend final : public nn::Backend {
  public:
   /// `inner` and what the options refer to must outlive it.
   PipelineBackend(const nn::Backend& inner, const PipelineOptions& options) : inner_(inner), options_(options) {}
-  /// A backend with `ranks` threads.
+  /// A backend with `ranks` threads of this process, as PipelineOptions::ranks.
   PipelineBackend(const nn::Backend& inner, std::int64_t ranks)
       : PipelineBackend(inner, PipelineOptions{.ranks = ranks}) {}
 
   std::string_view name() const override { return inner_.name(); }
   std::string_view numeric_class() const override { return inner_.numeric_class(); }
-  /// Errors: those of the inner backend; kInvalidArgument if the micro-batches have unequal sizes, or if both shards
-  /// and accumulate exceed 1. kResourceExhausted names the number of ranks that would suffice, if a plan finds one.
+  /// Compiles an executable in stages, or with the inner backend alone.
+  ///
+  /// Errors: those of the inner backend; kInvalidArgument if max_batch does not divide into equal micro-batches, or if
+  /// both shards and accumulate exceed 1. The message of kResourceExhausted names the ranks that would suffice, if a
+  /// plan finds a number.
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                   const nn::ProgramOptions& options) const override;
 

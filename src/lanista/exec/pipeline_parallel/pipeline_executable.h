@@ -12,20 +12,20 @@
 
 namespace lanista::runtime {
 
-/// An executable with steps on several ranks, of which one may be lost at any time (nn::RankLost).
+/// An executable with steps on several ranks, any of which may be lost at any time (nn::RankLost).
 ///
-/// After a loss the step is repeated by an executable for the remaining ranks, down to one. If that does not fit in
-/// memory, the same executable repeats it with a replacement for the lost rank. When all lanes are empty again, it
-/// returns to all ranks. States are those after their last whole step, so only the time differs. After too many losses
-/// without a finished step, the lane fails with the last exception.
+/// After a loss the step is repeated by an executable for fewer ranks, down to one. If none fits in memory, the same
+/// executable repeats it with a replacement for the lost rank. The first attach() after all lanes became empty returns
+/// to all ranks. States are those after their last whole step. So a loss changes only the time. After more than
+/// 8 losses without a finished step in between, the lane fails with the last exception.
 class PipelineExecutable final : public nn::Executable,
                                  public nn::LaneStore,
                                  public nn::StepRunner,
                                  public nn::GradientRunner {
  public:
-  /// Compiles the same program for a number of ranks, with the same bits.
+  /// Compiles the same program for this number of ranks, with the same bits.
   using Compile = std::function<Result<std::unique_ptr<nn::Executable>>(std::int64_t ranks)>;
-  /// `executable` runs on `ranks` ranks; `make` compiles the replacements.
+  /// `executable` runs on `ranks` ranks; `make` compiles executables for fewer ranks, and for all again.
   PipelineExecutable(std::unique_ptr<nn::Executable> executable, std::int64_t ranks, Compile make);
 
   std::string describe() const override { return executable_->describe(); }

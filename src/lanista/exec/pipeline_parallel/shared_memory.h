@@ -10,19 +10,20 @@
 
 namespace lanista::runtime {
 
-/// Anonymous memory that several processes map. It exists as long as one of them has it. Its size is sealed, so no
-/// process can shrink it under another one. Move-only.
+/// Memory without a file name that several processes map. It exists as long as one of them has it. Its size is sealed,
+/// so no process can shrink it under another one. Move-only.
 class SharedMemory {
  public:
   SharedMemory() = default;
-  /// Creates zeroed memory. Errors: kResourceExhausted.
+  /// Creates zeroed memory of `bytes` bytes and allocates its pages. Errors: kResourceExhausted.
   static Result<SharedMemory> create(std::int64_t bytes);
   /// Maps memory that process `owner_process` created, by the value of its path().
   ///
-  /// Errors: kInvalidArgument (`path` has another form or names another process), kNotFound, kFailedPrecondition
-  /// (another owner, or memory without seal), kDataLoss (another size), kResourceExhausted.
+  /// `bytes` is the size that it must have. Errors: kInvalidArgument (`path` has another form or names another
+  /// process), kNotFound, kFailedPrecondition (another user owns it, or its size is not sealed), kDataLoss (another
+  /// size), kResourceExhausted (it cannot be mapped).
   static Result<SharedMemory> open(const std::string& path, std::int64_t bytes, pid_t owner_process);
-  /// Creates zeroed memory for this process only. Pages that are never touched use no memory.
+  /// Creates zeroed memory that no other process can map. Pages that are never touched use no memory.
   ///
   /// Errors: kResourceExhausted.
   static Result<SharedMemory> create_private(std::int64_t bytes);
@@ -30,8 +31,8 @@ class SharedMemory {
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();
 
-  std::byte* data() const { return data_; }  ///< null if there is no memory
-  /// The path by which other processes of this user map it, as long as this process lives.
+  std::byte* data() const { return data_; }  ///< First byte; null if there is no memory.
+  /// The path "/proc/PID/fd/NUMBER" by which other processes of this user map it, as long as this process lives.
   std::string path() const;
 
  private:

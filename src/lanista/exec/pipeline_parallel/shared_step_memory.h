@@ -13,15 +13,15 @@ namespace lanista::nn {
 /// One step of a pipeline: the inputs of its passes, and the destination of gradients.
 template <class T>
 struct StageStep {
-  RunContext<T> run;
-  T* gradients = nullptr;
-  T* scratch_gradients = nullptr;  ///< gradients of one micro-batch
-  bool add = false;                ///< whether gradients are added to what `gradients` holds
+  RunContext<T> run;               ///< Numbers and addresses of the step.
+  T* gradients = nullptr;          ///< Destination of the summed gradients, in the layout of the parameters.
+  T* scratch_gradients = nullptr;  ///< Memory for the gradients of one micro-batch.
+  bool add = false;                ///< True: gradients are added to what `gradients` holds.
 };
 
 /// The layout of a step in memory that all ranks share.
 ///
-/// The leader copies the inputs of a step into it (write), other ranks read them (read), and the leader copies
+/// The leader (rank 0) copies the inputs of a step into it (write), and other ranks read them (read). The leader copies
 /// gradients and new buffers out (collect_results). So states stay with the leader, and a step that does not end
 /// changes nothing. The memory has bytes() bytes, aligned to 64.
 template <class T>
@@ -29,42 +29,43 @@ class SharedStepMemory {
  public:
   /// The sizes that decide the layout.
   struct Sizes {
-    const StateLayout& layout;
-    std::int64_t lane_attrs = 0;                       ///< lane attributes of a lane
-    std::int64_t samples = 0;                          ///< most samples of a batch
-    std::int64_t input_stride = 0, target_stride = 0;  ///< bytes of a sample
+    const StateLayout& layout;                         ///< Layout of parameters and buffers.
+    std::int64_t lane_attrs = 0;                       ///< Number of lane attributes of a lane.
+    std::int64_t samples = 0;                          ///< Most samples of a batch.
+    std::int64_t input_stride = 0, target_stride = 0;  ///< Bytes of a sample's input and target.
   };
   SharedStepMemory() = default;
   explicit SharedStepMemory(const Sizes& sizes);
 
+  /// Bytes of the whole memory.
   std::int64_t bytes() const { return bytes_; }
   /// The part of bytes() that each batch fills: inputs, targets, sample indices and weights.
   std::int64_t step_input_bytes() const { return bytes_ - input_offset_; }
 
-  /// Copies the inputs of `step` to memory `at`, and returns the same step with its tensors there. Its numbers stay
-  /// those of `step`, whatever another process writes there.
+  /// Copies the inputs of `step` to memory `at`, and returns the same step with its tensors there. The returned numbers
+  /// stay those of `step`, whatever another process writes there.
   StageStep<T> write(std::byte* at, const StageStep<T>& step) const;
   /// Returns the step that another process wrote. The spans of its hyper-parameters are not valid; use lane_attrs().
   StageStep<T> read(std::byte* at) const;
-  /// Returns the lane attributes of the written step; empty if it has none.
+  /// Returns the lane attributes of the step in memory `at`; empty if it has none.
   std::span<const double> lane_attrs(const std::byte* at) const;
-  /// The parts of a step that one rank reads.
+  /// The inputs of a step that one rank reads.
   struct RankReads {
-    std::vector<Range> parameters, gradients;
-    bool input = false, target = false;
+    std::vector<Range> parameters, gradients;  ///< Elements of the flat parameters, and of the flat gradients.
+    bool input = false, target = false;        ///< True: it reads the features, or the targets, of the batch.
   };
-  /// A range of the memory, in bytes from its begin.
+  /// A range of the memory, in bytes from the begin of the memory.
   struct ByteRange {
-    std::int64_t begin = 0, count = 0;
+    std::int64_t begin = 0, count = 0;  ///< First byte, and number of bytes.
   };
   /// Returns the ranges of a written step that a rank with separate memory must receive.
   std::vector<ByteRange> bytes_to_send(const StageStep<T>& step, const RankReads& read) const;
-  /// Returns the bytes of a range of gradients.
+  /// Returns where a range of elements of the flat gradients is in the memory.
   ByteRange gradient(const Range& range) const;
-  /// Returns the bytes of a range of new buffer values.
+  /// Returns where a range of elements of the flat new buffer values is in the memory.
   ByteRange renewed(const Range& range) const;
 
-  /// Copies gradients and new buffers to their destinations in `step`, the step that was written.
+  /// Copies gradients and new buffer values from memory `at` to their destinations in `step`, the argument of write().
   void collect_results(const std::byte* at, const StageStep<T>& step) const;
 
  private:

@@ -22,14 +22,15 @@ namespace lanista::runtime {
 /// One rank's end of the channels between ranks with separate memory.
 ///
 /// All channels lead to rank 0, which forwards messages for other ranks. So every rank receives messages in one order,
-/// and no rank needs a connection to another one than rank 0. A thread of its own receives messages and applies them to
-/// the rank's memory. The rank's thread sends. Two threads: that of the rank, and its own.
+/// and needs a connection to rank 0 only. The object has a thread that receives messages and applies them to the rank's
+/// memory. The rank's own thread sends.
 class StageChannelTransport final : public nn::StageTransport {
  public:
-  /// `channels` are those to ranks 1, 2, ... on rank 0; on another rank only that to rank 0.
+  /// `memory` is the rank's copy of the memory of `map`, and `own` its rank. `channels` are those to ranks 1, 2, ... on
+  /// rank 0; on another rank only that to rank 0.
   ///
-  /// The caller must not use the channels or the memory until end(). On rank 0, a channel that is silent for
-  /// `heartbeat_timeout_s` has failed. Throws std::system_error.
+  /// The caller must not use the channels until end(). On rank 0, a channel that is silent for `heartbeat_timeout_s`
+  /// seconds has failed. Throws std::system_error.
   StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own,
                         std::vector<engine::Channel*> channels, double heartbeat_timeout_s = kHeartbeatTimeoutSeconds);
   StageChannelTransport(const StageChannelTransport&) = delete;
@@ -37,27 +38,28 @@ class StageChannelTransport final : public nn::StageTransport {
   ~StageChannelTransport() override;
 
   void send(const nn::StageSignal& signal) override;
-  /// Sends bytes. Waits while more than kMaxUnsentBytes are unsent.
+  /// Sends bytes to offset `at` of the memory of rank `rank`. Waits while more than kMaxUnsentBytes are unsent.
   void write(std::uint32_t rank, std::int64_t at, std::span<const std::byte> bytes) override;
 
   /// Stops sending and receiving, and returns the channels to the caller. Call it once.
   void end();
 
-  /// A channel that has failed.
+  /// A channel that is closed, silent or has broken the protocol.
   struct Fault {
-    std::size_t end = 0;  ///< index of the channel
-    std::string why;      ///< empty: it is closed
+    std::size_t end = 0;  ///< Index in `channels` of the constructor.
+    std::string why;      ///< Reason for people; empty: the channel is closed.
   };
-  /// Returns the first channel that is closed, silent or has broken the protocol.
+  /// Returns the failed channel with the lowest index; nothing if all work.
   std::optional<Fault> fault();
-  /// Whether a message of another protocol has arrived, on a rank other than 0. The thread has then ended.
+  /// True if a message that is not of this protocol has arrived, on a rank other than 0. The receiving thread has then
+  /// ended.
   bool has_unread();
-  /// Removes and returns the message of has_unread().
+  /// Removes and returns the message of has_unread(); nothing if there is none.
   std::optional<engine::Message> take_unread();
 
-  static constexpr double kHeartbeatTimeoutSeconds = 30;  ///< seconds
-  /// Most unsent bytes of a channel. Buffers that grow use a small multiple of it, which nn::Stages::rank_bytes
-  /// includes.
+  static constexpr double kHeartbeatTimeoutSeconds = 30;  ///< Default of the constructor's `heartbeat_timeout_s`.
+  /// Most unsent bytes of a channel before write() waits. Buffers that grow use a small multiple of it, which
+  /// nn::Stages::rank_bytes includes.
   static constexpr std::size_t kMaxUnsentBytes = std::size_t{1} << 20;
 
  private:

@@ -20,44 +20,45 @@
 
 namespace lanista::runtime {
 
-/// A process that served a rank of a pipeline and is gone.
+/// A process that served a rank of a pipeline and has ended or does not answer.
 struct LostRank {
-  pid_t process = 0;
-  std::string reason;     ///< e.g. "was killed by signal 9 (Killed)"
-  std::string host = {};  ///< empty: this host
+  pid_t process = 0;      ///< Id of the lost process.
+  std::string reason;     ///< Text for people, e.g. "was killed by signal 9 (Killed)".
+  std::string host = {};  ///< Name of its host; empty: this host.
 };
 
 /// A host with the function that starts a rank's process on it.
 struct StageHost {
-  engine::LaunchWorker launch;
-  std::string host = {};  ///< empty: this host
+  engine::LaunchWorker launch;  ///< Starts a process and connects to it.
+  std::string host = {};        ///< Name of the host; empty: this host.
 };
 /// The hosts on which a pool starts processes.
 struct StageHosts {
-  std::vector<StageHost> hosts;      ///< Hosts for ranks in turn, at least one.
-  bool has_separate_memory = false;  ///< Whether ranks there do not share memory with rank 0.
-  double heartbeat_timeout_s = 30;   ///< Seconds that a rank with separate memory may be silent.
+  std::vector<StageHost> hosts;      ///< Hosts for ranks 1, 2, ... in turn, at least one.
+  bool has_separate_memory = false;  ///< True: ranks there do not share memory with rank 0.
+  double heartbeat_timeout_s = 30;   ///< Seconds that a rank with separate memory may be silent before it is lost.
 };
-/// This host: ranks start as `PROGRAM stage`. `program` is a path; empty means the running program.
+/// Returns this host alone: ranks start as `PROGRAM stage`. `program` is a path; empty means the running program.
 StageHosts local_stage_hosts(std::string program = {});
-/// The hosts of some launchers; a launcher without arguments means this host. Ranks have separate memory.
+/// Returns the hosts of some launchers, in their order; a launcher without arguments means this host. Ranks have
+/// separate memory.
 StageHosts remote_stage_hosts(const std::vector<engine::RemoteLauncher>& ranks);
 
-/// A pool of processes for the ranks of pipelines except rank 0.
+/// A pool of processes that serve the ranks of pipelines except rank 0.
 ///
-/// It has one group of processes for each step that runs at the same time. Groups start when they are first needed.
-/// Programs take turns with a group; after another program has used it, a program compiles again there. A lost process
-/// is replaced when a program next needs its rank. Thread-safe. Must outlive all that ranks() returned.
+/// It has one group of processes for each pipeline step that runs at the same time. Groups start when they are first
+/// needed. Programs take turns with a group; a program is compiled again there after another one has used it. A lost
+/// process is replaced when a program next needs its rank. Thread-safe. Must outlive all that ranks() returned.
 class StageProcessPool {
  public:
-  /// `on_loss` is called for each lost process, from the thread that finds the loss.
+  /// `on_loss`, if set, is called once for each lost process, in the thread that finds the loss.
   explicit StageProcessPool(StageHosts hosts, std::function<void(const LostRank&)> on_loss = {});
   ~StageProcessPool();
 
-  /// Returns the ranks of a program except rank 0. `task` needs no rank, memory or digest. No process starts before the
-  /// first step.
+  /// Returns the ranks of one program except rank 0. The fields `number`, `rank`, `memory`, `bytes` and `digest` of
+  /// `task` are set later. No process starts before the first step.
   std::shared_ptr<nn::RemoteRanks> ranks(StageTask task);
-  /// The value for nn::Stages::has_separate_memory of such a task.
+  /// True: ranks of this pool do not share memory with rank 0 (nn::Stages::has_separate_memory).
   bool have_separate_memory() const { return hosts_.has_separate_memory; }
 
  private:

@@ -31,44 +31,46 @@ namespace lanista::nn {
 template <class T>
 class StageRunner {
  public:
-  /// The inputs of plan().
+  /// The inputs of plan(). The references are read while planning only.
   struct Inputs {
-    const Stages& stages;
-    const StagePartition& cut;
-    const step::TrainingStep& train;
-    const LoweredGraph& lowered;
-    const StateLayout& layout;
-    SectionInputs<T> section;                          ///< inputs for the whole program, with the program's max_batch
-    std::int64_t input_stride = 0, target_stride = 0;  ///< bytes of a sample in the batch
+    const Stages& stages;                              ///< Stages and lists of passes.
+    const StagePartition& cut;                         ///< Stage of each step node.
+    const step::TrainingStep& train;                   ///< Training step.
+    const LoweredGraph& lowered;                       ///< Kernel calls of the whole compute section.
+    const StateLayout& layout;                         ///< Layout of the lane states.
+    SectionInputs<T> section;                          ///< Inputs for the whole program, with the program's max_batch.
+    std::int64_t input_stride = 0, target_stride = 0;  ///< Bytes of a sample's input and target in the batch.
   };
-  /// Plans memory and calls of all stages. Errors: kUnimplemented (a value that cannot cross stages),
-  /// kResourceExhausted (Stages::rank_bytes).
+  /// Plans memory and calls of all stages. Errors: kUnimplemented (a value without batch axis crosses stages),
+  /// kResourceExhausted (a rank needs more than Stages::rank_bytes).
   static Result<std::unique_ptr<StageRunner>> plan(const Inputs& inputs);
 
-  /// Bytes of slots and scratch memory. With processes: those of rank 0 and of the shared memory.
+  /// Bytes of slots and scratch memory of all stages. With processes: those of rank 0 and of the shared memory.
   std::int64_t bytes() const { return local_bytes_; }
-  /// The memory that all ranks share, and the routes between ranks with separate memory.
+  /// The memory that all ranks share or copy, and the routes between ranks with separate memory.
   const StageMemoryMap& map() const { return memory_map_; }
   /// Allocates the memory and starts the threads. Throws std::bad_alloc, std::system_error.
   void start();
-  /// Runs the passes of `rank` for another process's steps, in its memory, until `should_stop` returns true. It is
-  /// called regularly while waiting. `transport` is null if the memory is shared.
+  /// Runs the passes of rank `rank` for another process's steps, in `memory` of map().bytes, until `should_stop`
+  /// returns true. `should_stop` is called regularly while waiting. `transport` is null if the memory is shared.
   void serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop, StageTransport* transport);
 
   /// The properties of the section without its calls: plan lines, lane attributes and whether masks are random.
   const Section<T>& properties() const { return properties_; }
 
-  /// Runs a step for the batch in `run` and returns the sum of losses.
+  /// Runs the compute section for the batch in `run`, and returns the sum of the samples' losses.
   ///
-  /// Gradients are summed in the order of micro-batches, and written or added to `out`. `scratch_gradients` has the
-  /// same size. New buffers are written as `run` directs. An exception of a call is rethrown; from another process only
-  /// its text arrives. Throws RankLost.
+  /// Gradients are summed in the order of micro-batches, and written to `out`, or added with `add`. `scratch_gradients`
+  /// has the same size. New buffer values are written to MemorySpace::kNewBuffer of `run`. An exception of a call is
+  /// rethrown; from another process only its text arrives. Throws RankLost.
   double sum_gradients(const RunContext<T>& run, T* out, T* scratch_gradients, bool add);
-  /// Measured times of a step, once enough steps have been timed. Returned once.
+  /// Returns the measured times of one step, once, after enough steps. Nothing before, after that, or with separate
+  /// memory.
   std::optional<StepTimes> take_step_times() { return timer_.take_step_times(); }
-  /// Losses of the samples of the last micro-batch.
+  /// Losses of the samples of the last micro-batch, valid until the next step.
   const T* losses() const;
-  /// Runs the first micro-batch through all stages in order, with a call of `done` after every line of the plan.
+  /// Runs the first micro-batch through all stages in order, with a call of `done` after every line of the plan. `out`
+  /// receives its gradients.
   void profile_step(const RunContext<T>& run, T* out, const std::function<void()>& done);
 
  private:

@@ -15,16 +15,19 @@ namespace lanista::nn {
 /// (RemoteRanks). It has no states and no memory of its own. One thread.
 class StageWorker {
  public:
-  /// Compiles the stages. `options` are those of the program, with its stages. Errors: those of Program::compile.
+  /// Compiles the stages. `options` are those of the program, with its stages. Errors: kInvalidArgument,
+  /// kResourceExhausted, kUnimplemented, as Program::compile.
   static Result<std::unique_ptr<StageWorker>> compile(kernels::Isa isa, const step::TrainingStep& train,
                                                       const step::InferenceStep& infer, const ProgramOptions& options);
   virtual ~StageWorker() = default;
 
-  virtual const StageMemoryMap& map() const = 0;  ///< the map with which RemoteRanks::begin_step is called
-  /// Runs the passes of `rank`, step after step, until `should_stop` returns true. It is called regularly while
-  /// waiting.
+  /// The map that RemoteRanks::begin_step receives, valid as long as this.
+  virtual const StageMemoryMap& map() const = 0;
+  /// Runs the passes of rank `rank`, step after step, until `should_stop` returns true. `should_stop` is called
+  /// regularly while waiting.
   ///
-  /// `memory` was zeros before the first step. With a transport, it belongs to this rank alone.
+  /// `memory` has map().bytes bytes and was zeros before the first step. With a transport, it belongs to this rank
+  /// alone; without, all ranks share it.
   virtual void serve(std::byte* memory, std::size_t rank, const std::function<bool()>& should_stop,
                      StageTransport* transport = nullptr) = 0;
 };

@@ -17,36 +17,37 @@ namespace lanista::nn {
 /// 0 reads the rows. A step that is not timed reads one flag. Allocates no memory during steps.
 class StepTimer {
  public:
-  StepTimer() = default;
+  StepTimer() = default;  ///< A timer for no ranks, which never has a result.
   /// A timer for batches of at most `batch` samples.
   StepTimer(const Stages& stages, std::int64_t batch);
 
-  /// Bytes of the memory, which must be aligned to 8.
+  /// Bytes of the memory `at` that the functions below receive, which must be aligned to 8.
   std::int64_t bytes() const;
 
-  /// The row of one rank in the current step.
+  /// The part of the memory in which one rank writes the times of its passes in the current step.
   class Row {
    public:
     explicit Row(std::int64_t* at) : at_(at) {}
-    /// Records the begin of pass `pass` in the rank's list.
+    /// Records the begin of the pass with index `pass` in the rank's list, if the step is timed.
     void record_begin(std::size_t pass) const { note(2 * pass); }
-    /// Records the end of pass `pass` in the rank's list.
+    /// Records the end of the pass with index `pass` in the rank's list, if the step is timed.
     void record_end(std::size_t pass) const { note(2 * pass + 1); }
 
    private:
     void note(std::size_t at) const;
     std::int64_t* at_;  // nanoseconds; null: the step is not timed
   };
-  /// Returns the row of a rank in the memory `at`.
+  /// Returns the row of rank `rank` in the timer's memory `at`.
   Row row(std::byte* at, std::size_t rank) const;
 
   // For rank 0:
 
-  /// Called before the ranks begin a step. Only whole steps are timed; a step without end() does not count.
+  /// Called before the ranks begin a step. `is_whole`: the step has a batch of full size. Only whole steps are timed; a
+  /// step without end() does not count.
   void begin(std::byte* at, bool is_whole);
-  /// Called when all ranks have ended the step.
+  /// Called when all ranks have ended the step: rank 0 copies the times of a timed step.
   void end(const std::byte* at);
-  /// Returns the times, once, after all timed steps.
+  /// Returns the times of the median step, once, after all timed steps; nothing before and after that.
   std::optional<StepTimes> take_step_times();
 
  private:

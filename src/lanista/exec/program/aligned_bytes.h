@@ -8,11 +8,12 @@
 
 namespace lanista::nn {
 
-inline constexpr std::int64_t kAlignment = 64;  ///< a cache line, and the widest vector
+inline constexpr std::int64_t kAlignment = 64;  ///< A cache line, and the widest vector.
 /// Returns the least multiple of kAlignment that is at least `bytes`.
 inline std::int64_t align_up(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// A move-only block of zeroed bytes that begins at a multiple of kAlignment. The constructor throws std::bad_alloc.
+/// A move-only block of bytes, zeroed at first, that begins at a multiple of kAlignment. Null if default-constructed or
+/// moved from. The constructor throws std::bad_alloc.
 class AlignedBytes {
  public:
   AlignedBytes() = default;

@@ -13,8 +13,8 @@ namespace lanista::nn {
 /// The commit section of a program: the prepared updates of all trained parameters.
 template <class T>
 struct CommitSection {
-  std::vector<Run<T>> updates;
-  PlanLine line;  ///< the commit is one line of the plan
+  std::vector<Run<T>> updates;  ///< Prepared updates of all trained parameters, in order.
+  PlanLine line;                ///< The one line of the plan that shows the commit.
 };
 
 /// Prepares the commit section of `train`. `state_format` gives the offsets of parameters and slots; gradients have the
@@ -23,16 +23,16 @@ template <class T>
 Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const StateFormat& state_format,
                                         const SectionInputs<T>& inputs);
 
-/// Updates a lane's state by its gradients and counts the step.
+/// Updates a lane's state by its gradients, replaces renewed buffers, and counts the step.
 ///
-/// `gradients` have the layout of the parameters; they are scaled down if their norm exceeds clip_norm. `new_buffers`
-/// replace the buffers. A state that shares its memory is copied first, which may throw std::bad_alloc; then nothing
-/// has changed.
+/// `gradients` have the layout of the parameters. They are scaled by clip_norm / norm if their L2 norm exceeds a
+/// positive clip_norm. `new_buffers` have the layout of the buffers. A state that shares its memory is copied first,
+/// which may throw std::bad_alloc; then nothing has changed.
 template <class T>
 void commit(LaneState& state, const T* gradients, const T* new_buffers, const CommitSection<T>& section,
             const LaneHyper& hyper, const kernels::Kernels<T>& k);
 
-/// Copies `new_buffers` into the state's buffers, and changes nothing else.
+/// Copies the values that a step renews from `new_buffers` to the state's buffers, and changes nothing else.
 template <class T>
 void renew_buffers(LaneState& state, const T* new_buffers);
 

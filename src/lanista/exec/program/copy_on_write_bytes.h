@@ -11,12 +11,12 @@
 
 namespace lanista::nn {
 
-/// Aligned bytes that several owners share until one of them writes; that owner then gets a copy.
+/// Bytes, aligned to kAlignment, that several owners share until one of them writes; that owner then gets a copy.
 ///
 /// Owners may live in different threads. Each owner is used by one thread at a time.
 class CopyOnWriteBytes {
  public:
-  CopyOnWriteBytes() = default;  ///< none
+  CopyOnWriteBytes() = default;  ///< No bytes: data() is null.
   /// `size` zeroed bytes. Throws std::bad_alloc.
   explicit CopyOnWriteBytes(std::int64_t size) : block_(make(size)) {
     std::memset(data(), 0, static_cast<std::size_t>(align_up(size)));
@@ -38,10 +38,10 @@ class CopyOnWriteBytes {
     other.block_ = block_;
     return other;
   }
-  /// Whether another owner exists.
+  /// True if another owner shares the bytes; false without bytes.
   bool is_shared() const { return block_ != nullptr && block_->owners.load(std::memory_order_acquire) > 1; }
-  /// Copies the bytes if they are shared. Call it before the first write. Throws std::bad_alloc; then nothing has
-  /// changed.
+  /// Makes this value the sole owner: copies the bytes if they are shared. Call it before the first write. Throws
+  /// std::bad_alloc; then nothing has changed.
   void ensure_unique() {
     if (!is_shared()) return;
     CopyOnWriteBytes own;
@@ -49,7 +49,7 @@ class CopyOnWriteBytes {
     std::memcpy(own.data(), data(), static_cast<std::size_t>(align_up(block_->size)));
     std::swap(block_, own.block_);
   }
-  /// The bytes, which only a sole owner may write. Null if there are none.
+  /// The first of the bytes, which only a sole owner may write. Null if there are none.
   std::byte* data() const { return block_ == nullptr ? nullptr : reinterpret_cast<std::byte*>(block_) + kAlignment; }
 
  private:

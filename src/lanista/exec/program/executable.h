@@ -23,14 +23,14 @@ namespace lanista::nn {
 
 /// The fixed properties of an executable.
 struct ExecutableProperties {
-  std::int64_t lanes = 0;
-  std::int64_t prediction_size = 0;  ///< elements of one prediction
-  bool trains = true;                ///< false: it only predicts
-  std::shared_ptr<const StateFormat> state_format;
-  std::vector<LaneAttr> lane_attrs;
-  std::vector<PlanLine> plan;
-  std::int64_t shards = 1;       ///< shards of a step's batch
-  std::int64_t shard_bytes = 0;  ///< bytes that a rank sends for one shard, when ranks share a step
+  std::int64_t lanes = 0;                           ///< Number of lanes.
+  std::int64_t prediction_size = 0;                 ///< Elements of one prediction.
+  bool trains = true;                               ///< False: it only predicts.
+  std::shared_ptr<const StateFormat> state_format;  ///< Format of all states; never null.
+  std::vector<LaneAttr> lane_attrs;                 ///< Node attributes that LaneHyper::lane_attrs sets, in its order.
+  std::vector<PlanLine> plan;                       ///< One line a kernel call, in the order of execution.
+  std::int64_t shards = 1;                          ///< Shards of a step's batch; 1 with stages.
+  std::int64_t shard_bytes = 0;                     ///< Program::shard_bytes.
 };
 
 /// The destination of predictions in canonical order, float or double as the program's precision is.
@@ -40,14 +40,14 @@ using PredictionBuffer = std::variant<std::span<float>, std::span<double>>;
 class ExecutableMemory {
  public:
   virtual ~ExecutableMemory() = default;
-  /// Bytes of all planned memory, including the attached states.
+  /// Bytes of all planned memory and of the states that are attached now.
   virtual std::int64_t bytes() const = 0;
-  /// Returns the fresh state of a trial, to be attached. Errors: kResourceExhausted.
+  /// Returns the state of a trial before its first step, to be attached. Errors: kResourceExhausted.
   virtual Result<LaneState> make_state(std::uint64_t trial_seed) const = 0;
-  /// Program::make_gradients.
+  /// Returns zeroed memory for the gradients of one lane. Errors: kResourceExhausted.
   virtual Result<LaneGradients> make_gradients() const = 0;
-  /// Reserves device memory for `lanes` attached states, until the next call. A backend that allocates all lanes at
-  /// compilation does nothing. Errors: kResourceExhausted.
+  /// Reserves device memory for `lanes` attached states, until the next call of this function. A backend that allocates
+  /// all lanes at compilation does nothing. Errors: kResourceExhausted.
   virtual Result<void> reserve_lanes(std::int64_t lanes) {
     static_cast<void>(lanes);
     return {};
@@ -61,14 +61,15 @@ class ExecutableMemory {
 class LaneStore {
  public:
   virtual ~LaneStore() = default;
-  /// Puts a state into an empty lane. If it throws, the caller keeps the state.
+  /// Moves a state of the executable's format into an empty lane. If it throws, the caller keeps the state.
   virtual void attach(std::int64_t lane, LaneState&& state) = 0;
-  /// Takes the state out of a lane. It cannot fail: host memory of an attached state stays reserved.
+  /// Takes the state out of a lane, which is then empty; an empty lane gives a state that converts to false. It cannot
+  /// fail, because host memory of an attached state stays reserved.
   virtual LaneState detach(std::int64_t lane) = 0;
   /// Puts a copy of lane `from` into the empty lane `to`, for another trial with its own seed. Errors:
   /// kResourceExhausted; then lane `to` is still empty.
   virtual Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) = 0;
-  /// LaneState::extract of an attached state, which stays attached.
+  /// Returns a copy of an attached state as tensors (LaneState::extract); the state stays attached.
   virtual std::vector<Tensor> extract_state(std::int64_t lane) const = 0;
 };
 
@@ -76,14 +77,15 @@ class LaneStore {
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
-  /// Starts the steps of the active lanes. After wait(), `results` has the result of each active lane; other entries
-  /// are unchanged. `chunk`, all it refers to, and `results` must live until then.
+  /// Starts the steps of the active lanes. After wait(), `results` has the result of each active lane; entries of
+  /// masked lanes are unchanged. `chunk`, all it refers to, and `results` must live until then.
   virtual void run(const Chunk& chunk, std::span<LaneResult> results) = 0;
-  /// Returns when the steps of run() are done.
+  /// Waits until the steps of the last run() are done.
   virtual void wait() = 0;
   /// Steps done by the attached state; -1 if the lane is empty.
   virtual std::int64_t step_count(std::int64_t lane) const = 0;
-  /// Measured times of a step in stages, once, after the first steps. Without stages, or after that, nothing.
+  /// Returns measured times of a step in stages, once, after the first steps. Nothing before that, after that, and
+  /// without stages.
   virtual std::optional<StepTimes> take_step_times() { return std::nullopt; }
 };
 
@@ -91,14 +93,14 @@ class StepRunner {
 class GradientRunner {
  public:
   virtual ~GradientRunner() = default;
-  /// Program::gradients.
+  /// Computes gradients of one batch without a change of the lane: Program::gradients.
   virtual double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                            LaneGradients& out, bool add) = 0;
-  /// Program::commit.
+  /// Updates a lane by gradients and counts its step: Program::commit.
   virtual void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) = 0;
-  /// Program::renew_buffers.
+  /// Copies only the buffers of `from` into the lane: Program::renew_buffers.
   virtual void renew_buffers(std::int64_t lane, const LaneGradients& from) = 0;
-  /// Program::squared_gradient_norm.
+  /// Returns the squared norm of gradients: Program::squared_gradient_norm.
   virtual double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
                                        const LaneHyper& hyper) const = 0;
 };
@@ -107,26 +109,27 @@ class GradientRunner {
 class LaneEvaluator {
  public:
   virtual ~LaneEvaluator() = default;
-  /// Program::predict.
+  /// Writes the predictions of a lane in canonical order: Program::predict.
   virtual void predict(std::int64_t lane, const Batch& batch, PredictionBuffer out) = 0;
-  /// Program::evaluate. Predictions need not leave the device.
+  /// Adds metrics of lanes to their sums: Program::evaluate. Predictions need not leave the device.
   virtual void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) = 0;
-  /// Program::losses.
+  /// Writes the loss of each sample: Program::losses.
   virtual void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) = 0;
-  /// Program::profile_step.
+  /// Runs one step and one prediction of lane 0 with a callback a line of the plan: Program::profile_step.
   virtual void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) = 0;
 };
 
-/// The objects that carry out the roles of an executable. They live as long as it, and one object may have several.
+/// The objects that carry out the roles of an executable. The executable owns them, and one object may have several
+/// roles.
 struct ExecutableRoles {
-  ExecutableMemory* memory = nullptr;   ///< Never null.
-  LaneStore* lanes = nullptr;           ///< Never null.
-  StepRunner* steps = nullptr;          ///< Never null; only for programs that train.
-  GradientRunner* gradients = nullptr;  ///< Never null; only for programs that train.
-  LaneEvaluator* evaluator = nullptr;   ///< Never null.
+  ExecutableMemory* memory = nullptr;   ///< Memory and fresh values; never null.
+  LaneStore* lanes = nullptr;           ///< States in lanes; never null.
+  StepRunner* steps = nullptr;          ///< Whole steps. Never null; used only for programs that train.
+  GradientRunner* gradients = nullptr;  ///< Steps in two halves. Never null; used only for programs that train.
+  LaneEvaluator* evaluator = nullptr;   ///< Forward passes; never null.
 };
 
-/// A compiled program on one device. It alone knows its kernels, layouts and memory.
+/// A compiled program on one device. Kernels, layouts and memory are private to it.
 ///
 /// Its work is divided into roles. A wrapper implements the roles that it changes and returns those of the wrapped
 /// executable for the rest. The caller (Program) checks that lanes exist, are empty or occupied as needed, and that
@@ -138,18 +141,18 @@ class Executable {
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  /// Its fixed properties.
+  /// The fixed properties, valid as long as the executable.
   const ExecutableProperties& properties() const { return properties_; }
   /// A text for people: operators, kernels, layouts and bytes, one line an instruction.
   virtual std::string describe() const = 0;
-  /// The objects of its roles. A call of a role may replace them, so do not keep them across calls.
+  /// The objects that implement the roles. A call of a role may replace them, so do not keep them across calls.
   virtual ExecutableRoles roles() = 0;
 
-  ExecutableMemory& memory() { return *roles().memory; }            ///< memory and fresh values
-  LaneStore& lanes() { return *roles().lanes; }                     ///< states in lanes
-  StepRunner& steps() { return *roles().steps; }                    ///< whole steps
-  GradientRunner& gradient_runner() { return *roles().gradients; }  ///< steps in two halves
-  LaneEvaluator& evaluator() { return *roles().evaluator; }         ///< forward passes
+  ExecutableMemory& memory() { return *roles().memory; }            ///< Memory and fresh values.
+  LaneStore& lanes() { return *roles().lanes; }                     ///< States in lanes.
+  StepRunner& steps() { return *roles().steps; }                    ///< Whole steps.
+  GradientRunner& gradient_runner() { return *roles().gradients; }  ///< Steps in two halves.
+  LaneEvaluator& evaluator() { return *roles().evaluator; }         ///< Forward passes.
 
  private:
   ExecutableProperties properties_;

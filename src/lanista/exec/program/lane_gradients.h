@@ -11,27 +11,30 @@
 
 namespace lanista::nn {
 
-/// Gradients of all parameters of a lane, and the new values of the buffers that a step renews.
+/// Gradients of all parameters of one lane, and the new values of the buffers that a step renews.
 ///
-/// A move-only value in program layout. Programs with one StateFormat read each other's gradients.
+/// A move-only value in program layout that owns its memory. Programs with one StateFormat read each other's gradients.
 class LaneGradients {
  public:
-  LaneGradients() = default;  ///< none
-  /// Zeroed gradients. Errors: kResourceExhausted (`budget`, which may be null, or the system).
+  LaneGradients() = default;  ///< Empty: converts to false.
+  /// Zeroed gradients. Errors: kResourceExhausted (`budget`, null for no limit, or the memory of the system).
   static Result<LaneGradients> make(std::shared_ptr<const StateFormat> state_format, MemoryBudget* budget);
 
+  /// True if there is memory, false if this is empty.
   explicit operator bool() const { return state_format_ != nullptr; }
-  /// The layout, which is that of parameters and buffers.
+  /// The format of the states to which the gradients belong.
   const StateFormat& state_format() const { return *state_format_; }
-  /// The gradients by the names of their parameters, in the canonical order of LaneState::extract.
+  /// Returns copies of the gradients of all trained parameters, named like them, in the canonical order of
+  /// LaneState::extract.
   std::vector<Tensor> extract() const;
 
-  /// For programs: the flat gradients, in the program's element type.
+  /// For programs: pointer to the flat gradients, in the layout of the parameters. T is the program's element type.
   template <class T>
   T* gradients() const {
     return reinterpret_cast<T*>(memory_.data());
   }
-  /// For programs: the flat new buffer values, in the program's element type.
+  /// For programs: pointer to the flat new buffer values, in the layout of the buffers. T is the program's element
+  /// type.
   template <class T>
   T* new_buffers() const {
     return reinterpret_cast<T*>(memory_.data() + state_format_->part_offset(1));

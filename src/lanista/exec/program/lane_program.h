@@ -28,10 +28,12 @@ namespace lanista::nn {
 template <class T>
 class LaneProgram final : public SingleObjectExecutable {
  public:
-  /// Compiles a program; without `train` (null) it only predicts. Errors: those of Backend::compile.
+  /// Compiles a program; without `train` (null) it only predicts. Errors: kInvalidArgument, kResourceExhausted,
+  /// kUnimplemented, as Backend::compile.
   static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const step::TrainingStep* train,
                                                       const step::InferenceStep& infer, const ProgramOptions& options);
-  /// Compiles only the stages of such a program, for a process that serves a rank of another process's steps.
+  /// Compiles only the stages of such a program, for a process that serves a rank of another process's steps. Requires
+  /// options.stages. Errors: the same.
   static Result<std::unique_ptr<StageRunner<T>>> compile_stage_runner(kernels::Isa isa, const step::TrainingStep& train,
                                                                       const step::InferenceStep& infer,
                                                                       const ProgramOptions& options);

@@ -14,20 +14,20 @@
 
 namespace lanista::nn {
 
-/// The arguments of a caller's kernel: one mini-batch. Every value is contiguous and row-major in logical order
-/// ([n, C, H, W] for images), whatever layout the program uses.
+/// The arguments of a caller's kernel for one mini-batch. Every value is contiguous and row-major in logical order ([n,
+/// C, H, W] for images), whatever layout the program uses. All are valid during the call only.
 template <class T>
 struct OpaqueCall {
-  std::int64_t batch = 0;                  ///< samples
-  const graph::OpArgs& args;               ///< attributes and input types, with graph::kBatch as batch
-  std::vector<std::span<const T>> inputs;  ///< data
-  std::vector<std::span<const T>> params;  ///< parameters and buffers, in the order of OpDef::params
-  std::span<const T> dy;                   ///< backward only: gradient of the output
+  std::int64_t batch = 0;     ///< Number of samples, the first size of every value with a batch axis.
+  const graph::OpArgs& args;  ///< Attributes and input types of the operator, with graph::kBatch as the batch size.
+  std::vector<std::span<const T>> inputs;  ///< Values of the inputs, in their order.
+  std::vector<std::span<const T>> params;  ///< Parameters and buffers, in the order of OpDef::params.
+  std::span<const T> dy;                   ///< Backward only: gradient of the output, in its shape.
   std::vector<std::span<T>> results;       ///< forward: the output. Backward: gradients of every input, then of
                                            ///< every trained parameter. Zeros at first.
 };
 
-/// One half of a caller's kernel, forward or backward.
+/// One half of a caller's kernel, forward or backward: it writes `results`.
 template <class T>
 using OpaqueFunction = std::function<void(const OpaqueCall<T>&)>;
 
@@ -39,13 +39,13 @@ using OpaqueFunction = std::function<void(const OpaqueCall<T>&)>;
 /// fixed order, so that trials repeat to the bit. An exception ends the step before anything is committed.
 class Operators {
  public:
-  /// Only the shipped operators.
+  /// The shipped operators only.
   Operators() : table_(graph::builtin_ops()) {}
 
-  /// Adds `def` (see graph::add_opaque) with a kernel that has, for T = float and double,
+  /// Adds `def` (see graph::add_opaque) with its kernel. Errors: kInvalidArgument of graph::add_opaque (a wrong `def`).
+  /// The kernel has, for T = float and double,
   ///   template <class T> void forward(const OpaqueCall<T>&) const;
   ///   template <class T> void backward(const OpaqueCall<T>&) const;
-  /// Errors: those of add_opaque.
   template <class Kernel>
   Result<void> add(graph::OpDef def, Kernel kernel) {
     const std::string name = def.name;
@@ -56,9 +56,9 @@ class Operators {
     return {};
   }
 
-  /// The operators that models may use.
+  /// The definitions of all operators that models may use: the shipped ones and those of add().
   const graph::OpTable& table() const { return table_; }
-  /// The kernels of added operators by the names of their step operators.
+  /// The kernels of operators of add(), by step operator: the operator's name for forward, name + "_grad" for backward.
   template <class T>
   const std::map<std::string, OpaqueFunction<T>>& functions() const {
     return std::get<std::map<std::string, OpaqueFunction<T>>>(functions_);

@@ -7,15 +7,17 @@
 namespace lanista::nn {
 
 /// The operators of a program: those of its options, or the shipped ones. The shipped tables are made once a process.
-/// It refers to the tables of the options and to itself, so it does not move.
+/// It refers to the tables of the options, which must outlive it, and to itself, so it does not move.
 class OperatorTables {
  public:
+  /// Makes the table of step operators if the options have operators without it.
   explicit OperatorTables(const ProgramOptions& options);
   OperatorTables(const OperatorTables&) = delete;
   OperatorTables& operator=(const OperatorTables&) = delete;
 
+  /// The operators that models may use, with the caller's kernels.
   const Operators& operators() const { return *operators_; }
-  /// step::training_ops of the operators.
+  /// The operators of training steps: step::training_ops of operators().table().
   const graph::OpTable& step_ops() const { return *step_ops_; }
 
  private:

@@ -7,10 +7,10 @@
 // Builders for the lines of a plan. `common` holds the fields that all lines of a section share.
 namespace lanista::nn {
 
-/// Bytes of an element; `real` is sizeof the program's element type.
+/// Bytes of one element of a type; `real` is sizeof the program's element type, which is used for kReal.
 std::int64_t element_bytes(graph::DType type, std::size_t real);
 
-/// Returns the fields that all lines of section "train" share.
+/// Returns a line with the fields that all lines of section "train" share: section, family and batch.
 template <class T>
 PlanLine common_line(kernels::Isa isa, const ProgramOptions& options);
 
@@ -18,7 +18,7 @@ PlanLine common_line(kernels::Isa isa, const ProgramOptions& options);
 template <class T>
 PlanLine call_line(const PlanLine& common, const Binding<T>& binding, const std::map<graph::Port, Layout>& layouts);
 
-/// Returns the line of a copy of a result into the lane's own gradients or buffers.
+/// Returns the line of a copy of `elements` values from a result of `node` into the lane's own gradients or buffers.
 template <class T>
 PlanLine copy_line(const PlanLine& common, graph::NodeId node, std::int64_t elements, Address from, Address to);
 

@@ -26,135 +26,155 @@ namespace lanista::nn {
 class Backend;
 class Executable;
 
-inline constexpr std::int64_t kMaxBatchParts = 4096;  ///< shards of a batch, and parts of a shard
+inline constexpr std::int64_t kMaxBatchParts = 4096;  ///< Most shards of a batch, and most parts of a shard.
 
 /// The options with which a program is compiled.
 struct ProgramOptions {
-  std::int64_t lanes = 1;
-  std::int64_t max_batch = 32;
-  /// A step's batch is divided into `shards`, and each shard into `accumulate` parts. Gradients of parts are computed
-  /// one after the other, in an arena of the largest part. They are summed in order, within a shard first. The bits of
-  /// a step depend on both numbers.
+  std::int64_t lanes = 1;       ///< Number of lanes, from 1.
+  std::int64_t max_batch = 32;  ///< Most samples of a batch, from 1.
+  /// A step's batch is divided into `shards` ranges of neighbouring samples, and each shard into `accumulate` parts;
+  /// both are from 1 to kMaxBatchParts. Gradients of parts are computed one after the other, in an arena of the largest
+  /// part. They are summed in order, within a shard first. The bits of a step depend on both numbers.
   std::int64_t shards = 1, accumulate = 1;
   /// The stages of a pipeline; null: none. Read while compiling. With stages `threads` is 1, one of shards and
-  /// accumulate is 1, and their product is the number of finest micro-batches.
+  /// accumulate is 1, and the other is Stages::pieces().
   const Stages* stages = nullptr;
   /// The model of the steps, from which other processes derive them again. Read while compiling; may be null.
   const graph::Graph* model = nullptr;
-  int threads = 1;  ///< threads that share the lanes; no sum is split, so results do not depend on it
-  Precision precision = Precision::kFloat32;
-  const Backend* backend = nullptr;          ///< Compiling backend; null: the CPU's at its best level.
-  MemoryBudget* budget = nullptr;            ///< May be null.
-  const Operators* operators = nullptr;      ///< caller's operators, read while compiling; null: the shipped ones.
-  const graph::OpTable* step_ops = nullptr;  ///< Step::training_ops of the operators, to save the work; may be null.
-  std::function<void(std::int64_t lane)> before_commit = {};  ///< Test hook; may throw, then the lane is unchanged.
+  int threads = 1;  ///< Threads that share the lanes; no sum is split, so results do not depend on it.
+  Precision precision = Precision::kFloat32;  ///< Element type of parameters, gradients and predictions.
+  const Backend* backend = nullptr;           ///< Compiling backend; null: the CPU backend at its best level.
+  MemoryBudget* budget = nullptr;  ///< Budget of planned memory and states, which outlives the program; null: no limit.
+  const Operators* operators = nullptr;  ///< Caller's operators, read while compiling; null: the shipped ones.
+  /// Result of step::training_ops for these operators, to save the work; null: computed.
+  const graph::OpTable* step_ops = nullptr;
+  /// Test hook before each commit of a lane; if it throws, the lane is unchanged.
+  std::function<void(std::int64_t lane)> before_commit = {};
 };
 
 /// A training step and its inference step as flat programs over planned memory, for one or many lanes.
 ///
 /// A lane is empty until a state is attached, and then the program owns that state. A step runs each lane through the
 /// compute section and then the commit, with one set of activation and gradient buffers a thread. The bits of a lane do
-/// not depend on the number of lanes, its position or its neighbours. Steps and predictions allocate nothing. One
-/// thread at a time may use a program; it may have threads of its own.
+/// not depend on the number of lanes, its position or its neighbours. Steps and predictions allocate nothing.
+///
+/// Lanes are numbered from 0. A call that breaks a requirement, such as a lane that is empty or does not exist, throws
+/// InternalError. One thread at a time may use a program; it may have threads of its own.
 class Program {
  public:
-  /// Compiles a program that trains and predicts. Errors: kResourceExhausted (budget), kUnimplemented (an operator
-  /// without a kernel, by name).
+  /// Compiles a program that trains and predicts. Errors: kInvalidArgument (an option out of range, an instruction set
+  /// level that the CPU lacks, or stages of another model), kResourceExhausted (budget, memory or threads of the
+  /// system), kUnimplemented (an operator without a kernel, by name).
   static Result<Program> compile(const step::TrainingStep& train, const step::InferenceStep& infer,
                                  const ProgramOptions& options);
-  /// Compiles a program that only predicts. Its states have no optimiser slots. Errors: the same.
+  /// Compiles a program that only predicts; its states have no optimiser slots, and functions that train throw
+  /// InternalError. Errors: those of the overload above.
   static Result<Program> compile(const step::InferenceStep& infer, const ProgramOptions& options);
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  std::int64_t lanes() const;    ///< number of lanes, empty ones included.
-  std::int64_t bytes() const;    ///< bytes of all planned memory, including attached states.
-  std::string describe() const;  ///< operators, kernels, layouts and bytes, one line an instruction.
-  std::int64_t shards() const;   ///< shards of a step's batch.
-  /// Bytes that a rank sends for one shard, when ranks share steps (Chunk::communicator).
+  std::int64_t lanes() const;  ///< Number of lanes, empty ones included.
+  std::int64_t bytes() const;  ///< Bytes of all planned memory and of the states that are attached now.
+  /// Text for people: sizes, the state tensors with their layouts, then one line a kernel call.
+  std::string describe() const;
+  std::int64_t shards() const;  ///< Shards of a step's batch; 1 for a program in stages.
+  /// Bytes that a rank sends for one shard accumulator (ShardRange), when ranks share steps (Chunk::communicator).
   std::int64_t shard_bytes() const;
-  /// The attributes that LaneHyper::lane_attrs sets, in its order. One attribute may be listed several times.
+  /// The node attributes that LaneHyper::lane_attrs sets, in the order of its entries. An attribute that several calls
+  /// read is listed once for each.
   const std::vector<LaneAttr>& lane_attrs() const;
-  /// Every call of a step, of its commit and of a prediction, in order.
+  /// Every call of a step, of its commit and of a prediction, in this order, one line a call.
   std::vector<PlanLine> plan() const;
 
-  /// Reserves device memory for `lanes` attached states, at most lanes(). Errors: kResourceExhausted.
+  /// Reserves device memory for `lanes` attached states; numbers above lanes() count as lanes(). Backends that allocate
+  /// all lanes at compilation do nothing. Errors: kResourceExhausted.
   Result<void> reserve_lanes(std::int64_t lanes);
-  /// Returns the fresh state of a trial, to be attached. Errors: those of LaneState::make.
+  /// Returns the state of a trial before its first step, to be attached. It depends on the seed only. Errors:
+  /// kResourceExhausted.
   Result<LaneState> make_state(std::uint64_t trial_seed) const;
-  /// Puts a state of this program's format into an empty lane. If it throws, the caller keeps the state.
+  /// Moves a state of this program's format into an empty lane. If it throws, the caller keeps the state.
   void attach(std::int64_t lane, LaneState&& state);
-  /// Takes the state out of a lane, which is then empty and must be masked. An empty lane gives an empty state.
+  /// Takes the state out of a lane, which is then empty and must be masked in steps. For an empty lane, returns a state
+  /// that converts to false.
   LaneState detach(std::int64_t lane);
-  /// Puts a fresh state into an empty lane. Errors: those of make_state.
+  /// Attaches make_state(trial_seed) to an empty lane. Errors: kResourceExhausted.
   Result<void> begin(std::int64_t lane, std::uint64_t trial_seed);
-  /// Puts a copy of lane `from` into the empty lane `to`, for another trial with its own seed. Errors: those of
-  /// make_state; then lane `to` is still empty.
+  /// Puts a copy of the state in lane `from` into the empty lane `to`, with the seed of another trial. Errors:
+  /// kResourceExhausted; then lane `to` is still empty.
   Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed);
-  /// The layout that all states of the program have.
+  /// The format (tensor layouts and element type) that all states of the program have. Valid as long as the program.
   const StateFormat& state_format() const;
 
-  /// LaneState::initialise of the state in a lane.
+  /// Overwrites the state in a lane by make_state(trial_seed): LaneState::initialise.
   void initialise(std::int64_t lane, std::uint64_t trial_seed);
-  /// LaneState::extract of the state in a lane.
+  /// Returns a copy of the state in a lane as tensors in canonical order: LaneState::extract.
   std::vector<Tensor> extract(std::int64_t lane) const;
-  /// LaneState::insert into the state in a lane.
+  /// Replaces the whole state in a lane by tensors: LaneState::insert. Errors: kInvalidArgument (a tensor that is
+  /// missing, extra or does not fit, by name); then the state is unchanged.
   Result<void> insert(std::int64_t lane, std::span<const Tensor> state);
-  /// Steps done by the state in a lane.
+  /// Steps done by the state in a lane, which must not be empty.
   std::int64_t step_count(std::int64_t lane) const;
 
-  /// Trains one step of the active lanes.
+  /// Trains one step of the active lanes; all of them must have a state.
   ///
-  /// `batches` has one entry for all lanes or one a lane. `hyper`, `active` and `loss` have one a lane. A lane with
-  /// active 0 is masked and keeps its state. loss[lane] receives the mean loss before the update, NaN included. If
-  /// lanes throw, the first one's exception is rethrown after all lanes are done; a lane that threw is unchanged.
+  /// `batches` has one entry for all lanes, or one a lane. `hyper`, `active` and `loss` have one entry a lane. A lane
+  /// with active 0 is masked and keeps its state. loss[lane] receives the mean loss before the update, NaN included; it
+  /// stays for masked and failed lanes. If lanes throw, the exception of the lowest such lane is rethrown after all
+  /// lanes are done. A lane that threw is unchanged.
   void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
                   std::span<const std::uint8_t> active, std::span<double> loss);
-  /// Trains chunk.steps steps of every active lane that does not throw. `results` has one entry a lane.
+  /// Trains chunk.steps steps of every active lane; a lane that throws stops there, and its LaneResult has the
+  /// exception. `results` has one entry a lane; entries of masked lanes are unchanged.
   void run(const Chunk& chunk, std::span<LaneResult> results);
 
-  /// Measured begin and end of each pass of a step in stages (ProgramOptions::stages). Returned once, after the first
-  /// steps with whole batches.
+  /// Returns the measured begin and end of each pass of one step in stages (ProgramOptions::stages). There is a result
+  /// once, after the first 7 steps with batches of max_batch samples. Nothing before, after that, or without stages.
   std::optional<StepTimes> take_step_times();
 
   // A step in two halves, for sums of gradients over several batches; train_step does both.
 
-  /// Returns memory for the gradients of a lane. Errors: kResourceExhausted.
+  /// Returns zeroed memory for the gradients and new buffers of one lane, owned by the caller. Errors:
+  /// kResourceExhausted.
   Result<LaneGradients> make_gradients() const;
-  /// Computes gradients of the mean loss over `total` samples for the samples in `batch`. Returns the sum of their
-  /// losses.
+  /// Computes the gradients of (sum of the losses of the samples in `batch`) / `total`. Returns that sum of losses, not
+  /// divided.
   ///
-  /// Writes to `out`, or adds with `add`, in the order of the program's parts. The lane is unchanged. Batch norm uses
-  /// the samples of this call only; `out` receives the running statistics that follow.
+  /// Replaces the gradients in `out`, or adds to them with `add`, in the order of the program's parts. `total` is at
+  /// least batch.size. The lane is unchanged. Batch norm uses the samples of this call only; `out` receives the running
+  /// statistics that follow.
   double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                    LaneGradients& out, bool add = false);
-  /// Updates a lane by gradients and counts its step.
+  /// Updates the parameters and buffers of a lane by gradients of this program's format, and counts one step.
   void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper);
   /// Copies the buffers of `from` (running statistics of batch norm) into the lane, and changes nothing else.
   void renew_buffers(std::int64_t lane, const LaneGradients& from);
-  /// nn::squared_gradient_norm of `gradients` for the lane, which is unchanged.
+  /// Returns the sum of squares of `gradients` (nn::squared_gradient_norm) with the optimiser state of the lane, which
+  /// is unchanged.
   double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const;
 
-  /// Writes predictions (logits) of a lane, [n, …] in canonical order, for a program of float32.
+  /// Writes predictions (logits, or numbers as the model gives them) of a lane: [batch.size, …] in canonical order,
+  /// converted to float.
   void predict(std::int64_t lane, const Batch& batch, std::span<float> out);
-  /// Writes predictions (logits) of a lane, [n, …] in canonical order, for a program of float64.
+  /// Writes the same predictions as the overload above, converted to double.
   void predict(std::int64_t lane, const Batch& batch, std::span<double> out);
-  /// Adds the requested metrics of each lane's predictions on all batches to its sums, in double and in sample order.
-  /// Allocates. If it throws, the sums hold some of the batches.
+  /// Evaluates lanes on all batches of a source: adds the requested metrics of their predictions to their sums, in
+  /// double and in sample order. Allocates. If it throws, the sums hold some of the batches.
   void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes);
-  /// Writes the loss of each sample, [n], in double; with several positions the mean over them.
+  /// Writes the loss of each sample, [batch.size], in double; for samples with a label at every position, the mean over
+  /// the positions.
   ///
   /// It is the step's loss with `label_smoothing`, from a forward pass in inference form: running statistics, no
-  /// dropout. For a model without either, the mean is the loss of train_step up to rounding. With smoothing 0 the sum
-  /// is that of evaluate. Not for programs that only predict.
+  /// dropout. For a model without batch norm and dropout, the mean over samples is the loss of train_step up to
+  /// rounding. With smoothing 0, the sum over samples is MetricSums::loss of evaluate. Not for programs that only
+  /// predict.
   void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out);
 
-  /// Runs a step of lane 0 and then a prediction, with a call of `done` after every line of plan(), for measuring
-  /// times. Lane 0 changes as by train_step. If batches come in parts, it runs one part.
+  /// Runs a step of lane 0 and then a prediction, with a call of `done` after every line of plan(), so that the caller
+  /// can measure times. Lane 0 changes as by train_step. If batches come in parts, it runs one part.
   void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done);
 
-  /// The number of elements of one prediction.
+  /// The number of elements of one sample's prediction.
   std::int64_t prediction_size() const;
 
  private:

@@ -9,22 +9,23 @@
 // The sections of a program. `inputs` holds what they share: kernels, operators and batch size.
 namespace lanista::nn {
 
-/// The values that are read after the compute section: loss, gradients and new buffers. Nothing may be fused into them.
+/// The values of a step that are read after the compute section: loss, gradients and new buffers. Nothing may be fused
+/// into them.
 std::set<graph::Port> outputs_read_after(const step::TrainingStep& train);
 
-/// Sets addresses and layouts of the parameters and buffers in `inputs`.
+/// Sets addresses and layouts of the parameters and buffers of a step in `inputs`.
 template <class T>
 void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout,
                             const std::vector<step::StateTensor>& state);
 
-/// A gradient or new buffer that the commit section reads from the lane's own memory.
+/// A gradient or new buffer value that the commit section reads from the lane's own memory.
 struct CommitInput {
-  graph::Port value;
-  Address address;
-  Layout layout;
-  Range range;
+  graph::Port value;  ///< Value of the step graph.
+  Address address;    ///< Address at which the commit reads it.
+  Layout layout;      ///< Layout at that address.
+  Range range;        ///< Elements in the flat gradients or buffers.
 };
-/// Returns the gradients and new buffers of a step that its commit reads.
+/// Returns the gradients and new buffers of a step that its commit reads, in the order of the state.
 template <class T>
 std::vector<CommitInput> commit_inputs(const step::TrainingStep& train, const LoweredGraph& lowered,
                                        const StateLayout& layout);
@@ -35,7 +36,7 @@ template <class T>
 Section<T> train_section(const step::TrainingStep& train, const LoweredGraph& lowered, const StateLayout& layout,
                          SectionInputs<T> inputs);
 
-/// Builds the section that predicts.
+/// Builds the section that predicts, from the calls of the inference step.
 template <class T>
 Section<T> infer_section(const step::InferenceStep& infer, const LoweredGraph& lowered, const StateLayout& layout,
                          SectionInputs<T> inputs);

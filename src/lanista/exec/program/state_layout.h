@@ -14,33 +14,34 @@ namespace lanista::nn {
 
 /// A range of a flat buffer, in elements.
 struct Range {
-  std::int64_t begin = 0;
-  std::int64_t count = 0;
+  std::int64_t begin = 0;  ///< First element.
+  std::int64_t count = 0;  ///< Number of elements.
 };
 
-/// One tensor of the state in its flat buffer (parameters or buffers).
+/// One tensor of the state and its place in the flat parameters (if trained) or the flat buffers.
 struct StateTensorLayout {
-  step::StateTensor tensor;
-  Range range;
-  Layout layout = Layout::kPlain;
-  Reorder to_layout, from_layout;  ///< copies from and to canonical order
+  step::StateTensor tensor;        ///< Name, shape, initial values, and whether it is trained.
+  Range range;                     ///< Elements in the flat parameters or buffers.
+  Layout layout = Layout::kPlain;  ///< Order of the axes there.
+  Reorder to_layout, from_layout;  ///< Copies from canonical order to `layout`, and back.
 };
 
 /// The layout of one lane's state in its flat buffers. Gradients and optimiser slots have the layout of the parameters.
 /// New buffer values, which wait for the commit, have the layout of the buffers.
 struct StateLayout {
-  std::vector<StateTensorLayout> items;  ///< in the order of the step's state
-  std::int64_t parameters = 0;           ///< elements
-  std::int64_t buffers = 0;              ///< elements
-  std::vector<Range> trained;            ///< maximal ranges of parameters that have a gradient
-  std::vector<Range> renewed;            ///< buffers that a step renews
-  std::vector<std::string> slots;        ///< names of the optimiser's slots
+  std::vector<StateTensorLayout> items;  ///< In the order of the step's state.
+  std::int64_t parameters = 0;           ///< Elements of the flat parameters.
+  std::int64_t buffers = 0;              ///< Elements of the flat buffers.
+  std::vector<Range> trained;            ///< Maximal ranges of parameters that have a gradient.
+  std::vector<Range> renewed;            ///< Ranges of buffers that a step renews, in ascending order.
+  /// Names of the optimiser's slots, in their order in a state; empty for programs that only predict.
+  std::vector<std::string> slots;
 };
 
-/// Returns the layout in which a call reads the parameter at an input.
+/// Returns the layout in which a call reads the parameter at the input with this index.
 using RequiredLayout = std::function<Layout(const KernelCall&, std::size_t input)>;
 
-/// Plans the layout of the state of a step. The kernels that read a parameter decide its layout.
+/// Plans the layout of the state of a step: the kernels that read a parameter decide its layout, kPlain if none does.
 ///
 /// `train_calls` and `infer_calls` are the lowered sections. `train` is null for a program that only predicts. Errors:
 /// kUnimplemented if two readers of a parameter require different layouts.

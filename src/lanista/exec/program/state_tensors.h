@@ -11,7 +11,7 @@
 // Helpers for tensors that leave a state.
 namespace lanista::nn {
 
-/// The element type of tensors for values of type T.
+/// The element type of a Tensor with values of type T: kF32 for float, else kF64.
 template <class T>
 inline constexpr ElementType kRealType = std::is_same_v<T, float> ? ElementType::kF32 : ElementType::kF64;
 

@@ -8,21 +8,23 @@ namespace lanista::nn {
 /// A fixed number of threads that run numbered tasks: the caller and `threads - 1` helpers, each with flush-to-zero
 /// set.
 ///
-/// Each thread has tasks of its own, and then helps the others, so a task must not depend on the thread that runs it.
-/// Idle helpers spin for some tens of microseconds and then sleep. A helper without a core delays no task. After
-/// construction nothing is allocated. One caller at a time.
+/// Each thread has a fixed share of the task numbers, and then helps the others, so a task must not depend on the
+/// thread that runs it. Idle helpers spin for some tens of microseconds and then sleep. A helper without a core delays
+/// no task. After construction nothing is allocated. One caller at a time.
 class ThreadPool {
  public:
+  /// Starts `threads` - 1 helpers; `threads` is at least 1. Throws std::system_error.
   explicit ThreadPool(int threads);
   ThreadPool(ThreadPool&&) noexcept;
   ThreadPool& operator=(ThreadPool&&) noexcept;
   ~ThreadPool();
 
+  /// Number of threads, the caller included.
   int size() const { return threads_; }
 
-  /// Calls `work(thread, task)` once for every task in [0, num_tasks), with `thread` in [0, size()). Returns when all
-  /// have ended. An exception is rethrown (one of them, if several throw); tasks that have not started are skipped. At
-  /// most 2^24 - 1 tasks.
+  /// Calls `work(thread, task)` once for every task in [0, num_tasks), with `thread` in [0, size()), 0 for the caller.
+  /// Returns when all tasks have ended. An exception of a task is rethrown (one of them, if several throw); tasks that
+  /// have not started are then skipped. At most 2^24 - 1 tasks.
   template <class Work>
   void parallel_for(std::int64_t num_tasks, const Work& work) {
     const TaskFunction call = [](const void* context, int thread, std::int64_t task) {

@@ -10,7 +10,7 @@
 
 namespace lanista::train {
 
-/// Most features for which the linear baseline is computed.
+/// Most features of a row for which the linear baseline is computed.
 inline constexpr std::int64_t kMaxFeatures = 1000;
 
 /// Returns the results that a search must beat, measured like trials ("val_…") and on the test part ("test_…").
@@ -21,9 +21,9 @@ inline constexpr std::int64_t kMaxFeatures = 1000;
 ///   labels are fitted as zeros and ones. The sums (for labels: less a half) are scaled to the least training
 ///   cross-entropy. Not for tokens, for more than kMaxFeatures features, or with fewer than two used rows a feature.
 ///
-/// All is computed in float64 in one order. The result depends on the data only. Work is rows x features x (features +
-/// outputs), at most about 2e9 operations. Above that, every k-th training row is used. Empty if the predictions for
-/// validation and test part exceed 1e8 numbers. With data.folds: the mean over the first ten folds.
+/// All is computed in float64 in one order, and the result depends on the data only. The work is rows x features x
+/// (features + outputs), at most about 2e9 operations; above that, every k-th training row is used. Empty if the
+/// predictions for validation and test part exceed 1e8 numbers. With data.folds: the mean over the first ten folds.
 std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
                                        const std::vector<std::string>& metrics,
                                        std::span<const study::Metric> own = {});

@@ -14,26 +14,29 @@
 
 namespace lanista::train {
 
-/// Modelled seconds of an update, independent of any clock: fixed seconds plus seconds a row.
+/// Modelled seconds of one update, independent of any clock: fixed seconds plus seconds a row.
 struct UpdateCost {
+  /// Seconds of an update without rows, and seconds that each row adds.
   double fixed_seconds = 0, seconds_per_row = 0;
-  /// Seconds of an update with `rows` rows.
+  /// Modelled seconds of an update with `rows` rows.
   double seconds(std::int64_t rows) const { return fixed_seconds + seconds_per_row * static_cast<double>(rows); }
 };
-/// Returns the cost of updates of a recipe's model, by study::StepShape. Errors: those of shape inference.
+/// Returns the modelled cost of updates of a recipe's model, by study::step_shape. Errors: those of
+/// graph::infer_shapes.
 Result<UpdateCost> update_cost(const graph::Graph& model, const graph::OpTable& ops, const study::Recipe& recipe);
 
 /// A new batch size and its gain.
 struct BatchChoice {
-  std::int64_t batch = 0;
-  double goodput_gain = 1;  ///< its goodput / goodput of the current batch
+  std::int64_t batch = 0;   ///< Samples of an update.
+  double goodput_gain = 1;  ///< (goodput with this batch) / (goodput with the current batch).
 };
-/// Largest factor by which one change may multiply or divide the batch, because few measurements may be far off.
+/// Largest factor by which one change may multiply or divide the batch, because few measurements may be far from the
+/// truth.
 inline constexpr std::int64_t kMaxBatchChange = 4;
-/// Returns the batch with the best goodput: throughput times statistical efficiency (Pollux, section 4).
+/// Returns the batch size with the best goodput: throughput times statistical efficiency (Pollux, section 4).
 ///
-/// Candidates are `from` times powers of two, up to `most`. `now` is the current batch. Nothing if the best gains at
-/// most 5 %. The result differs from `now` by a factor of at most kMaxBatchChange.
+/// Candidates are `from` times powers of two, up to `most` samples. `now` is the current batch. Nothing if the best
+/// gains at most 5 %. Otherwise the result differs from `now` by a factor of at most kMaxBatchChange.
 std::optional<BatchChoice> choose_batch(const cluster::GradientStats& noise, const UpdateCost& cost, std::int64_t from,
                                         std::int64_t most, std::int64_t now);
 
@@ -41,41 +44,47 @@ std::optional<BatchChoice> choose_batch(const cluster::GradientStats& noise, con
 /// its results depend only on its measurements.
 class BatchAdapter {
  public:
-  /// Steps of the first batch between two measured updates.
+  /// Steps of the first batch size between two measured updates.
   static constexpr std::int64_t kStepsPerMeasurement = 40;
-  /// Measurements before the first change.
+  /// Number of measurements before the first change of the batch.
   static constexpr std::int64_t kMinMeasurements = 6;
-  /// Measurements over which the average runs: those of 1000 steps.
+  /// Number of measurements over which the average runs: those of 1000 steps.
   static constexpr std::int64_t kAveragedMeasurements = 1000 / kStepsPerMeasurement;
 
-  /// Returns the adapter of a recipe with data.batch: adaptive. Errors: those of study::adaptive_batch_rules and
-  /// update_cost.
+  /// Returns the adapter of a recipe with data.batch: adaptive, without measurements. Errors: those of
+  /// study::adaptive_batch_rules and update_cost.
   static Result<BatchAdapter> make(const graph::Graph& model, const graph::OpTable& ops, const study::Recipe& recipe);
 
   /// Rows of the small gradient: the first rows of an update, an eighth of the first batch.
   std::int64_t small_rows() const { return small_rows_; }
-  /// Whether the update from `step` on, of so many steps and rows, is measured.
+  /// True if the gradient noise is measured in the update that begins at step `step` and has `steps` steps with `rows`
+  /// rows.
   bool is_measured(std::int64_t step, std::int64_t steps, std::int64_t rows) const {
     return step / kStepsPerMeasurement != (step + steps) / kStepsPerMeasurement && rows >= 2 * small_rows_;
   }
-  /// Number of updates of `stride` steps in one chunk from `step` on: those before a measured one, or that one alone.
+  /// Returns the number of updates, of `stride` steps each, for one chunk that begins at step `step`. It ends before
+  /// the next measured update; a measured update is a chunk of its own.
   static std::int64_t max_updates_in_chunk(std::int64_t step, std::int64_t stride);
-  /// Adds a measurement: squared gradient norms over the first small_rows() rows and over all `rows` rows of an update.
+  /// Adds a measurement: `small_square` is the squared norm of the gradient over the first small_rows() rows, `square`
+  /// that over all `rows` rows of the update.
   void note(double small_square, double square, std::int64_t rows);
 
-  /// Returns the batch that should replace `now`, for passes of `pass_rows` rows. Nothing: keep it.
+  /// Returns the batch that should replace batch `now`, for passes of `pass_rows` rows. Nothing: keep it, or there are
+  /// too few measurements.
   std::optional<BatchChoice> choose(std::int64_t now, std::int64_t pass_rows) const;
-  /// The factor of the first batch's learning rate for this batch.
+  /// The factor by which the learning rate of the first batch is multiplied for a batch of `batch` samples.
   double lr_factor(std::int64_t batch) const;
 
+  /// The averages of all measurements.
   const cluster::NoiseScale& noise() const { return noise_; }
-  /// The averages that decide. |g|^2 is at least the variance / number of averaged measurements.
+  /// The averaged variance and squared norm of the gradient that decide batch and rate.
   ///
-  /// A smaller value cannot be distinguished from zero, and zero would mean that no batch and no rate is too large.
+  /// The squared norm is at least (variance) / (number of averaged measurements). A smaller value cannot be
+  /// distinguished from zero, and zero would mean that no batch and no rate is too large.
   cluster::GradientStats gradient_stats() const;
-  /// All measurements as text, for a state.
+  /// All measurements as a JSON text for the facts of a state.
   std::string text() const;
-  /// Restores the measurements from text(). Errors: kDataLoss.
+  /// Replaces the measurements by those of text(). Errors: kDataLoss (a malformed text).
   Result<void> restore(const std::string& text);
 
  private:

@@ -12,24 +12,28 @@
 
 namespace lanista::train {
 
-/// The memory of one mini-batch, which is filled again for each batch.
+/// The memory of one mini-batch, which is overwritten for each batch. One thread at a time.
 class BatchBuffers {
  public:
-  BatchBuffers(std::int64_t batch, const data::DataSpec& spec);  ///< memory for at most `batch` samples
+  BatchBuffers(std::int64_t batch, const data::DataSpec& spec);  ///< Memory for at most `batch` samples.
 
-  /// Returns the samples of these rows without augmentation, with their table (nn::Batch::table).
+  /// Returns the samples of these rows, in their order, without augmentation. The batch has their table
+  /// (nn::Batch::table), unless the data set is streamed.
   ///
-  /// The batch is valid until the next call and refers to `rows`. `data` must outlive the buffers.
+  /// The batch is valid until the next call and refers to `rows`, which must live as long. `data` must outlive the
+  /// buffers.
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows);
-  /// Returns the samples of these rows with the augmentation of `epoch`. Lifetimes are those of the other `fill`.
+  /// Returns the samples of these rows with the augmentation of pass `epoch` over the data, counted from 0. Lifetimes
+  /// are those of the other `fill`.
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows, const data::Augmenter& augmenter,
                  std::uint64_t data_seed, std::int64_t epoch);
-  /// Returns the samples of these rows with features that the caller has prepared. Lifetimes are those of `fill`.
+  /// Returns the samples of these rows with features that the caller has prepared and keeps alive. Lifetimes are those
+  /// of `fill`.
   nn::Batch make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
                        std::span<const float> given_features);
-  /// Returns a source of batches without augmentation for any number of rows, for an evaluation.
+  /// Returns a source of batches, without augmentation, of all `rows` in order, for an evaluation.
   ///
-  /// Targets are in their original unit. Buffers, data and rows must outlive the source.
+  /// Targets are in their original unit. Buffers, data and rows must outlive the source, which overwrites the buffers.
   nn::BatchSource evaluation_batches(const data::Dataset& data, std::span<const std::int64_t> rows);
 
  private:

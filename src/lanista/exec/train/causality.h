@@ -11,8 +11,9 @@ namespace lanista::train {
 ///
 /// It predicts for pairs of texts that differ from one token on, with sampled weights. So operators may be any,
 /// including the caller's. In texts of at most 65 tokens the difference begins at each token but the first; in longer
-/// ones at 64 or 65 sampled tokens. Other data needs no check. `options` gives backend, operators and precision.
-/// Errors: kInvalidArgument (an answer that changes, and its position), those of Program::compile.
+/// ones at 64 or 65 sampled tokens. Data with fewer than two positions or tokens needs no check. `options` gives
+/// backend, operators and precision. Errors: kInvalidArgument (an answer changes with a later token: both positions),
+/// those of Program::compile.
 Result<void> check_causality(const step::InferenceStep& infer, const data::DataSpec& spec, nn::ProgramOptions options);
 
 }  // namespace lanista::train

@@ -16,94 +16,103 @@
 // The shared memory of a data-parallel session (data_parallel_session.h): its layout and its locks.
 namespace lanista::train::data_parallel {
 
-inline constexpr std::size_t kMaxRanks = 8;  ///< most ranks of a session; rank 0 leads
+inline constexpr std::size_t kMaxRanks = 8;  ///< Most ranks of a session; rank 0 is the leader.
+/// Values of ProcessSlot::status of a slot without a process, and of a helper that waits for an epoch.
 inline constexpr std::uint32_t kSlotEmpty = 0, kSlotReady = 1;
 
-/// The status of a slot that takes part in an epoch.
+/// The status of a slot that takes part in epoch `epoch`, which is at least 1.
 inline std::uint32_t joined_status(std::uint32_t epoch) { return kSlotReady + epoch; }
 /// Returns the least multiple of 64 that is at least `bytes`.
 inline std::int64_t round_up_to_line(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Sizes and ranks of one epoch. The leader writes them before helpers join.
+/// The sizes, slots and number of one epoch of a session. The leader writes them before helpers join the epoch.
 struct EpochTerms {
+  /// Number of ranks; bytes of the leader's state; bytes of one send buffer.
   std::int64_t width = 0, state_bytes = 0, send_buffer_bytes = 0;
-  std::array<std::uint32_t, kMaxRanks> slots{};  ///< slot of each rank; 0 after the last rank
-  std::uint64_t epoch = 0;
-  std::uint64_t checksum = 0;  ///< compute_checksum()
+  /// Index in Header::slots of each rank; 0 for rank 0 and after the last rank.
+  std::array<std::uint32_t, kMaxRanks> slots{};
+  std::uint64_t epoch = 0;     ///< Number of the epoch in this file, from 1.
+  std::uint64_t checksum = 0;  ///< Result of compute_checksum().
 
   /// Returns the checksum of all other fields.
   std::uint64_t compute_checksum() const;
-  /// Offset in bytes of the send buffers in the region.
+  /// Offset in bytes of the send buffers from the begin of the region.
   std::int64_t send_buffers_offset() const;
-  /// Bytes of the region.
+  /// Bytes of the whole region: header, state, and two send buffers a rank.
   std::int64_t bytes() const { return send_buffers_offset() + 2 * width * send_buffer_bytes; }
 };
 
-/// The slot of one process.
+/// The entry of one process in the region's header.
 struct alignas(64) ProcessSlot {
-  SharedWord status;  ///< changed by the leader from ready to joined_status(), else by the holder of the slot's lock
+  /// kSlotEmpty, kSlotReady or joined_status(); the leader changes it from ready to joined, else the holder of the
+  /// slot's lock.
+  SharedWord status;
 };
-/// The progress of one rank.
+/// The progress of one rank in the current epoch.
 struct alignas(64) RankProgress {
-  SharedWord round;  ///< last round that the rank has ended; a futex word
-  SharedWord waiters;
+  SharedWord round;    ///< Number of the last round that the rank has ended, 0 at first; a futex word.
+  SharedWord waiters;  ///< Number of ranks that wait for this one.
 };
-/// The begin of the region. Zeros are valid.
+/// The begin of the region. Zeros are a valid beginning.
 struct Header {
-  SharedWord epoch;          ///< last epoch that began; 0 while the leader writes the terms
-  SharedWord aborted_epoch;  ///< an epoch that a rank left before its end
+  SharedWord epoch;          ///< Number of the last epoch that began; 0 while the leader writes the terms.
+  SharedWord aborted_epoch;  ///< Number of an epoch that a rank left before its end; 0: none.
+  /// The terms of the last epoch.
   alignas(64) EpochTerms terms;
-  std::array<ProcessSlot, kMaxRanks> slots;           ///< slot 0 is the leader's
-  std::array<RankProgress, kMaxRanks> rank_progress;  ///< of each rank
+  std::array<ProcessSlot, kMaxRanks> slots;           ///< Slot 0 is the leader's; slots of helpers follow.
+  std::array<RankProgress, kMaxRanks> rank_progress;  ///< By rank.
 };
 
-/// The stamp at the end of a send buffer: epoch and round for which its contents are valid.
+/// The stamp at the end of a send buffer: (epoch << 32) | round for which its contents are valid.
 using RoundStamp = std::atomic<std::uint64_t>;
+/// Bytes that a stamp needs at the end of a send buffer.
 inline constexpr std::int64_t kStampBytes = 64;
 static_assert(RoundStamp::is_always_lock_free && sizeof(RoundStamp) <= kStampBytes);
 
-/// Bytes of a send buffer of this program, for at least two ranks.
+/// Bytes of one send buffer of this program, stamp included, for any number of ranks from two.
 std::int64_t send_buffer_bytes(const nn::Program& program);
 
-/// Checks the terms of an epoch for the helper in `slot`, and returns its rank. Errors: kDataLoss, with the wrong
-/// number and what is allowed.
+/// Checks the terms of epoch `epoch` for the helper in slot `slot`, and returns the rank of that helper. Errors:
+/// kDataLoss, naming the wrong number and what is allowed.
 Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& program, std::int64_t slot,
                                  std::uint32_t epoch);
 
-/// The folder and the name of a session's file.
+/// The opened folder and the file name of a session.
 struct SessionPath {
   PrivateFolder folder;
   std::string name;
 };
-/// Opens the folder of a session's file. Errors: kInvalidArgument (no folder in the path), those of
-/// PrivateFolder::open.
+/// Opens the folder of a session's file. Errors: kInvalidArgument (no folder in the path), kFailedPrecondition (the
+/// folder is not private), kIo and others of PrivateFolder::open.
 Result<SessionPath> open_session_folder(const std::string& path);
 
-/// The mapped file, and this process's lock on the byte of its slot. The system releases the lock when the process
-/// ends.
+/// A session's mapped file, with this process's locks on bytes of it, one byte a slot. The system releases the locks
+/// when the process ends.
 class SharedRegion {
  public:
-  /// Creates a file, for the leader. Errors: those of PrivateFolder::create_file.
+  /// Creates an empty file without a mapping, for the leader. Errors: those of PrivateFolder::create_file.
   static Result<std::unique_ptr<SharedRegion>> create(const PrivateFolder& folder, const std::string& name);
-  /// Opens a leader's file. Errors: those of PrivateFolder::open_file.
+  /// Opens a leader's file without a mapping. Errors: those of PrivateFolder::open_file.
   static Result<std::unique_ptr<SharedRegion>> open(const PrivateFolder& folder, const std::string& name);
   ~SharedRegion();
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
 
-  /// Grows the file to `bytes` and maps it. Errors: kResourceExhausted, kIo.
+  /// Grows the file to `bytes` bytes, allocates its pages and maps it. Addresses from before may be invalid. Errors:
+  /// kResourceExhausted (no memory), kIo.
   Result<void> grow(std::int64_t bytes);
-  /// Maps at least `bytes` of the file. Errors: kDataLoss (the file is smaller), kResourceExhausted.
+  /// Maps at least the first `bytes` bytes of the file. Addresses from before may be invalid. Errors: kDataLoss (the
+  /// file is smaller), kResourceExhausted, kIo.
   Result<void> map(std::int64_t bytes);
-  /// The begin of the mapped memory.
+  /// The begin of the mapped memory. Requires grow() or map().
   Header& header() const { return *reinterpret_cast<Header*>(data_); }
-  /// The mapped memory at an offset in bytes.
+  /// The mapped memory at an offset in bytes from its begin.
   std::byte* at(std::int64_t offset) const { return data_ + offset; }
-  /// Locks a slot for this process. Returns false if another one holds it.
+  /// Locks slot `slot` for this process. Returns true if it is now locked, and false if another process holds it.
   bool lock(std::int64_t slot) const;
-  /// Releases the lock of a slot.
+  /// Releases this process's lock of slot `slot`.
   void unlock(std::int64_t slot) const;
-  /// Whether another process or open file holds the lock of a slot.
+  /// True if another process or open file holds the lock of slot `slot`.
   bool is_held(std::int64_t slot) const;
 
  private:

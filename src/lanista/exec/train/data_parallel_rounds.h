@@ -9,23 +9,24 @@
 
 namespace lanista::train::data_parallel {
 
-/// The rounds of one epoch, over two send buffers a rank that are used in turn.
+/// The rounds in which the ranks of one epoch exchange send buffers. Each rank has two buffers, which are used in turn.
 ///
 /// `terms` are this side's own, checked copy, so nothing that another process writes later changes a size or an offset.
 /// A rank with stamps and progress that contradict each other counts as lost.
 class RankRounds final : public nn::ShardCommunicator {
  public:
-  /// `region` must outlive this.
+  /// `terms` are checked (check_terms), and `rank` is this process's rank. `region` must outlive this.
   RankRounds(SharedRegion& region, const EpochTerms& terms, std::int64_t rank);
 
   std::byte* send_buffer() override;
   const std::byte* received_from(std::int64_t rank) const override;
   void all_gather() override;
 
-  /// For the leader, before an epoch: clears the stamps that the memory may contain.
+  /// Clears the stamps that the memory may contain. The leader calls it before an epoch.
   void clear_stamps();
+  /// True if this side has found another rank lost in this epoch.
   bool has_lost_peer() const { return has_lost_peer_; }
-  /// Marks the epoch as left: ranks that wait for this one stop waiting.
+  /// Marks the epoch as left: ranks that wait for this one stop waiting and throw PeerLost.
   void abort_epoch();
 
  private:

@@ -31,24 +31,28 @@ struct SessionPath;
 /// program. After a failed epoch there is a new file, so late writes of a lost process have no effect.
 class DataParallelLeader {
  public:
-  static constexpr std::int64_t kMaxHelpers = 7;
+  static constexpr std::int64_t kMaxHelpers = 7;  ///< Most helpers of one leader.
 
-  /// `path` is a file name in a PrivateFolder. The file is created by begin() and deleted with this value.
+  /// `path` is a file in a PrivateFolder. The file is created by begin(), and deleted by the destructor or after a
+  /// failed epoch.
   explicit DataParallelLeader(std::string path);
   ~DataParallelLeader();
   DataParallelLeader(const DataParallelLeader&) = delete;
   DataParallelLeader& operator=(const DataParallelLeader&) = delete;
 
+  /// The path of the session's file, which helpers join.
   const std::string& path() const { return path_; }
-  /// Begins an epoch with the helpers that are ready, at most as many as the program has shards for.
+  /// Begins an epoch with the helpers that are ready, at most Program::shards() - 1 of them. The last epoch must have
+  /// ended.
   ///
-  /// `state()` gives the state that they begin with. Null if no helper is ready; helpers may join from now on. Errors:
-  /// kIo (no file: why), kFailedPrecondition (the folder is not private), kResourceExhausted (no memory), those of
-  /// `state`.
+  /// Returns the exchange with the helpers, valid until end(). `state()` gives the serialised state with which they
+  /// begin. Null if no helper is ready, as in the first call, which creates the file; helpers may join from then on.
+  /// Errors: kIo (a file operation, with its reason), kFailedPrecondition (the folder is not private),
+  /// kResourceExhausted (no memory), those of `state`.
   Result<nn::ShardCommunicator*> begin(const nn::Program& program, const std::function<Result<std::string>()>& state);
-  /// Ends the epoch. If it is not complete, helpers are released before its end.
+  /// Ends the epoch. If it is not complete, waiting helpers are released with PeerLost, and the file is deleted.
   void end(bool is_complete);
-  bool has_lost_peer() const;  ///< whether a helper of the epoch has failed
+  bool has_lost_peer() const;  ///< True: a helper of the current epoch has failed.
 
  private:
   void remove_file();
@@ -60,23 +64,25 @@ class DataParallelLeader {
   std::uint32_t epoch_ = 0;
 };
 
-/// A helper of a data-parallel session. It is ready while it waits.
+/// A helper of a data-parallel session. It is ready for an epoch while it waits in wait(). One thread.
 class DataParallelHelper {
  public:
-  /// Takes a free slot of a session. Errors: kNotFound (no leader, or all slots are taken), kFailedPrecondition (folder
-  /// or file are not private to this user), kDataLoss (the file is too short), kIo (why).
+  /// Takes a free slot of the session with this file. Errors: kNotFound (no leader, or all slots are taken),
+  /// kFailedPrecondition (folder or file are not private to this user), kDataLoss (the file is too short), kIo (a file
+  /// operation, with its reason).
   static Result<std::unique_ptr<DataParallelHelper>> join(const std::string& path);
   ~DataParallelHelper();
   DataParallelHelper(const DataParallelHelper&) = delete;
   DataParallelHelper& operator=(const DataParallelHelper&) = delete;
 
-  /// Waits until an epoch of this program begins, and returns the state that it begins with.
+  /// Waits until an epoch of this program begins, and returns the leader's serialised state, from which it begins.
   ///
-  /// Nothing if `should_stop()`, called every 5 ms, returns true, or if the leader is gone. Errors: kDataLoss (a number
-  /// of the epoch is wrong: which, and what is allowed).
+  /// Nothing if `should_stop()`, called every 5 ms, returns true, if the leader is gone, or if the epoch has ended
+  /// already. Errors: kDataLoss (a number of the epoch is wrong: which, and what is allowed), kResourceExhausted.
   Result<std::optional<std::string>> wait(const nn::Program& program, const std::function<bool()>& should_stop);
-  nn::ShardCommunicator& peers();  ///< ranks of the epoch that began last
-  bool has_lost_peer() const;      ///< whether another rank of the epoch has failed
+  /// The exchange with the other ranks of the epoch that wait() returned; valid until the next wait().
+  nn::ShardCommunicator& peers();
+  bool has_lost_peer() const;  ///< True: another rank of that epoch has failed.
 
  private:
   DataParallelHelper(std::unique_ptr<data_parallel::SharedRegion> region, std::int64_t slot);

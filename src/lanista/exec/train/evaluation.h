@@ -16,27 +16,28 @@
 
 namespace lanista::train {
 
-/// Returns the program options that a recipe sets: batch size, its parts, and precision.
+/// Returns the program options that a recipe sets: largest batch, shards, accumulate and precision; the rest are
+/// defaults.
 nn::ProgramOptions program_options_of(const study::Recipe& recipe);
 
-/// Returns mean and scale of a data set's targets.
+/// Returns mean and scale of a data set's targets; empty if they are not normalised.
 nn::TargetScaling target_scaling_of(const data::DataSpec& data);
 
 /// The loss and metrics of a trial by name (search/study/metric.h): what a program must measure, and the values that
 /// follow.
 class Evaluation {
  public:
-  /// `loss` is a name in step::losses(). `metrics` must suit the targets (study::check_metric); empty means accuracy
-  /// for classes and labels, mae for numbers. `width` is the size of a prediction, `own` are metrics of the caller,
-  /// `unit` is the scaling of the targets.
+  /// `loss` is a name in step::losses(). `metrics` must suit the targets (study::check_metric), else this throws; empty
+  /// means accuracy for classes and labels, mae for numbers. `width` is the number of classes, labels or numbers of an
+  /// answer. `own` are metrics of the caller, `unit` is the scaling of the targets.
   Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
              std::span<const study::Metric> own = {}, nn::TargetScaling unit = {});
 
-  /// The metrics that a program must measure.
+  /// The sums that a program must measure. Valid as long as this object.
   const nn::Metrics& requested() const { return requested_; }
-  /// Returns the values by name, with `prefix` in front ("val_accuracy"). Without samples they are NaN.
+  /// Returns the loss and the metrics by name, with `prefix` in front ("val_accuracy"). Without samples they are NaN.
   ///
-  /// If a prediction is NaN, accuracy and top<k> count its row as wrong, and all other metrics are NaN.
+  /// If a prediction is NaN, accuracy, top<k> and exact_match count its row as wrong, and other metrics are NaN.
   std::map<std::string, double> values(const nn::MetricSums& sums, const std::string& prefix) const;
 
  private:

@@ -19,38 +19,40 @@ namespace lanista::train {
 
 /// A model with a frozen first part, and the shared objects to run it.
 struct FrozenModel {
-  graph::Graph model;
-  std::set<graph::NodeId> frozen;            ///< Nodes that run in inference form with `weights`.
-  std::span<const Tensor> weights;           ///< Float32, read while creating. Those of other nodes are ignored.
-  const graph::OpTable* step_ops = nullptr;  ///< The result of step::training_ops, read while creating.
-  const nn::Operators* operators = nullptr;  ///< Caller's operators, read while creating. Null: the shipped ones.
-  MemoryBudget* budget = nullptr;            ///< Budget of the program. May be null.
-  const nn::Backend* backend = &nn::cpu_backend();
+  graph::Graph model;               ///< The whole model.
+  std::set<graph::NodeId> frozen;   ///< Nodes that run in inference form with `weights`.
+  std::span<const Tensor> weights;  ///< Float32 tensors by name, read while creating. Those of other nodes are ignored.
+  const graph::OpTable* step_ops = nullptr;  ///< Result of step::training_ops, read while creating; never null.
+  const nn::Operators* operators = nullptr;  ///< Caller's operators, read while creating; null: the shipped ones.
+  MemoryBudget* budget = nullptr;            ///< Budget of the program; null: no limit.
+  const nn::Backend* backend = &nn::cpu_backend();  ///< Backend that compiles the prefix; never null.
 };
 
 /// The frozen part of a model, computed once for all heads that train on it.
 ///
-/// A head trains like any model, on data with the values of the prefix as samples. No gradient passes into the prefix.
-/// The bits are those of the whole model with the prefix in inference form. Computes in float32. Copies share the
-/// program. Several threads may use one; they take turns. Source: common prefixes in Retiarii (OSDI'20, section 4).
+/// A head trains like any model, on data with the output of the prefix as samples. No gradient passes into the prefix.
+/// The bits are those of the whole model with the prefix in inference form. Computes in float32. Copies share one
+/// program, and threads that use it wait for each other. Source: common prefixes in Retiarii (OSDI'20, section 4).
 class FrozenPrefix {
  public:
-  /// Compiles the prefix and cuts the model. Errors: those of graph::cut_behind_frozen; kInvalidArgument (weights that
-  /// are missing or do not fit, by name); kResourceExhausted, kUnimplemented of nn::Program.
+  /// Compiles the prefix and cuts the model behind the frozen nodes. Errors: those of graph::cut_behind_frozen;
+  /// kInvalidArgument (weights that are missing or do not fit, by name); kResourceExhausted, kUnimplemented of
+  /// nn::Program.
   static Result<FrozenPrefix> create(const FrozenModel& input);
 
   /// The part that is trained. Its state tensors, fresh weights and dropout masks are those of the whole model.
   const graph::Graph& head() const;
-  /// The tensors of the prefix. Together with the head's they are those of the whole model.
+  /// The tensors of the prefix, in dependency order. Together with the head's they are those of the whole model.
   const std::vector<Tensor>& weights() const;
-  /// Digest of nodes and weights; equal prefixes give equal values.
+  /// Digest of the prefix's graph and weights; equal prefixes give equal values.
   Digest digest() const;
 
-  /// Returns `samples` as the head reads them.
+  /// Returns a data set with the output of the prefix for each sample of `samples`, as the head reads it.
   ///
-  /// With StoredSamples::kAll every sample is computed here, once. Otherwise `samples` must outlive the result,
-  /// augmentations change the input of the prefix, and trainers that share a data::EpochCache of the result compute an
-  /// epoch once. Errors: kInvalidArgument (samples that do not fit the prefix), kResourceExhausted.
+  /// With StoredSamples::kAll every sample is computed here, once, and stored in memory of `budget` (null: no limit).
+  /// Otherwise `samples` must outlive the result, and samples are computed when they are read. Then augmentations
+  /// change the input of the prefix, and trainers that share a data::EpochCache of the result compute an epoch once.
+  /// Errors: kInvalidArgument (samples that do not fit the prefix), kResourceExhausted.
   Result<data::Dataset> features(const data::Dataset& samples, data::StoredSamples keep, MemoryBudget* budget) const;
 
  private:

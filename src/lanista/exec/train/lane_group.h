@@ -17,11 +17,12 @@
 
 namespace lanista::train {
 
-/// The result of one trial after a step or a chunk of steps.
+/// The result of one trial after a step or a chunk of steps (LaneGroup).
 struct StepResult {
-  bool epoch_ended = false;  ///< Whether an epoch ended and was measured.
-  std::string failure;       ///< The reason why it cannot continue. Empty: it had its steps.
-  /// The first step of the trial with a NaN or infinite loss, if in this chunk; -1: none.
+  bool epoch_ended = false;  ///< True: the last step ended an epoch, and the epoch was measured.
+  std::string failure;       ///< Reason for people why the trial cannot continue; empty: it did its steps.
+  /// The number of the trial's first step in this chunk with a NaN or infinite loss, counted from 0 over the whole
+  /// trial. -1: none.
   std::int64_t first_nonfinite_step = -1;
 };
 
@@ -30,55 +31,63 @@ struct StepResult {
 /// The trials of a call are its lanes in that step. Trials may join and leave between steps, and the bits of a trial do
 /// not depend on the others. A trial that was trained or measured here keeps its lane until another trial needs it,
 /// until it is released, or until the group ends. One thread at a time, which must also be the one that uses the runs
-/// in lanes.
+/// in its lanes.
 class LaneGroup {
  public:
-  /// Compiles a program with `lanes` lanes for trials with the key of `like`. Errors: kInvalidArgument (the model does
-  /// not fit the data), kResourceExhausted, kUnimplemented.
+  /// Compiles a program with `lanes` lanes for trials with the key of `like` (lane_group_key). Errors: kInvalidArgument
+  /// (the model does not fit the data or uses later tokens, or a program option is out of range), kResourceExhausted,
+  /// kUnimplemented (an operator without a kernel).
   static Result<LaneGroup> create(const TrainerInput& like, std::int64_t lanes);
 
-  std::int64_t lanes() const { return program().lanes(); }  ///< number of lanes
-  std::int64_t bytes() const { return program().bytes(); }  ///< bytes, including the states in lanes
+  std::int64_t lanes() const { return program().lanes(); }  ///< Number of lanes, from 1.
+  /// Bytes of the program, including the states in its lanes.
+  std::int64_t bytes() const { return program().bytes(); }
+  /// Text for people: the program, one line a kernel call.
   std::string describe() const { return program().describe(); }
 
-  /// Reserves device memory for `runs` runs. Call it before they train here, at most lanes() at a time. Errors:
+  /// Reserves device memory for the states of `runs` runs, at most lanes(). Call it before they train here. Errors:
   /// kResourceExhausted.
   Result<void> reserve_lanes(std::size_t runs) {
     return slots_->program().reserve_lanes(static_cast<std::int64_t>(runs));
   }
-  /// Prepares the state of a run. Call it once before the run trains here, and again after release() and restore().
-  /// Errors: kResourceExhausted, kDataLoss.
+  /// Makes the state of a run for this group's program. Call it once before the run trains here, and again after
+  /// release() and restore(). Errors: kResourceExhausted; kDataLoss (restored tensors do not fit), kInvalidArgument
+  /// (start weights do not fit), kInternal (the run has steps but no state).
   Result<void> admit(TrialRun& run) const { return run.admit(program()); }
 
-  /// Trains one update of every run, at most lanes() of them.
+  /// Trains one update of every run; there are at most lanes() runs, all admitted.
   ///
-  /// Runs with the same data position share a batch. At the end of an epoch a run is measured. A run that throws is
-  /// tried once more alone, and then fails; the others have their step. `results` has one entry a run.
+  /// Runs with the same data position share a batch. At the end of an epoch a run is measured on the validation part. A
+  /// run that throws is tried once more alone, and then fails; the others have their step. `results` has one entry a
+  /// run, in the same order, and is overwritten.
   void step(std::span<TrialRun* const> runs, std::span<StepResult> results) { advance(runs, 1, results); }
-  /// Trains up to `max_updates` updates of every run (UpdatePlan), and returns their number.
+  /// Trains up to `max_updates` updates (UpdatePlan) of every run, and returns the number of updates of the chunk.
   ///
-  /// The chunk ends where the first run ends its epoch or its pass over the rows. A run that was tried again alone may
-  /// have done fewer updates. With `communicator`, other ranks compute shards of one run's steps. If they fail, the run
-  /// continues alone.
+  /// The chunk ends where the first run ends its epoch, its pass over the rows or its setting. A run that was tried
+  /// again alone may have done fewer updates. With `communicator`, other ranks compute shards of one run's steps; null:
+  /// none. If they fail, the run continues alone. `results` is as in step().
   std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
                        nn::ShardCommunicator* communicator = nullptr);
-  /// Trains a copy of another process's run as its helper, up to the end of the epoch, which is not measured here.
+  /// Trains a copy of another process's run as its helper, up to `max_updates` updates or the end of the epoch. The
+  /// epoch is not measured here.
   StepResult train_as_helper(TrialRun& run, std::int64_t max_updates, nn::ShardCommunicator& communicator);
 
-  /// Returns metrics of a run's current weights on a part, names with `prefix` in front.
+  /// Returns metrics of a run's current weights on a part by name, with `prefix` in front. The run keeps its lane.
+  /// Throws what the program throws.
   std::map<std::string, double> evaluate(TrialRun& run, data::Part part, const std::string& prefix);
 
-  /// Returns the validation metrics as if the run's epoch ended now. Its weights and statistics stay. Errors:
-  /// kResourceExhausted, kInternal (text of an exception).
+  /// Returns the validation metrics ("val_...") that the run would get if its epoch ended now. The run's weights and
+  /// statistics stay. Errors: kResourceExhausted; kInternal (an exception, with its text).
   Result<std::map<std::string, double>> measure_copy(const TrialRun& run);
 
-  /// nn::Program::take_step_times.
+  /// Returns measured times of a pipeline step, once: nn::Program::take_step_times.
   std::optional<nn::StepTimes> take_step_times() { return slots_->program().take_step_times(); }
 
+  /// The program of the group, valid as long as the group.
   const nn::Program& program() const { return slots_->program(); }
-  /// Whether the run's state is in a lane of this group.
+  /// True if the run's state is in a lane of this group.
   bool holds(const TrialRun& run) const { return run.state().run_state().is_in(*slots_); }
-  /// Moves the states of all runs but these out of their lanes, to host memory.
+  /// Moves the states in the lanes of this group, except those of `runs`, to host memory.
   void keep_only(std::span<TrialRun* const> runs);
 
  private:

@@ -16,10 +16,10 @@ namespace lanista::train {
 /// ease, which may differ from the recipe's first setting. Portable math: the same bits on every machine.
 double learning_rate(const study::Recipe& recipe, const study::StepSettings& now, std::int64_t step,
                      const study::EpochSchedule& epochs);
-/// Returns the learning rate with the recipe's own setting.
+/// Returns the learning rate of 0-based step `step` with the recipe's own setting.
 double learning_rate(const study::Recipe& recipe, std::int64_t step, const study::EpochSchedule& epochs);
-/// Returns the learning rate with the recipe's own setting, if all epochs have `steps_per_epoch` steps and the budget
-/// is recipe.steps.
+/// Returns the learning rate of 0-based step `step` with the recipe's own setting, if every epoch has `steps_per_epoch`
+/// steps. The budget is recipe.steps.
 double learning_rate(const study::Recipe& recipe, std::int64_t step, std::int64_t steps_per_epoch);
 
 }  // namespace lanista::train

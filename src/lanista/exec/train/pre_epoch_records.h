@@ -13,20 +13,23 @@ namespace lanista::train {
 
 /// The results of searches on copies of a run before its current epoch. They become part of the epoch's measurement.
 struct PreEpochRecords {
-  std::optional<std::vector<study::StartCandidate>> start_race;  ///< None: no race before this epoch.
-  std::optional<std::vector<study::Branch>> search;              ///< None: no tune search yet.
-  std::optional<std::vector<study::SelectBranch>> select_check;  ///< None: no selection comparison yet.
+  /// Candidates of the start race in order; none: no race before this epoch.
+  std::optional<std::vector<study::StartCandidate>> start_race;
+  /// Branches of the tune search, or the change of an adaptive batch; none: not run before this epoch.
+  std::optional<std::vector<study::Branch>> search;
+  /// The two branches of the selection comparison; none: not run before this epoch.
+  std::optional<std::vector<study::SelectBranch>> select_check;
 
-  /// Returns the records of a copy of a run: it starts no search of its own.
+  /// Returns the records of a copy of a run, with which the copy starts no search of its own.
   static PreEpochRecords of_copy();
-  /// Copies them into the measurement of the epoch.
+  /// Copies the records into the measurement of the epoch.
   void write_to(study::Measurement& measurement) const;
-  /// Adds them to the facts of a state.
+  /// Adds the records to the facts of a state.
   void write_to(std::map<std::string, std::string>& facts) const;
 };
 
-/// Reads the records from the facts of a state. A trial has those of the searches in its definition. It has a start
-/// race only before the first measurement. Errors: kDataLoss.
+/// Reads the records from the facts of a state. They contain only searches that the trial's definition has, and a start
+/// race only if there is no measurement yet. Errors: kDataLoss (a record is missing or malformed).
 Result<PreEpochRecords> read_pre_epoch_records(const std::map<std::string, std::string>& facts,
                                                const TrialDefinition& definition, bool has_measurements);
 

@@ -8,24 +8,25 @@
 
 namespace lanista::train {
 
-/// Returns the hyper-parameters of the update that is `ahead` updates after the next one of a run. Its spans are valid
-/// until a group admits the run again.
+/// Returns the hyper-parameters of one update of a run. `ahead` is the number of updates before it, after the current
+/// state. The spans of the result are valid until a group admits the run again.
 nn::LaneHyper hyper_of(const TrialRun& run, std::int64_t ahead);
 
-/// Returns the rows of the update that is `ahead` updates after the next one, in the current data pass.
+/// Returns the training rows, in order, of one update of a run. `ahead` is as for hyper_of. They are rows of the
+/// current data pass, before example selection.
 std::span<const std::int64_t> rows_of(const TrialRun& run, std::int64_t ahead);
 
-/// Whether the next updates of two runs read the same rows.
+/// True if the next updates of two runs read the same rows with the same augmentation, so one batch serves both.
 bool shares_batch(const TrialRun& run, const TrialRun& other);
 
 /// Returns the number of updates that a run may train in one chunk, up to the end of its plan. It is 1 if the run
 /// selects examples. With an adaptive batch, an update that is measured for gradient noise is a chunk of its own.
 std::int64_t max_updates_in_chunk(const TrialRun& run);
 
-/// Whether the gradient noise of the next update is measured.
+/// True if the gradient noise of the next update is measured; false for runs without an adaptive batch.
 bool measures_gradient_noise(const TrialRun& run);
 
-/// Returns the number of batches that renew running statistics before the current epoch is measured.
+/// Returns the number of batches that renew running statistics before the current epoch is measured; 0: none.
 std::int64_t recalibration_of(const TrialRun& run);
 
 }  // namespace lanista::train

@@ -8,10 +8,10 @@
 
 namespace lanista::train {
 
-/// Whether a selection comparison is due before the current epoch (train.select: auto). run_select_check() ends it.
+/// True if a selection comparison (train.select: auto) must run before the current epoch. run_select_check() ends it.
 bool is_select_check_due(const TrialRun& run);
 
-/// Runs the selection comparison of an admitted run, if due.
+/// Runs the selection comparison of an admitted run. Requires is_select_check_due(run).
 ///
 /// Two branches of the run train at equal computation by its rules: one on selected examples, one on all. They read the
 /// same batches as far as both go, and are measured on the validation part. The run continues from the selecting branch
@@ -19,9 +19,10 @@ bool is_select_check_due(const TrialRun& run);
 /// run to the last step but one of the epoch; the run trains and measures the last. With one step an epoch nothing
 /// happens.
 ///
-/// The result depends on the run's input only. Returns false if `should_stop`, called between steps, returns true.
-/// Then, and after an error, the run is unchanged. Errors: kResourceExhausted, kInvalidArgument (the metric is not
-/// measured). Source: the guard of Selective-Backprop in ModelKeeper (section 6.5), with the branches of MLtuner.
+/// The result depends on the run's input only. Returns true if the comparison ended, and false if `should_stop`, called
+/// between steps, returned true. Then, and after an error, the run is unchanged. Errors: kResourceExhausted,
+/// kFailedPrecondition (the run is not admitted), kInvalidArgument (the metric is not measured), kInternal (an
+/// exception). Source: the guard of Selective-Backprop in ModelKeeper (section 6.5), with the branches of MLtuner.
 Result<bool> run_select_check(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop);
 
 }  // namespace lanista::train

@@ -17,65 +17,74 @@
 
 namespace lanista::train {
 
-/// The position of a step in its training.
+/// The position of one step in the data of its training.
 struct DataPosition {
-  std::int64_t step = 0;   ///< batches read before
-  std::int64_t epoch = 0;  ///< from 0
-  std::int64_t pass = 0;   ///< pass over the rows, from 0
-  bool ends_pass = false;  ///< whether it reads the last batch of the pass
+  std::int64_t step = 0;   ///< Number of the step, from 0: batches read before it.
+  std::int64_t epoch = 0;  ///< Number of the epoch, from 0.
+  std::int64_t pass = 0;   ///< Number of the pass over the rows, from 0.
+  bool ends_pass = false;  ///< True: the step reads the last batch of the pass.
 };
 
 /// The example selection of a trial that trains on some examples only (study::Recipe::select).
 ///
 /// A step reads a batch as in any trial. Selected rows wait in a queue. When a whole batch waits, the step trains on
-/// it, so programs have batches of one size. At the end of a pass all waiting rows are trained on, if at most one batch
+/// it, so programs have batches of one size. The last step of a pass trains on all waiting rows, if at most one batch
 /// waits. A value; copies are independent. Empty if the trial trains on all examples.
 class Selection {
  public:
-  Selection() = default;  ///< all examples are trained on
-  /// Returns the selection of a trial with this seed. `data` must outlive it. Errors: kInvalidArgument.
+  Selection() = default;  ///< All examples are trained on.
+  /// Returns the selection of a trial with this recipe and trial seed; empty without train.select. `data` must outlive
+  /// it. Errors: kInvalidArgument (unknown selector or options).
   static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data);
-  /// Returns the selection of a trial with these facts about seed and data. Errors: kInvalidArgument.
+  /// Returns the selection of a trial with these facts about seed and data. Errors: kInvalidArgument (unknown selector
+  /// or options).
   static Result<Selection> make(const study::Recipe& recipe, const data::SelectorContext& facts);
   Selection(const Selection& other);
   Selection& operator=(const Selection& other);
   Selection(Selection&&) noexcept = default;
   Selection& operator=(Selection&&) noexcept = default;
 
+  /// True if the trial selects examples, false if this is empty.
   explicit operator bool() const { return selector_ != nullptr; }
 
-  /// With a selection comparison: sets whether it selects from `step` on. At first it does not.
+  /// For a selection comparison: from `step` on, rows are selected if `selects`, else all are used. At first all are
+  /// used.
   void set_selecting(std::int64_t step, bool selects) { changes_.push_back({step, selects}); }
-  /// With a selection comparison: replaces all changes of set_selecting.
+  /// For a selection comparison: replaces all changes that set_selecting() made.
   void set_changes(std::vector<study::SelectionChange> found) { changes_ = std::move(found); }
+  /// The changes of set_selecting() or set_changes(), in order of their steps.
   const std::vector<study::SelectionChange>& changes() const { return changes_; }
 
-  /// Returns the positions in the batch with losses that add_batch() needs. None if this step's batch was added.
+  /// Returns the positions in `rows`, the batch of a step, for which add_batch() needs losses. Empty if all rows are
+  /// used, or if this step's batch was added.
   std::vector<std::size_t> requested_positions(const DataPosition& position, std::span<const std::int64_t> rows) const;
-  /// Adds the batch that the step reads, with the losses of the requested positions. A second call for a step does
-  /// nothing.
+  /// Adds `rows`, the batch that the step reads, with the losses of the requested positions in their order. A second
+  /// call for a step does nothing.
   void add_batch(const DataPosition& position, std::span<const std::int64_t> rows, std::span<const double> losses);
-  /// The rows to train on in the step that was added last, at most a batch. Empty: no update.
+  /// The row numbers on which the step that was added last trains, at most a batch. Empty: no update.
   std::span<const std::int64_t> batch() const { return std::span(queue_).first(num_ready_rows_); }
-  /// Ends the step: removes the rows of batch() from the queue.
+  /// Ends the step: removes the rows of batch() from the queue and counts them.
   void step_done();
 
-  /// Examples trained on in the current epoch.
+  /// Number of rows trained on in the current epoch.
   std::int64_t num_trained_rows() const { return num_trained_rows_; }
-  /// Batches trained on in total.
+  /// Number of batches trained on in total.
   std::int64_t num_trained_batches() const { return num_trained_batches_; }
-  /// Starts the count of num_trained_rows() for a new epoch.
+  /// Sets num_trained_rows() to 0, for a new epoch.
   void begin_epoch() { num_trained_rows_ = 0; }
-  /// Losses that add_batch() received since this value was made.
+  /// Number of losses that add_batch() received since this object was made or copied.
   std::int64_t num_losses_computed() const { return num_losses_computed_; }
-  std::int64_t recalibration() const { return recalibration_; }  ///< Batches of all rows before a measurement.
-  bool counts_trained() const { return counts_trained_; }        ///< Whether the learning rate follows trained batches.
+  /// Number of batches of all rows that renew running statistics before a measurement.
+  std::int64_t recalibration() const { return recalibration_; }
+  /// True: the learning rate follows trained batches instead of steps.
+  bool counts_trained() const { return counts_trained_; }
 
-  /// Returns its part of a run's state: tensors with names "select:<what>".
+  /// Returns the selection's part of a run's state: tensors with names "select:<what>"; none if it is empty.
   std::vector<Tensor> save() const;
-  /// Restores it from the tensors of save(). Errors: kDataLoss.
+  /// Replaces the state by the tensors of save(). Errors: kDataLoss (they are missing, malformed, or of a trial with
+  /// another selection).
   Result<void> restore(std::span<const Tensor> saved);
-  /// Whether a tensor of a state comes from save().
+  /// True if the name of a tensor of a state shows that it comes from save().
   static bool is_selection_tensor(const Tensor& tensor);
 
  private:

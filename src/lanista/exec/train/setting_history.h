@@ -19,39 +19,45 @@
 
 namespace lanista::train {
 
-/// The settings of a trial by step: the recipe's, and those of a schedule, a tune search or an adaptive batch. A value.
+/// The settings (learning rate, batch and other numbers of study::StepSettings) of a trial from each step on: the
+/// recipe's, then those of a schedule, a tune search or an adaptive batch. A value.
 class SettingHistory {
  public:
-  /// Returns the settings before the first step. Errors: kInvalidArgument (train.tune or data.batch).
+  /// Returns the settings of a trial before its first step. Errors: kInvalidArgument (options of train.tune or
+  /// data.batch).
   static Result<SettingHistory> make(const TrainerInput& input);
 
-  /// The setting of a step. Valid until the history changes.
+  /// The setting of a step, counted from 0. Valid until the history changes.
   const study::StepSettings& at(std::int64_t step) const;
-  /// The step from which the next setting after that of `step` applies; the largest number if there is none.
+  /// The first step after `step` with another entry of the history; the largest int64 if there is none.
   std::int64_t end_of_setting(std::int64_t step) const;
   /// The gradient noise of the trial; none if its batch is not adaptive.
   const std::optional<BatchAdapter>& adapter() const { return adapter_; }
 
-  /// Sets parameters from `step` on; those without a value in `setting` stay. Errors: kInvalidArgument.
+  /// Sets parameters from `step` on, at or after the last change; those without a value in `setting` stay. Errors:
+  /// kInvalidArgument (a name that cannot be tuned, or a value out of range).
   Result<void> add(std::int64_t step, const space::Sample& setting);
-  /// Sets the factor of the learning rate at the beginning (study::StepSettings::ease).
+  /// Sets the factor of the learning rate in the first twentieth of the steps (study::StepSettings::ease) in all
+  /// settings.
   void set_ease(double ease);
-  /// With an adaptive batch: adds a measurement of the gradient noise (BatchAdapter::note).
+  /// For a trial with an adaptive batch: adds a measurement of the gradient noise (BatchAdapter::note).
   void note_gradient_noise(double small_square, double square, std::int64_t rows);
-  /// With an adaptive batch: changes batch and learning rate from `step` on, as the gradient noise requires.
+  /// Changes batch and learning rate from `step` on, as the gradient noise requires. Does nothing without an adaptive
+  /// batch.
   ///
   /// `first_lr` is the learning rate of the recipe, and a pass has `pass_rows` rows. Returns the record of the change:
-  /// a branch without steps, with trend study::kAdapted, and as speed the expected goodput / goodput of the current
-  /// batch. Nothing: no change.
+  /// a branch without steps, with trend study::kAdapted. Its speed is (expected goodput) / (goodput of the current
+  /// batch). Nothing if there is no change.
   std::optional<study::Branch> adapt_batch(std::int64_t step, double first_lr, std::int64_t pass_rows);
 
-  /// Takes over the settings of a copy of the run that won a tune search.
+  /// Replaces the settings by those of a copy of the run that won a tune search; the gradient noise stays.
   void continue_from(const SettingHistory& copy) { settings_ = copy.settings_; }
-  /// Returns a copy with memory for one more setting.
+  /// Returns a copy, in which add() then allocates no memory once.
   SettingHistory copy() const;
-  /// Adds the gradient noise to the facts of a state.
+  /// Adds the gradient noise as fact "noise" to the facts of a state, if the batch is adaptive.
   void write_to(std::map<std::string, std::string>& facts) const;
-  /// Returns the history of a trial in the state with these facts, measurements and records. Errors: kDataLoss.
+  /// Returns the history of a trial in the state with these facts, measurements and records. Errors: kDataLoss (the
+  /// noise is missing or malformed, or a recorded setting is invalid).
   Result<SettingHistory> restored(const TrialDefinition& definition, const std::map<std::string, std::string>& facts,
                                   std::span<const study::Measurement> measurements,
                                   const PreEpochRecords& records) const;

@@ -12,41 +12,44 @@
 
 namespace lanista::train {
 
-/// The tensors and facts from which a trial resumes with the same bits.
+/// The tensors and facts of a trial from which it resumes with the same bits.
 struct TrainerState {
+  /// State as of nn::LaneState::extract, with those of the example selection; empty: no state yet.
   std::vector<Tensor> tensors;
-  std::map<std::string, std::string> facts;  ///< "epoch", "step", "loss_sum", "measurements"; more for branches
-  /// Parameters and buffers of the selected epoch (study::SelectionRule), if they differ from those in `tensors`.
+  /// Numbers and lists as text, by name: "epoch", "step", "loss_sum", "measurements"; more for branches and searches.
+  std::map<std::string, std::string> facts;
+  /// Parameters and buffers of the selected epoch (study::SelectionRule), if they differ from those in `tensors`; else
+  /// empty.
   std::vector<Tensor> kept = {};
 };
 
-/// Returns the parameters and buffers of a state.
+/// Returns the parameters and buffers among the tensors of a state; slots, "step" and "seed" are left out.
 std::vector<Tensor> weights_in(std::vector<Tensor> state);
 /// Returns the weights that predict for the trial: those of its selected epoch, else those of its state.
 inline const std::vector<Tensor>& selected_weights(const TrainerState& state) {
   return state.kept.empty() ? state.tensors : state.kept;
 }
 
-/// The parameters and buffers, by name, with which a trial begins instead of random values. On request also optimiser
-/// slots and their step count.
+/// The parameters and buffers, by name, with which a trial begins instead of random values. They may also contain
+/// optimiser slots.
 struct StartWeights {
-  std::vector<Tensor> tensors;
-  bool is_complete = true;  ///< Whether all parameters and buffers must be present. Else others are random.
-  std::int64_t steps = 0;   ///< Step count of the optimiser, by which it corrects its slots.
+  std::vector<Tensor> tensors;  ///< Parameters, buffers and, if transferred, slots.
+  bool is_complete = true;  ///< True: all parameters and buffers must be present; false: absent ones get random values.
+  std::int64_t steps = 0;   ///< Step count of the optimiser, by which it corrects its slots; 0 without slots.
 };
 
-/// Returns the weights of another trial's state as the start of a child; `plan` must be empty (same structure).
+/// Returns the weights of another trial's state as the start of a child of the same structure; `plan` must be empty.
 ///
 /// Nothing else of the state is used: no step count, seed, measurements, slots, data position or selected weights. To
 /// resume the same trial is TrialRun::restore. Errors: kInvalidArgument (unknown plan), kDataLoss (no weights).
 Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan);
 
 /// Returns the start of a child of another structure, through a transfer plan. Tensors that the plan leaves open have
-/// the child's own initial values.
+/// the child's own initial values of seed `trial_seed`.
 ///
 /// `child` is the whole model. With `optimizer`, slots follow the elements of their parameters, and the parent's step
-/// count is used. That needs a plan that uses each element once and unchanged (zoo::first_not_one_to_one). Errors:
-/// kDataLoss (a state that does not fit the plan).
+/// count is used. Errors: kDataLoss (a state that does not fit the plan), kInvalidArgument (`optimizer` with a plan
+/// that does not use each element once and unchanged, zoo::first_not_one_to_one).
 Result<std::shared_ptr<const StartWeights>> transfer_weights(TrainerState parent, const zoo::TransferPlan& plan,
                                                              const graph::Graph& child, const graph::OpTable& ops,
                                                              std::uint64_t trial_seed, bool optimizer = false);

@@ -14,29 +14,34 @@ namespace lanista::train {
 /// time.
 class Trainer {
  public:
-  /// Returns a trainer with fresh parameters. Errors: kInvalidArgument (the model does not fit the data or the loss),
-  /// kResourceExhausted, kUnimplemented (the trial has a tune search: see search_setting).
+  /// Returns a trainer with the start weights or fresh parameters. Errors: kInvalidArgument (the model does not fit the
+  /// data or the loss), kResourceExhausted, kUnimplemented (an operator without a kernel, or a tune search: see
+  /// search_setting).
   static Result<Trainer> create(const TrainerInput& input);
-  /// Training steps of an epoch.
+  /// Training steps of one epoch.
   std::int64_t steps_per_epoch() const { return run_.definition().epochs.length; }
-  std::int64_t step_count() const { return run_.progress().step_count(); }    ///< steps done
-  std::int64_t epochs_done() const { return run_.progress().epochs_done(); }  ///< whole epochs, each measured
-  /// Trains one step. At the end of an epoch it also adds a measurement and returns true. Throws std::runtime_error
-  /// with the text of an exception of the caller's operator.
+  std::int64_t step_count() const { return run_.progress().step_count(); }  ///< Steps done, in all epochs.
+  /// Number of whole epochs, each measured.
+  std::int64_t epochs_done() const { return run_.progress().epochs_done(); }
+  /// Trains one update, which is one step unless the batch grew. At the end of an epoch it also adds a measurement and
+  /// returns true. Throws std::runtime_error with the text of the failure, such as an exception of the caller's
+  /// operator.
   bool step();
-  /// The measurements so far, one an epoch.
+  /// The measurements so far, one an epoch, in order. Valid until the next step() or restore().
   const std::vector<study::Measurement>& measurements() const { return run_.progress().measurements(); }
 
-  /// Returns metrics of the current weights on a part, names with `prefix` in front.
+  /// Returns metrics of the current weights on a part by name, with `prefix` in front.
   std::map<std::string, double> evaluate(data::Part part, const std::string& prefix) {
     return group_.evaluate(run_, part, prefix);
   }
 
+  /// Returns a copy of the state from which a trainer with equal input resumes.
   TrainerState save() const { return run_.save(); }
-  /// Restores the result of save. Errors: kDataLoss, naming what is missing or does not fit; then nothing has changed.
+  /// Restores the result of save(). Errors: kDataLoss, naming what is missing or does not fit; then nothing has
+  /// changed.
   Result<void> restore(const TrainerState& state) { return run_.restore(state); }
 
-  std::string describe() const { return group_.describe(); }  ///< the program, one line an instruction
+  std::string describe() const { return group_.describe(); }  ///< Text for people: the program, one line a kernel call.
 
  private:
   Trainer(LaneGroup group, TrialRun run) : group_(std::move(group)), run_(std::move(run)) {}

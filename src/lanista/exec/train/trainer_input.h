@@ -25,46 +25,51 @@
 
 namespace lanista::train {
 
-/// An alternative of a start race: the same trial with other weights and another factor of its learning rate.
+/// One alternative of a start race: the same trial with other first weights and another factor of its learning rate.
 struct AlternativeStartWeights {
-  std::shared_ptr<const StartWeights> weights;  ///< null: random values
-  double ease = 1;                              ///< study::Recipe::ease
-  std::int64_t recalibrate = 0;                 ///< study::Recipe::recalibrate
+  std::shared_ptr<const StartWeights> weights;  ///< Null: random values.
+  double ease = 1;  ///< Factor of the learning rate in the first twentieth of the steps (study::StepSettings::ease).
+  /// Batches that renew running statistics before the first measurement (study::Recipe::recalibrate).
+  std::int64_t recalibrate = 0;
 };
 
 /// All that determines the numbers of a trial, and the shared objects that it uses.
 struct TrainerInput {
-  TrialId trial;
-  graph::Graph model;
-  study::Recipe recipe;
-  std::vector<std::string> metrics;  ///< Empty: accuracy for classes, mae for numbers.
-  std::uint64_t trial_seed = 0;
-  std::uint64_t data_seed = 0;
-  const data::Dataset* data = nullptr;                      ///< Outlives the trainer.
-  const graph::OpTable* step_ops = nullptr;                 ///< Result of step::training_ops; outlives the trainer.
-  const nn::Operators* operators = nullptr;                 ///< Caller's operators, read while creating; may be null.
-  const std::vector<study::Metric>* own_metrics = nullptr;  ///< Caller's metrics; may be null. Outlives the trainer.
-  MemoryBudget* budget = nullptr;                           ///< May be null.
-  data::EpochCache* epochs = nullptr;                       ///< Prepared epochs of `data`, shared; may be null.
-  std::shared_ptr<const StartWeights> start = nullptr;      ///< Null: random values.
-  std::int64_t race_steps = 0;                              ///< Steps of the start race. 0: no race.
-  std::vector<AlternativeStartWeights> alternative_starts = {};
-  const nn::Backend* backend = &nn::cpu_backend();
-  study::SelectionRule keep = {};  ///< Rule for the selected epoch. Default: the last.
-  space::Sample known = {};        ///< Values for the rule: hyper-parameters, params and flops.
+  TrialId trial;         ///< Id of the trial.
+  graph::Graph model;    ///< The whole model.
+  study::Recipe recipe;  ///< Settings of the training.
+  /// Names of the metrics to measure; empty: accuracy for classes and labels, mae for numbers.
+  std::vector<std::string> metrics;
+  std::uint64_t trial_seed = 0;              ///< Seed of initial values and dropout masks.
+  std::uint64_t data_seed = 0;               ///< Seed of the order of rows and of augmentation.
+  const data::Dataset* data = nullptr;       ///< Data set, which outlives the trainer; never null.
+  const graph::OpTable* step_ops = nullptr;  ///< Result of step::training_ops, which outlives the trainer; never null.
+  const nn::Operators* operators = nullptr;  ///< Caller's operators, read while creating; null: the shipped ones.
+  /// Caller's metrics, which outlive the trainer; may be null.
+  const std::vector<study::Metric>* own_metrics = nullptr;
+  MemoryBudget* budget = nullptr;      ///< Budget of tensor memory; null: no limit.
+  data::EpochCache* epochs = nullptr;  ///< Prepared epochs of `data`, shared with other trials; may be null.
+  std::shared_ptr<const StartWeights> start = nullptr;  ///< First weights; null: random values.
+  std::int64_t race_steps = 0;                          ///< Steps of the start race for each candidate; 0: no race.
+  std::vector<AlternativeStartWeights> alternative_starts = {};  ///< Other candidates of the start race.
+  const nn::Backend* backend = &nn::cpu_backend();               ///< Backend that compiles the program; never null.
+  study::SelectionRule keep = {};  ///< Rule that selects the epoch of the result; default: the last.
+  space::Sample known = {};        ///< Known values for the rule: hyper-parameters, params and flops.
 };
 
-/// Returns the evaluation of this trial; its loss and metrics must suit its data.
+/// Returns the evaluation of this trial. The loss and metrics must suit the data (check_metrics).
 Evaluation evaluation_of(const TrainerInput& input);
 /// Returns the options of a program with one lane for this trial.
 nn::ProgramOptions program_options_of(const TrainerInput& input);
-/// Checks that loss and metrics suit the data. Errors: kInvalidArgument.
+/// Checks that the loss and the metrics exist and suit the targets of the data. Errors: kInvalidArgument, naming the
+/// one that does not.
 Result<void> check_metrics(const TrainerInput& input);
-/// Checks that a program's predictions have the size that the data needs. Errors: kInvalidArgument.
+/// Checks that one prediction of the program has as many numbers as the data needs. Errors: kInvalidArgument, with both
+/// numbers.
 Result<void> check_predictions(const nn::Program& program, const data::DataSpec& spec);
 
-/// Returns a digest that is equal for trials that may be lanes of one executable: those with one study::program_key on
-/// one backend.
+/// Returns a digest that is equal for trials that may be lanes of one executable: those with equal study::program_key
+/// and equal backend name.
 Digest lane_group_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
                       const nn::Backend& backend);
 

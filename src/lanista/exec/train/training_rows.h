@@ -12,38 +12,39 @@
 
 namespace lanista::train {
 
-/// The training rows that a run reads: their order in the current data pass, and the selection among them.
+/// The training rows that a run reads: their order in the current data pass, and the example selection among them.
 ///
-/// Copies share the order of the pass.
+/// Copies share the order of the pass, which never changes.
 class TrainingRows {
  public:
-  /// Rows in the order of `seed`. `selection` is empty if the run trains on all of them.
+  /// Rows in the order of data seed `seed`, before any pass. `selection` is empty if the run trains on all of them.
   TrainingRows(std::uint64_t seed, Selection selection) : seed_(seed), selection_(std::move(selection)) {}
 
   /// The data seed.
   std::uint64_t seed() const { return seed_; }
-  /// The example selection; empty: none.
+  /// The example selection; empty: the run trains on all rows.
   const Selection& selection() const { return selection_; }
   /// The example selection, to change it.
   Selection& selection() { return selection_; }
 
-  /// Whether the order of this pass is known.
+  /// True if order() is that of pass `pass`, counted from 0.
   bool has_pass(std::int64_t pass) const { return pass_ == pass; }
-  /// Makes the order of a pass, and takes prepared samples from the cache of the trial's epochs if it has one. If it
+  /// Makes the order of pass `pass`. Takes prepared samples from the cache of the trial's input, if it has one. If it
   /// throws, the order stays unknown.
   void begin_pass(const TrialDefinition& definition, std::int64_t pass);
-  /// Takes over the order and the prepared samples of a run that reads the same rows.
+  /// Replaces order and prepared samples by those of a run that reads the same rows.
   void share_pass(const TrainingRows& other);
   /// Frees the prepared samples at the end of a pass.
   void end_pass() { prepared_.reset(); }
-  /// Forgets the current pass. It begins again before the next step.
+  /// Forgets the current pass; begin_pass() is necessary before the next step.
   void forget_pass();
-  /// The rows of the current pass, in order.
+  /// The row numbers of the current pass, in order. Requires a pass; valid until the next one.
   std::span<const std::int64_t> order() const { return *order_; }
-  /// The prepared samples of rows of order(), `width` numbers each; empty: the samples are not prepared.
+  /// The prepared samples, `width` numbers each, of `rows`, which must be a part of order(). Empty: no samples are
+  /// prepared.
   std::span<const float> prepared_features(std::span<const std::int64_t> rows, std::size_t width) const;
 
-  /// Returns the rows of a copy of the run with another data seed, at no pass.
+  /// Returns the rows of a copy of the run with another data seed, before any pass.
   TrainingRows without_pass(std::uint64_t seed) const { return {seed, selection_}; }
 
  private:

@@ -14,17 +14,17 @@
 
 namespace lanista::train {
 
-/// The fixed facts of a trial in training. A run and its copies share one, however large it is.
+/// The fixed facts of a trial in training. A run and its copies share one object, because it may be large.
 struct TrialDefinition {
   /// The input without its start and alternative starts, which a run frees after the first step (TrialStart).
   TrainerInput input;
-  data::Augmenter augmenter;    ///< Random changes of training samples; empty: none.
-  Digest key;                   ///< The lane_group_key of the trial.
-  std::string augment_text;     ///< Equal for trials with the same augmentation.
-  study::EpochSchedule epochs;  ///< Steps of its epochs and of its passes over the training rows.
-  /// Rules of the selection comparison (train.select: auto); none: there is no comparison.
+  data::Augmenter augmenter;    ///< Random changes of training samples; empty(): none.
+  Digest key;                   ///< lane_group_key of the trial.
+  std::string augment_text;     ///< Text that is equal for trials with the same augmentation.
+  study::EpochSchedule epochs;  ///< Steps of the trial's epochs and of its passes over the training rows.
+  /// Rules of the selection comparison (train.select: auto); none: the trial has no comparison.
   std::optional<data::SelectionComparison> selection_comparison;
-  std::optional<study::TuneRules> tune_rules;  ///< Rules of its tune searches; none: it never searches.
+  std::optional<study::TuneRules> tune_rules;  ///< Rules of the trial's tune searches; none: it never searches.
 };
 
 /// Returns the fixed facts of a trial with this input. Errors: kInvalidArgument (the augmentation does not suit the

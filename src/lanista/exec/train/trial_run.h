@@ -27,50 +27,53 @@ namespace lanista::train {
 ///
 /// It trains in the lanes of any groups with its key (LaneGroup), and its numbers depend on its input only. After
 /// training its state stays in a lane (RunState). One thread at a time. While the state is in a lane, that is the
-/// thread of the group, except for progress and the question whether it has a state in memory.
+/// thread of the group; only progress() and TrialState::is_in_memory() may be used in another thread.
 class TrialRun {
  public:
-  /// Returns the trial at its beginning, without a state. Errors: kInvalidArgument (loss, metrics or augmentation do
-  /// not suit the data).
+  /// Returns the trial before its first step, without a state. Errors: kInvalidArgument (the loss, a metric, the
+  /// augmentation, or options of train.select, train.tune or data.batch do not suit the data or the recipe).
   static Result<TrialRun> create(const TrainerInput& input);
 
-  /// Returns another trial that continues from the state of this run.
+  /// Returns another trial, `child`, that continues from the state of this run.
   ///
-  /// Parameters, buffers, slots, steps, data position and the sums of the current epoch are the parent's. Name, seed,
-  /// recipe, epochs and measurements are the child's. So its learning rate is that of its own recipe at the parent's
-  /// step. If both select examples by the same rule, it also has the parent's queue and memory of losses. The parent is
-  /// unchanged. Errors: kInvalidArgument (another program, other data, another begin of the current epoch, or a start
-  /// of its own), kFailedPrecondition (the parent has no state in memory), kResourceExhausted.
+  /// Parameters, buffers, slots, steps, data position and the loss sum of the current epoch are the parent's. Name,
+  /// seed, recipe, epochs and measurements are the child's. So its learning rate is that of its own recipe at the
+  /// parent's step. If both select examples by the same rule, the child also has the parent's queue and memory of
+  /// losses. The parent is unchanged. Errors: kInvalidArgument (another program, other data, another begin of the
+  /// current epoch, or a child with start weights), kFailedPrecondition (the parent has no state in memory),
+  /// kResourceExhausted.
   Result<TrialRun> branch(const TrainerInput& child) const;
 
-  /// The fixed facts of the trial.
+  /// The fixed facts of the trial, shared with its copies.
   const TrialDefinition& definition() const { return *definition_; }
-  /// Steps, losses and measurements so far.
+  /// Steps, loss sum of the current epoch, and measurements so far.
   const TrialProgress& progress() const { return progress_; }
-  /// The settings by step.
+  /// The settings (learning rate, batch and others) from each step on.
   const SettingHistory& settings() const { return settings_; }
   /// The start weights and the start race.
   const TrialStart& start() const { return start_; }
-  /// The results of searches before the current epoch.
+  /// The results of the start race, tune search and selection comparison before the current epoch.
   const PreEpochRecords& records() const { return records_; }
   /// The training rows of the current pass.
   const TrainingRows& rows() const { return rows_; }
-  /// The tensors.
+  /// The tensors: the state in a lane or in host memory, and the selected weights.
   const TrialState& state() const { return state_; }
-  /// The next updates, up to the end of the epoch, the data pass or the setting.
+  /// The next updates, up to the end of the epoch, the data pass or the setting, whichever is first. Valid until the
+  /// run changes.
   UpdatePlan updates() const { return {definition_->epochs, settings_, progress_.step_count()}; }
-  /// The recipe with the current setting.
+  /// Returns a copy of the recipe with the setting of the next step.
   study::Recipe recipe() const;
 
-  /// Returns the state from which the run resumes, and its selected weights. A state in a lane is copied and stays.
-  /// Without tensors if no group has admitted the run yet. Not for a released run.
+  /// Returns copies of the state from which the run resumes, and of its selected weights. A state in a lane stays
+  /// there. Without tensors if no group has admitted the run yet. Throws InternalError for a released run with steps.
   TrainerState save() const;
-  /// Restores the result of save. Errors: kDataLoss, naming what is missing or does not fit, or the trial that owns the
-  /// state; then the run is unchanged. The tensors of a run without state are checked at the next admission.
+  /// Restores the result of save(). Errors: kDataLoss, naming what is missing or does not fit, or the trial that owns
+  /// the state; then the run is unchanged. If the run is not admitted, its tensors are checked at the next admission.
   Result<void> restore(TrainerState state);
-  /// Moves its state from a lane to host memory.
+  /// Moves the run's state from its lane to host memory; does nothing if it is not in a lane.
   void release_lane() { state_.run_state().release_lane(); }
-  /// Frees the memory of its tensors. If it has done steps, it needs restore() with the result of save() to continue.
+  /// Frees the memory of the run's tensors. If it has done steps, it needs restore() with the result of save() to
+  /// continue.
   void release();
 
  private:

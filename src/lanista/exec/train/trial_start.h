@@ -13,31 +13,32 @@
 
 namespace lanista::train {
 
-/// The start of a trial: its first weights, and the alternatives of its start race. A value.
+/// The start of a trial: its first weights, and the alternatives of its start race. A value; copies share the weights.
 class TrialStart {
  public:
   TrialStart() = default;  ///< Random values, no race.
-  /// Takes the start of a trial from its input.
+  /// Takes weights, alternatives, race steps and recalibration from the input of a trial.
   explicit TrialStart(const TrainerInput& input);
 
-  /// The first weights; null: random values, or the trial has done steps.
+  /// The first weights; null: random values, or the weights were freed after the first step.
   const std::shared_ptr<const StartWeights>& weights() const { return weights_; }
-  /// Batches that renew running statistics before the first epoch is measured.
+  /// Number of batches that renew running statistics before the first epoch is measured.
   std::int64_t recalibrate() const { return recalibrate_; }
-  /// Steps of the start race; 0: no race.
+  /// Steps that each candidate of the start race trains; 0: no race.
   std::int64_t race_steps() const { return race_steps_; }
   /// Number of start candidates: the start and its alternatives.
   std::int64_t num_candidates() const { return std::ssize(alternatives_) + 1; }
-  /// Start candidate `number` - 1 of the alternatives; candidate 0 is the start itself.
+  /// The alternative with candidate number `number`, from 1 to num_candidates() - 1; candidate 0 is the start itself.
   const AlternativeStartWeights& alternative(std::int64_t number) const {
     return alternatives_[static_cast<std::size_t>(number - 1)];
   }
 
-  /// Returns the start of a copy of the run with these weights, which has no race.
+  /// Returns the start of a copy of the run with these first weights, without a race.
   TrialStart with_weights(std::shared_ptr<const StartWeights> weights) const;
-  /// Takes over the recalibration of the winner of a race. Returns the ease of the winner; nothing if it is the start.
+  /// Replaces the recalibration by that of the candidate that won `race`. Returns the ease of that candidate; nothing
+  /// if the start itself won, or if all candidates diverged.
   std::optional<double> apply_winner(std::span<const study::StartCandidate> race);
-  /// Frees all weights, which are not needed after the first step.
+  /// Frees the weights of the start and of all alternatives, which are not needed after the first step.
   void drop_weights();
 
  private:

@@ -19,10 +19,11 @@
 
 namespace lanista::train {
 
-/// Values of a trial that each lane of a program may set for itself, in the layout of programs of its key.
+/// Values of a trial that each lane of a program may set for itself, in the layout of that program.
 struct LaneValues {
-  std::vector<double> attrs;           ///< Attributes of nodes, in the order of nn::Program::lane_attrs().
-  std::vector<nn::LrRange> lr_ranges;  ///< Factors of the learning rate.
+  std::vector<double> attrs;  ///< Attributes of nodes, in the order of nn::Program::lane_attrs().
+  /// Ranges of parameters with a factor of the learning rate (train.rates), ascending.
+  std::vector<nn::LrRange> lr_ranges;
 };
 
 /// The tensors of a run: its state on the host, in a lane or restored, and the weights of its selected epoch.
@@ -32,33 +33,35 @@ class TrialState {
   /// No tensors; `best` selects an epoch.
   explicit TrialState(BestEpochWeights best) : best_epoch_(std::move(best)) {}
 
-  /// Whether the tensors are in memory, on the host or in a lane.
+  /// True if the tensors are in memory: in a lane, in host memory, or restored and not yet admitted.
   bool is_in_memory() const { return is_admitted() || restored_.has_value(); }
-  /// Whether a group has admitted the run, so that it can train at once.
+  /// True if a group has admitted the run, so that it can train at once.
   bool is_admitted() const { return static_cast<bool>(state_); }
-  /// The state of an admitted run.
+  /// The state of an admitted run; without admission it converts to false.
   const RunState& run_state() const { return state_; }
-  /// The state of an admitted run, to move it between lanes.
+  /// The same state, to move it between lanes.
   RunState& run_state() { return state_; }
-  /// The values that an admitted run gives to its lane.
+  /// The values that an admitted run gives to its lane. Valid until the next admission.
   const LaneValues& lane_values() const { return lane_values_; }
 
-  /// Makes the state for a program: from the restored tensors, from `start`, or with random values if it is null.
-  /// Errors: kResourceExhausted, kDataLoss, kInvalidArgument (the start does not fit).
+  /// Makes the state for a program: from the restored tensors, from `start`, or with random values if `start` is null.
+  /// Does nothing to a state that exists. Errors: kResourceExhausted, kDataLoss (restored tensors do not fit),
+  /// kInvalidArgument (the start does not fit).
   Result<void> admit(const nn::Program& program, const TrainerInput& input, const StartWeights* start);
-  /// Selects among the epochs of the run, and copies the weights if this one is the best so far. If it throws, nothing
-  /// has changed.
+  /// Adds the measurement of an epoch of the run, and copies the current weights if this epoch is the best so far. If
+  /// it throws, nothing has changed.
   void observe(const study::Measurement& measurement) { best_epoch_.observe(measurement, state_); }
-  /// Gives a copy of the tensors to another run, which selects its own epoch. `facts` are those of the other run.
-  /// Errors: kResourceExhausted.
+  /// Gives a copy of the tensors, with seed `trial_seed`, to `other`, which selects its own epoch. `facts` are those of
+  /// the other run. Requires is_in_memory(). Errors: kResourceExhausted.
   Result<void> copy_to(TrialState& other, std::uint64_t trial_seed, std::map<std::string, std::string> facts) const;
-  /// Takes over the state of a copy of the run.
+  /// Moves the state of a copy of the run here; the selected weights stay.
   void continue_from(TrialState& copy) { state_ = std::move(copy.state_); }
 
-  /// Returns the tensors of a run that has done `own_steps` steps, with these facts. A state in a lane is copied.
+  /// Returns copies of the tensors of a run that has itself done `own_steps` steps, with these facts. A state in a lane
+  /// stays there.
   TrainerState save(std::map<std::string, std::string> facts, std::int64_t own_steps) const;
-  /// Restores the result of save() for a run with these steps and measurements. Errors: kDataLoss; then nothing has
-  /// changed.
+  /// Restores the result of save() for a run with these steps and measurements. Errors: kDataLoss (tensors are missing
+  /// or do not fit); then nothing has changed.
   Result<void> restore(TrainerState state, std::int64_t own_steps, std::span<const study::Measurement> measurements);
   /// Frees the memory of all tensors.
   void release();

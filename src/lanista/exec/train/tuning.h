@@ -12,27 +12,30 @@
 
 namespace lanista::train {
 
-/// Returns the proposer of settings for a search of this run, from its seeds and the settings tried before.
+/// Returns the function that proposes settings for a tune search of `run`, from the run's seeds and the settings tried
+/// before.
 using MakeSearcher = std::function<Result<study::ProposeSetting>(const TrialRun& run)>;
 
-/// Whether a tune search is due (train.tune): an epoch begins, and the rules require it. search_setting() ends it.
+/// True if a tune search (train.tune) must run before the next step: an epoch begins, and the rules require it.
+/// search_setting() ends it.
 bool is_search_due(const TrialRun& run);
 
-/// The number of tune searches of a trial, and the number of tries of the last one.
+/// The number of tune searches that a trial has ended, and the number of settings that the last one tried.
 struct PastSearches {
-  std::int64_t count = 0;       ///< Tune searches so far.
-  std::int64_t last_tries = 0;  ///< Settings that the last one tried.
+  std::int64_t count = 0;       ///< Number of tune searches so far.
+  std::int64_t last_tries = 0;  ///< Number of settings that the last one tried; 0 without one.
 };
-/// Returns the tune searches in the measurements of a trial.
+/// Returns the counts over the tune searches in the measurements of a trial.
 PastSearches past_searches(std::span<const study::Measurement> measurements);
 
-/// Runs the tune search of an admitted run, if due.
+/// Runs the tune search of an admitted run. Requires is_search_due(run).
 ///
 /// Branches of the run train from its state in the lanes of `group`, and the run continues from the best one under its
 /// setting. The branches run to the last step but one of the epoch; the run trains and measures the last.
 ///
-/// The result depends on the run's input only. Returns false if `should_stop`, called between steps, returns true.
-/// Then, and after an error, the run is unchanged. Errors: kResourceExhausted, those of `make`.
+/// The result depends on the run's input only. Returns true if the search ended, and false if `should_stop`, called
+/// between steps, returned true. Then, and after an error, the run is unchanged. Errors: kResourceExhausted,
+/// kFailedPrecondition (the run is not admitted), those of `make`.
 Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
                             const std::function<bool()>& should_stop);
 
