@@ -21,7 +21,8 @@ struct LogEvent {
   nlohmann::json fields;       ///< JSON object with the data of the event
 };
 
-/// A receiver of events. Code gets it as an argument; there is no global one. Implementations are thread-safe.
+/// A receiver of messages for users and programs, such as warnings. The log of a study is something else. It is passed
+/// to its users and is never global. Implementations are thread-safe.
 class LogSink {
  public:
   virtual ~LogSink() = default;

@@ -59,8 +59,9 @@ class StudySession {
   const data::Dataset& data() const { return data_; }
   /// Sends each text to the observer as a warning. Needs the thread that called run() or resume().
   void warn(const std::vector<std::string>& texts);
-  /// Trains to the end or a pause, then writes the report and checks the model package. Errors: those of the engine;
-  /// kInternal (the ONNX file of the package differs from the model).
+  /// Trains to the end or a pause. At an end it also writes the report, and checks the model package if there is one.
+  /// A report that cannot be written is a warning. Errors: those of the engine and of reading the package; kInternal
+  /// (the ONNX file of the package differs from the model).
   Result<RunSummary> run(engine::Engine& engine);
 
  private:

@@ -212,7 +212,7 @@ void add_norm_kernels(KernelTable<T>& table);
 /// Adds pooling (kernels_pool.cpp).
 template <class T>
 void add_pool_kernels(KernelTable<T>& table);
-/// Adds reshape, transpose, concat, slice, pad and mean (kernels_shape.cpp).
+/// Adds flatten, reshape, transpose, concat, slice, pad, crop, mean and global average pooling (kernels_shape.cpp).
 template <class T>
 void add_shape_kernels(KernelTable<T>& table);
 /// Adds embeddings, causal masks and small parts of attention (kernels_sequence.cpp).

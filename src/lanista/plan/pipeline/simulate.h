@@ -18,7 +18,7 @@ struct StageTimes {
   /// Returns the seconds of both parts of the backward pass over one micro-batch.
   double backward() const { return input_grad + weight_grad; }
 };
-/// Returns the times of each stage, in the order of the stages.
+/// Returns the times of each stage, in the plan's order: seconds for one micro-batch on its devices, without transfers.
 std::vector<StageTimes> times_of(const PipelinePlan& plan, const Problem& problem);
 
 /// Seconds to send one micro-batch along an edge of the stage graph. Each direction has its own channel.

@@ -13,7 +13,8 @@ struct AxisValue {
   double at = 0;                  ///< Position of a number in the unit interval, or index of a choice.
   space::UnitInterval cell = {};  ///< Part of the unit interval that gives the number; lo == hi if it is one point.
 };
-/// Returns the coordinate of `value`, which must be in `domain`.
+/// Returns the coordinate of `value`, which must be in `domain`: the index of a choice, or the position of a number in
+/// the unit interval on the scale of its domain.
 AxisValue axis_value_of(const space::Domain& domain, const space::Value& value);
 
 /// A Parzen estimator: a density over the values of several domains together.

@@ -73,7 +73,8 @@ const LaneKernels& host_lane_kernels();
 /// Returns the source text of all lane kernels, without the definition of the value type.
 std::string_view lane_text();
 
-/// Returns the source text for NVRTC with float or double as the value type.
+/// Returns the CUDA source text of all lane kernels, for NVRTC. The value type is float for at::kFloat, and double for
+/// any other type.
 std::string lane_kernel_source(at::ScalarType type);
 
 }  // namespace lanista::device
