@@ -11,7 +11,7 @@ struct DeviceSpeed {
   double together = 1;  ///< Work a second of all trials that the device trains at once.
 };
 
-/// A device, as the choice of a device for a trial sees it.
+/// A device with the unfinished work of its trials, for the choice of a trial's device. The unit of work is free.
 struct DeviceLoad {
   DeviceSpeed speed = {};  ///< Measured speed.
   double work = 0;         ///< Work of its trials that is not done yet, in the unit of DeviceSpeed.
