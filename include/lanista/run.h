@@ -13,19 +13,19 @@ namespace lanista {
 
 /// How a study runs this time. Nothing here is stored. Workers and lanes do not change a number of the results.
 struct RunOptions {
-  std::optional<std::int64_t> workers;  ///< Training threads, 1 to 64; absent: `run.workers` of the study.
-  std::optional<std::int64_t> lanes;    ///< Most trials that a worker trains together; absent: `run.lanes`.
-  /// Names of devices, separated by commas, such as "cpu" or "cuda:0,cuda:1"; absent: `run.devices`.
-  std::optional<std::string> devices;
+  std::optional<std::int64_t> workers = {};  ///< Training threads, 1 to 64; absent: `run.workers` of the study.
+  std::optional<std::int64_t> lanes = {};    ///< Most trials that a worker trains together; absent: `run.lanes`.
+  /// Names of devices, separated by commas, such as "cpu" or "block:cuda:0"; absent: `run.devices`.
+  std::optional<std::string> devices = {};
   Observer observer = {};     ///< Receives progress events; empty: none.
   std::stop_token stop = {};  ///< A stop request pauses the study cleanly; resume() continues it.
 };
 
 /// More budget for a study, beyond what it has used so far. An absent field leaves a limit unchanged.
 struct Extension {
-  std::optional<std::int64_t> trials;  ///< Trials in addition to those proposed so far.
-  std::optional<std::int64_t> steps;   ///< Training steps in addition to those used so far.
-  std::optional<double> minutes;       ///< Further minutes of the wall clock.
+  std::optional<std::int64_t> trials = {};  ///< Trials in addition to those proposed so far.
+  std::optional<std::int64_t> steps = {};   ///< Training steps in addition to those used so far.
+  std::optional<double> minutes = {};       ///< Further minutes of the wall clock.
 };
 
 /// Why run() or resume() returned.
