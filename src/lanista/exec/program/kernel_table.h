@@ -42,8 +42,8 @@ std::int64_t bytes_of(std::int64_t elements) {
 
 /// A memory space and an offset in it, equal for every lane and batch size.
 struct Address {
-  MemorySpace space = MemorySpace::kArena;
-  std::int64_t offset = 0;  ///< Bytes.
+  MemorySpace space = MemorySpace::kArena;  ///< The memory space.
+  std::int64_t offset = 0;                  ///< Bytes.
 };
 
 /// The arguments of a prepared call at run time.
