@@ -25,8 +25,8 @@ struct PlannedModel {
 ///
 /// The times of an operator's forward and backward passes, in seconds for 1, 2, 4, ... samples up to `batch` or more,
 /// are predicted from the operations and bytes of its step nodes at `prices`. A caller with measured times overwrites
-/// them. Bytes are those of float32 values. `copies` is the number of stored values a parameter (weights, gradients and
-/// slots); `ops` is step::training_ops. Errors: those of pipeline::check.
+/// them. Bytes are those of float32 values. `copies` is the number of values that are stored for each parameter, such
+/// as weights, gradients and slots; `ops` is step::training_ops. Errors: those of pipeline::check.
 Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                                   double copies, const graph::CostPrices& prices = {});
 

@@ -25,7 +25,7 @@ struct StageTask {
   std::uint64_t number = 0;  ///< Task number, which the answer repeats.
   std::uint64_t rank = 0;    ///< Rank that the process serves, from 1.
   std::string memory;        ///< Path of the shared memory; empty with separate memory.
-  std::int64_t bytes = 0;    ///< Bytes of that memory.
+  std::int64_t bytes = 0;    ///< Bytes of the step memory of the rank.
   Digest digest;             ///< StageMemoryMap::program that the compiled program must have.
 };
 

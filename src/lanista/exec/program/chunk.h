@@ -24,7 +24,7 @@ struct LaneHyper {
   double lr = 0.01;         ///< Learning rate of this step.
   double momentum = 0;      ///< Momentum factor of SGD; 0: off.
   double weight_decay = 0;  ///< Factor of the weight decay; 0: off.
-  /// Of Adam and its relatives: decays of the two moments, and the constant in the denominator.
+  /// Of Adam and similar optimisers: decays of the two moments, and the constant in the denominator.
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   double clip_norm = 0;        ///< Limit of the L2 norm of all gradients together; 0: off.
   double label_smoothing = 0;  ///< Label smoothing of cross-entropy, in [0, 1).

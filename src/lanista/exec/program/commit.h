@@ -25,9 +25,9 @@ Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const S
 
 /// Updates a lane's state by its gradients, replaces renewed buffers, and counts the step.
 ///
-/// `gradients` have the layout of the parameters. They are scaled by clip_norm / norm if their L2 norm exceeds a
-/// positive clip_norm. `new_buffers` have the layout of the buffers. A state that shares its memory is copied first,
-/// which may throw std::bad_alloc; then nothing has changed.
+/// `gradients` have the layout of the parameters. With a positive clip_norm they are scaled by min(1, clip_norm / (L2
+/// norm + 1e-6)). `new_buffers` have the layout of the buffers. A state that shares its memory is copied first, which
+/// may throw std::bad_alloc; then nothing has changed.
 template <class T>
 void commit(LaneState& state, const T* gradients, const T* new_buffers, const CommitSection<T>& section,
             const LaneHyper& hyper, const kernels::Kernels<T>& k);

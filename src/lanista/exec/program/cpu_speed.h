@@ -11,7 +11,7 @@ namespace lanista::nn {
 /// Read speed of one level of memory, as a single core measures it.
 struct CacheLevelSpeed {
   std::string level;         ///< "L1", "L2", "L3", "memory".
-  std::int64_t bytes = 0;    ///< Size of the block that was read repeatedly; for memory, larger than any cache.
+  std::int64_t bytes = 0;    ///< Size of the block that was read; for "memory" it is flushed from all caches before.
   double gb_per_second = 0;  ///< Read bandwidth in 1e9 bytes a second.
 };
 

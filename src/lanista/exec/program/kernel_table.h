@@ -42,8 +42,8 @@ std::int64_t bytes_of(std::int64_t elements) {
 
 /// A memory space and an offset in it, equal for every lane and batch size.
 struct Address {
-  MemorySpace space = MemorySpace::kArena;
-  std::int64_t offset = 0;  ///< Bytes.
+  MemorySpace space = MemorySpace::kArena;  ///< The memory space.
+  std::int64_t offset = 0;                  ///< Offset in bytes from the base pointer of the space.
 };
 
 /// The arguments of a prepared call at run time.
@@ -114,8 +114,8 @@ struct Binding {
   void reserve_scratch(std::int64_t elements) const { scratch = std::max(scratch, elements); }
 };
 
-/// Prepares a call: computes all that does not depend on lane and batch. The returned function allocates nothing and
-/// cannot fail.
+/// Prepares a call: computes all that does not depend on lane and batch. The returned function allocates nothing. It
+/// cannot fail, unless it calls a kernel of the caller.
 template <class T>
 using Prepare = std::function<Run<T>(const Binding<T>&)>;
 
@@ -142,7 +142,7 @@ struct BatchReduction {
   std::function<void(const RunContext<T>&, const double* value)> apply_result;
 };
 
-/// A kernel, and the facts about it that lowering, layout and memory planning need.
+/// A kernel, and its properties that lowering, layout and memory planning need.
 template <class T>
 struct KernelEntry {
   KernelEntry() = default;

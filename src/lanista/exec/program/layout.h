@@ -41,7 +41,7 @@ struct ElementCount {
 /// A value in memory as [outer][len][inner], where `len` is the size of one axis. With a batch axis, `outer` is that of
 /// one sample.
 struct AxisView {
-  std::int64_t outer = 1, len = 1, inner = 1;  ///< Elements.
+  std::int64_t outer = 1, len = 1, inner = 1;  ///< Numbers of elements.
   bool batched = true;                         ///< True: the value has a batch axis, which multiplies `outer`.
   /// The sizes for a batch of n samples: `outer` is multiplied by n if the value has a batch axis.
   kernels::AxisShape at(std::int64_t n) const { return {batched ? outer * n : outer, len, inner}; }

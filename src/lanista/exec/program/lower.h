@@ -39,9 +39,9 @@ struct Fusion {
 };
 
 /// The operators and fusions that lowering uses; both must live while it runs.
-struct LoweringRules {        ///< Definitions of all step operators.
-  const graph::OpTable& ops;  ///< Fusions to apply; the first match wins.
-  const std::vector<Fusion>& fusions;
+struct LoweringRules {
+  const graph::OpTable& ops;           ///< Definitions of all step operators.
+  const std::vector<Fusion>& fusions;  ///< Fusions to apply; the first match wins.
 };
 
 /// The calls of a section in order, and the values that share the bytes of another value.

@@ -21,7 +21,8 @@ struct SampleSum {
     kLogLoss,        ///< Classes: minus the logarithm of the label's softmax probability.
     kAbsoluteError,  ///< Numbers: absolute error, mean over a sample's predictions.
     kRelativeError,  ///< Numbers: absolute error / max(|target|, epsilon of double), mean over a sample's predictions.
-    kPinball,        ///< Numbers, e = target - prediction: `number` e if e > 0, else (`number` - 1) e.
+    kPinball,        ///< Numbers, e = target - prediction: `number` * e if e > 0, else (`number` - 1) * e; mean over a
+                     ///< sample.
     /// Labels: share, from 0 to 1, of a sample's labels that are predicted right; a logit above 0 predicts the label.
     kRightLabels,
     kAllLabels,  ///< Labels: 1 if all labels of a sample are predicted right, else 0.

@@ -15,8 +15,8 @@ namespace lanista::nn {
 /// One call of a section that reduces over the batch, as two halves.
 template <class T>
 struct BatchReductionCall {
-  std::size_t call = 0;  ///< Index in Section::calls.
-  BatchReduction<T> batch_reduction;
+  std::size_t call = 0;               ///< Index in Section::calls.
+  BatchReduction<T> batch_reduction;  ///< The two halves of the call.
 };
 
 /// The prepared calls of one phase (compute or prediction) in order, over one arena.

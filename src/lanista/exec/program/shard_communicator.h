@@ -19,7 +19,7 @@ class PeerLost : public std::runtime_error {
 /// order, so every rank commits the bits that a single program would commit.
 ///
 /// The exchange works in rounds. Each rank writes its send buffer, all call all_gather(), and each reads the received
-/// buffers. A received buffer may be read until its reader enters the second all_gather() after that round.
+/// buffers. A received buffer may be read until its reader enters the next all_gather().
 class ShardCommunicator {
  public:
   /// `rank` is from 0 to `width` - 1, and `width` is the number of ranks.
@@ -34,8 +34,8 @@ class ShardCommunicator {
   /// The memory that this rank fills for the coming round: one block of Program::shard_bytes() for each accumulator
   /// (ShardRange). Aligned to 64 bytes, owned by this object.
   virtual std::byte* send_buffer() = 0;
-  /// Waits until all ranks have called it, and ends the round. Throws PeerLost; then no rank has a further round in
-  /// this epoch.
+  /// Waits until all ranks have called it, and ends the round. Throws PeerLost; then no rank has a further round with
+  /// this object.
   virtual void all_gather() = 0;
   /// The send buffer that `rank` (this one included) had filled for the last round.
   virtual const std::byte* received_from(std::int64_t rank) const = 0;

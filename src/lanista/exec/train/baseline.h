@@ -17,8 +17,7 @@ inline constexpr std::int64_t kMaxFeatures = 1000;
 ///
 /// - "constant": every row gets the class or label frequencies of the training part, or the mean of its targets.
 /// - "linear": ridge regression on the training part. The ridge is a thousandth of the features' mean square. Classes
-///   and
-///   labels are fitted as zeros and ones. The sums (for labels: less a half) are scaled to the least training
+///   and labels are fitted as zeros and ones. The sums (for labels: less a half) are scaled to the least training
 ///   cross-entropy. Not for tokens, for more than kMaxFeatures features, or with fewer than two used rows a feature.
 ///
 /// All is computed in float64 in one order, and the result depends on the data only. The work is rows x features x
@@ -28,4 +27,4 @@ std::vector<study::Baseline> baselines(const data::Dataset& set, const std::stri
                                        const std::vector<std::string>& metrics,
                                        std::span<const study::Metric> own = {});
 
-}  // Namespace lanista::train.
+}  // namespace lanista::train

@@ -82,7 +82,7 @@ class BatchAdapter {
   /// The squared norm is at least (variance) / (number of averaged measurements). A smaller value cannot be
   /// distinguished from zero, and zero would mean that no batch and no rate is too large.
   cluster::GradientStats gradient_stats() const;
-  /// All measurements as a JSON text for the facts of a state.
+  /// All measurements as a JSON text for TrainerState::facts.
   std::string text() const;
   /// Replaces the measurements by those of text(). Errors: kDataLoss (a malformed text).
   Result<void> restore(const std::string& text);

@@ -42,8 +42,8 @@ class BestEpochWeights {
 
   /// The selected weights of a saved state.
   struct RestoredWeights {
-    std::int64_t step = -1;  ///< Steps of the run at the selected epoch; -1: none.
-    std::vector<Tensor> weights;
+    std::int64_t step = -1;       ///< Steps of the run at the selected epoch; -1: none.
+    std::vector<Tensor> weights;  ///< Parameters and buffers; empty: none.
   };
   /// Finds the selected weights in the state of a run that has itself done `step` steps. Errors: kDataLoss (the copy is
   /// missing).

@@ -79,20 +79,22 @@ Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& pro
 
 /// The opened folder and the file name of a session.
 struct SessionPath {
-  PrivateFolder folder;
-  std::string name;
+  PrivateFolder folder;  ///< The opened folder.
+  std::string name;      ///< Name of the file in the folder.
 };
-/// Opens the folder of a session's file. Errors: kInvalidArgument (no folder in the path), kFailedPrecondition (the
-/// folder is not private), kIo and others of PrivateFolder::open.
+/// Opens the folder of a session's file. Errors: kInvalidArgument (no folder in the path), kNotFound (no such folder),
+/// kFailedPrecondition (the folder is not private), kIo.
 Result<SessionPath> open_session_folder(const std::string& path);
 
 /// A session's mapped file, with this process's locks on bytes of it, one byte a slot. The system releases the locks
 /// when the process ends.
 class SharedRegion {
  public:
-  /// Creates an empty file without a mapping, for the leader. Errors: those of PrivateFolder::create_file.
+  /// Creates an empty file without a mapping, for the leader. Errors: kAlreadyExists, kInvalidArgument (the name),
+  /// kResourceExhausted, kIo.
   static Result<std::unique_ptr<SharedRegion>> create(const PrivateFolder& folder, const std::string& name);
-  /// Opens a leader's file without a mapping. Errors: those of PrivateFolder::open_file.
+  /// Opens a leader's file without a mapping. Errors: kNotFound, kFailedPrecondition (the file is not private),
+  /// kInvalidArgument (the name), kIo.
   static Result<std::unique_ptr<SharedRegion>> open(const PrivateFolder& folder, const std::string& name);
   ~SharedRegion();
   SharedRegion(const SharedRegion&) = delete;

@@ -47,8 +47,8 @@ class DataParallelLeader {
   ///
   /// Returns the exchange with the helpers, valid until end(). `state()` gives the serialised state with which they
   /// begin. Null if no helper is ready, as in the first call, which creates the file; helpers may join from then on.
-  /// Errors: kIo (a file operation, with its reason), kFailedPrecondition (the folder is not private),
-  /// kResourceExhausted (no memory), those of `state`.
+  /// Errors: kInvalidArgument or kNotFound (the path has no folder), kFailedPrecondition (the folder is not private),
+  /// kIo (a file operation), kResourceExhausted (no memory), those of `state`.
   Result<nn::ShardCommunicator*> begin(const nn::Program& program, const std::function<Result<std::string>()>& state);
   /// Ends the epoch. If it is not complete, waiting helpers are released with PeerLost, and the file is deleted.
   void end(bool is_complete);
@@ -67,9 +67,9 @@ class DataParallelLeader {
 /// A helper of a data-parallel session. It is ready for an epoch while it waits in wait(). One thread.
 class DataParallelHelper {
  public:
-  /// Takes a free slot of the session with this file. Errors: kNotFound (no leader, or all slots are taken),
-  /// kFailedPrecondition (folder or file are not private to this user), kDataLoss (the file is too short), kIo (a file
-  /// operation, with its reason).
+  /// Takes a free slot of the session with this file. Errors: kNotFound (no file or leader, or all slots are taken),
+  /// kInvalidArgument (a path without folder), kFailedPrecondition (folder or file are not private to this user),
+  /// kDataLoss (the file is too short), kIo (a file operation, with its reason).
   static Result<std::unique_ptr<DataParallelHelper>> join(const std::string& path);
   ~DataParallelHelper();
   DataParallelHelper(const DataParallelHelper&) = delete;

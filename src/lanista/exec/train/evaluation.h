@@ -37,7 +37,8 @@ class Evaluation {
   const nn::Metrics& requested() const { return requested_; }
   /// Returns the loss and the metrics by name, with `prefix` in front ("val_accuracy"). Without samples they are NaN.
   ///
-  /// If a prediction is NaN, accuracy, top<k> and exact_match count its row as wrong, and other metrics are NaN.
+  /// If a prediction is NaN, accuracy, top<k> and exact_match count its row as wrong (accuracy of labels: that label).
+  /// Other metrics are then NaN.
   std::map<std::string, double> values(const nn::MetricSums& sums, const std::string& prefix) const;
 
  private:

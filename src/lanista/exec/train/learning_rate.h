@@ -11,9 +11,10 @@ namespace lanista::train {
 ///
 /// Warm-up is linear from lr/(w+1) to lr over w = warmup_epochs * epochs.length steps. If epochs grow, w counts the
 /// steps of the whole epochs and a share of the next. After it the rate is constant, step or cosine. Step multiplies by
-/// step_factor every step_every epochs, counted from the start. Cosine falls to zero at the last step (Loshchilov and
-/// Hutter, ICLR'17, without restarts). The first twentieth of the steps is multiplied by `ease`. `now` gives lr and
-/// ease, which may differ from the recipe's first setting. Portable math: the same bits on every machine.
+/// step_factor every step_every epochs, counted from the start. Cosine falls from lr after the warm-up towards zero,
+/// which it reaches one step after the last (Loshchilov and Hutter, ICLR'17, without restarts). In the first twentieth
+/// of all steps the rate is multiplied by `ease`. `now` gives lr and ease, which may differ from the recipe's first
+/// setting. Portable math: the same bits on every machine.
 double learning_rate(const study::Recipe& recipe, const study::StepSettings& now, std::int64_t step,
                      const study::EpochSchedule& epochs);
 /// Returns the learning rate of 0-based step `step` with the recipe's own setting.

@@ -24,11 +24,11 @@ struct PreEpochRecords {
   static PreEpochRecords of_copy();
   /// Copies the records into the measurement of the epoch.
   void write_to(study::Measurement& measurement) const;
-  /// Adds the records to the facts of a state.
+  /// Adds the records to TrainerState::facts.
   void write_to(std::map<std::string, std::string>& facts) const;
 };
 
-/// Reads the records from the facts of a state. They contain only searches that the trial's definition has, and a start
+/// Reads the records from TrainerState::facts. They contain only searches that the trial's definition has, and a start
 /// race only if there is no measurement yet. Errors: kDataLoss (a record is missing or malformed).
 Result<PreEpochRecords> read_pre_epoch_records(const std::map<std::string, std::string>& facts,
                                                const TrialDefinition& definition, bool has_measurements);

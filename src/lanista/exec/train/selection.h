@@ -36,8 +36,8 @@ class Selection {
   /// Returns the selection of a trial with this recipe and trial seed; empty without train.select. `data` must outlive
   /// it. Errors: kInvalidArgument (unknown selector or options).
   static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data);
-  /// Returns the selection of a trial with these facts about seed and data. Errors: kInvalidArgument (unknown selector
-  /// or options).
+  /// Returns the selection of a trial with this seed, number of rows and holdout losses. Errors: kInvalidArgument
+  /// (unknown selector or options).
   static Result<Selection> make(const study::Recipe& recipe, const data::SelectorContext& facts);
   Selection(const Selection& other);
   Selection& operator=(const Selection& other);

@@ -54,10 +54,10 @@ class SettingHistory {
   void continue_from(const SettingHistory& copy) { settings_ = copy.settings_; }
   /// Returns a copy, in which add() then allocates no memory once.
   SettingHistory copy() const;
-  /// Adds the gradient noise as fact "noise" to the facts of a state, if the batch is adaptive.
+  /// Adds the gradient noise as "noise" to TrainerState::facts, if the batch is adaptive.
   void write_to(std::map<std::string, std::string>& facts) const;
-  /// Returns the history of a trial in the state with these facts, measurements and records. Errors: kDataLoss (the
-  /// noise is missing or malformed, or a recorded setting is invalid).
+  /// Returns the history of a trial in a saved state with these TrainerState::facts, measurements and records. Errors:
+  /// kDataLoss (the noise is missing or malformed, or a recorded setting is invalid).
   Result<SettingHistory> restored(const TrialDefinition& definition, const std::map<std::string, std::string>& facts,
                                   std::span<const study::Measurement> measurements,
                                   const PreEpochRecords& records) const;

@@ -12,7 +12,7 @@
 
 namespace lanista::train {
 
-/// The tensors and facts of a trial from which it resumes with the same bits.
+/// The saved state of a trial: tensors and named numbers from which it resumes with the same bits.
 struct TrainerState {
   /// State as of nn::LaneState::extract, with those of the example selection; empty: no state yet.
   std::vector<Tensor> tensors;

@@ -14,7 +14,8 @@
 
 namespace lanista::train {
 
-/// The fixed facts of a trial in training. A run and its copies share one object, because it may be large.
+/// The properties of a trial in training that never change. A run and its copies share one object, because it may be
+/// large.
 struct TrialDefinition {
   /// The input without its start and alternative starts, which a run frees after the first step (TrialStart).
   TrainerInput input;
@@ -27,7 +28,7 @@ struct TrialDefinition {
   std::optional<study::TuneRules> tune_rules;  ///< Rules of the trial's tune searches; none: it never searches.
 };
 
-/// Returns the fixed facts of a trial with this input. Errors: kInvalidArgument (the augmentation does not suit the
+/// Returns the definition of a trial with this input. Errors: kInvalidArgument (the augmentation does not suit the
 /// data; options of train.select or train.tune).
 Result<TrialDefinition> make_trial_definition(TrainerInput input);
 

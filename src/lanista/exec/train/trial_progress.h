@@ -12,18 +12,18 @@
 
 namespace lanista::train {
 
-/// Reads the measurements in the facts of a state, in order. Errors: kDataLoss (they are missing or malformed).
+/// Reads the measurements in TrainerState::facts, in order. Errors: kDataLoss (they are missing or malformed).
 Result<std::vector<study::Measurement>> read_measurements(const std::map<std::string, std::string>& facts);
 
 /// The progress of a trial: its steps, the loss of its current epoch, and its measurements. A value.
 class TrialProgress {
  public:
-  /// Reads the progress of a trial from the facts of its state. Errors: kDataLoss, naming what is missing or does not
-  /// fit, or the trial that owns the state.
+  /// Reads the progress of a trial from TrainerState::facts. Errors: kDataLoss, naming what is missing or does not fit,
+  /// or the trial that owns the state.
   static Result<TrialProgress> read(const std::map<std::string, std::string>& facts, TrialId trial,
                                     const study::EpochSchedule& epochs);
-  /// Writes "epoch", "step", "loss_sum" and "measurements" into the facts of a state. A branch also has the facts
-  /// "trial" and "branched_at".
+  /// Writes "epoch", "step", "loss_sum" and "measurements" into TrainerState::facts. A branch also has "trial" and
+  /// "branched_at".
   void write_to(std::map<std::string, std::string>& facts, TrialId trial) const;
 
   std::int64_t step_count() const { return step_; }  ///< Steps done, including those before a branch.

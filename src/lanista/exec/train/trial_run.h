@@ -44,7 +44,7 @@ class TrialRun {
   /// kResourceExhausted.
   Result<TrialRun> branch(const TrainerInput& child) const;
 
-  /// The fixed facts of the trial, shared with its copies.
+  /// The properties of the trial that never change, shared with its copies.
   const TrialDefinition& definition() const { return *definition_; }
   /// Steps, loss sum of the current epoch, and measurements so far.
   const TrialProgress& progress() const { return progress_; }

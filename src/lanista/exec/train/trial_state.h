@@ -51,14 +51,14 @@ class TrialState {
   /// Adds the measurement of an epoch of the run, and copies the current weights if this epoch is the best so far. If
   /// it throws, nothing has changed.
   void observe(const study::Measurement& measurement) { best_epoch_.observe(measurement, state_); }
-  /// Gives a copy of the tensors, with seed `trial_seed`, to `other`, which selects its own epoch. `facts` are those of
-  /// the other run. Requires is_in_memory(). Errors: kResourceExhausted.
+  /// Gives a copy of the tensors, with seed `trial_seed`, to `other`, which selects its own epoch. `facts` are
+  /// TrainerState::facts of the other run. Requires is_in_memory(). Errors: kResourceExhausted.
   Result<void> copy_to(TrialState& other, std::uint64_t trial_seed, std::map<std::string, std::string> facts) const;
   /// Moves the state of a copy of the run here; the selected weights stay.
   void continue_from(TrialState& copy) { state_ = std::move(copy.state_); }
 
-  /// Returns copies of the tensors of a run that has itself done `own_steps` steps, with these facts. A state in a lane
-  /// stays there.
+  /// Returns copies of the tensors of a run that has itself done `own_steps` steps, with these TrainerState::facts. A
+  /// state in a lane stays there.
   TrainerState save(std::map<std::string, std::string> facts, std::int64_t own_steps) const;
   /// Restores the result of save() for a run with these steps and measurements. Errors: kDataLoss (tensors are missing
   /// or do not fit); then nothing has changed.

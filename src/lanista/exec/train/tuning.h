@@ -31,7 +31,7 @@ PastSearches past_searches(std::span<const study::Measurement> measurements);
 /// Runs the tune search of an admitted run. Requires is_search_due(run).
 ///
 /// Branches of the run train from its state in the lanes of `group`, and the run continues from the best one under its
-/// setting. The branches run to the last step but one of the epoch; the run trains and measures the last.
+/// setting. The branches run at most to the last step but one of the epoch; the run trains and measures the last.
 ///
 /// The result depends on the run's input only. Returns true if the search ended, and false if `should_stop`, called
 /// between steps, returned true. Then, and after an error, the run is unchanged. Errors: kResourceExhausted,
