@@ -3,7 +3,8 @@
 
 usage: reading_sample.py SEED [COUNT] > SHEET
 
-The sheet has each declaration with its comment and scope, and no body. Modules take turns, in an order that the seed
+The sheet has each declaration with its comment and no function body. A structure has its first fields. A member has the
+comment of its class, as a reader of the header has. Modules take turns, in an order that the seed
 gives, so that all of them appear. Lines on standard error name the place of each declaration, for the grader. A reader
 gets the sheet and docs/glossary.md alone.
 """
@@ -17,22 +18,42 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import comments  # noqa: E402
 
 
+def comment_above(lines, d):
+    """The comment lines above a declaration."""
+    first = d.first - 1
+    while first > 0 and lines[first - 1].strip().startswith("//"):
+        first -= 1
+    return "".join(line + "\n" for line in lines[first:d.first - 1])
+
+
+def fields_of(lines, d):
+    """The first lines of a structure, up to its first function with a body."""
+    found = []
+    for line in lines[d.first:d.first + 14]:
+        if line.strip() in ("};", "") or "{" in line.split("//")[0].replace("{}", "") and ")" in line:
+            break
+        found.append(line)
+    return " {\n" + "\n".join(found) if found else ""
+
+
 def declarations_of(path):
     """Pairs of a declaration that is not trivial and its text with the comment above."""
     source = open(path, encoding="utf-8").read()
     lines = source.split("\n")
     reader = comments.Reader(source)
     reader.read()
+    types = {d.full_name(): d for d in reader.found if d.kind == "type"}
     for d in reader.found:
         if d.trivial or d.kind not in ("function", "type"):
             continue
-        first = d.first - 1
-        while first > 0 and lines[first - 1].strip().startswith("//"):
-            first -= 1
         last = min(d.last, d.first + 5)
-        text = "\n".join(lines[first:last])
+        text = "\n".join(lines[d.first - 1:last])
         head = text.split("{")[0].rstrip() if d.kind == "type" or ") {" in text or ") const {" in text else text
-        yield d, head
+        if d.kind == "type" and lines[d.first - 1].strip().startswith("struct"):
+            head += fields_of(lines, d)
+        owner = types.get("::".join(d.scope)) if d.scope else None
+        about = f"// In class {d.scope[-1]}:\n" + comment_above(lines, owner) if owner else ""
+        yield d, about + comment_above(lines, d) + head
 
 
 def main():
