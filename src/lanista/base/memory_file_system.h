@@ -42,8 +42,8 @@ class MemoryFileSystem final : public FileSystem {
   Result<std::uint64_t> size(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 
-  /// Simulates that the machine loses power and starts again. `rng` decides what is lost. Precondition: no file is open
-  /// and no lock is held.
+  /// Simulates that the machine loses power and starts again. Only data and names that were not synced may be lost;
+  /// `rng` decides which, within `loss`. Precondition: no file is open and no lock is held.
   void simulate_power_loss(PowerLoss loss, Rng rng);
   /// The synced bytes of a file, even if the name would be lost. Empty if there is no such file.
   std::string synced(const std::string& path) const;

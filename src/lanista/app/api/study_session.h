@@ -48,8 +48,8 @@ class StudySession {
   StudySession(const StudySession&) = delete;
   StudySession& operator=(const StudySession&) = delete;
 
-  /// Makes the executor. Errors: those of opening devices and starting threads; kUnimplemented (workers that are
-  /// processes).
+  /// Makes the executor; call it once, before services(). `worker_overrides` come from RunOptions. Errors: those of
+  /// opening devices and starting threads; kUnimplemented (workers that are processes).
   Result<void> make_executor(const cli::WorkerOverrides& worker_overrides);
   /// Returns the services that an engine uses. They are valid as long as this object. Needs make_executor().
   engine::Services services();

@@ -15,7 +15,8 @@ namespace lanista::cli {
 /// a tenth of the time for writing. The page reloads itself in the browser.
 class LivePage {
  public:
-  /// Writes the page in the current state. Errors: those of engine::StudyFollower::open, kIo, kResourceExhausted.
+  /// Writes the page in the current state; refresh() writes it again. `fs` and `clock` must outlive the object. Errors:
+  /// those of engine::StudyFollower::open, kIo, kResourceExhausted (the study does not fit in memory).
   static Result<LivePage> open(FileSystem& fs, const Clock& clock, std::string folder, std::string path);
 
   const study::StudyView& view() const { return follower_.view(); }  ///< The study as of the last refresh.

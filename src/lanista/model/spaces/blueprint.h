@@ -35,7 +35,7 @@ struct Block;
 /// Blocks in series. An empty chain returns its input, which makes a skip connection.
 using Chain = std::vector<Block>;
 
-/// A choice among values, declared at the place of use or in a list of choices.
+/// A choice among values, declared where it is used or in Blueprint's list of choices. Equal labels are one choice.
 struct ValueChoice {
   std::string label;     ///< name of the choice, which becomes a parameter
   space::Domain domain;  ///< possible values

@@ -65,7 +65,7 @@ enum class Growth {
   kAverage,  ///< Unit t is unit t of the parent, or from t = o on the mean of all o units.
 };
 
-/// The choices that differ between the tries of plan_transfer().
+/// The choices in which the attempts of plan_transfer() differ. It returns the plan of the best attempt.
 struct PlanChoices {
   std::map<std::size_t, Growth> growth;  ///< by group of axes of the child (UnitClasses::group); absent: kAppend
   std::set<graph::NodeId> zeroed;        ///< nodes that only the child has and that give zero instead of the identity

@@ -12,7 +12,7 @@ namespace lanista::cluster {
 
 /// Squared norms of one parameter group in one step with n gradients over m samples each.
 ///
-/// All gradients are divided by the preconditioner of the optimiser before (see preconditioned_square).
+/// The caller divides all gradients by the preconditioner of the optimiser first (see preconditioned_square).
 struct GradientSquares {
   double mean_square = 0;     ///< Mean over the n gradients of their squared norms.
   double square_of_mean = 0;  ///< Squared norm of the mean of the n gradients.

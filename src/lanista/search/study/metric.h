@@ -22,7 +22,7 @@ struct Scored {
   std::span<const float> targets = {};        ///< Numbers, or labels as 0 and 1: [n, width]. Empty with classes.
 };
 
-/// The kind of target that a metric must suit.
+/// The kind of targets of a task: classes with their number, numbers, or labels. A metric suits some kinds only.
 struct Targets {
   /// Targets with this number of classes; 0: numbers.
   Targets(std::int64_t of_classes)  // NOLINT(google-explicit-constructor): a number of classes is enough

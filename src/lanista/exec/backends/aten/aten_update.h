@@ -37,8 +37,8 @@ class UpdateHyperTable {
     kColumns                  ///< Number of columns.
   };
 
-  /// Fills the row of one lane. The learning rate is multiplied by `factor`; `steps_done` is the number of earlier
-  /// steps.
+  /// Fills the row of one lane, which has kColumns elements. The learning rate is multiplied by `factor`, such as a
+  /// factor of a part of the model. `steps_done` is the number of earlier steps.
   static void write(std::span<double> row, const nn::LaneHyper& hyper, double factor, std::int64_t steps_done);
 
   /// Wraps a filled table [lanes, kColumns] of double; `real` is the element type and device of values.
