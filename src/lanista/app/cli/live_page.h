@@ -16,7 +16,7 @@ namespace lanista::cli {
 class LivePage {
  public:
   /// Writes the page in the current state; refresh() writes it again. `fs` and `clock` must outlive the object. Errors:
-  /// those of engine::StudyFollower::open, kIo, kResourceExhausted (the study does not fit in memory).
+  /// those of engine::StudyFollower::open, kIo, kResourceExhausted.
   static Result<LivePage> open(FileSystem& fs, const Clock& clock, std::string folder, std::string path);
 
   const study::StudyView& view() const { return follower_.view(); }  ///< The study as of the last refresh.
