@@ -34,8 +34,9 @@ Result<void> check_program(const std::string& path);
 Result<ProgramPaths> read_program_paths(const std::vector<std::string>& values, const std::vector<std::string>& hosts,
                                         const std::string& usual);
 
-/// Combines host number i of `hosts` with path number i of `paths`, and checks both as check_cluster() and
-/// check_program() do. Errors: kInvalidArgument, also if the two lists are not equally long.
+/// Returns the program path of each host: path number i for host number i. Of two equal hosts the later counts. The
+/// default path stays empty. Errors: kInvalidArgument (a host name or a path is invalid, as in check_cluster() and
+/// check_program(); the lists are not equally long).
 Result<ProgramPaths> programs_of_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& paths);
 
 }  // namespace lanista::engine

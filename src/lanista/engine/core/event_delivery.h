@@ -16,7 +16,8 @@ namespace lanista::engine {
 /// pause, end, and the filling of free slots. Not thread-safe.
 class EventDelivery {
  public:
-  /// Delivers events of the trials in `active`. All arguments outlive this.
+  /// Delivers events of the trials in `active` to the log of `study` and the strategy of `search`. All arguments
+  /// outlive this.
   EventDelivery(StudyContext& study, StudySearch& search, ActiveTrials& active, JobLauncher& launcher,
                 const KeptStates& kept, TrialEnder& ender, SlotFiller& slots)
       : study_(study),

@@ -50,7 +50,7 @@ struct MemberTime {
   double step = 0;        ///< Seconds of one training step.
 };
 
-/// The frozen first nodes that several trials share, and whether their outputs are cached.
+/// The frozen first nodes of one or more trials, and whether their outputs are cached.
 struct SharedPrefix {
   std::vector<TrialId> trials;  ///< Trials with this prefix, by id.
   std::string through;          ///< Id and operator of its last node, as text: "%4 relu".

@@ -60,7 +60,8 @@ class SharedStepMemory {
   };
   /// Returns the ranges of a written step that a rank with separate memory must receive.
   std::vector<ByteRange> bytes_to_send(const StageStep<T>& step, const RankReads& read) const;
-  /// Returns where a range of elements of the flat gradients is in the memory.
+  /// Returns where these elements of the flat gradients, summed over micro-batches, are: bytes from the begin of the
+  /// memory.
   ByteRange gradient(const Range& range) const;
   /// Returns where a range of elements of the flat new buffer values is in the memory.
   ByteRange renewed(const Range& range) const;

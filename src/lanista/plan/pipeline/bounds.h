@@ -6,8 +6,8 @@ namespace lanista::pipeline {
 
 /// Lower bounds on the seconds of one training step.
 ///
-/// Those of a problem hold for every plan and schedule; `stage` and `transfer` are then 0. Those of a plan hold for
-/// every schedule of the plan.
+/// The bounds of a Problem (a model and its devices) hold for every plan and schedule; `stage` and `transfer` are then
+/// 0. The bounds of a plan hold for every schedule of the plan.
 struct Bounds {
   double work = 0;      ///< All work at each operator's best time per sample, on all devices, without idle time.
   double stage = 0;     ///< Of a plan: the longest path to a stage, all passes of the stage, and the longest path back.

@@ -56,8 +56,9 @@ class Improvement {
   /// Returns the kernels with the highest posterior for these points. O(n^3) for each step of the fit.
   static Kernels fit(const EvaluatedPoints& known);
 
-  /// Builds the models. Needs at least one known point. `pending` has the points of running trials, and `fantasies` is
-  /// the number of sampled outcomes, at least 1.
+  /// Builds a Gaussian process of each constraint, and one of the loss if a known point is feasible. Needs at least one
+  /// known point. `pending` has the points of running trials. `fantasies` is how often their losses are sampled, at
+  /// least 1; the samples are quasi-random and the same for equal arguments.
   Improvement(const EvaluatedPoints& known, const Kernels& kernels, const std::vector<std::vector<double>>& pending,
               std::int64_t fantasies);
 

@@ -98,8 +98,9 @@ struct TuneRules {
   double undo = 0;
   std::int64_t steps_per_update = 1;  ///< Steps of one update with the largest batch of a setting.
 };
-/// Returns the rules in the options of `tune`; steps_per_update keeps its default. Errors: kInvalidArgument (`tune` is
-/// not mltuner, or an option is missing).
+/// Returns the rules in the options of `tune`; steps_per_update keeps its default. `tune` is mltuner, which runs a race
+/// if its option `halving` is above 0. Errors: kInvalidArgument (`tune` is another plug-in; an option is missing,
+/// unknown or invalid; halving is 1).
 Result<TuneRules> tune_rules(const PluginConfig& tune);
 /// Returns the rules of a recipe with the tuning mltuner, with steps_per_update. Errors: those of tune_rules(tune) and
 /// of check_batches.

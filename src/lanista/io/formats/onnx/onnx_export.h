@@ -39,7 +39,7 @@ class OnnxWriter {
   using Attributes = std::map<std::string, OnnxValue>;  ///< attributes of an ONNX node by name
 
   /// A writer for `node`, which adds nodes and constants to `model`. `inputs` are the names of the values that `node`
-  /// reads. All references must outlive the writer.
+  /// reads; `prefix` precedes the names that it adds. `model`, `options` and `args` must outlive the writer.
   OnnxWriter(OnnxModel& model, const OnnxExport& options, const graph::Node& node, const graph::OpArgs& args,
              std::vector<std::string> inputs, const std::string& prefix = {});
 
