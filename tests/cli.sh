@@ -70,6 +70,8 @@ expect 0 '"class"' "$lanista" show first --canonical
 cmp -s out first.canonical || fail "a logged cost changes the canonical export"
 expect 0 'rank  trial' "$lanista" resume first --quiet
 expect 2 'has trials 1 to 4' "$lanista" show 'first#5'
+expect 2 "unknown verb 'list'" "$lanista" zoo list
+expect 2 "did you mean 'verify'?" "$lanista" zoo verfy
 expect 2 '--dot needs a trial' "$lanista" show first --dot
 expect 0 'name: digits' "$lanista" show first --config
 expect 2 'has ended already' "$lanista" stop first

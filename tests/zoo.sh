@@ -5,25 +5,14 @@
 set -u
 
 lanista=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+tests=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 
-fail() {
-  echo "FAILED: $*"
-  sed 's/^/  | /' out
-  failed=$((failed + 1))
-}
-
-# expect CODE TEXT COMMAND…: the command ends with this code, and its output contains the text
-expect() {
-  code=$1 text=$2
-  shift 2
-  "$@" > out 2>&1 < /dev/null
-  seen=$?
-  { [ "$seen" -eq "$code" ] && grep -qF -- "$text" out; } || fail "$* (exit $seen, expected $code and: $text)"
-}
+# shellcheck source=tests/expect_support.sh
+. "$tests/expect_support.sh"
 
 quick="--trials 4 --epochs 2 --quiet --set model.base=builtin:small-mlp"
 quick="$quick --set data.source=synthetic:blobs?rows=120&classes=3&features=4&seed=1"

@@ -6,25 +6,14 @@
 set -u
 
 lanista=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+tests=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 
-fail() {
-  echo "FAILED: $*"
-  sed 's/^/  | /' out
-  failed=$((failed + 1))
-}
-
-# expect CODE TEXT COMMAND...: the command ends with this code, and its output has the text
-expect() {
-  code=$1 text=$2
-  shift 2
-  timeout 120 "$@" > out 2>&1 < /dev/null
-  seen=$?
-  { [ "$seen" -eq "$code" ] && grep -qF -- "$text" out; } || fail "$* (exit $seen, expected $code and: $text)"
-}
+# shellcheck source=tests/expect_support.sh
+. "$tests/expect_support.sh"
 
 # hashes of everything in a folder: names, kinds and bytes
 hashes() {

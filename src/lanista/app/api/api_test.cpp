@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -119,11 +120,14 @@ TEST_F(PublicApi, ResolvedTextGivesTheSameStudy) {
 
 TEST_F(PublicApi, RunsReadsAndPredicts) {
   std::size_t measured = 0, ended = 0;
+  std::map<std::int64_t, std::int64_t> last_epoch;
   RunOptions options;
   options.observer = [&](const ProgressEvent& event) {
     measured += event.kind == ProgressEvent::Kind::kMeasured ? 1 : 0;
     ended += event.kind == ProgressEvent::Kind::kTrialEnded ? 1 : 0;
+    if (event.kind == ProgressEvent::Kind::kMeasured) last_epoch[event.trial] = event.epoch;
     if (event.kind == ProgressEvent::Kind::kTrialEnded) {
+      EXPECT_EQ(event.epoch, last_epoch.at(event.trial));
       EXPECT_EQ(run(small_study(), path("second")).error().code, Code::kFailedPrecondition);
     }
   };
@@ -204,6 +208,12 @@ TEST_F(PublicApi, PredictsRowsOfATable) {
   EXPECT_EQ(model->predict_source(path("new.csv"))->values, predicted->values);
   EXPECT_EQ(model->predict(Table{{"size"}, {{"1"}}}).error().code, Code::kDataLoss);
   EXPECT_EQ(model->evaluate_source(path("new.csv")).error().code, Code::kInvalidArgument) << "it has no targets";
+  // One right target, one wrong target, and one row without a target, which does not count.
+  const std::string right = predicted->classes[0], wrong = predicted->classes[1] == "large" ? "small" : "large";
+  std::ofstream(path("rated.csv")) << "size;colour;kind\n2.25;red;" << right << "\n;blue;" << wrong << "\n1.25;red;\n";
+  const auto rated = model->evaluate_source(path("rated.csv"));
+  ASSERT_TRUE(rated) << rated.error().text();
+  EXPECT_DOUBLE_EQ(rated->at("accuracy"), 0.5);
   EXPECT_EQ(model->predict(two_digits()).error().code, Code::kInvalidArgument);
 }
 
@@ -218,6 +228,7 @@ TEST_F(PublicApi, StopRequestPausesAndResumeGivesEqualTrials) {
   const auto paused = run(small_study(), path("parts"), options);
   ASSERT_TRUE(paused) << paused.error().text();
   ASSERT_EQ(paused->end, RunEnd::kPaused);
+  EXPECT_EQ(paused->reason, "stop request");
   EXPECT_FALSE(read_study(path("parts"))->end_reason);
   const auto resumed = resume(path("parts"));
   ASSERT_TRUE(resumed) << resumed.error().text();
