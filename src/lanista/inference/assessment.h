@@ -28,8 +28,9 @@ struct Assessment {
   std::vector<Residuals> residuals;  ///< One entry for each output of numeric targets; else empty.
 };
 
-/// Precision and recall of each class, in order of class numbers, from a flattened confusion matrix [true class,
-/// predicted class] of size `classes` x `classes`.
+/// Rows, precision and recall of each class, in order of class numbers. `confusion` is a flattened matrix [true class,
+/// predicted class] of size `classes` x `classes`. Recall is 0 for a class without rows, and precision is 0 for a class
+/// that is never predicted.
 std::vector<ClassScore> class_scores(std::span<const std::int64_t> confusion, std::int64_t classes);
 /// Precision and recall of each label, in order, from flattened counts [label, truth, prediction]. ClassScore::rows
 /// counts the rows that have the label.

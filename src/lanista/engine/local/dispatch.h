@@ -99,7 +99,7 @@ struct DispatchCapacity {
   std::int64_t max_executables = 0;  ///< Most executables of one program in use at a time; 0: one for each worker.
 };
 
-/// Kind of a work item: train an epoch, end a trial, or save its state.
+/// Kind of a work item: train an epoch, end or pause a trial, or save its state while the executor pauses.
 enum class WorkKind { kTrain, kFinish, kSave };
 
 /// What one worker does next.

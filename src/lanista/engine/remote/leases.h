@@ -80,9 +80,10 @@ class Leases {
   /// removes the file. A report that ends or pauses a trial ends its lease. `now` is in clock seconds. Errors:
   /// kInternal (an epoch out of order).
   Result<std::optional<Report>> accept_report(std::size_t worker, std::uint64_t token, Report report, double now);
-  /// Handles that the worker could not start a trial because of `error`. Returns true if the trial can start again,
-  /// from an older checkpoint or from the beginning; the lease is then unsent. False: the error stands, or the token is
-  /// old.
+  /// Handles that the worker could not start a trial because of `error`. If the error is kDataLoss or kNotFound and the
+  /// lease has a checkpoint, the trial can start again, from the job's checkpoint or else from the beginning. Then the
+  /// lease is unsent, and the result is true. False: the error stands, or the token is old; accept_report() drops a
+  /// FailureReport with an old token.
   bool retry_from_older(TrialId trial, std::uint64_t token, const Error& error);
   /// Stores the active trials of a worker: those in the steps that it computes now.
   void on_active_trials(std::size_t worker, std::vector<TrialId> trials) { active_trials_[worker] = std::move(trials); }

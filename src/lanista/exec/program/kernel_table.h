@@ -78,7 +78,7 @@ struct LaneAttrRef {
   std::size_t index = 0;  ///< Index in LaneHyper::lane_attrs.
   double model = 0;       ///< Value in the model that was compiled.
 
-  /// The value for the lane of `run`: that of its LaneHyper, or `model` if its lane_attrs are empty.
+  /// The value for the lane of `run`: element `index` of its LaneHyper::lane_attrs, or `model` if that list is empty.
   template <class T>
   double of(const RunContext<T>& run) const {
     return run.hyper->lane_attrs.empty() ? model : run.hyper->lane_attrs[index];

@@ -22,8 +22,6 @@ class UpdatePlan {
   const study::StepSettings& setting() const { return setting_; }
   /// The position of the next step in the data: epoch, pass, and whether it ends the pass.
   DataPosition position() const;
-  /// True if the next step is the first of an epoch.
-  bool begins_epoch() const { return epochs_.begin(step_) == step_; }
   /// Steps to the end of the epoch.
   std::int64_t steps_left_in_epoch() const {
     return epochs_.steps_through(epochs_.epochs_completed(step_) + 1) - step_;

@@ -21,7 +21,8 @@ Result<PackedModel> packed_from_bytes(std::string_view bytes, const std::map<std
 
 /// A signature as text: its kind, then one line for each shape. Equal signatures give equal texts.
 std::string signature_text(const Signature& signature);
-/// Reads what signature_text() wrote. Errors: kDataLoss (an invalid shape).
+/// Reads what signature_text() wrote, and counts `params`; kind_number stays 0. Any text is accepted as the kind.
+/// Errors: kDataLoss (an invalid shape, more than 64 shapes, or more than 2^40 elements).
 Result<Signature> signature_from_text(std::string_view text);
 
 /// The structure of a model as a hash: equal for models that differ only in widths and window sizes. `table` has the

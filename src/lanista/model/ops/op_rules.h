@@ -117,7 +117,7 @@ Result<void> add_norm_ops(OpTable& table);
 Result<void> add_activation_ops(OpTable& table);
 /// Adds the pooling operators of images.
 Result<void> add_pool_ops(OpTable& table);
-/// Adds the operators that rearrange or select elements.
+/// Adds `flatten`, `reshape`, `transpose`, `pad`, `slice` and `mean`.
 Result<void> add_shape_ops(OpTable& table);
 /// Adds the operators that join several inputs.
 Result<void> add_combine_ops(OpTable& table);

@@ -116,10 +116,11 @@ class SearchSpace {
   Result<void> check(const Sample& sample) const;
   /// The number of distinct samples, exact up to 2^53. No value if a domain is continuous with lo < hi.
   std::optional<double> size() const;
-  /// The largest number of grid points in one branch of the space, above which every index of a `GridChooser` is
-  /// exhausted.
+  /// The number of indices that a `GridChooser` needs for the largest branch of the space. That index and all larger
+  /// ones are exhausted in every branch.
   ///
-  /// A branch is the set of samples with the same active parameters. A continuous domain counts as `grain` values.
+  /// A branch is the set of samples with the same active parameters. It counts as the product of the sizes of their
+  /// whole domains, also if only some values of a domain lead to it. A continuous domain counts as `grain` values.
   double largest_branch(std::int64_t grain) const;
 
  private:

@@ -121,7 +121,7 @@ std::string first_not_one_to_one(const TransferPlan& plan);
 
 /// Returns a plan as JSON, with the version under the key "lanista_transfer". Index lists 0, 1, 2, … are left out.
 nlohmann::json transfer_json(const TransferPlan& plan);
-/// Reads a plan from the JSON of `transfer_json`. Errors: kDataLoss for other JSON; kUnimplemented for a later version.
+/// Reads a plan from the JSON of `transfer_json`. Errors: kDataLoss for other JSON; kUnimplemented for another version.
 Result<TransferPlan> transfer_from_json(const nlohmann::json& json);
 
 }  // namespace lanista::zoo

@@ -21,7 +21,8 @@ class DevicePlanners {
   void join(const PlannedTrial& trial, std::size_t device);
   /// Removes a trial. Does nothing if no device has it.
   void leave(TrialId trial);
-  /// Returns the changes on all devices since the last call, as Planner::changes does.
+  /// Applies the joins and leaves, and returns which trials changed their group since the last call, on all devices
+  /// together. Group 0: the trials train alone. Details as in Planner::changes.
   Regrouping changes();
 
  private:

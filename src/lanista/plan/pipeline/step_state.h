@@ -30,7 +30,9 @@ struct StepState {
   /// Returns the second of the step at which all inputs of a pass have arrived; kNever if one has not been sent. 0 if
   /// it has no inputs.
   double ready(const Action& action) const;
-  /// Records that a pass ended at second `end`, and begins its transfers, each after earlier ones of its channel.
+  /// Records that a pass ended at second `end`, and begins its transfers. Each edge has one channel in each direction.
+  /// A transfer begins when those of earlier calls on its channel are done, so passes of one stage must be
+  /// given in the order in which they end. A pass for weight gradients alone has no transfers.
   void finish(const Action& action, double end);
   /// Returns the seconds of a pass with a cold cache.
   double seconds(const Action& action) const;

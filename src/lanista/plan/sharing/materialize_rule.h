@@ -21,8 +21,8 @@ struct PrefixReaders {
 /// Computes what caching the output of `prefix` for every sample costs and saves, and decides whether it pays.
 ///
 /// `prefix` has one output (see graph::Cut). Caching pays if (epochs - 1) * (compute - read) > store, where compute and
-/// read are microseconds of an epoch, and if the values fit. The same arguments give the same result. Errors: those of
-/// `unite`.
+/// read are microseconds of an epoch, if reading is faster, and if the values fit into PrefixReaders::cache_bytes. The
+/// same arguments give the same result. Errors: those of `unite`, such as an invalid model.
 Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers,
                                         const graph::OpTable& ops, const CostModel& cost);
 

@@ -15,8 +15,8 @@ namespace lanista::strategy {
 /// epsilon-net (Schmucker et al., 2021, multi-objective ASHA).
 class RungRanking {
  public:
-  /// Adds a result. `losses` has one loss for each goal; smaller is better. A result with NaN counts as a result, but
-  /// is never among the best. O(log n).
+  /// Adds a result. `losses` has one loss for each goal; smaller is better. A result with a NaN loss counts as a
+  /// result, but is never among the best. `violation` is not NaN; 0: the constraints are satisfied. O(log n).
   void add(TrialId trial, std::vector<double> losses, double violation);
   /// Returns the number of results, those with NaN included.
   std::int64_t num_results() const { return count_; }

@@ -24,7 +24,8 @@ AxisValue axis_value_of(const space::Domain& domain, const space::Value& value);
 /// Source: Bergstra et al., NeurIPS'11 and ICML'13; constants as in Optuna 5 (multivariate).
 class Parzen {
  public:
-  /// Builds the estimator. `rows` has the observations from the oldest to the newest, one coordinate per domain.
+  /// Builds the estimator. `rows` has the observations from the oldest to the newest, one coordinate per domain. Older
+  /// ones weigh less (observation_weights). It may be empty: then only the prior is left.
   Parzen(std::vector<space::Domain> domains, const std::vector<std::vector<AxisValue>>& rows);
 
   /// Returns one sample of the density, one value per domain.

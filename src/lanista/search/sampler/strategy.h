@@ -217,7 +217,8 @@ struct StoppingPlugin {
   std::vector<OptionSpec> options;  ///< Options next to stop.rule.
   /// Makes a new halving. Errors: kInvalidArgument (the value of an option, which the error names).
   std::function<Result<std::unique_ptr<Halving>>(const HalvingContext&, const Options&)> make;
-  /// True: a rung is decided when all of its trials have reached it, so it may be closed early.
+  /// True: a rung is decided only when all of its trials have reached it. So it can be closed early: its other trials
+  /// may end as soon as none of them can be promoted any more (study::kWhenRungDecided).
   bool judges_whole_rungs = false;
 };
 /// Returns an error if a setting of the study cannot be used with a strategy that has its own halving, or nullopt.

@@ -26,7 +26,8 @@ const nlohmann::json& member(const nlohmann::json& object, const char* name);
 const nlohmann::json& array(const nlohmann::json& object, const char* name);
 /// Returns the member `name`, a whole number of 64 bits.
 std::int64_t integer(const nlohmann::json& object, const char* name);
-/// Returns the member `name`, a number or one of the texts "nan", "inf", "-inf".
+/// Returns the member `name`, a number or one of the texts "nan", "inf", "-inf". Throws Malformed if it is missing or
+/// anything else.
 double real(const nlohmann::json& object, const char* name);
 /// Returns the member `name`, true or false.
 bool flag(const nlohmann::json& object, const char* name);

@@ -110,8 +110,9 @@ Result<TuneRules> tune_rules(const Recipe& recipe);
 /// updates of the largest batch where an update has several steps, because the next update shows what the last one did.
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer);
 
-/// Returns `space` with its logarithmic ranges limited to at most `reach` times more or less than the current setting.
-/// `reach` is above 1. A range without values there is unchanged.
+/// Returns `space` with its logarithmic ranges of real numbers limited to at most `reach` times more or less than the
+/// current setting `now`, which must have these parameters. `reach` is above 1. A range without values there is
+/// unchanged, as are all other domains.
 space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::Sample& now, double reach);
 
 /// One try of a tune search with its state.

@@ -22,7 +22,7 @@ std::string cpp_loops(const std::vector<std::int64_t>& dims, std::string_view bo
 
 // C++ literals of finite numbers; other numbers abort.
 std::string cpp_hex(float value);     ///< exact, hexadecimal: "-0x1.8p+1f"
-std::string cpp_hex(double value);    ///< exact, hexadecimal: "0x1p-3"
+std::string cpp_hex(double value);    ///< exact, hexadecimal: "0x1p-3"; aborts if not finite
 std::string cpp_float(double value);  ///< the nearest float in decimals: "1e-05f", "3.0f"
 
 /// A C++ string literal, with quotes, for any bytes.

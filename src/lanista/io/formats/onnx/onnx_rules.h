@@ -68,7 +68,8 @@ struct ShapeIntegers {
   std::function<Result<List>(std::span<const List> dims)> value;
 };
 
-/// Checked access to attributes and inputs of one node of a view. Inputs are counted from 0; errors have no location.
+/// Checked access to attributes and inputs of one node of an OnnxView. Inputs are counted from 0. Errors have an empty
+/// `where`, which the caller sets.
 class NodeReader {
  public:
   /// A reader of `node` for a rule that computes its output number `output` (from 0). Both references must outlive it.
