@@ -23,9 +23,10 @@ struct GradientSquares {
 /// For Adam, p is the root of the second moment plus eps. An empty p means ones; otherwise p has as many entries as g.
 double preconditioned_square(std::span<const double> gradient, std::span<const double> preconditioner);
 
-/// Estimates |g|^2 and tr(Sigma)/M0 of each parameter group from steps of any batch size. g is the true gradient, Sigma
-/// the covariance of the gradients of single samples, M the batch of a step and M0 the initial batch, in samples. Not
-/// thread-safe.
+/// Estimates |g|^2 and tr(Sigma)/M0 of each parameter group from steps of any batch size.
+///
+/// The true gradient is g. Sigma is the covariance of the gradients of single samples. A step has M samples, and the
+/// initial batch has M0. Not thread-safe.
 ///
 /// A step with a single gradient is paired with the gradient of the previous step. Such an estimate is biased, and it
 /// is dropped when a step with several gradients comes. Each estimate is an exponential average with the decay
