@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "lanista/base/file_system.h"
@@ -14,6 +16,7 @@ namespace lanista::zoo {
 namespace {
 
 constexpr int kBusyMilliseconds = 30'000;
+constexpr int kMillisecondsBetweenTries = 5;
 constexpr int kMaxValueBytes = 64 << 20;
 constexpr int kStepsBetweenChecks = 1000;
 
@@ -248,9 +251,19 @@ Result<Database> Database::open_in_memory() {
   return out;
 }
 
+// While several processes create an index, SQLite refuses this switch at once, without its busy timeout, since a lock
+// that waits for another upgrade could wait for ever. So this waits and tries again.
+Result<void> Database::use_write_ahead_log() {
+  for (int waited = 0;; waited += kMillisecondsBetweenTries) {
+    Result<void> done = run("PRAGMA journal_mode = WAL");
+    if (done || done.error().code != Code::kUnavailable || waited >= kBusyMilliseconds) return done;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kMillisecondsBetweenTries));
+  }
+}
+
 Result<void> Database::prepare_changes() {
   sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
-  LANISTA_TRY(run("PRAGMA journal_mode = WAL"));
+  LANISTA_TRY(use_write_ahead_log());
   return run("PRAGMA synchronous = FULL");  // acknowledged changes survive a power loss
 }
 

@@ -97,6 +97,7 @@ class Database {
   static int on_progress(void* meter);
   Result<void> open_file(const std::string& name, int flags);
   Result<void> harden();
+  Result<void> use_write_ahead_log();
   Result<void> within(const char* begin, const std::function<Result<void>()>& work);
   Error failed(const std::string& what) const;
 

@@ -110,7 +110,12 @@ Result<void> check_schema(Database& index, const std::string& path) {
 
 /// Creates the tables if that is allowed and none exist. Otherwise the file must be a zoo of this version.
 Result<void> check_version(Database& index, const std::string& folder, const std::string& path, bool create) {
-  LANISTA_ASSIGN(Identity now, read_identity(index));
+  Identity now;
+  // One transaction: another process may create the tables meanwhile.
+  LANISTA_TRY(index.read([&]() -> Result<void> {
+    LANISTA_ASSIGN(now, read_identity(index));
+    return {};
+  }));
   if (create && now.application == 0 && now.version == 0 && now.objects == 0) {
     LANISTA_TRY(index.prepare_changes());
     LANISTA_TRY(create_tables(index));

@@ -22,6 +22,7 @@ namespace lanista::zoo {
 namespace {
 
 constexpr std::size_t kNamesInMessage = 3;
+constexpr int kMaxExaminations = 100;  // of a folder that changes meanwhile
 constexpr std::size_t kHeaderBytes = 100;
 constexpr std::array<std::string_view, 3> kIndexSuffixes{"-journal", "-shm", "-wal"};
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
@@ -161,7 +162,9 @@ Error not_a_zoo(const std::string& folder) {
   return refused("is not the index of a zoo" + std::string(kNeeds), folder + "/" + std::string(kIndexName));
 }
 
-Result<FolderFacts> examine_folder(const std::string& folder) {
+namespace {
+
+Result<FolderFacts> examine_once(const std::string& folder) {
   LANISTA_ASSIGN(const auto facts, status_of(folder));
   if (!facts) return FolderFacts{false, true};
   if (!S_ISDIR(facts->st_mode)) {
@@ -201,6 +204,32 @@ Result<FolderFacts> examine_folder(const std::string& folder) {
   }
   if (!has_index && !others.empty()) return has_others(folder, others);
   return FolderFacts{has_index, others.empty()};
+}
+
+/// What shows that another process changed the index or a file next to it.
+Result<std::vector<std::array<std::int64_t, 4>>> state_of_index(const std::string& folder) {
+  std::vector<std::array<std::int64_t, 4>> out;
+  for (const char* suffix : {"", "-journal", "-wal"}) {
+    LANISTA_ASSIGN(const auto facts, status_of(folder + "/" + std::string(kIndexName) + suffix));
+    out.push_back(facts ? std::array<std::int64_t, 4>{static_cast<std::int64_t>(facts->st_ino), facts->st_size,
+                                                      facts->st_mtim.tv_sec, facts->st_mtim.tv_nsec}
+                        : std::array<std::int64_t, 4>{});
+  }
+  return out;
+}
+
+}  // namespace
+
+// Another process may create the zoo during the examination, which then sees files of different moments. So a result
+// other than a zoo counts only if the files of the index stayed the same meanwhile.
+Result<FolderFacts> examine_folder(const std::string& folder) {
+  for (int tries = 0;; ++tries) {
+    LANISTA_ASSIGN(const auto before, state_of_index(folder));
+    Result<FolderFacts> seen = examine_once(folder);
+    if (seen && seen->has_index && !seen->may_create) return seen;
+    LANISTA_ASSIGN(const auto after, state_of_index(folder));
+    if (before == after || tries == kMaxExaminations) return seen;
+  }
 }
 
 bool is_sha256(std::string_view text) { return is_hex(text, 64); }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <limits>
 
@@ -273,6 +276,41 @@ TEST(Store, EstimatesSavingFromOutcomes) {
   EXPECT_EQ((*store.expected_gain(one))->outcomes, 3);
   EXPECT_EQ(store.report_outcome({one, "c3", 0, 100, ""}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(store.report_outcome({"none", "c3", 1, 100, ""}).error().code, Code::kNotFound);
+}
+
+// Each process sees the others create the index, at any point of the creation.
+TEST(Store, OpensWhileOtherProcessesCreateTheZoo) {
+  constexpr int kProcesses = 8, kRounds = 60;
+  std::string failures;
+  for (int round = 0; round < kRounds; ++round) {
+    const testing::Folder folder("created_together");
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    std::vector<pid_t> children;
+    for (int k = 0; k < kProcesses; ++k) {
+      const pid_t child = ::fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        const auto store = Store::open(folder.path(), Store::Mode::kWrite);
+        const std::string text = store ? "" : store.error().text() + "\n";
+        const ssize_t put = ::write(ends[1], text.data(), text.size());
+        ::_exit(put == static_cast<ssize_t>(text.size()) ? 0 : 1);
+      }
+      children.push_back(child);
+    }
+    ::close(ends[1]);
+    char text[4096];
+    for (ssize_t got = 0; (got = ::read(ends[0], text, sizeof text)) > 0;) {
+      failures.append(text, static_cast<std::size_t>(got));
+    }
+    ::close(ends[0]);
+    for (const pid_t child : children) {
+      int status = 0;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0);
+    }
+  }
+  EXPECT_EQ(failures, "");
 }
 
 }  // namespace
