@@ -9,6 +9,7 @@
 
 #include "lanista/io/zoo/warm_start_query.h"
 #include "support/base/faulty_file_system.h"
+#include "support/io/zoo/load_start.h"
 #include "support/io/zoo/test_crash_storm.h"
 #include "support/io/zoo/test_store.h"
 
@@ -67,7 +68,7 @@ struct Damaged {
       return one.id == bad && one.what.find(word) != std::string::npos;
     })) << (found->empty() ? "nothing found" : found->front().id + " " + found->front().what);
     EXPECT_FALSE(std::ranges::any_of(*found, [&](const Finding& one) { return one.id == good; }));
-    const auto start = load_start(store, model.graph, kDigits, kOps);
+    const auto start = testing::load_start(store, model.graph, kDigits, kOps);
     ASSERT_TRUE(start.ok()) << start.error().text();
     ASSERT_TRUE(start->has_value());
     EXPECT_EQ((*start)->start.parent_match.entry.id, good);

@@ -12,6 +12,7 @@
 
 #include "lanista/io/zoo/index_rows.h"
 #include "lanista/io/zoo/warm_start_query.h"
+#include "support/io/zoo/load_start.h"
 #include "support/io/zoo/test_store.h"
 
 namespace lanista::zoo {
@@ -110,7 +111,7 @@ TEST(StoreReceived, NeverLeavesTheFolderOfWeights) {
     EXPECT_NE(skipped.front().find("allowed are 64 hex digits"), std::string::npos) << skipped.front();
     EXPECT_FALSE(zoo.findings(zoo.id).empty());
     Store store = opened(zoo.folder.path());
-    const auto start = load_start(store, random_model(1, 0).graph, kDigits, kOps);
+    const auto start = testing::load_start(store, random_model(1, 0).graph, kDigits, kOps);
     ASSERT_TRUE(start.ok()) << start.error().text();
     EXPECT_TRUE(!start->has_value() || (*start)->start.parent_match.entry.id == zoo.other);
     EXPECT_TRUE(store.remove(zoo.id).ok());

@@ -44,17 +44,4 @@ Result<std::optional<WarmStart>> query(const Catalogue& catalogue, const std::st
 Result<std::optional<WarmStart>> query(const Store& store, const graph::Graph& child, const TaskKey& task,
                                        const graph::OpTable& ops, const QueryOptions& options = {});
 
-/// A warm start with the tensors of the child that come from the parent.
-struct LoadedStart {
-  WarmStart start;              ///< the parent and the plan
-  std::vector<Tensor> tensors;  ///< tensors of the child from apply(), without random ones
-  /// One text for users for each better parent that was damaged and is quarantined now.
-  std::vector<std::string> skipped;
-};
-/// Finds the best start with query() and makes the tensors of the child with apply(); none if no model fits. It reads
-/// only the tensors that the plan needs. A model with damaged weights is quarantined, and the next one is tried.
-/// Errors: those of the store except kDataLoss of a model.
-Result<std::optional<LoadedStart>> load_start(Store& store, const graph::Graph& child, const TaskKey& task,
-                                              const graph::OpTable& ops, const QueryOptions& options = {});
-
 }  // namespace lanista::zoo

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "lanista/io/zoo/warm_start_query.h"
+#include "support/io/zoo/load_start.h"
 #include "support/io/zoo/test_store.h"
 
 namespace lanista::zoo {
@@ -112,7 +113,7 @@ TEST(Store, FindsExactStartAndFamilyOnlyOnRequest) {
   TaskKey other = kDigits;
   other.data = "z9";
 
-  const auto start = load_start(store, child, kDigits, kOps);
+  const auto start = testing::load_start(store, child, kDigits, kOps);
   const auto strange = query(store, child, other, kOps);
   const auto related = query(store, child, other, kOps, {.related = true});
 

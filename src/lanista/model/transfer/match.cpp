@@ -74,14 +74,6 @@ std::vector<double> node_weights(const MatchModel& child, const MatchOptions& op
   return out;
 }
 
-std::int64_t node_overlap(const MatchModel::Node& parent, const MatchModel::Node& child) {
-  return shape_overlap({parent.kind, parent.shapes, parent.params}, {child.kind, child.shapes, child.params});
-}
-
-double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child) {
-  return signature_score({parent.kind, parent.shapes, parent.params}, {child.kind, child.shapes, child.params});
-}
-
 double benefit_of(std::int64_t overlap, std::int64_t child_params, std::int64_t parent_params) {
   constexpr std::int64_t kOfChild = 9;
   const std::int64_t all = kOfChild * child_params + parent_params;
@@ -98,12 +90,6 @@ Match match(const MatchModel& parent, const MatchModel& child, const MatchOption
   NodePairs pairs = parent.hash == child.hash ? identical_pairs(packed, side.model) : NodePairs();
   if (pairs.empty()) pairs = improved(alignment.pairs(), packed, side, table);
   return match_of(pairs, score, packed, side, table);
-}
-
-double similarity_upper_bound(const MatchModel& parent, const MatchModel& child) {
-  Signatures parents, children;
-  const PackedModel a = pack_model(parent, parents), b = pack_model(child, children);
-  return similarity_bound(a, b, PairTable(parents, children));
 }
 
 }  // namespace lanista::zoo

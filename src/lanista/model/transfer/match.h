@@ -63,15 +63,6 @@ double benefit_of(std::int64_t overlap, std::int64_t child_params, std::int64_t 
 /// parameters; 0.05 for a node without parameters. Both are multiplied by 1 + lambda (1 - depth).
 std::vector<double> node_weights(const MatchModel& child, const MatchOptions& options);
 
-/// The number of parameter elements that two nodes have in common. For each tensor it is the product of the smaller
-/// sizes, dimension by dimension; 0 if the ranks differ. It is 0 for nodes of different kinds.
-std::int64_t node_overlap(const MatchModel::Node& parent, const MatchModel::Node& child);
-
-/// The score of a pair, in [-1, 1]: node_overlap() divided by the parameter elements of the child's node, or by 1.2
-/// times those of the parent's node if they are more. A quotient of at most 0.3, and nodes of different kinds, give -1.
-/// Two nodes of one kind without parameters give 1.
-double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child);
-
 /// Matches a child with a parent: pairs nodes by an alignment of both graphs in dependency order, and compares the
 /// pairs.
 ///
@@ -81,8 +72,5 @@ double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child)
 /// compute the same are paired instead. O(nodes of the parent x nodes of the child x inputs), plus passes over the
 /// pairs of one kind.
 Match match(const MatchModel& parent, const MatchModel& child, const MatchOptions& options = {});
-
-/// An upper bound of match(...).sim, without an alignment. O(signatures of one kind, squared).
-double similarity_upper_bound(const MatchModel& parent, const MatchModel& child);
 
 }  // namespace lanista::zoo

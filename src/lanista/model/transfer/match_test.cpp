@@ -12,6 +12,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/transfer/axis_rules.h"
+#include "lanista/model/transfer/packed_model.h"
 #include "lanista/model/transfer/transfer.h"
 #include "support/model/transfer/test_layers.h"
 
@@ -26,6 +27,18 @@ MatchModel model_of(const graph::Graph& graph) {
   auto model = MatchModel::of(graph, graph::builtin_ops());
   EXPECT_TRUE(model.ok()) << model.error().text() << graph::to_text(graph);
   return *std::move(model);
+}
+
+/// An upper bound of match(...).sim, without an alignment.
+double similarity_upper_bound(const MatchModel& parent, const MatchModel& child) {
+  Signatures parents, children;
+  const PackedModel a = pack_model(parent, parents), b = pack_model(child, children);
+  return similarity_bound(a, b, PairTable(parents, children));
+}
+
+/// The number of parameter elements that two nodes have in common.
+std::int64_t node_overlap(const MatchModel::Node& parent, const MatchModel::Node& child) {
+  return shape_overlap({parent.kind, parent.shapes, parent.params}, {child.kind, child.shapes, child.params});
 }
 
 TEST(Match, IsOneForEqualModels) {

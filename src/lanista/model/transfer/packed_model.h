@@ -22,9 +22,12 @@ struct Signature {
   auto operator<=>(const Signature&) const = default;
 };
 
-/// The number of parameter elements that nodes of two signatures have in common, as in node_overlap().
+/// The number of parameter elements that nodes of two signatures have in common. For each tensor it is the product of
+/// the smaller sizes, dimension by dimension; 0 if the ranks differ. It is 0 for nodes of different kinds.
 std::int64_t shape_overlap(const Signature& parent, const Signature& child);
-/// The score of a pair of nodes of two signatures, as in pair_score().
+/// The score of a pair of nodes of two signatures, in [-1, 1]: shape_overlap() divided by the parameter elements of the
+/// child's node, or by 1.2 times those of the parent's node if they are more. A quotient of at most 0.3, and nodes of
+/// different kinds, give -1. Two nodes of one kind without parameters give 1.
 double signature_score(const Signature& parent, const Signature& child);
 
 /// A table of distinct signatures, numbered from 0 in order of insertion. Kinds are numbered likewise.

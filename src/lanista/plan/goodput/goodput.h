@@ -97,16 +97,4 @@ inline bool worth_changing(double running_goodput, double best_goodput) {
   return best_goodput > 1.05 * running_goodput;
 }
 
-/// Progress of a training in steps of the initial batch. It does not depend on the batch sizes, so budgets are in it.
-class ScaleInvariantProgress {
- public:
-  /// Adds a step with `scale` times the initial batch.
-  void add_step(const GradientStats& stats, double scale) { value_ += gain_of(stats, scale); }
-  /// Returns the sum of the gains of all steps, in steps of the initial batch; 0 at the start.
-  double value() const { return value_; }
-
- private:
-  double value_ = 0;
-};
-
 }  // namespace lanista::cluster

@@ -8,17 +8,6 @@
 
 namespace lanista::cluster {
 
-double preconditioned_square(std::span<const double> gradient, std::span<const double> preconditioner) {
-  LANISTA_CHECK(preconditioner.empty() || preconditioner.size() == gradient.size(),
-                "the preconditioner must have one entry for each entry of the gradient");
-  double sum = 0;
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    const double g = preconditioner.empty() ? gradient[i] : gradient[i] / preconditioner[i];
-    sum += g * g;
-  }
-  return sum;
-}
-
 bool NoiseScale::add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale) {
   LANISTA_CHECK(samples > 1 && scale > 0 && represented_scale >= 0,
                 "a step needs more than one gradient and a positive scale");

@@ -12,16 +12,12 @@ namespace lanista::cluster {
 
 /// Squared norms of one parameter group in one step with n gradients over m samples each.
 ///
-/// The caller divides all gradients by the preconditioner of the optimiser first (see preconditioned_square).
+/// The caller divides all gradients by the preconditioner of the optimiser first. For Adam, it is the root of the
+/// second moment plus eps.
 struct GradientSquares {
   double mean_square = 0;     ///< Mean over the n gradients of their squared norms.
   double square_of_mean = 0;  ///< Squared norm of the mean of the n gradients.
 };
-
-/// Returns the sum of (g / p)^2 over all entries: the squared norm of a gradient for an optimiser that divides by p.
-///
-/// For Adam, p is the root of the second moment plus eps. An empty p means ones; otherwise p has as many entries as g.
-double preconditioned_square(std::span<const double> gradient, std::span<const double> preconditioner);
 
 /// Estimates |g|^2 and tr(Sigma)/M0 of each parameter group from steps of any batch size.
 ///

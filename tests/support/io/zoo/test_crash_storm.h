@@ -16,6 +16,7 @@
 #include "lanista/base/check.h"
 #include "lanista/io/zoo/packed_bytes.h"
 #include "lanista/io/zoo/warm_start_query.h"
+#include "support/io/zoo/load_start.h"
 #include "support/io/zoo/test_store.h"
 
 namespace lanista::zoo::testing {
