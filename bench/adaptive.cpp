@@ -163,7 +163,7 @@ Result<void> print_cost(const Task& task, const std::string& optimizer, std::int
 
 Result<void> adaptive(int seeds, bool json, std::ostream& out) {
   kernels::set_flush_to_zero();
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   // With these numbers of epochs, a training of print_cost() runs for a few tenths of a second.
   for (const auto& [base, cost_epochs] : {std::pair{"small-mlp", 400}, {"small-cnn", 40}}) {
     LANISTA_ASSIGN(const Task task, make_task(base));

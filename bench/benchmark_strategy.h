@@ -18,9 +18,9 @@ using Metrics = SearchDriver::Metrics;
 ///
 /// A sampler with its own halving uses that one, and `rule` is ignored. `options` are resolved, `rule_options` are not.
 /// Errors: those of the sampler and of the rule; kInternal for an unknown rule.
-Result<std::unique_ptr<strategy::Strategy>> make_benchmark_strategy(const strategy::Context& context,
-                                                                    const strategy::StrategyPlugin& plugin,
-                                                                    const Options& options, const std::string& rule,
-                                                                    const Options& rule_options = Options::object());
+Result<std::unique_ptr<search::Strategy>> make_benchmark_strategy(const search::Context& context,
+                                                                  const search::StrategyPlugin& plugin,
+                                                                  const Options& options, const std::string& rule,
+                                                                  const Options& rule_options = Options::object());
 
 }  // namespace lanista::bench

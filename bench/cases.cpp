@@ -124,7 +124,7 @@ CaseBatch::CaseBatch(const Case& c) : labels_(static_cast<std::size_t>(c.batch))
   std::iota(sample_index_.begin(), sample_index_.end(), 0);
 }
 
-nn::Batch CaseBatch::view() const {
+program::Batch CaseBatch::view() const {
   return {.size = static_cast<std::int64_t>(labels_.size()),
           .features = features_,
           .labels = labels_,

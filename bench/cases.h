@@ -46,7 +46,7 @@ class CaseBatch {
   explicit CaseBatch(const Case& c);
 
   /// The batch as a program reads it; valid while this lives.
-  nn::Batch view() const;
+  program::Batch view() const;
   const std::vector<float>& features() const { return features_; }  ///< [batch, sample…].
   const std::vector<std::int32_t>& labels() const { return labels_; }
 

@@ -20,8 +20,8 @@ Case case_named(const std::string& name) {
 }
 
 StepInput work_of(const Case& c) {
-  const auto ops = step::training_ops(graph::builtin_ops());
-  return step_work(*step::derive_training_step(c.model, {}, ops), ops, c.batch);
+  const auto ops = autodiff::training_ops(graph::builtin_ops());
+  return step_work(*autodiff::derive_training_step(c.model, {}, ops), ops, c.batch);
 }
 
 TEST(TrainingCases, HaveDocumentedParameterCounts) {
@@ -55,11 +55,11 @@ TEST(TrainingCases, HaveDocumentedParameterCounts) {
 }
 
 TEST(TrainingCases, AreModelsThatCanBeTrained) {
-  const auto ops = step::training_ops(graph::builtin_ops());
+  const auto ops = autodiff::training_ops(graph::builtin_ops());
   for (const Case& c : training_cases()) {
     const auto verified = graph::verify(c.model, graph::builtin_ops());
     EXPECT_TRUE(verified.ok()) << c.name << ": " << verified.error().text();
-    const auto train = step::derive_training_step(c.model, {}, ops);
+    const auto train = autodiff::derive_training_step(c.model, {}, ops);
     ASSERT_TRUE(train.ok()) << c.name << ": " << train.error().text();
     for (const auto& tensor : train->state) {
       EXPECT_EQ(train->gradient.contains(tensor.node), tensor.trained) << c.name << " " << tensor.name;

@@ -17,10 +17,10 @@ constexpr std::size_t kMaxThreads = 8;      // threads for executables that do n
 
 /// An executable of one lane, with its chunk and its result.
 struct CellModel {
-  std::unique_ptr<nn::Executable> executable;
-  nn::LaneHyper hyper;
-  nn::Chunk chunk;
-  nn::LaneResult result;
+  std::unique_ptr<program::Executable> executable;
+  program::LaneHyper hyper;
+  program::Chunk chunk;
+  program::LaneResult result;
 };
 
 /// Cells as executables of one lane.
@@ -31,7 +31,7 @@ class CellPopulation final : public Population {
       : members_(std::move(members)), batch_(std::move(batch)), view_(batch_->view()), seconds_(seconds) {
     for (CellModel& each : members_) {
       each.chunk.active = {&kActive, 1};
-      each.chunk.step_input = [this, &each](std::int64_t) { return nn::StepInput{{&view_, 1}, {&each.hyper, 1}}; };
+      each.chunk.step_input = [this, &each](std::int64_t) { return program::StepInput{{&view_, 1}, {&each.hyper, 1}}; };
     }
   }
 
@@ -95,26 +95,26 @@ class CellPopulation final : public Population {
 
   std::vector<CellModel> members_;
   std::shared_ptr<const CaseBatch> batch_;
-  nn::Batch view_;
+  program::Batch view_;
   double seconds_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Population>> cells_on(const nn::Backend& backend, std::span<const Cell> cells,
+Result<std::unique_ptr<Population>> cells_on(const program::Backend& backend, std::span<const Cell> cells,
                                              const std::shared_ptr<const CaseBatch>& batch) {
-  const auto ops = step::training_ops(graph::builtin_ops());
+  const auto ops = autodiff::training_ops(graph::builtin_ops());
   std::vector<CellModel> members(cells.size());
   double seconds = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Case c = cell_case(cells[i]);
-    LANISTA_ASSIGN(const auto train, step::derive_training_step(c.model, {}, ops));
-    LANISTA_ASSIGN(const auto infer, step::derive_inference_step(c.model, ops));
+    LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(c.model, {}, ops));
+    LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(c.model, ops));
     const double begin = now_seconds();
     LANISTA_ASSIGN(members[i].executable,
                    backend.compile(&train, infer, {.lanes = 1, .max_batch = c.batch, .backend = &backend}));
     const auto model = static_cast<std::int64_t>(i);
-    LANISTA_ASSIGN(nn::LaneState state, members[i].executable->memory().make_state(model_seed(model)));
+    LANISTA_ASSIGN(program::LaneState state, members[i].executable->memory().make_state(model_seed(model)));
     members[i].executable->lanes().attach(0, std::move(state));
     seconds += now_seconds() - begin;
     members[i].hyper = model_hyper(c, model);

@@ -32,7 +32,7 @@ class Population {
 ///
 /// Executables of the block backend run in one launch. For others, up to eight threads run one executable after the
 /// other. Errors: those of deriving and compiling a step.
-Result<std::unique_ptr<Population>> cells_on(const nn::Backend& backend, std::span<const Cell> cells,
+Result<std::unique_ptr<Population>> cells_on(const program::Backend& backend, std::span<const Cell> cells,
                                              const std::shared_ptr<const CaseBatch>& batch);
 
 /// Compiles each cell as a program on the CPU, with the same seeds and rates as cells_on().

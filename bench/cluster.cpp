@@ -14,11 +14,11 @@
 namespace lanista::bench {
 namespace {
 
-using cluster::ClusterResult;
-using cluster::JobFreedom;
-using cluster::NamedPolicy;
-using cluster::SimulationOptions;
-using cluster::Workload;
+using goodput::ClusterResult;
+using goodput::JobFreedom;
+using goodput::NamedPolicy;
+using goodput::SimulationOptions;
+using goodput::Workload;
 
 /// The input and the output of a case.
 struct Scenario {
@@ -43,7 +43,7 @@ struct Scenario {
 Result<ClusterResult> simulate_policy(const Scenario& scenario, const NamedPolicy& policy,
                                       const SimulationOptions& options, std::uint64_t seed) {
   const auto allocator = policy.make(seed);
-  LANISTA_ASSIGN(ClusterResult simulation, cluster::simulate(scenario.workload, *allocator, options));
+  LANISTA_ASSIGN(ClusterResult simulation, goodput::simulate(scenario.workload, *allocator, options));
   // Epochs end at whole seconds, so a job may be half a second early in each epoch.
   if (simulation.mean_completion() < scenario.bound * 0.98) {
     return Error{Code::kInternal, policy.name + " ended before the bound", ""};
@@ -52,7 +52,7 @@ Result<ClusterResult> simulate_policy(const Scenario& scenario, const NamedPolic
 }
 
 Result<void> completion(const Scenario& scenario) {
-  for (const NamedPolicy& policy : cluster::policies()) {
+  for (const NamedPolicy& policy : goodput::policies()) {
     if (!scenario.request.strategy.empty() && policy.name != scenario.request.strategy) continue;
     const int seeds = policy.is_random ? std::max(scenario.request.seeds, 1) : 1;
     std::vector<double> means;
@@ -79,7 +79,7 @@ Result<void> completion(const Scenario& scenario) {
 Result<void> print_disturbed_runs(const Scenario& scenario, const std::string& name,
                                   const std::function<void(SimulationOptions&)>& disturb) {
   for (const char* arm : {"exact", "ours"}) {
-    const NamedPolicy* policy = cluster::find_policy(arm);
+    const NamedPolicy* policy = goodput::find_policy(arm);
     SimulationOptions options = policy->options;
     disturb(options);
     LANISTA_ASSIGN(const ClusterResult simulation, simulate_policy(scenario, *policy, options, 0));
@@ -123,8 +123,8 @@ Result<void> cluster(const BenchRequest& request, std::ostream& out) {
                  "the folder of its applications' traces",
                  ""};
   }
-  LANISTA_ASSIGN(scenario.workload, cluster::read_workload(real_file_system(), request.file, request.data));
-  const auto bounds = cluster::bounds_of(scenario.workload, {});
+  LANISTA_ASSIGN(scenario.workload, goodput::read_workload(real_file_system(), request.file, request.data));
+  const auto bounds = goodput::bounds_of(scenario.workload, {});
   scenario.bound = bounds.best();
   if (scenario.is_requested("completion")) {
     LANISTA_TRY(completion(scenario));

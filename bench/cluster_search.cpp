@@ -20,24 +20,24 @@
 namespace lanista::bench {
 namespace {
 
-using cluster::Allocation;
-using cluster::Allocator;
-using cluster::AllocatorState;
-using cluster::JobView;
+using goodput::Allocation;
+using goodput::Allocator;
+using goodput::AllocatorState;
+using goodput::JobView;
 
-constexpr cluster::Nodes kNodes{16, 4};
+constexpr goodput::Nodes kNodes{16, 4};
 constexpr double kInterval = 10;  ///< seconds between decisions of all arms; a trial may end after ten minutes
 
 /// The largest number of devices, at most `count`, that packs.
-std::int32_t largest_packable(std::int64_t count, const cluster::Nodes& nodes) {
+std::int32_t largest_packable(std::int64_t count, const goodput::Nodes& nodes) {
   auto k = static_cast<std::int32_t>(std::min<std::int64_t>(count, nodes.total()));
-  while (!cluster::is_packable(k, nodes)) --k;
+  while (!goodput::is_packable(k, nodes)) --k;
   return k;
 }
 
 /// The seconds that a job still needs on k devices. Without a goodput model it assumes one example a second for each
 /// device.
-double seconds_with(const JobView& job, std::int32_t k, const cluster::Nodes& nodes) {
+double seconds_with(const JobView& job, std::int32_t k, const goodput::Nodes& nodes) {
   return job.left.value_or(0) / (job.goodput == nullptr ? k : job.goodput->packed(k, nodes.devices));
 }
 
@@ -63,7 +63,7 @@ class FormulaAllocator : public Allocator {
     std::vector<std::size_t> order;
     std::int32_t idle = situation.nodes.total();
     for (std::size_t j = 0; j < jobs; ++j) {
-      counts[j] = cluster::devices_of(situation.current[j]);
+      counts[j] = goodput::devices_of(situation.current[j]);
       idle -= counts[j];
       order.push_back(j);
     }
@@ -85,7 +85,7 @@ class FormulaAllocator : public Allocator {
       counts[j] += more;
       idle -= more;
     }
-    return cluster::pack(counts, situation.current, situation.nodes);
+    return goodput::pack(counts, situation.current, situation.nodes);
   }
 
  private:
@@ -93,7 +93,7 @@ class FormulaAllocator : public Allocator {
   std::vector<std::int32_t> target_counts_of(const AllocatorState& situation,
                                              const std::vector<std::int32_t>& current_counts, std::int32_t idle) const {
     std::vector<std::int32_t> target_counts = current_counts;
-    const schedule::Cluster devices{.workers = situation.nodes.total(), .shares = 1, .widest = widest_};
+    const plan::Cluster devices{.workers = situation.nodes.total(), .shares = 1, .widest = widest_};
     std::vector<double> seconds;
     std::vector<std::size_t> resized_jobs;
     for (std::size_t j = 0; j < current_counts.size(); ++j) {
@@ -108,7 +108,7 @@ class FormulaAllocator : public Allocator {
       }
       return target_counts;
     }
-    const auto widths = schedule::static_widths(seconds, rule_ == WidthRule::kStatic ? idle : devices.workers, devices);
+    const auto widths = plan::static_widths(seconds, rule_ == WidthRule::kStatic ? idle : devices.workers, devices);
     for (std::size_t i = 0; i < resized_jobs.size(); ++i) {
       const std::size_t j = resized_jobs[i];
       const std::int32_t k = largest_packable(widths[i].workers, situation.nodes);
@@ -140,21 +140,21 @@ std::vector<SearchArm> search_arms(std::int32_t widest, std::uint64_t seed) {
   arms.push_back({"static", std::make_unique<FormulaAllocator>(WidthRule::kEqual, widest)});
   arms.push_back({"static-fluid", std::make_unique<FormulaAllocator>(WidthRule::kStatic, widest)});
   arms.push_back({"dynamic-fluid", std::make_unique<FormulaAllocator>(WidthRule::kDynamic, widest)});
-  arms.push_back({"pollux", cluster::genetic({.population = 100, .generations = 100, .seed = seed, .widest = 16})});
-  cluster::KnapsackOptions soonest{.goal = cluster::Goal::kFinish,
-                                   .guess = cluster::SizeGuess::kBudget,
+  arms.push_back({"pollux", goodput::genetic({.population = 100, .generations = 100, .seed = seed, .widest = 16})});
+  goodput::KnapsackOptions soonest{.goal = goodput::Goal::kFinish,
+                                   .guess = goodput::SizeGuess::kBudget,
                                    .new_job_device_seconds = 3600,
                                    .power = 0.3};
-  arms.push_back({"budget", cluster::knapsack_allocator(soonest)});
-  arms.push_back({"combined", cluster::group_end_allocator()});
+  arms.push_back({"budget", goodput::knapsack_allocator(soonest)});
+  arms.push_back({"combined", goodput::group_end_allocator()});
   return arms;
 }
 
 /// Trials of one application that arrive together, with 0.5 to 2 times its length.
-cluster::Workload group_of(const std::shared_ptr<const cluster::Application>& application, int trials, Rng rng) {
-  cluster::Workload group{{application}, {}};
+goodput::Workload group_of(const std::shared_ptr<const goodput::Application>& application, int trials, Rng rng) {
+  goodput::Workload group{{application}, {}};
   for (int i = 0; i < trials; ++i) {
-    cluster::Submission trial;
+    goodput::Submission trial;
     trial.name = std::to_string(i);
     trial.batch = application->limits().initial;
     trial.length = portable_pow(2, rng.uniform(-1, 1));
@@ -169,23 +169,23 @@ struct GroupBounds {
   double bisection = std::numeric_limits<double>::infinity();  ///< best fixed widths, with known times and free starts
 };
 
-GroupBounds bounds_of(const cluster::Workload& group) {
-  const cluster::Application& application = *group.applications.front();
-  cluster::Workload one = group;
+GroupBounds bounds_of(const goodput::Workload& group) {
+  const goodput::Application& application = *group.applications.front();
+  goodput::Workload one = group;
   one.jobs.resize(1);
   one.jobs.front().length = 1;
-  const auto unit = cluster::bounds_of(one, kNodes);
+  const auto unit = goodput::bounds_of(one, kNodes);
   double longest = 0, sum = 0;
   for (const auto& trial : group.jobs) longest = std::max(longest, trial.length), sum += trial.length;
   GroupBounds bounds{.all = std::max(unit.isolation * longest, unit.work * sum)};
-  auto within = cluster::best_seconds_by_devices(application, kNodes);
+  auto within = goodput::best_seconds_by_devices(application, kNodes);
   for (std::size_t i = 1; i < within.size(); ++i) within[i] = std::min(within[i], within[i - 1]);
   std::vector<std::vector<double>> seconds;
   for (const auto& trial : group.jobs) {
     seconds.push_back(within);
     for (double& at : seconds.back()) at *= trial.length;
   }
-  const auto counts = cluster::group_end_counts(seconds, kNodes.total());
+  const auto counts = goodput::group_end_counts(seconds, kNodes.total());
   if (!counts.empty()) bounds.bisection = 0;
   for (std::size_t j = 0; j < counts.size(); ++j) {
     bounds.bisection = std::max(bounds.bisection, seconds[j][static_cast<std::size_t>(counts[j]) - 1]);
@@ -198,7 +198,7 @@ struct Outcome {
   std::vector<double> makespan, best, device_hours, of_bound;
 };
 
-Result<void> search_group(const BenchRequest& request, const std::shared_ptr<const cluster::Application>& application,
+Result<void> search_group(const BenchRequest& request, const std::shared_ptr<const goodput::Application>& application,
                           int trials, std::ostream& out) {
   const int groups = request.seeds > 0 ? request.seeds : 3;
   const auto& limits = application->limits();
@@ -212,12 +212,12 @@ Result<void> search_group(const BenchRequest& request, const std::shared_ptr<con
     const GroupBounds bound = bounds_of(group);
     bounds.push_back(bound.all);
     bisections.push_back(bound.bisection);
-    cluster::SimulationOptions options;
+    goodput::SimulationOptions options;
     options.shares_profiles = options.reveals_budget = true;
     options.interval = kInterval;
     auto arms = search_arms(widest, seed);
     for (std::size_t a = 0; a < arms.size(); ++a) {
-      LANISTA_ASSIGN(const cluster::ClusterResult simulation, cluster::simulate(group, *arms[a].allocator, options));
+      LANISTA_ASSIGN(const goodput::ClusterResult simulation, goodput::simulate(group, *arms[a].allocator, options));
       // Epochs end at whole seconds, so a trial may be half a second early in each epoch.
       if (simulation.makespan < 0.98 * bound.all)
         return Error{Code::kInternal, arms[a].name + " ended before the bound", ""};
@@ -253,8 +253,8 @@ Result<void> cluster_search(const BenchRequest& request, std::ostream& out) {
   FileSystem& fs = real_file_system();
   const std::string traces = fs.exists(request.data + "/traces") ? request.data + "/traces" : request.data;
   for (const char* name : {"cifar10", "deepspeech2"}) {
-    LANISTA_ASSIGN(cluster::Application read, cluster::read_application(fs, traces, name));
-    const auto application = std::make_shared<const cluster::Application>(std::move(read));
+    LANISTA_ASSIGN(goodput::Application read, goodput::read_application(fs, traces, name));
+    const auto application = std::make_shared<const goodput::Application>(std::move(read));
     for (const int trials : {4, 8, 16, 32, 64}) LANISTA_TRY(search_group(request, application, trials, out));
   }
   return {};

@@ -10,17 +10,17 @@
 namespace lanista::bench {
 namespace {
 
-using cluster::GoodputTable;
-using cluster::JobView;
+using goodput::GoodputTable;
+using goodput::JobView;
 
-cluster::ThroughputModel random_model(Rng& rng) {
+goodput::ThroughputModel random_model(Rng& rng) {
   return {rng.uniform(0.01, 0.2), rng.uniform(0.001, 0.01),  rng.uniform(0.05, 0.5), rng.uniform(0.0001, 0.01),
           rng.uniform(0.01, 0.1), rng.uniform(0.0001, 0.01), rng.uniform(1, 4)};
 }
 
-std::vector<cluster::StepSample> random_samples(Rng rng) {
+std::vector<goodput::StepSample> random_samples(Rng rng) {
   const auto model = random_model(rng);
-  std::vector<cluster::StepSample> samples;
+  std::vector<goodput::StepSample> samples;
   for (const std::int64_t replicas : {1, 2, 4, 8, 16}) {
     for (const std::int64_t local : {16, 32, 64, 128}) {
       const std::int64_t nodes = (replicas + 3) / 4;
@@ -37,7 +37,7 @@ double decision_ms(std::int64_t jobs, std::int64_t known, int repeats) {
   Rng rng(7);
   std::vector<GoodputTable> tables;
   for (std::int64_t j = 0; j < known; ++j) {
-    cluster::JobModel model{random_model(rng), {1, rng.uniform(1, 100)}, {128, 4096, 32, 1024}, {}, 0};
+    goodput::JobModel model{random_model(rng), {1, rng.uniform(1, 100)}, {128, 4096, 32, 1024}, {}, 0};
     tables.emplace_back(model);
   }
   std::vector<JobView> views;
@@ -51,9 +51,9 @@ double decision_ms(std::int64_t jobs, std::int64_t known, int repeats) {
     view.goodput = j < known ? &tables[static_cast<std::size_t>(j)] : nullptr;
     views.push_back(view);
   }
-  const std::vector<cluster::Allocation> current(views.size());
-  const auto allocator = cluster::knapsack_allocator({.goal = cluster::Goal::kFinish});
-  const cluster::AllocatorState situation{0, {}, 30, views, current};
+  const std::vector<goodput::Allocation> current(views.size());
+  const auto allocator = goodput::knapsack_allocator({.goal = goodput::Goal::kFinish});
+  const goodput::AllocatorState situation{0, {}, 30, views, current};
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
     const double begin = now_seconds();
@@ -72,7 +72,7 @@ Result<void> cluster_speed(const BenchRequest& request, std::ostream& out) {
   for (int i = 0; i < repeats; ++i) {
     const auto samples = random_samples(Rng(3).split(static_cast<std::uint64_t>(i)));
     const double begin = now_seconds();
-    const auto fit = cluster::fit_throughput(samples);
+    const auto fit = goodput::fit_throughput(samples);
     fits.push_back((now_seconds() - begin) * 1e3);
     evaluations.push_back(fit.evaluations);
   }

@@ -30,7 +30,7 @@ using Losses = std::vector<double>;  // [step, model]
 
 struct Device {
   std::string name;
-  const nn::Backend* backend = nullptr;
+  const program::Backend* backend = nullptr;
 };
 
 /// Models of one structure as lanes of one program.
@@ -51,7 +51,7 @@ class Lanes final : public Population {
 };
 
 /// Compiles the models of a case on a device.
-using MakePopulation = std::function<Result<std::unique_ptr<Population>>(const nn::Backend&)>;
+using MakePopulation = std::function<Result<std::unique_ptr<Population>>(const program::Backend&)>;
 
 /// The models of one case on a device. After the first failure they are not run again.
 struct ComparedDevice {
@@ -180,7 +180,7 @@ class DeviceBenchmark {
     LANISTA_ASSIGN(std::vector<LanistaProgram> programs, cells_on_host(cells, batch));
     const Losses reference = reference_losses(programs);
     auto devices = compared_devices(name, reference, cells.size(),
-                                    [&](const nn::Backend& backend) { return cells_on(backend, cells, batch); });
+                                    [&](const program::Backend& backend) { return cells_on(backend, cells, batch); });
     time(name, count, work_per_core(programs, host_cores()), devices);
     StepInput mean;
     for (const LanistaProgram& program : programs) {
@@ -230,7 +230,7 @@ class DeviceBenchmark {
         report_missing(name, device.name, "failed", e.what());
         continue;
       }
-      const bool to_the_bit = device.backend->numeric_class() == nn::cpu_backend().numeric_class();
+      const bool to_the_bit = device.backend->numeric_class() == program::cpu_backend().numeric_class();
       out.push_back(std::make_unique<ComparedDevice>(device.name, to_the_bit, std::move(population), std::string()));
       const double distance = compare(*out.back(), reference, most);
       print(row(name, device.name + "-distance", "ppm", 1e6 * distance));
@@ -249,8 +249,8 @@ class DeviceBenchmark {
                          std::size_t most) {
     const std::string name = c.name + "/" + std::to_string(models);
     LANISTA_ASSIGN(auto workers, LaneTimeSlices::share(c, models, host_cores(), batch));
-    auto devices =
-        compared_devices(name, reference, most, [&](const nn::Backend& backend) -> Result<std::unique_ptr<Population>> {
+    auto devices = compared_devices(
+        name, reference, most, [&](const program::Backend& backend) -> Result<std::unique_ptr<Population>> {
           LANISTA_ASSIGN(auto program, LanistaProgram::make(c, {.lanes = models, .backend = &backend}, batch));
           return std::unique_ptr<Population>(std::make_unique<Lanes>(std::move(program)));
         });

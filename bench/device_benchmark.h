@@ -11,7 +11,7 @@
 namespace lanista::bench {
 
 /// Returns the backend of a device, as device::open does.
-using OpenDevice = std::function<Result<const nn::Backend*>(const std::string& name)>;
+using OpenDevice = std::function<Result<const program::Backend*>(const std::string& name)>;
 
 /// Benchmark `gpu`: training steps on devices against lanista kernels on the CPU.
 ///

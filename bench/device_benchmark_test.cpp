@@ -26,23 +26,24 @@ using nlohmann::json;
 
 /// The CPU backend in double precision, with the given numeric class. Its losses differ in the last bits. Five lanes
 /// are too many. Seven lanes throw at once, and three lanes throw after the comparison of losses.
-class DifferentBitsBackend final : public nn::Backend {
+class DifferentBitsBackend final : public program::Backend {
  public:
   explicit DifferentBitsBackend(std::string numeric_class) : class_(std::move(numeric_class)) {}
   std::string_view name() const override { return "other"; }
   std::string_view numeric_class() const override { return class_; }
-  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                  const nn::ProgramOptions& options) const override {
+  Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                       const autodiff::InferenceStep& infer,
+                                                       const program::ProgramOptions& options) const override {
     if (options.lanes == 7) throw std::runtime_error("the driver is gone");
     if (options.lanes > 4) return Error{Code::kResourceExhausted, "four lanes are the most", ""};
-    nn::ProgramOptions wide = options;
+    program::ProgramOptions wide = options;
     wide.precision = Precision::kFloat64;
     if (options.lanes == 3) {
       wide.before_commit = [done = std::make_shared<std::atomic<int>>(0)](std::int64_t) {
         if (++*done > 3 * 20) throw std::runtime_error("the card is gone");
       };
     }
-    return nn::cpu_backend().compile(train, infer, wide);
+    return program::cpu_backend().compile(train, infer, wide);
   }
 
  private:
@@ -78,7 +79,7 @@ BenchRequest request_of(std::vector<std::string> devices, std::vector<std::int64
 }
 
 TEST(DeviceBenchmark, TimesDevicesAndCpuKernels) {
-  const auto seen = benchmark(request_of({"same"}, {1, 3}), [](const std::string&) { return &nn::cpu_backend(); });
+  const auto seen = benchmark(request_of({"same"}, {1, 3}), [](const std::string&) { return &program::cpu_backend(); });
 
   ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
   for (const std::string name : {"mlp-64/1 ", "mlp-64/3 "}) {
@@ -112,7 +113,7 @@ TEST(DeviceBenchmark, PrintsDeviceLimit) {
 TEST(DeviceBenchmark, SkipsUnavailableDevicesWithReason) {
   const DifferentBitsBackend other("other-1");
   const auto seen =
-      benchmark(request_of({"none", "small"}, {4, 5}), [&](const std::string& name) -> Result<const nn::Backend*> {
+      benchmark(request_of({"none", "small"}, {4, 5}), [&](const std::string& name) -> Result<const program::Backend*> {
         if (name == "none") return Error{Code::kUnavailable, "no such card", ""};
         return &other;
       });
@@ -126,7 +127,7 @@ TEST(DeviceBenchmark, SkipsUnavailableDevicesWithReason) {
 }
 
 TEST(DeviceBenchmark, RequiresEqualBitsWithinNumericClassOnly) {
-  const DifferentBitsBackend other_class("other-1"), cpu_class(std::string(nn::cpu_backend().numeric_class()));
+  const DifferentBitsBackend other_class("other-1"), cpu_class(std::string(program::cpu_backend().numeric_class()));
 
   const auto close_result = benchmark(request_of({"d"}, {2}), [&](const std::string&) { return &other_class; });
   EXPECT_TRUE(close_result.done.ok());
@@ -143,9 +144,10 @@ TEST(DeviceBenchmark, RequiresEqualBitsWithinNumericClassOnly) {
 
 TEST(DeviceBenchmark, ContinuesAfterDeviceErrorAndFailsAtEnd) {
   const DifferentBitsBackend other("other-1");
-  const auto seen = benchmark(
-      request_of({"d", "same"}, {7, 3, 2}),
-      [&](const std::string& name) -> Result<const nn::Backend*> { return name == "d" ? &other : &nn::cpu_backend(); });
+  const auto seen =
+      benchmark(request_of({"d", "same"}, {7, 3, 2}), [&](const std::string& name) -> Result<const program::Backend*> {
+        return name == "d" ? &other : &program::cpu_backend();
+      });
 
   ASSERT_FALSE(seen.done.ok());
   EXPECT_NE(seen.done.error().message.find("the driver is gone"), std::string::npos);
@@ -160,7 +162,7 @@ TEST(DeviceBenchmark, ContinuesAfterDeviceErrorAndFailsAtEnd) {
 TEST(DeviceBenchmark, CompilesProgramForEachDifferentCell) {
   BenchRequest request = request_of({"same"}, {1});
   request.cases = {"cells-3"};
-  const auto seen = benchmark(request, [](const std::string&) { return &nn::cpu_backend(); });
+  const auto seen = benchmark(request, [](const std::string&) { return &program::cpu_backend(); });
 
   ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
   EXPECT_EQ(seen.rows.at("cells-3 same-distance")["value"], 0);
@@ -194,10 +196,10 @@ TEST(Cells, BlockLaunchHasLossesOfCpuKernels) {
 
 TEST(Cells, AreDistinctModels) {
   const std::vector<Cell> cells = random_cells(kMaxCells);
-  const auto ops = step::training_ops(graph::builtin_ops());
+  const auto ops = autodiff::training_ops(graph::builtin_ops());
   std::set<std::string> steps;
   for (const Cell& cell : cells) {
-    const auto train = step::derive_training_step(cell_case(cell).model, {}, ops);
+    const auto train = autodiff::derive_training_step(cell_case(cell).model, {}, ops);
     ASSERT_TRUE(train.ok());
     steps.insert(graph::to_text(train->graph));
   }
@@ -229,7 +231,7 @@ TEST(CaseFiles, ContainStartWeightsAndLosses) {
   request.cases = {"cnn-digits", "cells-2"};
   request.write = folder.string();
 
-  const auto seen = benchmark(request, [](const std::string&) { return &nn::cpu_backend(); });
+  const auto seen = benchmark(request, [](const std::string&) { return &program::cpu_backend(); });
 
   ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
   EXPECT_TRUE(seen.rows.empty());

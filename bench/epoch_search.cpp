@@ -50,11 +50,11 @@ class Volume {
                                                 [k](const Losses& a, const Losses& b) { return a[k] < b[k]; });
       corner_.push_back((*hi)[k] + kMargin * ((*hi)[k] - (*lo)[k]));
     }
-    all_ = strategy::hypervolume(front, corner_);
+    all_ = search::hypervolume(front, corner_);
   }
   /// Percent of the volume of the table's front that `found` does not cover.
   double regret(const std::vector<Losses>& found) const {
-    return all_ > 0 ? 100 * (1 - strategy::hypervolume(front_of(found), corner_) / all_) : 0;
+    return all_ > 0 ? 100 * (1 - search::hypervolume(front_of(found), corner_) / all_) : 0;
   }
 
  private:
@@ -65,7 +65,7 @@ class Volume {
 /// One search of a table by epochs.
 class Search {
  public:
-  Search(const AccuracyTable& table, strategy::Strategy& strategy, const EpochBudget& budget, std::uint64_t seed)
+  Search(const AccuracyTable& table, search::Strategy& strategy, const EpochBudget& budget, std::uint64_t seed)
       : table_(table),
         budget_(budget),
         curves_(table, budget.epochs, seed),
@@ -134,9 +134,9 @@ class Search {
 
 }  // namespace
 
-Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
-                               const Options& options, const EpochBudget& budget, std::uint64_t seed) {
-  strategy::Context context = table.context(seed);
+Result<EpochRun> search_epochs(const AccuracyTable& table, const search::StrategyPlugin& plugin, const Options& options,
+                               const EpochBudget& budget, std::uint64_t seed) {
+  search::Context context = table.context(seed);
   context.epochs = budget.epochs;
   if (budget.two_goals) context.goals.push_back({false, "weights"});
   Options rule_options = Options::object();

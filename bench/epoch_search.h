@@ -37,7 +37,7 @@ struct EpochRun {
 ///
 /// A cell that the table does not have is a failed trial of one epoch. Volumes reach from the front to a corner that is
 /// a tenth of the front's extent beyond its nadir. Errors: those of the strategy.
-Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
-                               const Options& options, const EpochBudget& budget, std::uint64_t seed);
+Result<EpochRun> search_epochs(const AccuracyTable& table, const search::StrategyPlugin& plugin, const Options& options,
+                               const EpochBudget& budget, std::uint64_t seed);
 
 }  // namespace lanista::bench

@@ -37,7 +37,7 @@ AccuracyTable table_of_six_edges() {
 }
 
 StrategyArm strategy_arm_named(const std::string& name) {
-  for (strategy::StrategyPlugin& plugin : strategy::builtin_strategies()) {
+  for (search::StrategyPlugin& plugin : search::builtin_strategies()) {
     if (plugin.name == name) return {name, 1, plugin, *resolve_options(Options::object(), plugin.options)};
   }
   return {};

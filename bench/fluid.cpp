@@ -18,22 +18,22 @@
 namespace lanista::bench {
 namespace {
 
-using schedule::Arrival;
-using schedule::Cluster;
-using schedule::Policy;
-using schedule::Prediction;
+using plan::Arrival;
+using plan::Cluster;
+using plan::Policy;
+using plan::Prediction;
 
 constexpr int kGroups = 60, kJobs = 10, kWorstCaseGroups = 1000;
 
 // The compared policies. The first one is the reference of the worst case, the last one is ours.
 std::vector<std::unique_ptr<Policy>> schedulers() {
   std::vector<std::unique_ptr<Policy>> all;
-  all.push_back(schedule::first_come());
-  all.push_back(schedule::longest_trial_first());
-  all.push_back(schedule::fluid_static());
-  all.push_back(schedule::fluid_dynamic());
-  all.push_back(schedule::uniform_redistribution());
-  all.push_back(schedule::elastic());
+  all.push_back(plan::first_come());
+  all.push_back(plan::longest_trial_first());
+  all.push_back(plan::fluid_static());
+  all.push_back(plan::fluid_dynamic());
+  all.push_back(plan::uniform_redistribution());
+  all.push_back(plan::elastic());
   return all;
 }
 
@@ -87,7 +87,7 @@ std::vector<Arrival> random_group(Rng rng, const GroupCase& of) {
   std::vector<Arrival> group;
   for (std::int64_t i = 0; i < of.trials; ++i) {
     const double serial = rng.uniform(0.05, 0.2), busy = rng.uniform(of.least_busy, of.most_busy);
-    const Prediction trial = schedule::prediction_of(seconds[static_cast<std::size_t>(i)], serial, busy, 0, resize);
+    const Prediction trial = plan::prediction_of(seconds[static_cast<std::size_t>(i)], serial, busy, 0, resize);
     group.push_back({i, trial, trial, {}});
   }
   return group;
@@ -111,10 +111,10 @@ Result<void> groups(const BenchRequest& request, const std::set<std::string>& re
       const auto group = random_group(Rng(static_cast<std::uint64_t>(seed)).split(name), of);
       std::vector<Prediction> trials;
       for (const Arrival& each : group) trials.push_back(each.actual);
-      const auto bounds = schedule::bounds_of(trials, cluster);
+      const auto bounds = plan::bounds_of(trials, cluster);
       for (std::size_t a = 0; a < policies.size(); ++a) {
-        schedule::SingleGroup source(group);
-        LANISTA_ASSIGN(const auto simulation, schedule::simulate(cluster, source, *policies[a]));
+        plan::SingleGroup source(group);
+        LANISTA_ASSIGN(const auto simulation, plan::simulate(cluster, source, *policies[a]));
         LANISTA_ASSIGN(const Ratio ratio, over_bound(simulation.makespan, {bounds.dual, bounds.best()}, arms[a]));
         ratios[a].push_back(ratio);
       }
@@ -140,7 +140,7 @@ Result<void> jobs(const BenchRequest& request, const std::set<std::string>& requ
       for (int seed = 0; seed < seeds; ++seed) {
         for (std::size_t a = 0; a < policies.size(); ++a) {
           const auto job = make_tuning_job(algorithm, static_cast<std::uint64_t>(seed), {});
-          LANISTA_ASSIGN(const auto simulation, schedule::simulate(cluster, *job, *policies[a]));
+          LANISTA_ASSIGN(const auto simulation, plan::simulate(cluster, *job, *policies[a]));
           LANISTA_ASSIGN(const Ratio ratio, over_bound(simulation.makespan, job->limit(cluster), arms[a]));
           ratios[a].push_back(ratio);
         }
@@ -157,7 +157,7 @@ std::vector<Arrival> group_with_wrong_predictions(Rng rng, std::int64_t count) {
   std::vector<Arrival> group;
   for (std::int64_t i = 0; i < count; ++i) {
     const double seconds = portable_exp(sigma * rng.normal()), serial = rng.uniform(0.05, 0.2);
-    const Prediction actual = schedule::prediction_of(seconds, serial, rng.uniform(least_busy, 1), 0, resize * seconds);
+    const Prediction actual = plan::prediction_of(seconds, serial, rng.uniform(least_busy, 1), 0, resize * seconds);
     Prediction expected = actual;
     expected.steps = rng.uniform(0.5, 1.5);
     expected.resize *= rng.uniform(0.5, 1.5);
@@ -187,13 +187,13 @@ Result<void> worst(const BenchRequest& request, const std::set<std::string>& req
       Cluster cluster;
       cluster.workers = rng.between(1, 16);
       const auto group = group_with_wrong_predictions(rng.split("trials"), rng.between(1, 48));
-      schedule::SimulationOptions options;
+      plan::SimulationOptions options;
       options.learn_after = learn_after;
       options.reports_pace = reports_pace;
       double first = 0;
       for (std::size_t a = 0; a < policies.size(); ++a) {
-        schedule::SingleGroup source(group);
-        LANISTA_ASSIGN(const auto simulation, schedule::simulate(cluster, source, *policies[a], options));
+        plan::SingleGroup source(group);
+        LANISTA_ASSIGN(const auto simulation, plan::simulate(cluster, source, *policies[a], options));
         if (a == 0) first = simulation.makespan;
         ratios[a].push_back(simulation.makespan / first);
       }

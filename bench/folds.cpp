@@ -126,7 +126,7 @@ Result<void> folds(int repeats, bool json, std::ostream& out) {
   study::DataConfig config;
   config.folds = kFolds;
   LANISTA_ASSIGN(const auto digits, data::open(config, ".", real_file_system()));
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const std::vector<std::pair<std::string, std::vector<study::PluginConfig>>> augmentations{
       {"plain", {}},
       {"crop", {{"crop", {{"pad", 1}}}}},

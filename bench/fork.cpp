@@ -79,8 +79,8 @@ Result<void> fork_through_store(const train::TrialRun& parent, train::TrialRun& 
 }
 
 /// Clones a state. With `written` it also makes the copy that the first update of a fork needs.
-Result<void> copy_state(const nn::LaneState& state, bool written) {
-  LANISTA_ASSIGN(nn::LaneState copy, state.clone(2));
+Result<void> copy_state(const program::LaneState& state, bool written) {
+  LANISTA_ASSIGN(program::LaneState copy, state.clone(2));
   if (written) copy.ensure_unique();
   return {};
 }
@@ -119,7 +119,7 @@ Result<void> benchmark_model(const Model& model, const data::Dataset& digits, co
   };
   const auto bytes = static_cast<std::size_t>(group.program().state_format().bytes());
   std::vector<std::byte> from(bytes, std::byte{1}), to(bytes, std::byte{2});
-  LANISTA_ASSIGN(const nn::LaneState state, group.program().make_state(1));
+  LANISTA_ASSIGN(const program::LaneState state, group.program().make_state(1));
   const space::Sample setting{{"lr", 0.01}};
   MemoryFileSystem disk;
   store::CheckpointStore files(disk, "/fork");
@@ -164,7 +164,7 @@ Result<void> benchmark_model(const Model& model, const data::Dataset& digits, co
 
 Result<void> fork(int repeats, bool json, std::ostream& out) {
   LANISTA_ASSIGN(const data::Dataset digits, data::open({}, ".", real_file_system()));
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const std::vector<Model> all, models(digits.spec()));
   for (const Model& model : all) LANISTA_TRY(benchmark_model(model, digits, ops, repeats, json, out));
   return {};

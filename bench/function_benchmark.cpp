@@ -42,23 +42,23 @@ Result<Entries> chosen_of(Entries all, const std::vector<std::string>& names, co
 }
 
 /// All strategies that sample. A grid would need to know the number of trials.
-std::vector<strategy::StrategyPlugin> searchers() {
-  auto all = strategy::builtin_strategies();
+std::vector<search::StrategyPlugin> searchers() {
+  auto all = search::builtin_strategies();
   std::erase_if(all, [](const auto& plugin) { return plugin.name == "grid"; });
   return all;
 }
 
 /// The stopping rules that run with a strategy on a function.
-std::vector<std::string> rules_for(const TestFunction& function, const strategy::StrategyPlugin& plugin) {
+std::vector<std::string> rules_for(const TestFunction& function, const search::StrategyPlugin& plugin) {
   std::vector<std::string> out{"none"};
   if (function.epochs == 1 || plugin.has_own_halving) return out;
-  for (const strategy::StoppingPlugin& rule : strategy::builtin_stopping_rules()) {
+  for (const search::StoppingPlugin& rule : search::builtin_stopping_rules()) {
     if (rule.name == "asha" || rule.name == "hyperband") out.push_back(rule.name);
   }
   return out;
 }
 
-Result<void> run_function(const TestFunction& function, const strategy::StrategyPlugin& plugin, const std::string& rule,
+Result<void> run_function(const TestFunction& function, const search::StrategyPlugin& plugin, const std::string& rule,
                           const BenchRequest& request, std::ostream& out) {
   const bool is_slow = plugin.name == "gp";
   nlohmann::json given = nlohmann::json::object();
@@ -111,7 +111,7 @@ Result<void> functions(const BenchRequest& request, std::ostream& out) {
     out << "  seeds s/search\n";
   }
   for (const TestFunction& function : problems) {
-    for (const strategy::StrategyPlugin& plugin : plugins) {
+    for (const search::StrategyPlugin& plugin : plugins) {
       for (const std::string& rule : rules_for(function, plugin)) {
         LANISTA_TRY(run_function(function, plugin, rule, request, out));
       }

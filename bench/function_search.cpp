@@ -12,7 +12,7 @@ namespace {
 /// One search on a test function.
 class FunctionSearch {
  public:
-  FunctionSearch(const TestFunction& function, strategy::Strategy& strategy, const FunctionBudget& budget,
+  FunctionSearch(const TestFunction& function, search::Strategy& strategy, const FunctionBudget& budget,
                  std::uint64_t seed)
       : function_(function),
         budget_(budget),
@@ -56,7 +56,7 @@ class FunctionSearch {
 
 }  // namespace
 
-Result<FunctionRun> search_function(const TestFunction& function, const strategy::StrategyPlugin& plugin,
+Result<FunctionRun> search_function(const TestFunction& function, const search::StrategyPlugin& plugin,
                                     const Options& options, const FunctionBudget& budget, std::uint64_t seed) {
   LANISTA_ASSIGN(const auto strategy, make_benchmark_strategy(function.context(seed), plugin, options, budget.rule));
   return FunctionSearch(function, *strategy, budget, seed).run();

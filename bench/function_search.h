@@ -28,7 +28,7 @@ struct FunctionRun {
 /// Runs a strategy on `function`, with its own halving or with the rule of the budget.
 ///
 /// The noise of a measurement is a function of seed, configuration and epoch. Errors: those of the strategy.
-Result<FunctionRun> search_function(const TestFunction& function, const strategy::StrategyPlugin& plugin,
+Result<FunctionRun> search_function(const TestFunction& function, const search::StrategyPlugin& plugin,
                                     const Options& options, const FunctionBudget& budget, std::uint64_t seed);
 
 }  // namespace lanista::bench

@@ -102,7 +102,7 @@ space::SearchSpace tree_space() {
 
 }  // namespace
 
-strategy::Context TestFunction::context(std::uint64_t seed) const {
+search::Context TestFunction::context(std::uint64_t seed) const {
   auto base = mutate::builtin_base("small-mlp", {{1}}, 2);
   LANISTA_CHECK(base.ok(), "a built-in base");
   std::vector<mutate::BaseModel> bases{*std::move(base)};

@@ -22,7 +22,7 @@ struct TestFunction {
   double (*measured)(const space::Sample&, double part, Rng rng) = nullptr;
 
   /// The context from which a strategy is made: one base model that is not trained, and the goal to minimise "loss".
-  strategy::Context context(std::uint64_t seed) const;
+  search::Context context(std::uint64_t seed) const;
 };
 
 /// The test functions: branin, hartmann6, tree (with conditions), and mf_hartmann (with noise, 27 epochs).

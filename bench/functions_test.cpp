@@ -72,7 +72,7 @@ TEST(TestFunctions, AreNowhereBelowTheirMinima) {
 }
 
 TEST(SearchFunction, SpendsBudgetAndRegretNeverRises) {
-  for (const strategy::StrategyPlugin& plugin : strategy::builtin_strategies()) {
+  for (const search::StrategyPlugin& plugin : search::builtin_strategies()) {
     if (plugin.name != "random" && plugin.name != "dehb") continue;
     const Options options = *resolve_options(Options::object(), plugin.options);
     for (const std::string rule : {"none", "asha"}) {

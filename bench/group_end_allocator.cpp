@@ -6,7 +6,7 @@
 
 #include "lanista/plan/goodput/packing.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
@@ -108,4 +108,4 @@ std::vector<std::int32_t> group_end_counts(std::span<const std::vector<double>> 
 
 std::unique_ptr<Allocator> group_end_allocator() { return std::make_unique<GroupEndAllocator>(); }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -7,7 +7,7 @@
 
 #include "lanista/plan/goodput/allocation.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Returns the devices of each job of a group that ends when its last job ends.
 ///
@@ -24,4 +24,4 @@ std::vector<std::int32_t> group_end_counts(std::span<const std::vector<double>> 
 /// O(jobs x devices x log).
 std::unique_ptr<Allocator> group_end_allocator();
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

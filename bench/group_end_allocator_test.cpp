@@ -9,7 +9,7 @@
 #include "lanista/base/rng.h"
 #include "support/plan/goodput/test_jobs.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 TEST(GroupEndAllocation, EndsAsEarlyAsAnyPackedCountsAllow) {
@@ -126,4 +126,4 @@ TEST(GroupEndCounts, EndAsEarlyAsAnyAssignmentAllows) {
 }
 
 }  // namespace
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

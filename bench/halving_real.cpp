@@ -20,9 +20,9 @@
 namespace lanista::bench {
 namespace {
 
-using schedule::Arrival;
-using schedule::Prediction;
-using schedule::TrialEnd;
+using plan::Arrival;
+using plan::Prediction;
+using plan::TrialEnd;
 
 constexpr std::int64_t kWorkers = 2, kProfiledEpochs = 8;
 
@@ -89,7 +89,7 @@ std::vector<Rung> rungs_of(const study::StudyView& view) {
 
 /// The trials of the rungs, as a source for a simulated schedule. A rung starts when all trials of the rung before have
 /// ended. With `by_epochs` each epoch is a piece of its own, as in `ours`, where a worker takes one epoch at a time.
-class RungTrials : public schedule::TrialSource {
+class RungTrials : public plan::TrialSource {
  public:
   RungTrials(const std::vector<Rung>& rungs, const Seconds& epoch, bool by_epochs)
       : rungs_(rungs), epoch_(epoch), by_epochs_(by_epochs) {}
@@ -114,7 +114,7 @@ class RungTrials : public schedule::TrialSource {
   };
   void add_arrival(TrialId trial, std::int64_t epochs, std::vector<Arrival>& arrivals) {
     const std::int64_t now = by_epochs_ ? 1 : epochs;
-    const auto piece = schedule::prediction_of(static_cast<double>(now) * epoch_.at(trial), 0);
+    const auto piece = plan::prediction_of(static_cast<double>(now) * epoch_.at(trial), 0);
     arrivals.push_back({std::ssize(pieces_), piece, piece, {}});
     pieces_.push_back({trial, epochs - now});
   }
@@ -127,8 +127,8 @@ class RungTrials : public schedule::TrialSource {
 };
 
 /// Two workers without interference.
-schedule::Cluster two_workers() {
-  schedule::Cluster cluster;
+plan::Cluster two_workers() {
+  plan::Cluster cluster;
   cluster.workers = kWorkers;
   cluster.widest = 1;
   cluster.interference = 0;
@@ -138,7 +138,7 @@ schedule::Cluster two_workers() {
 /// The simulated makespan of the rungs.
 Result<double> simulated_seconds(const std::vector<Rung>& rungs, const Seconds& epoch, bool by_epochs) {
   RungTrials source(rungs, epoch, by_epochs);
-  LANISTA_ASSIGN(const auto simulation, schedule::simulate(two_workers(), source, *schedule::first_come()));
+  LANISTA_ASSIGN(const auto simulation, plan::simulate(two_workers(), source, *plan::first_come()));
   return simulation.makespan;
 }
 
@@ -148,9 +148,9 @@ double bound_seconds(const std::vector<Rung>& rungs, const Seconds& epoch) {
   for (const Rung& rung : rungs) {
     std::vector<Prediction> trials;
     for (const TrialId trial : rung.trials) {
-      trials.push_back(schedule::prediction_of(static_cast<double>(rung.epochs) * epoch.at(trial), 0));
+      trials.push_back(plan::prediction_of(static_cast<double>(rung.epochs) * epoch.at(trial), 0));
     }
-    seconds += schedule::bounds_of(trials, two_workers()).best();
+    seconds += plan::bounds_of(trials, two_workers()).best();
   }
   return seconds;
 }

@@ -9,7 +9,7 @@ namespace lanista::bench {
 Result<LaneTimeSlices> LaneTimeSlices::make(const Case& c, std::int64_t first, std::int64_t count,
                                             std::shared_ptr<const CaseBatch> batch) {
   LANISTA_ASSIGN(auto program, LanistaProgram::make(c, {.first = first, .lanes = count}, std::move(batch)));
-  std::int64_t lanes_per_slice = std::min(count, step::max_cached_lanes(program.state_bytes()));
+  std::int64_t lanes_per_slice = std::min(count, autodiff::max_cached_lanes(program.state_bytes()));
   while (count % lanes_per_slice != 0) --lanes_per_slice;
   return LaneTimeSlices(std::move(program), lanes_per_slice);
 }

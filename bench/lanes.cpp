@@ -188,7 +188,7 @@ Result<void> run_case(const data::Dataset& data, const graph::OpTable& ops, cons
 Result<void> lanes(int repeats, bool json, std::ostream& out) {
   kernels::set_flush_to_zero();
   LANISTA_ASSIGN(const auto digits, data::open({}, ".", real_file_system()));
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   for (const char* base : {"small-mlp", "small-cnn"}) {
     for (const Script& script : {halving(), stream()}) {
       LANISTA_TRY(run_case(digits, ops, base, script, repeats, json, out));

@@ -9,11 +9,11 @@ namespace lanista::bench {
 
 std::uint64_t model_seed(std::int64_t model) { return static_cast<std::uint64_t>(model) + 1; }
 
-nn::LaneHyper model_hyper(const Case& c, std::int64_t model) {
+program::LaneHyper model_hyper(const Case& c, std::int64_t model) {
   return {.lr = c.rate / static_cast<double>(1 + model % 4), .momentum = kMomentum};
 }
 
-LanistaProgram::LanistaProgram(const Case& c, std::int64_t first, nn::Program program,
+LanistaProgram::LanistaProgram(const Case& c, std::int64_t first, program::Program program,
                                std::shared_ptr<const CaseBatch> batch)
     : program_(std::move(program)),
       first_(first),
@@ -30,14 +30,14 @@ LanistaProgram::LanistaProgram(const Case& c, std::int64_t first, nn::Program pr
 
 Result<LanistaProgram> LanistaProgram::make(const Case& c, const ModelRange& of,
                                             std::shared_ptr<const CaseBatch> batch) {
-  const auto ops = step::training_ops(graph::builtin_ops());
-  LANISTA_ASSIGN(const auto train, step::derive_training_step(c.model, {}, ops));
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(c.model, ops));
+  const auto ops = autodiff::training_ops(graph::builtin_ops());
+  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(c.model, {}, ops));
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(c.model, ops));
   const double begin = now_seconds();
   LANISTA_ASSIGN(
       auto program,
-      nn::Program::compile(train, infer,
-                           {.lanes = of.lanes, .max_batch = c.batch, .threads = of.threads, .backend = of.backend}));
+      program::Program::compile(
+          train, infer, {.lanes = of.lanes, .max_batch = c.batch, .threads = of.threads, .backend = of.backend}));
   for (std::int64_t lane = 0; lane < of.lanes; ++lane) LANISTA_TRY(program.begin(lane, 0));
   const double seconds = now_seconds() - begin;
   LanistaProgram ours(c, of.first, std::move(program), std::move(batch));
@@ -72,13 +72,13 @@ StartWeights LanistaProgram::weights(std::int64_t lane) const {
   return out;
 }
 
-std::span<const nn::LaneResult> LanistaProgram::run(std::int64_t steps) {
-  const nn::Batch batch = batch_->view();
+std::span<const program::LaneResult> LanistaProgram::run(std::int64_t steps) {
+  const program::Batch batch = batch_->view();
   std::ranges::fill(active_, std::uint8_t{1});
-  const auto work = [&](std::int64_t) { return nn::StepInput{std::span(&batch, 1), hyper_}; };
-  std::ranges::fill(results_, nn::LaneResult{.failure = {}});
+  const auto work = [&](std::int64_t) { return program::StepInput{std::span(&batch, 1), hyper_}; };
+  std::ranges::fill(results_, program::LaneResult{.failure = {}});
   program_.run({.steps = steps, .active = active_, .step_input = work}, results_);
-  for (const nn::LaneResult& end : results_) {
+  for (const program::LaneResult& end : results_) {
     if (end.failure) std::rethrow_exception(end.failure);
   }
   return results_;
@@ -87,7 +87,7 @@ std::span<const nn::LaneResult> LanistaProgram::run(std::int64_t steps) {
 std::span<const double> LanistaProgram::step() { return step(0, lanes()); }
 
 std::span<const double> LanistaProgram::step(std::int64_t first, std::int64_t count) {
-  const nn::Batch batch = batch_->view();
+  const program::Batch batch = batch_->view();
   for (std::int64_t lane = 0; lane < lanes(); ++lane) {
     active_[static_cast<std::size_t>(lane)] = lane >= first && lane < first + count ? 1 : 0;
   }

@@ -19,7 +19,7 @@ inline constexpr double kMomentum = 0.9;
 std::uint64_t model_seed(std::int64_t model);
 
 /// The learning rate and the momentum of a model, by its number.
-nn::LaneHyper model_hyper(const Case& c, std::int64_t model);
+program::LaneHyper model_hyper(const Case& c, std::int64_t model);
 
 /// The weights of one model, in the order of the state of its training step.
 struct StartWeights {
@@ -28,9 +28,9 @@ struct StartWeights {
 
 /// The models of a case that a program trains. The number of a model decides its weights and rate.
 struct ModelRange {
-  std::int64_t first = 0, lanes = 1;     ///< Number of the first model, and number of models.
-  int threads = 1;                       ///< Threads of the program.
-  const nn::Backend* backend = nullptr;  ///< null: lanista kernels at the best level of this CPU.
+  std::int64_t first = 0, lanes = 1;          ///< Number of the first model, and number of models.
+  int threads = 1;                            ///< Threads of the program.
+  const program::Backend* backend = nullptr;  ///< null: lanista kernels at the best level of this CPU.
 };
 
 /// A compiled lanista program for a case. Its lanes are models that train on one batch.
@@ -55,25 +55,25 @@ class LanistaProgram {
   std::span<const double> step(std::int64_t first, std::int64_t count);
   /// Runs `steps` steps of each lane in one chunk and returns the results, [lanes]. Throws the exception of the first
   /// lane that failed.
-  std::span<const nn::LaneResult> run(std::int64_t steps);
+  std::span<const program::LaneResult> run(std::int64_t steps);
   /// The work of one thread: a step of each lane. The program must not move while the work exists.
   RepeatedWork work();
   /// Resets each lane to its start weights.
   void restart();
 
  private:
-  LanistaProgram(const Case& c, std::int64_t first, nn::Program program, std::shared_ptr<const CaseBatch> batch);
+  LanistaProgram(const Case& c, std::int64_t first, program::Program program, std::shared_ptr<const CaseBatch> batch);
 
-  nn::Program program_;
+  program::Program program_;
   std::int64_t first_;
   std::shared_ptr<const CaseBatch> batch_;
   double compile_seconds_ = 0;
   StepInput step_work_;
-  std::vector<nn::LaneHyper> hyper_;
+  std::vector<program::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
   std::vector<double> losses_;
-  std::vector<nn::LaneResult> results_;
-  std::vector<step::StateTensor> state_;
+  std::vector<program::LaneResult> results_;
+  std::vector<autodiff::StateTensor> state_;
 };
 
 }  // namespace lanista::bench

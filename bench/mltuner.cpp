@@ -104,7 +104,7 @@ double mean_logarithm(const std::vector<double>& values) {
 Result<void> mltuner(const BenchRequest& request, std::ostream& out) {
   kernels::set_flush_to_zero();
   const int seeds = request.seeds > 0 ? request.seeds : kSeeds;
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const std::vector<TuneTask> tasks, tune_tasks());
   const std::vector<MltunerArm> arms = make_arms(request.strategy);
   std::map<std::string, std::vector<double>> all;  // steps of every task and seed, of each arm

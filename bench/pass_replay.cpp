@@ -8,14 +8,14 @@
 namespace lanista::bench {
 
 double PassReplay::seconds() {
-  using Kind = nn::StagePass::Kind;
+  using Kind = program::StagePass::Kind;
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, double> ended;  // forward, stage, micro-batch
   std::vector<std::size_t> at(stages_.ranks.size());
   std::vector<double> clock(at.size());
   for (bool moved = true; std::exchange(moved, false);) {
     for (std::size_t p = 0; p < at.size(); ++p) {
       for (; at[p] < stages_.ranks[p].size(); ++at[p], moved = true) {
-        const nn::StagePass& pass = stages_.ranks[p][at[p]];
+        const program::StagePass& pass = stages_.ranks[p][at[p]];
         const bool forward = pass.kind == Kind::kForward;
         double ready = clock[p];
         bool waits = false;

@@ -14,15 +14,15 @@ namespace lanista::bench {
 ///
 /// The computation runs the same passes in the same order. Each pass starts when its inputs are complete and its rank
 /// is free.
-class PassReplay final : public nn::StageObserver {
+class PassReplay final : public program::StageObserver {
  public:
   /// `stages` are those of the observed program.
-  explicit PassReplay(nn::Stages stages) : stages_(std::move(stages)) {
+  explicit PassReplay(program::Stages stages) : stages_(std::move(stages)) {
     begin_.resize(stages_.ranks.size());
     pass_seconds_.resize(stages_.ranks.size());
   }
-  void on_pass_begin(std::size_t rank, const nn::StagePass&) override { begin_[rank] = thread_cpu_seconds(); }
-  void on_pass_end(std::size_t rank, const nn::StagePass&) override {
+  void on_pass_begin(std::size_t rank, const program::StagePass&) override { begin_[rank] = thread_cpu_seconds(); }
+  void on_pass_end(std::size_t rank, const program::StagePass&) override {
     pass_seconds_[rank].push_back(thread_cpu_seconds() - begin_[rank]);
   }
   void on_edge_copy(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
@@ -32,7 +32,7 @@ class PassReplay final : public nn::StageObserver {
   double seconds();
 
  private:
-  nn::Stages stages_;
+  program::Stages stages_;
   std::vector<double> begin_;
   std::vector<std::vector<double>> pass_seconds_;
 };

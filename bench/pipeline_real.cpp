@@ -28,8 +28,8 @@ Error different_bits_error(const std::string& name) {
 }
 
 // True if two steps of the pipeline give the same state as two steps on one thread.
-Result<bool> same_bits(const StagedModel& bench, nn::Program& ours) {
-  LANISTA_ASSIGN(nn::Program single_thread, bench.derived.compile(kBatch / kMicroBatch, nullptr));
+Result<bool> same_bits(const StagedModel& bench, program::Program& ours) {
+  LANISTA_ASSIGN(program::Program single_thread, bench.derived.compile(kBatch / kMicroBatch, nullptr));
   ours.initialise(0, 1);
   for (int i = 0; i < 2; ++i) {
     step_of(single_thread, bench.samples.view());
@@ -41,12 +41,12 @@ Result<bool> same_bits(const StagedModel& bench, nn::Program& ours) {
 // Prints the times that a step would have on free cores (PassReplay), for machines with other work.
 Result<void> replayed(const StagedModel& bench, const runtime::ChosenPlan& chosen, const std::string& name, int repeats,
                       bool json, std::ostream& out) {
-  LANISTA_ASSIGN(nn::Stages stages,
+  LANISTA_ASSIGN(program::Stages stages,
                  runtime::executable_stages(chosen.plan, chosen.schedule, bench.problem, bench.planned.nodes));
   PassReplay replay(stages);
   stages.observer = &replay;
-  LANISTA_ASSIGN(nn::Program ours, bench.derived.compile(kBatch / kMicroBatch, &stages));
-  LANISTA_ASSIGN(nn::Program single_thread, bench.derived.compile(kBatch / kMicroBatch, nullptr));
+  LANISTA_ASSIGN(program::Program ours, bench.derived.compile(kBatch / kMicroBatch, &stages));
+  LANISTA_ASSIGN(program::Program single_thread, bench.derived.compile(kBatch / kMicroBatch, nullptr));
   std::vector<double> of_one, of_two, gain;
   for (int i = -1; i < repeats; ++i) {
     const double begin = thread_cpu_seconds();
@@ -67,8 +67,8 @@ Result<void> replayed(const StagedModel& bench, const runtime::ChosenPlan& chose
 
 // Prints the Gantt charts of a step, planned and measured, from the record that studies log.
 Result<void> print_charts(const StagedModel& bench, const runtime::ChosenPlan& chosen, std::ostream& out) {
-  LANISTA_ASSIGN(nn::Program program, bench.program(chosen.plan, chosen.schedule));
-  std::optional<nn::StepTimes> times;
+  LANISTA_ASSIGN(program::Program program, bench.program(chosen.plan, chosen.schedule));
+  std::optional<program::StepTimes> times;
   for (int i = 0; i < kMaxTimedSteps && !times; ++i) {
     step_of(program, bench.samples.view());
     times = program.take_step_times();
@@ -83,7 +83,7 @@ Result<void> two_branches(int repeats, bool json, std::ostream& out) {
   const std::string name = "two-branches/2";
   LANISTA_ASSIGN(StagedModel bench, StagedModel::make(branchy(1024, 2, 3, 1024, false), 1024, 3));
   LANISTA_ASSIGN(const auto chosen, runtime::chosen_plan(bench.problem, kMicroBatch));
-  LANISTA_ASSIGN(nn::Program ours, bench.program(chosen.plan, chosen.schedule));
+  LANISTA_ASSIGN(program::Program ours, bench.program(chosen.plan, chosen.schedule));
   LANISTA_ASSIGN(const bool same, same_bits(bench, ours));
   if (!same) return different_bits_error(name);
   const std::vector<Arm> arms{bench.arm("alone", bench.single_thread), bench.arm("ours", ours)};
@@ -110,11 +110,11 @@ Result<void> two_branches(int repeats, bool json, std::ostream& out) {
 
 // The seconds of steps of a plan on free cores (PassReplay). A first step warms up.
 Result<std::vector<double>> replays(const StagedModel& bench, const runtime::ChosenPlan& plan, int repeats) {
-  LANISTA_ASSIGN(nn::Stages stages,
+  LANISTA_ASSIGN(program::Stages stages,
                  runtime::executable_stages(plan.plan, plan.schedule, bench.problem, bench.planned.nodes));
   PassReplay replay(stages);
   stages.observer = &replay;
-  LANISTA_ASSIGN(nn::Program program, bench.derived.compile(kBatch / kMicroBatch, &stages));
+  LANISTA_ASSIGN(program::Program program, bench.derived.compile(kBatch / kMicroBatch, &stages));
   std::vector<double> seconds;
   for (int i = 0; i <= repeats; ++i) {
     step_of(program, bench.samples.view());
@@ -154,10 +154,10 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   LANISTA_ASSIGN(const auto chosen, runtime::chosen_plan(bench.problem, kMicroBatch));
   plans.push_back(chosen);
   for (int i = 1; i <= 30; ++i) plans.push_back(random_plan(rng, bench.problem, i));
-  std::vector<nn::Program> programs;
+  std::vector<program::Program> programs;
   std::vector<double> replayed;
   for (const auto& one : plans) {
-    LANISTA_ASSIGN(nn::Program program, bench.program(one.plan, one.schedule));
+    LANISTA_ASSIGN(program::Program program, bench.program(one.plan, one.schedule));
     programs.push_back(std::move(program));
     LANISTA_ASSIGN(const std::vector<double> seconds, replays(bench, one, repeats));
     replayed.push_back(1e6 * median(seconds));
@@ -231,18 +231,18 @@ Result<void> population(const std::string& name, std::int64_t inputs, std::int64
   LANISTA_ASSIGN(const DerivedModel one, DerivedModel::make(branchy(inputs, 1, 2, width, true), batch));
   LANISTA_ASSIGN(const DerivedModel all, DerivedModel::make(branchy(inputs, kTrials, 2, width, true), batch));
   const Samples samples(batch, inputs);
-  std::vector<nn::Program> single;
+  std::vector<program::Program> single;
   for (std::int64_t i = 0; i < kTrials; ++i) {
-    LANISTA_ASSIGN(nn::Program program, one.compile(1, nullptr));
+    LANISTA_ASSIGN(program::Program program, one.compile(1, nullptr));
     single.push_back(std::move(program));
   }
-  LANISTA_ASSIGN(nn::Program fused, one.compile(1, nullptr, kTrials, kRanks));
+  LANISTA_ASSIGN(program::Program fused, one.compile(1, nullptr, kTrials, kRanks));
   LANISTA_ASSIGN(const auto planned, runtime::planned_step(all.train, all.ops, batch, 4));
   const pipeline::Problem problem{planned.model, runtime::single_devices(kRanks, kTransferSeconds)};
   LANISTA_ASSIGN(const auto chosen, halves(problem, kTrials));
   LANISTA_ASSIGN(const auto plan, runtime::chosen_plan(problem, batch));
   LANISTA_ASSIGN(const auto stages, runtime::executable_stages(chosen.plan, chosen.schedule, problem, planned.nodes));
-  LANISTA_ASSIGN(nn::Program branches, all.compile(1, &stages));
+  LANISTA_ASSIGN(program::Program branches, all.compile(1, &stages));
   const auto run_trials = [&](std::size_t begin, std::size_t end) {
     return [&, begin, end] {
       for (std::size_t i = begin; i < end; ++i) step_of(single[i], samples.view());

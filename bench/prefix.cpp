@@ -37,7 +37,7 @@ Result<void> augmented(const std::string& base, const data::Dataset& data, const
 Result<void> prefix(int repeats, bool json, std::ostream& out) {
   kernels::set_flush_to_zero();
   LANISTA_ASSIGN(const auto digits, data::open({}, ".", real_file_system()));
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   for (const char* base : {"small-mlp", "small-cnn"}) LANISTA_TRY(augmented(base, digits, ops, repeats, json, out));
   return frozen_prefix(repeats, json, out);
 }

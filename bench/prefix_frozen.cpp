@@ -114,7 +114,7 @@ void measure_store(const std::string& name, const Backbone& on, const data::Data
 
 Result<void> frozen_prefix(int repeats, bool json, std::ostream& out) {
   LANISTA_ASSIGN(const auto digits, data::open({}, ".", real_file_system()));
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   for (const Case& each : cases()) {
     LANISTA_ASSIGN(const Backbone on, backbone(each, digits, ops));
     for (const std::int64_t count : {1, 2, 4, 8, 16}) {

@@ -15,8 +15,8 @@
 namespace lanista::bench {
 namespace {
 
-using schedule::Arrival;
-using schedule::Prediction;
+using plan::Arrival;
+using plan::Prediction;
 
 constexpr std::size_t kBarrier = 50;
 constexpr double kSteps = 1000;  // steps of each model; only ratios are printed
@@ -53,7 +53,7 @@ Result<std::vector<Prediction>> read_profiles(std::string_view text) {
     LANISTA_ASSIGN(const double busy, number_at(table, row, columns[1], 0, 1));
     LANISTA_ASSIGN(const double memory, number_at(table, row, columns[2], 0, 1));
     // Widths above one were not measured, so each trial has one worker.
-    Prediction trial = schedule::prediction_of(seconds, 0, busy, memory, seconds * kSteps * 0.01);
+    Prediction trial = plan::prediction_of(seconds, 0, busy, memory, seconds * kSteps * 0.01);
     trial.steps = kSteps;
     trials.push_back(trial);
   }
@@ -62,11 +62,11 @@ Result<std::vector<Prediction>> read_profiles(std::string_view text) {
 }
 
 /// Places each trial, in order, on the first worker with enough memory and free time.
-class Greedy : public schedule::Policy {
+class Greedy : public plan::Policy {
  public:
   std::string_view name() const override { return "greedy"; }
-  schedule::Decision decide(const schedule::SchedulerState& situation) const override {
-    schedule::DecisionBuilder board(situation);
+  plan::Decision decide(const plan::SchedulerState& situation) const override {
+    plan::DecisionBuilder board(situation);
     for (std::size_t i = 0; i < situation.tasks.size(); ++i) {
       if (!board.placement(i).waits()) continue;
       for (std::int32_t worker = 0; worker < board.num_workers(); ++worker) {
@@ -82,10 +82,10 @@ class Greedy : public schedule::Policy {
 };
 
 /// Groups of trials one after the other.
-class Barriers : public schedule::TrialSource {
+class Barriers : public plan::TrialSource {
  public:
   Barriers(const std::vector<Prediction>& trials, std::size_t size) : trials_(trials), size_(size) {}
-  std::vector<Arrival> next(std::span<const schedule::TrialEnd>, std::size_t waiting, std::size_t running) override {
+  std::vector<Arrival> next(std::span<const plan::TrialEnd>, std::size_t waiting, std::size_t running) override {
     std::vector<Arrival> requested;
     if (waiting + running > 0) return requested;
     for (; at_ < trials_.size() && requested.size() < size_; ++at_) {
@@ -112,12 +112,12 @@ Result<void> profiles(const BenchRequest& request, std::ostream& out) {
   const auto read = read_profiles(text);
   if (!read) return Error{read.error().code, read.error().message, request.file};
   const std::vector<Prediction>& trials = *read;
-  std::vector<std::unique_ptr<schedule::Policy>> policies;
-  policies.push_back(schedule::first_come());
+  std::vector<std::unique_ptr<plan::Policy>> policies;
+  policies.push_back(plan::first_come());
   policies.push_back(std::make_unique<Greedy>());
-  policies.push_back(schedule::elastic());
+  policies.push_back(plan::elastic());
   for (const double interference : {0.0, 0.02}) {
-    schedule::Cluster cluster;
+    plan::Cluster cluster;
     cluster.workers = 4;
     cluster.shares = 8;
     cluster.widest = 1;
@@ -125,14 +125,14 @@ Result<void> profiles(const BenchRequest& request, std::ostream& out) {
     for (const std::size_t size : {kBarrier, trials.size()}) {
       double bound = 0;
       for (std::size_t at = 0; at < trials.size(); at += size) {
-        bound += schedule::bounds_of(std::span(trials).subspan(at, std::min(size, trials.size() - at)), cluster).best();
+        bound += plan::bounds_of(std::span(trials).subspan(at, std::min(size, trials.size() - at)), cluster).best();
       }
       const std::string name =
           std::string(size == kBarrier ? "barriers-of-50" : "no-barrier") + (interference > 0 ? "-interference" : "");
       if (!request.cases.empty() && std::ranges::find(request.cases, name) == request.cases.end()) continue;
       for (const auto& policy : policies) {
         Barriers source(trials, size);
-        LANISTA_ASSIGN(const auto simulation, schedule::simulate(cluster, source, *policy));
+        LANISTA_ASSIGN(const auto simulation, plan::simulate(cluster, source, *policy));
         if (simulation.makespan < bound * (1 - 1e-6)) {
           return Error{Code::kInternal, std::string(policy->name()) + " ended before the bound", name};
         }

@@ -352,7 +352,7 @@ void print_task(const Task& task, const std::vector<std::vector<SelectiveCurve>>
 
 Result<void> selective(int seeds, bool json, std::ostream& out) {
   kernels::set_flush_to_zero();
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   std::vector<Task> tasks;
   for (const int wrong : {0, 10, 20, 40}) {
     LANISTA_ASSIGN(auto task, make_task("digits-wrong-" + std::to_string(wrong), "builtin:digits", "small-cnn",

@@ -42,7 +42,7 @@ Samples::Samples(std::int64_t count, std::int64_t width) {
   }
 }
 
-nn::Batch Samples::view() const {
+program::Batch Samples::view() const {
   return {.size = static_cast<std::int64_t>(labels.size()),
           .features = features,
           .labels = labels,
@@ -54,25 +54,25 @@ Result<DerivedModel> DerivedModel::make(const std::string& text, std::int64_t ba
   DerivedModel derived;
   derived.batch = batch;
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(text));
-  LANISTA_ASSIGN(derived.train, step::derive_training_step(model, {}, derived.ops));
-  LANISTA_ASSIGN(derived.infer, step::derive_inference_step(model, derived.ops));
+  LANISTA_ASSIGN(derived.train, autodiff::derive_training_step(model, {}, derived.ops));
+  LANISTA_ASSIGN(derived.infer, autodiff::derive_inference_step(model, derived.ops));
   return derived;
 }
 
-Result<nn::Program> DerivedModel::compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes,
-                                          int threads) const {
-  nn::ProgramOptions options{.lanes = lanes, .max_batch = batch, .accumulate = parts, .stages = stages};
+Result<program::Program> DerivedModel::compile(std::int64_t parts, const program::Stages* stages, std::int64_t lanes,
+                                               int threads) const {
+  program::ProgramOptions options{.lanes = lanes, .max_batch = batch, .accumulate = parts, .stages = stages};
   options.threads = threads;
-  LANISTA_ASSIGN(nn::Program program, nn::Program::compile(train, infer, options));
+  LANISTA_ASSIGN(program::Program program, program::Program::compile(train, infer, options));
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     LANISTA_TRY(program.begin(lane, static_cast<std::uint64_t>(lane) + 1));
   }
   return program;
 }
 
-void step_of(nn::Program& program, const nn::Batch& batch) {
+void step_of(program::Program& program, const program::Batch& batch) {
   const auto lanes = static_cast<std::size_t>(program.lanes());
-  const std::vector<nn::LaneHyper> hyper(lanes, {.lr = 0.001, .momentum = 0.9});
+  const std::vector<program::LaneHyper> hyper(lanes, {.lr = 0.001, .momentum = 0.9});
   const std::vector<std::uint8_t> active(lanes, 1);
   std::vector<double> loss(lanes);
   program.train_step({&batch, 1}, hyper, active, loss);
@@ -102,7 +102,7 @@ Result<StagedModel> StagedModel::make(const std::string& text, std::int64_t inpu
   LANISTA_ASSIGN(DerivedModel derived, DerivedModel::make(text, kBatch));
   Samples samples(kBatch, inputs);
   LANISTA_ASSIGN(auto planned, runtime::planned_step(derived.train, derived.ops, kBatch, 4));
-  LANISTA_ASSIGN(nn::Program single_thread, derived.compile(kBatch / kMicroBatch, nullptr));
+  LANISTA_ASSIGN(program::Program single_thread, derived.compile(kBatch / kMicroBatch, nullptr));
   pipeline::Problem problem{planned.model, runtime::single_devices(kRanks, kTransferSeconds)};
   StagedModel model{std::move(derived),      std::move(samples), std::move(planned), std::move(problem), 0,
                     std::move(single_thread)};
@@ -112,7 +112,9 @@ Result<StagedModel> StagedModel::make(const std::string& text, std::int64_t inpu
 }
 
 Result<std::vector<runtime::OperatorTimes>> StagedModel::timed_passes(int repeats) const {
-  const auto compile = [&](const nn::Stages& stages) { return derived.compile(derived.batch / kMicroBatch, &stages); };
+  const auto compile = [&](const program::Stages& stages) {
+    return derived.compile(derived.batch / kMicroBatch, &stages);
+  };
   return runtime::time_passes(planned, kMicroBatch, compile, samples.view(), repeats);
 }
 
@@ -137,12 +139,13 @@ Result<double> StagedModel::predicted(const runtime::ChosenPlan& of) const {
   return simulation.seconds + non_pass_seconds;
 }
 
-Result<nn::Program> StagedModel::program(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule) const {
-  LANISTA_ASSIGN(const nn::Stages stages, runtime::executable_stages(plan, schedule, problem, planned.nodes));
+Result<program::Program> StagedModel::program(const pipeline::PipelinePlan& plan,
+                                              const pipeline::Schedule& schedule) const {
+  LANISTA_ASSIGN(const program::Stages stages, runtime::executable_stages(plan, schedule, problem, planned.nodes));
   return derived.compile(kBatch / kMicroBatch, &stages);
 }
 
-Arm StagedModel::arm(std::string name, nn::Program& of) const {
+Arm StagedModel::arm(std::string name, program::Program& of) const {
   return timed(std::move(name), {{[&of, this] { step_of(of, samples.view()); }, 1}});
 }
 

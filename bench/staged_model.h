@@ -34,26 +34,26 @@ struct Samples {
 
   Samples(std::int64_t count, std::int64_t width);
   /// The samples as one batch; valid while this lives.
-  nn::Batch view() const;
+  program::Batch view() const;
 };
 
 /// A model with its training step and its inference step.
 struct DerivedModel {
-  graph::OpTable ops = step::training_ops(graph::builtin_ops());
-  step::TrainingStep train;
-  step::InferenceStep infer;
+  graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
+  autodiff::TrainingStep train;
+  autodiff::InferenceStep infer;
   std::int64_t batch = 0;  ///< Samples of a step.
 
   /// Derives both steps of a model in text form. Errors: those of parsing and deriving.
   static Result<DerivedModel> make(const std::string& text, std::int64_t batch);
   /// Compiles a program with `parts` micro-batches a step. `stages` may be null: no pipeline. Errors: those of
   /// Program::compile.
-  Result<nn::Program> compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes = 1,
-                              int threads = 1) const;
+  Result<program::Program> compile(std::int64_t parts, const program::Stages* stages, std::int64_t lanes = 1,
+                                   int threads = 1) const;
 };
 
 /// Runs one training step of each lane of `program`.
-void step_of(nn::Program& program, const nn::Batch& batch);
+void step_of(program::Program& program, const program::Batch& batch);
 
 /// The median of `values`, the upper one of two; 0 if there are none.
 double median(std::vector<double> values);
@@ -62,10 +62,10 @@ double median(std::vector<double> values);
 struct StagedModel {
   DerivedModel derived;
   Samples samples;
-  runtime::PlannedModel planned;  ///< Model of the planner, with its nodes.
-  pipeline::Problem problem;      ///< Planned model with measured costs, and kRanks devices.
-  double non_pass_seconds = 0;    ///< Seconds of a step outside of passes, mainly the update.
-  nn::Program single_thread;      ///< Whole step with the same micro-batches on one thread.
+  runtime::PlannedModel planned;   ///< Model of the planner, with its nodes.
+  pipeline::Problem problem;       ///< Planned model with measured costs, and kRanks devices.
+  double non_pass_seconds = 0;     ///< Seconds of a step outside of passes, mainly the update.
+  program::Program single_thread;  ///< Whole step with the same micro-batches on one thread.
 
   /// Derives, compiles and measures a model. Errors: those of planning and compiling.
   static Result<StagedModel> make(const std::string& text, std::int64_t inputs, int repeats);
@@ -76,9 +76,9 @@ struct StagedModel {
   /// The simulated seconds of a step of a plan. Errors: those of simulate().
   Result<double> predicted(const runtime::ChosenPlan& of) const;
   /// Compiles a program that runs a plan. Errors: those of compiling.
-  Result<nn::Program> program(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule) const;
+  Result<program::Program> program(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule) const;
   /// An arm that gives microseconds of a step.
-  Arm arm(std::string name, nn::Program& of) const;
+  Arm arm(std::string name, program::Program& of) const;
 };
 
 }  // namespace lanista::bench

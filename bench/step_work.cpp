@@ -30,7 +30,7 @@ double product_flops(const Product& product, const graph::Node& node, const grap
   return 2 * static_cast<double>(shape(product.result).elements(batch)) * static_cast<double>(terms);
 }
 
-double flops_of(const graph::Node& node, const step::TrainingStep& step, const graph::OpTable& ops,
+double flops_of(const graph::Node& node, const autodiff::TrainingStep& step, const graph::OpTable& ops,
                 std::int64_t batch) {
   const auto* product =
       std::find_if(kProducts.begin(), kProducts.end(), [&](const Product& p) { return p.op == node.op; });
@@ -43,7 +43,7 @@ double flops_of(const graph::Node& node, const step::TrainingStep& step, const g
 
 }  // namespace
 
-StepInput step_work(const step::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch) {
+StepInput step_work(const autodiff::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch) {
   const auto bytes = [&](graph::Port port) {
     return static_cast<double>(sizeof(float)) * static_cast<double>(step.types.at(port).shape.elements(batch));
   };

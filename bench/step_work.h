@@ -24,6 +24,6 @@ struct StepInput {
 };
 
 /// The work of a step with momentum SGD in single precision. `ops` is the result of training_ops().
-StepInput step_work(const step::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch);
+StepInput step_work(const autodiff::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch);
 
 }  // namespace lanista::bench

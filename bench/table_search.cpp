@@ -148,7 +148,7 @@ const AccuracyTable::CellAccuracy* AccuracyTable::find(const space::Sample& samp
   return row ? &rows_[*row] : nullptr;
 }
 
-strategy::Context AccuracyTable::context(std::uint64_t seed) const {
+search::Context AccuracyTable::context(std::uint64_t seed) const {
   space::Categorical operations;
   for (const std::string& operation : operations_) operations.values.emplace_back(operation);
   space::SearchSpace params;
@@ -167,10 +167,10 @@ strategy::Context AccuracyTable::context(std::uint64_t seed) const {
           Rng(seed)};
 }
 
-Result<SearchRun> search_table(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
-                               const Options& options, const std::vector<std::int64_t>& marks, std::uint64_t seed) {
+Result<SearchRun> search_table(const AccuracyTable& table, const search::StrategyPlugin& plugin, const Options& options,
+                               const std::vector<std::int64_t>& marks, std::uint64_t seed) {
   LANISTA_ASSIGN(auto sampler, plugin.make(table.context(seed), options));
-  const auto strategy = strategy::compose(std::move(sampler), nullptr);
+  const auto strategy = search::compose(std::move(sampler), nullptr);
   SearchRun out;
   AccuracyTable::CellAccuracy best{-1, 0};
   const double begin = now_seconds();

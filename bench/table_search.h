@@ -43,7 +43,7 @@ class AccuracyTable {
 
   /// The context from which a strategy is made: a parameter for each edge, a base model that is not trained, and the
   /// goal val_accuracy.
-  strategy::Context context(std::uint64_t seed) const;
+  search::Context context(std::uint64_t seed) const;
 
  private:
   std::vector<std::string> operations_;    ///< Sorted.
@@ -71,7 +71,7 @@ struct SearchRun {
 ///
 /// Each proposal is a query. A cell that the table does not have is a failed trial. `marks` are ascending numbers of
 /// queries; the last one ends the search. Errors: those of the strategy.
-Result<SearchRun> search_table(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
-                               const Options& options, const std::vector<std::int64_t>& marks, std::uint64_t seed);
+Result<SearchRun> search_table(const AccuracyTable& table, const search::StrategyPlugin& plugin, const Options& options,
+                               const std::vector<std::int64_t>& marks, std::uint64_t seed);
 
 }  // namespace lanista::bench

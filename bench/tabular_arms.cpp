@@ -8,7 +8,7 @@ namespace {
 
 // The arm of a built-in strategy.
 Result<StrategyArm> strategy_arm(const std::string& name, int seeds_divisor, const nlohmann::json& options) {
-  for (strategy::StrategyPlugin& plugin : strategy::builtin_strategies()) {
+  for (search::StrategyPlugin& plugin : search::builtin_strategies()) {
     if (plugin.name != name) continue;
     LANISTA_ASSIGN(Options resolved, resolve_options(options, plugin.options));
     return StrategyArm{name, seeds_divisor, std::move(plugin), std::move(resolved)};

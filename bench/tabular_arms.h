@@ -16,9 +16,9 @@ inline constexpr int kTabularSeeds = 200;
 /// A strategy with its options.
 struct StrategyArm {
   std::string name;
-  int seeds_divisor = 1;            ///< Number by which the seeds are divided, for slow strategies.
-  strategy::StrategyPlugin plugin;  ///< The strategy.
-  Options options;                  ///< Resolved options.
+  int seeds_divisor = 1;          ///< Number by which the seeds are divided, for slow strategies.
+  search::StrategyPlugin plugin;  ///< The strategy.
+  Options options;                ///< Resolved options.
 };
 
 /// The strategies of `tabular`, or only the one named `only`. `with_epochs` adds those that need several epochs.

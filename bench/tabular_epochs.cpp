@@ -35,7 +35,7 @@ struct Rule {
 
 /// The rules that run with a strategy. With two goals, asha runs once with the first goal and once with both. A
 /// strategy with its own halving has no other rule.
-std::vector<Rule> rules_of(const BenchRequest& request, const strategy::StrategyPlugin& plugin) {
+std::vector<Rule> rules_of(const BenchRequest& request, const search::StrategyPlugin& plugin) {
   if (plugin.has_own_halving) return {{"", "none"}};
   if (request.two_goals) return {{"", "none"}, {"+asha-1-goal", "asha", "val_accuracy"}, {"+asha", "asha"}};
   return {{"", "none"}, {"+asha", "asha"}, {"+median", "median"}, {"+hyperband", "hyperband"}};

@@ -32,8 +32,8 @@ std::string small_table() {
   return csv;
 }
 
-strategy::StrategyPlugin plugin_named(const std::string& name) {
-  for (const auto& plugin : strategy::builtin_strategies()) {
+search::StrategyPlugin plugin_named(const std::string& name) {
+  for (const auto& plugin : search::builtin_strategies()) {
     if (plugin.name == name) return plugin;
   }
   return {};

@@ -40,7 +40,7 @@ Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::D
   worker_config.crash_marks = false;
   runtime::WorkerOptions options;
   if (!executor_settings.shares_epochs) options.shared_epoch_bytes = 0;
-  const nn::Operators operators;
+  const program::Operators operators;
   LANISTA_ASSIGN(const auto executor,
                  runtime::WorkerExecutor::create(worker_config, data, operators, disk, clock, options));
   const engine::Services services{.fs = &disk,

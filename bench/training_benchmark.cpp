@@ -32,7 +32,7 @@ TrainingBenchmark TrainingBenchmark::begin(const BenchRequest& request, std::ost
   at::set_num_threads(1);
   kernels::set_flush_to_zero();
   const TrainingBenchmark benchmark{request.name, request.repeats > 0 ? request.repeats : 5, request.json, &out,
-                                    nn::measure_cpu_speed()};
+                                    program::measure_cpu_speed()};
   if (!benchmark.json) {
     out << "one core: " << std::llround(benchmark.machine.peak_gflops) << " GFLOP/s";
     for (const auto& level : benchmark.machine.memory) {

@@ -22,7 +22,7 @@ struct TrainingBenchmark {
   int repeats = 0;              ///< Rounds of each case.
   bool json = false;            ///< Rows as JSON.
   std::ostream* out = nullptr;  ///< Receives the rows.
-  nn::CpuSpeed machine;         ///< Measured speed of one core.
+  program::CpuSpeed machine;    ///< Measured speed of one core.
 
   /// Measures the machine, prints its speed, and limits LibTorch to one thread.
   static TrainingBenchmark begin(const BenchRequest& request, std::ostream& out);

@@ -9,9 +9,9 @@
 namespace lanista::bench {
 namespace {
 
-using schedule::Arrival;
-using schedule::Prediction;
-using schedule::TrialEnd;
+using plan::Arrival;
+using plan::Prediction;
+using plan::TrialEnd;
 
 constexpr std::int64_t kBudget = 81, kEta = 3;
 constexpr std::size_t kSlots = 16;  // most open trials of bohb and asha
@@ -30,7 +30,7 @@ class Configurations {
     const double seconds = portable_exp(workload_.sigma * of.normal());
     const double serial = of.uniform(workload_.least_serial, workload_.most_serial);
     const double busy = of.uniform(workload_.least_busy, workload_.most_busy);
-    Prediction actual = schedule::prediction_of(seconds, serial, busy, 0, workload_.resize);
+    Prediction actual = plan::prediction_of(seconds, serial, busy, 0, workload_.resize);
     actual.steps = static_cast<double>(units);
     Prediction expected = actual;
     expected.steps *= of.uniform(1 - workload_.error, 1 + workload_.error);
@@ -95,13 +95,13 @@ class Halvings : public TuningJob {
     return arrivals;
   }
 
-  Limit limit(const schedule::Cluster& cluster) const override {
+  Limit limit(const plan::Cluster& cluster) const override {
     Limit in_turn, longest;
     std::vector<Prediction> all;
     for (const Bracket& bracket : begun_) {
       Limit chain;
       for (const auto& rung : bracket.rungs) {
-        const auto bounds = schedule::bounds_of(rung, cluster);
+        const auto bounds = plan::bounds_of(rung, cluster);
         chain.dual += bounds.dual, chain.elastic += bounds.elastic;
         all.insert(all.end(), rung.begin(), rung.end());
       }
@@ -109,7 +109,7 @@ class Halvings : public TuningJob {
       longest.dual = std::max(longest.dual, chain.dual), longest.elastic = std::max(longest.elastic, chain.elastic);
     }
     if (brackets_ == Brackets::kInTurn) return in_turn;
-    const double area = schedule::bounds_of(all, cluster).area;
+    const double area = plan::bounds_of(all, cluster).area;
     return {std::max(area, longest.dual), std::max(area, longest.elastic)};
   }
 
@@ -176,13 +176,13 @@ class Promotions : public TuningJob {
     return arrivals;
   }
 
-  Limit limit(const schedule::Cluster& cluster) const override {
+  Limit limit(const plan::Cluster& cluster) const override {
     std::vector<double> lengths;
     for (const auto& [number, seconds] : chains_) {
       lengths.push_back(0);
       for (const Prediction& part : seconds) {
         const auto widest = std::min(cluster.widest, cluster.workers);
-        lengths.back() += schedule::seconds_at(part, schedule::fastest_width(part, widest));
+        lengths.back() += plan::seconds_at(part, plan::fastest_width(part, widest));
       }
     }
     const double bound = asynchronous_bound(parts_, lengths, cluster);
@@ -257,9 +257,9 @@ std::unique_ptr<TuningJob> make_tuning_job(const std::string& algorithm, std::ui
 
 std::vector<std::string> tuning_jobs() { return {"syncbohb", "bohb", "hyperband", "asha"}; }
 
-double asynchronous_bound(std::span<const schedule::Prediction> parts, std::span<const double> chains,
-                          const schedule::Cluster& cluster) {
-  double bound = schedule::bounds_of(parts, cluster).area;
+double asynchronous_bound(std::span<const plan::Prediction> parts, std::span<const double> chains,
+                          const plan::Cluster& cluster) {
+  double bound = plan::bounds_of(parts, cluster).area;
   for (const double chain : chains) bound = std::max(bound, chain);
   return bound;
 }

@@ -16,7 +16,7 @@ namespace lanista::bench {
 ///
 /// The learning curve of a configuration and its time a unit of budget are functions of seed and number. The trial of a
 /// rung trains only the units that the rung adds.
-class TuningJob : public schedule::TrialSource {
+class TuningJob : public plan::TrialSource {
  public:
   /// Lower bounds on the makespan of all trials so far, in seconds. With barriers it is the sum over rungs. Otherwise
   /// it is the larger of the area bound and the longest chain of dependent trials.
@@ -25,7 +25,7 @@ class TuningJob : public schedule::TrialSource {
     double elastic = 0;  ///< From Bounds::elastic.
   };
   /// The lower bounds on `cluster`.
-  virtual Limit limit(const schedule::Cluster& cluster) const = 0;
+  virtual Limit limit(const plan::Cluster& cluster) const = 0;
   /// Number of trials so far.
   virtual std::int64_t trials() const = 0;
 };
@@ -43,8 +43,8 @@ struct Workload {
 ///
 /// `parts` are all pieces of work. `chains` are the pieces of one trial in sequence, each as seconds at its fastest
 /// width.
-double asynchronous_bound(std::span<const schedule::Prediction> parts, std::span<const double> chains,
-                          const schedule::Cluster& cluster);
+double asynchronous_bound(std::span<const plan::Prediction> parts, std::span<const double> chains,
+                          const plan::Cluster& cluster);
 
 /// Makes the job of a tuning algorithm with R = 81 units and eta = 3, or null for an unknown name.
 ///

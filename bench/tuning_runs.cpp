@@ -236,13 +236,13 @@ Result<TuningCost> TuningRuns::run_strategy(const StrategySettings& settings, st
   std::vector<mutate::BaseModel> bases;
   bases.push_back(std::move(base));
   LANISTA_ASSIGN(auto models, mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), {}, {}, {}));
-  const strategy::Context context{std::make_shared<const mutate::ModelSpace>(std::move(models)),
-                                  search_space_of(task_),
-                                  {{task_.loss == "cross_entropy", task_.metric()}},
-                                  settings.epochs,
-                                  Rng(seed)};
-  const auto plugins = strategy::builtin_strategies();
-  const auto plugin = std::ranges::find(plugins, settings.sampler, &strategy::StrategyPlugin::name);
+  const search::Context context{std::make_shared<const mutate::ModelSpace>(std::move(models)),
+                                search_space_of(task_),
+                                {{task_.loss == "cross_entropy", task_.metric()}},
+                                settings.epochs,
+                                Rng(seed)};
+  const auto plugins = search::builtin_strategies();
+  const auto plugin = std::ranges::find(plugins, settings.sampler, &search::StrategyPlugin::name);
   LANISTA_ASSIGN(const Options options, resolve_options(settings.options, plugin->options));
   LANISTA_ASSIGN(const auto strategy,
                  make_benchmark_strategy(context, *plugin, options, settings.rule, settings.rule_options));

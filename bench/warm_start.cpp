@@ -301,7 +301,7 @@ void print_progress(const WarmTask& task, std::int64_t models, std::uint64_t see
 }  // namespace
 
 Result<void> warm_start(const BenchRequest& request, std::ostream& out) {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const int seeds = request.seeds > 0 ? request.seeds : 3;
   LANISTA_ASSIGN(const auto names, arms_of(request.strategy));
   for (auto* make : {digits_task, glyphs_task, dev_glyphs_task}) {

@@ -19,16 +19,16 @@ using namespace lanista;
 constexpr std::int64_t kSize = 4096, kBegin = 2048, kEnd = 2080;
 
 // The memory of two ranks, in which rank 1 may write bytes [kBegin, kEnd) of rank 0.
-const nn::StageMemoryMap& map() {
-  static const nn::StageMemoryMap kMap{
+const program::StageMemoryMap& map() {
+  static const program::StageMemoryMap kMap{
       .bytes = kSize, .program = {}, .rank_of = {0, 1}, .ranks = 2, .pieces = 3, .routes = {{1, 0, kBegin, kEnd}}};
   return kMap;
 }
 
 // Writes an allowed message to the memory of rank 0, and checks that all other bytes stay zero.
 void write(const runtime::StageBytes& piece) {
-  const nn::AlignedBytes memory(kSize);
-  nn::StageInbox inbox(map(), memory.data(), 0);
+  const program::AlignedBytes memory(kSize);
+  program::StageInbox inbox(map(), memory.data(), 0);
   if (!inbox.check(piece.from, piece.to, piece.at, static_cast<std::int64_t>(piece.bytes.size())) || piece.to != 0)
     return;
   LANISTA_CHECK(inbox.write(piece.from, piece.at, piece.bytes).ok(), "an allowed write is refused");
@@ -50,9 +50,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   if (const auto message = runtime::decode_stage_signal(input)) {
     LANISTA_CHECK(runtime::encode(*message) == input, "a stage signal changes when it is encoded again");
-    const nn::AlignedBytes memory(kSize);
-    static_cast<void>(nn::StageInbox(map(), memory.data(), 0).receive(message->from, message->signal));
-    static_cast<void>(nn::StageInbox(map(), memory.data(), 1).receive(message->from, message->signal));
+    const program::AlignedBytes memory(kSize);
+    static_cast<void>(program::StageInbox(map(), memory.data(), 0).receive(message->from, message->signal));
+    static_cast<void>(program::StageInbox(map(), memory.data(), 1).receive(message->from, message->signal));
   }
   return 0;
 }

@@ -59,10 +59,10 @@ TEST(AllocationFailures, InModelReader) {
 
 TEST(AllocationFailures, InTrainingStepDerivation) {
   const auto model = *graph::parse(kModel);
-  const auto ops = step::training_ops(graph::builtin_ops());
-  const auto step = step::derive_training_step(model, {}, ops);
+  const auto ops = autodiff::training_ops(graph::builtin_ops());
+  const auto step = autodiff::derive_training_step(model, {}, ops);
   ASSERT_TRUE(step) << step.error().text();
-  EXPECT_GT(refuse_each([&] { static_cast<void>(step::derive_training_step(model, {}, ops)); }), 100);
+  EXPECT_GT(refuse_each([&] { static_cast<void>(autodiff::derive_training_step(model, {}, ops)); }), 100);
 }
 
 }  // namespace

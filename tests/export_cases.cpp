@@ -29,10 +29,10 @@ T must(Result<T> result) {
 class Computed {
  public:
   Computed(const graph::Graph& graph, Precision precision) : precision_(precision) {
-    const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-    const auto train = must(step::derive_training_step(graph, {.loss = "mse"}, ops));
-    const auto infer = must(step::derive_inference_step(graph, ops));
-    program_.push_back(must(nn::Program::compile(train, infer, {.max_batch = 8, .precision = precision})));
+    const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
+    const auto train = must(autodiff::derive_training_step(graph, {.loss = "mse"}, ops));
+    const auto infer = must(autodiff::derive_inference_step(graph, ops));
+    program_.push_back(must(program::Program::compile(train, infer, {.max_batch = 8, .precision = precision})));
     must_hold(program_[0].begin(0, 1));
   }
 
@@ -58,7 +58,7 @@ class Computed {
     must_hold(program_[0].insert(0, state));
     const std::int64_t n = x.shape.front();
     const std::vector<std::int64_t> rows(static_cast<std::size_t>(n), 0);
-    const nn::Batch batch{
+    const program::Batch batch{
         .size = n, .features = elements_of<float>(x), .labels = {}, .targets = {}, .sample_index = rows};
     std::vector<double> y(static_cast<std::size_t>(n * program_[0].prediction_size()));
     if (precision_ == Precision::kFloat64) {
@@ -75,7 +75,7 @@ class Computed {
   static void must_hold(const Result<void>& result) { LANISTA_CHECK(result.ok(), result ? "" : result.error().text()); }
 
   Precision precision_;
-  std::vector<nn::Program> program_;
+  std::vector<program::Program> program_;
 };
 
 /// Returns the export case of an oracle case, with its result and tolerance.

@@ -33,11 +33,11 @@ class TickingClock final : public Clock {
 
 /// One study with its data, without its disk.
 struct Study {
-  study::StudyConfig config;  ///< settings
-  data::Dataset data;         ///< synthetic rows
-  nn::Operators operators;    ///< the builtin operators
-  engine::FakeOptions fake;   ///< failures of simulated trials
-  bool real = false;          ///< true: trials are trained; false: they are simulated
+  study::StudyConfig config;     ///< settings
+  data::Dataset data;            ///< synthetic rows
+  program::Operators operators;  ///< the builtin operators
+  engine::FakeOptions fake;      ///< failures of simulated trials
+  bool real = false;             ///< true: trials are trained; false: they are simulated
 };
 
 /// Kind of a random study.

@@ -134,8 +134,8 @@ std::map<std::string, double> measured(const Case& sampled_case, Rng& rng) {
     metrics.push_back("quantile" + std::to_string(rng.between(1, 99)));
   }
   const train::Evaluation evaluation(loss_of(sampled_case), metrics, sampled_case.width);
-  nn::HostMetrics host(evaluation.requested(), sampled_case.width, kernels::best_isa());
-  nn::MetricSums sums;
+  program::HostMetrics host(evaluation.requested(), sampled_case.width, kernels::best_isa());
+  program::MetricSums sums;
   const auto width = static_cast<std::size_t>(sampled_case.width);
   for (std::size_t at = 0, size = 0; at < sampled_case.rows; at += size) {
     size = std::min<std::size_t>(1 + rng.below(64), sampled_case.rows - at);

@@ -44,15 +44,15 @@ Error broken(const std::string& what, const std::string& why) { return Error{Cod
 
 /// A compiled model with random weights and an input.
 struct Trained {
-  nn::Program program;
+  program::Program program;
   std::vector<float> x;
   std::vector<float> y;
 
   static Result<Trained> make(const graph::Graph& model, const Rng& rng) {
-    const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-    LANISTA_ASSIGN(const auto train, step::derive_training_step(model, {.loss = "mse"}, ops));
-    LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
-    LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = kBatchSize}));
+    const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
+    LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(model, {.loss = "mse"}, ops));
+    LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(model, ops));
+    LANISTA_ASSIGN(auto program, program::Program::compile(train, infer, {.max_batch = kBatchSize}));
     LANISTA_TRY(program.begin(0, rng.key()));
     LANISTA_ASSIGN(const auto types, graph::infer_shapes(model, ops));
     const graph::ValueType& input = types.outputs(model.nodes_of("input").front()).front();
@@ -67,7 +67,7 @@ struct Trained {
     return made;
   }
 
-  nn::Batch batch(std::span<const float> targets) const {
+  program::Batch batch(std::span<const float> targets) const {
     static constexpr std::array<std::int64_t, kBatchSize> kRows{0, 1, 2};
     return {.size = kBatchSize, .features = x, .labels = {}, .targets = targets, .sample_index = kRows};
   }
@@ -77,8 +77,8 @@ struct Trained {
   /// Trains one step. Errors: the loss or an element of the state is not finite.
   Result<void> train_step() {
     const std::vector<float> targets(y.size(), 0.5F);
-    const nn::Batch one = batch(targets);
-    const std::array<nn::LaneHyper, 1> hyper{nn::LaneHyper{.lr = 1e-3}};
+    const program::Batch one = batch(targets);
+    const std::array<program::LaneHyper, 1> hyper{program::LaneHyper{.lr = 1e-3}};
     const std::array<std::uint8_t, 1> active{1};
     std::array<double, 1> loss{};
     program.train_step(std::span(&one, 1), hyper, active, loss);

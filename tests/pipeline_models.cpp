@@ -96,7 +96,7 @@ PipelinePlan random_stage_plan(Rng& rng, const pipeline::Problem& problem, std::
 
 graph::Graph random_branchy(Rng rng, Extras extras) { return Builder(rng, extras).build(); }
 
-PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
+PipelineCase random_case(Rng rng, const autodiff::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                          bool may_be_unequal) {
   PipelineCase made;
   made.planned = must(runtime::planned_step(train, ops, batch, 4));

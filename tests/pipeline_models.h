@@ -45,7 +45,7 @@ struct PipelineCase {
 /// Returns a random pipeline of a training step for batches of `batch` samples.
 ///
 /// With `may_be_unequal`, micro-batches of different stages may have different sizes.
-PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
+PipelineCase random_case(Rng rng, const autodiff::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                          bool may_be_unequal);
 
 }  // namespace lanista::testing

@@ -46,9 +46,9 @@
 namespace lanista::testing {
 namespace {
 
-using nn::Batch;
-using nn::LaneGradients;
-using nn::Program;
+using program::Batch;
+using program::LaneGradients;
+using program::Program;
 using State = std::vector<Tensor>;
 
 constexpr double kTolerance = 1e-12;
@@ -59,15 +59,15 @@ void expect(bool condition, const std::string& what) {
 }
 
 // Records the passes of the ranks, sent bytes and in-flight samples.
-class Record : public nn::StageObserver {
+class Record : public program::StageObserver {
  public:
   void begin_step(std::size_t ranks, std::size_t stages) {
     done.assign(ranks, {});
     most.assign(stages, 0);
     sent_bytes.clear();
   }
-  void on_pass_begin(std::size_t rank, const nn::StagePass& pass) override { done[rank].push_back(pass); }
-  void on_pass_end(std::size_t, const nn::StagePass&) override {}
+  void on_pass_begin(std::size_t rank, const program::StagePass& pass) override { done[rank].push_back(pass); }
+  void on_pass_end(std::size_t, const program::StagePass&) override {}
   void on_edge_copy(std::uint32_t from, std::uint32_t to, bool gradient, std::int64_t bytes) override {
     const std::lock_guard lock(mutex_);
     sent_bytes[{gradient ? to : from, gradient ? from : to}][gradient ? 1 : 0] += bytes;
@@ -76,7 +76,7 @@ class Record : public nn::StageObserver {
     most[stage] = std::max(most[stage], samples);
   }
 
-  std::vector<std::vector<nn::StagePass>> done;
+  std::vector<std::vector<program::StagePass>> done;
   std::vector<std::int64_t> most;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::int64_t, 2>> sent_bytes;  // activations, gradients
 
@@ -115,12 +115,13 @@ class PipelineProof {
       : process_pool_(process_pool),
         rng_(Rng(19).split(number)),
         extras_(std::array{Extras::kNone, Extras::kPerSample, Extras::kBatchNorm}[number % 3]),
-        ops_(step::training_ops(graph::builtin_ops())),
+        ops_(autodiff::training_ops(graph::builtin_ops())),
         model_(random_branchy(rng_.split("model"), extras_)),
         batch_(std::array<std::int64_t, 3>{8, 12, 16}[rng_.below(3)]),
-        train_(must(step::derive_training_step(model_, {"cross_entropy", rng_.bernoulli(0.5) ? "adam" : "sgd"}, ops_))),
+        train_(must(
+            autodiff::derive_training_step(model_, {"cross_entropy", rng_.bernoulli(0.5) ? "adam" : "sgd"}, ops_))),
         cut_(random_case(rng_.split("cut"), train_, ops_, batch_, true)),
-        infer_(must(step::derive_inference_step(model_, ops_))),
+        infer_(must(autodiff::derive_inference_step(model_, ops_))),
         number_(number) {
     hyper_ = {.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7, .label_smoothing = 0};
   }
@@ -141,13 +142,13 @@ class PipelineProof {
 
  private:
   std::int64_t pieces() const { return stages().pieces(); }
-  nn::Stages stages() const {
+  program::Stages stages() const {
     return must(runtime::executable_stages(cut_.plan, cut_.schedule, cut_.problem, cut_.planned.nodes));
   }
 
-  Program compile(Precision precision, const nn::Stages* stages) const {
-    nn::ProgramOptions options{.max_batch = batch_, .precision = precision};
-    nn::Stages own;
+  Program compile(Precision precision, const program::Stages* stages) const {
+    program::ProgramOptions options{.max_batch = batch_, .precision = precision};
+    program::Stages own;
     if (stages != nullptr) {
       options.accumulate = stages->pieces();
       own = *stages;
@@ -162,7 +163,7 @@ class PipelineProof {
     return program;
   }
 
-  runtime::StageTask task_of(const nn::Stages& stages, Precision precision) const {
+  runtime::StageTask task_of(const program::Stages& stages, Precision precision) const {
     return {.model = graph::to_text(model_),
             .step = train_.options,
             .build = {},
@@ -191,7 +192,7 @@ class PipelineProof {
   }
 
   void compare_gradients(Precision precision) {
-    const nn::Stages plan = with_record();
+    const program::Stages plan = with_record();
     Program ours = compile(precision, &plan);
     const OwnedBatch batch(rng_.split("batch"), batch_, 6);
     LaneGradients seen = must(ours.make_gradients());
@@ -202,7 +203,7 @@ class PipelineProof {
     // With unequal micro-batches, each stage is compared with one thread with the micro-batches of that stage.
     std::map<std::string, Tensor> expected;
     std::map<std::int64_t, std::map<std::string, Tensor>> by_count;
-    for (const nn::Stage& stage : plan.stages) {
+    for (const program::Stage& stage : plan.stages) {
       auto& gradients = by_count[stage.micro_batches];
       if (!gradients.empty()) continue;
       Program plain = compile(precision, nullptr);
@@ -229,14 +230,14 @@ class PipelineProof {
     while (true) {
       try {
         return step();
-      } catch (const nn::RankLost&) {
+      } catch (const program::RankLost&) {
         ++lost;
         expect(lost < kMaxLost, "too many ranks are lost");
       }
     }
   }
 
-  std::size_t stage_of(const nn::Stages& plan, const std::string& tensor) const {
+  std::size_t stage_of(const program::Stages& plan, const std::string& tensor) const {
     const graph::NodeId node{static_cast<decltype(graph::NodeId::value)>(std::stoul(tensor.substr(1)))};
     for (std::size_t i = 0; i < plan.stages.size(); ++i) {
       if (std::ranges::count(plan.stages[i].nodes, node) > 0) return i;
@@ -286,13 +287,13 @@ class PipelineProof {
     }
   }
 
-  nn::Stages with_record() {
-    nn::Stages plan = stages();
+  program::Stages with_record() {
+    program::Stages plan = stages();
     if (process_pool_ == nullptr) plan.observer = &record_;
     return plan;
   }
 
-  void compare_simulation(const nn::Stages& plan, Precision precision) const {
+  void compare_simulation(const program::Stages& plan, Precision precision) const {
     expect(record_.done == plan.ranks, "a rank did not run the passes of its list");
     const pipeline::SimulationResult simulation =
         must(pipeline::simulate(cut_.schedule, cut_.plan, cut_.problem, false));
@@ -374,7 +375,7 @@ class PipelineProof {
   }
 
   void compare_training(Precision precision) {
-    const nn::Stages plan = stages();
+    const program::Stages plan = stages();
     Program ours = compile(precision, &plan), plain = compile(precision, nullptr);
     LaneGradients sum = must(plain.make_gradients());
     const std::int64_t parts = plan.pieces();
@@ -403,11 +404,11 @@ class PipelineProof {
   graph::OpTable ops_;
   graph::Graph model_;
   std::int64_t batch_;
-  step::TrainingStep train_;
+  autodiff::TrainingStep train_;
   PipelineCase cut_;
-  step::InferenceStep infer_;
+  autodiff::InferenceStep infer_;
   std::uint64_t number_;
-  nn::LaneHyper hyper_;
+  program::LaneHyper hyper_;
   Record record_;
 
  public:

@@ -46,14 +46,14 @@ struct PopulationWorld {
     }
     LANISTA_ASSIGN(auto space,
                    mutate::ModelSpace::make(graph::builtin_ops(), bases, mutators, {}, {.params = 1e5, .flops = 1e6}));
-    return PopulationWorld{std::move(digits), step::training_ops(graph::builtin_ops()), std::move(space)};
+    return PopulationWorld{std::move(digits), autodiff::training_ops(graph::builtin_ops()), std::move(space)};
   }
 };
 
 study::Recipe random_recipe(Rng& rng) {
   study::Recipe recipe;
   recipe.loss = "cross_entropy";
-  recipe.optimizer = step::optimizers()[rng.below(step::optimizers().size())].name;
+  recipe.optimizer = autodiff::optimizers()[rng.below(autodiff::optimizers().size())].name;
   recipe.schedule = std::array{"constant", "step", "cosine"}[rng.below(3)];
   recipe.precision = rng.below(8) == 0 ? "float64" : "float32";
   recipe.step_every = 1;

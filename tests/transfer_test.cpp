@@ -36,10 +36,10 @@ bool is_parameter(const Tensor& tensor) { return tensor.name != "step" && tensor
 /// except those in `given`.
 Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given, std::uint64_t seed,
                     Precision precision = Precision::kFloat64) {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-  const auto infer = step::derive_inference_step(model, ops);
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
+  const auto infer = autodiff::derive_inference_step(model, ops);
   EXPECT_TRUE(infer.ok()) << infer.error().text();
-  auto program = nn::Program::compile(*infer, {.max_batch = kRows, .precision = precision});
+  auto program = program::Program::compile(*infer, {.max_batch = kRows, .precision = precision});
   EXPECT_TRUE(program.ok()) << program.error().text();
   EXPECT_TRUE(program->begin(0, seed).ok());
   std::vector<Tensor> state = program->extract(0);

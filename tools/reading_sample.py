@@ -3,8 +3,8 @@
 
 usage: reading_sample.py SEED [COUNT] > SHEET
 
-The sheet has each declaration with its comment and no function body. A structure has its first fields. A member has the
-comment of its class, as a reader of the header has. Modules take turns, in an order that the seed
+The sheet has each declaration with its comment and no function body. A structure has its first fields, and an
+enumeration its values. A member has the comment of its class, as a reader of the header has. Modules take turns, in an order that the seed
 gives, so that all of them appear. Lines on standard error name the place of each declaration, for the grader. A reader
 gets the sheet and docs/glossary.md alone.
 """
@@ -24,6 +24,16 @@ def comment_above(lines, d):
     while first > 0 and lines[first - 1].strip().startswith("//"):
         first -= 1
     return "".join(line + "\n" for line in lines[first:d.first - 1])
+
+
+def values_of(lines, d):
+    """The values of an enumeration, at most twenty lines."""
+    found = []
+    for line in lines[d.first - 1:d.first + 19]:
+        found.append(line)
+        if "}" in line:
+            break
+    return "\n".join(found)
 
 
 def fields_of(lines, d):
@@ -51,6 +61,8 @@ def declarations_of(path):
         head = text.split("{")[0].rstrip() if d.kind == "type" or ") {" in text or ") const {" in text else text
         if d.kind == "type" and lines[d.first - 1].strip().startswith("struct"):
             head += fields_of(lines, d)
+        if d.kind == "type" and lines[d.first - 1].strip().startswith("enum"):
+            head = values_of(lines, d)
         owner = types.get("::".join(d.scope)) if d.scope else None
         about = f"// In class {d.scope[-1]}:\n" + comment_above(lines, owner) if owner else ""
         yield d, about + comment_above(lines, d) + head

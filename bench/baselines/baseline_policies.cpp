@@ -10,7 +10,7 @@
 #include "bench/baselines/fluid_widths.h"
 #include "lanista/plan/elastic/decision_builder.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 class LongestFirst : public Policy {
@@ -156,4 +156,4 @@ std::unique_ptr<Policy> fluid_static() { return std::make_unique<FluidStatic>();
 std::unique_ptr<Policy> fluid_dynamic() { return std::make_unique<FluidDynamic>(); }
 std::unique_ptr<Policy> uniform_redistribution() { return std::make_unique<Uniform>(); }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

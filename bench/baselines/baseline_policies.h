@@ -5,7 +5,7 @@
 #include "lanista/plan/elastic/scheduler_state.h"
 
 // Policies of other systems, as baselines.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Returns the policy that gives each trial one worker, the longest trial first.
 std::unique_ptr<Policy> longest_trial_first();
@@ -19,4 +19,4 @@ std::unique_ptr<Policy> fluid_dynamic();
 /// Tune).
 std::unique_ptr<Policy> uniform_redistribution();
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

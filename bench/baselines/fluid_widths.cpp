@@ -5,7 +5,7 @@
 
 #include "lanista/plan/elastic/fluid.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 std::vector<Width> static_widths(std::span<const double> seconds, std::int64_t idle, const Cluster& cluster) {
   double all = 0;
@@ -30,4 +30,4 @@ std::vector<Width> dynamic_widths(std::span<const TrialState> trials, const Clus
   return widths;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

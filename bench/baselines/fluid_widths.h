@@ -8,7 +8,7 @@
 #include "lanista/plan/elastic/cluster.h"
 
 // The two formulas of Fluid (Yu, Liu, Chowdhury; MLSys'21, algorithms 1 and 2), as baselines.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Returns min(max(floor(p n), 1/c), d) for each trial, with p its part of all seconds and n the idle workers.
 ///
@@ -28,4 +28,4 @@ struct TrialState {
 /// of algorithm 2 keeps the old width on the way down.
 std::vector<Width> dynamic_widths(std::span<const TrialState> trials, const Cluster& cluster);
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -43,7 +43,7 @@ Result<double> train_a_model() {
                                                 .maximize = false,
                                                 .help = "mean distance of the digit read from the digit written",
                                                 .compute = mean_cost}};
-  const graph::OpTable step_ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable step_ops = autodiff::training_ops(graph::builtin_ops());
 
   study::StudyConfig config;
   config.train.length.epochs = 5;

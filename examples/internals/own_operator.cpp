@@ -36,7 +36,7 @@ struct SwishBeta {
   }
 
   template <class T>
-  void forward(const nn::OpaqueCall<T>& call) const {
+  void forward(const program::OpaqueCall<T>& call) const {
     const auto x = call.inputs[0], beta = call.params[0];
     for (std::size_t i = 0; i < x.size(); ++i) {
       call.results[0][i] = x[i] * logistic(beta[i % beta.size()] * x[i]);
@@ -45,7 +45,7 @@ struct SwishBeta {
 
   // With s = logistic(beta x): dx = dy (s + beta x s (1 - s)), and beta gets the sum of dy x^2 s (1 - s).
   template <class T>
-  void backward(const nn::OpaqueCall<T>& call) const {
+  void backward(const program::OpaqueCall<T>& call) const {
     const auto x = call.inputs[0], beta = call.params[0];
     const auto dx = call.results[0], dbeta = call.results[1];
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -66,9 +66,9 @@ constexpr const char* kModel = R"(%0 = input(shape=[1,8,8])
 )";
 
 Result<double> train_a_model() {
-  nn::Operators operators;
+  program::Operators operators;
   LANISTA_TRY(operators.add(swish_beta_definition(), SwishBeta{}));
-  const graph::OpTable step_ops = step::training_ops(operators.table());
+  const graph::OpTable step_ops = autodiff::training_ops(operators.table());
 
   study::StudyConfig config;
   config.train.length.epochs = 5;

@@ -23,32 +23,33 @@ struct CaseSteps {
 };
 
 std::vector<CaseSteps> cases() {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   std::vector<CaseSteps> all;
   for (const bench::Case& each : bench::training_cases()) {
-    Derived derived{each.model, *step::derive_training_step(each.model, {}, ops),
-                    *step::derive_inference_step(each.model, ops)};
+    Derived derived{each.model, *autodiff::derive_training_step(each.model, {}, ops),
+                    *autodiff::derive_inference_step(each.model, ops)};
     all.push_back({each.name, std::move(derived), each.batch, each.vocab, {.lr = each.rate, .momentum = 0.9}});
   }
   return all;
 }
 
-void expect_cases(const nn::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
+void expect_cases(const program::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
   const kernels::FlushToZero as_workers;
   for (const CaseSteps& each : cases()) {
     const std::int64_t batch = std::min(each.batch, most);
     expect_equal_results(train(each.derived, backend, lanes, steps, {each.hyper}, true, batch),
-                         train(each.derived, nn::cpu_backend(), lanes, steps, {each.hyper}, true, batch), each.name);
+                         train(each.derived, program::cpu_backend(), lanes, steps, {each.hyper}, true, batch),
+                         each.name);
   }
 }
 
 // Trains `lanes` lanes of each of the eight cases in one launch, and compares them with the CPU backend.
-void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
+void expect_population(const program::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
   const kernels::FlushToZero as_workers;
   const std::vector<CaseSteps> all = cases();
   const std::vector<std::uint8_t> active(static_cast<std::size_t>(lanes), 1);
   struct Member {
-    std::unique_ptr<nn::Executable> machine;
+    std::unique_ptr<program::Executable> machine;
     std::vector<LaneHyper> hyper;
     OwnedBatch owned;
     Batch batch;
@@ -82,7 +83,7 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
     TrainingRun got{members[m].results, {}};
     for (std::int64_t lane = 0; lane < lanes; ++lane)
       got.states.push_back(members[m].machine->lanes().extract_state(lane));
-    expect_equal_results(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most),
+    expect_equal_results(got, train(all[m].derived, program::cpu_backend(), lanes, steps, {all[m].hyper}, true, most),
                          all[m].name);
   }
 }
@@ -104,7 +105,7 @@ TEST(BlockRaces, AreAbsentInEightCases) {
 
 TEST(BlockOnCuda, EqualsCpuBitsForEightCases) {
   std::string why;
-  const nn::Backend* const backend = cuda(why);
+  const program::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
   expect_cases(*backend, 1, 20, 128);
   expect_cases(*backend, 3, 6, 32);
@@ -113,7 +114,7 @@ TEST(BlockOnCuda, EqualsCpuBitsForEightCases) {
 
 TEST(BlockOnCuda, RunsSixtyFourLanesOfEightStructuresInOneLaunch) {
   std::string why;
-  const nn::Backend* const backend = cuda(why);
+  const program::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
   expect_population(*backend, 8, 6, 5);
 }
@@ -121,7 +122,7 @@ TEST(BlockOnCuda, RunsSixtyFourLanesOfEightStructuresInOneLaunch) {
 // Prints the time of a step in microseconds a model. Runs with LANISTA_BLOCK_TIMES=1 only.
 TEST(BlockOnCuda, ReportsStepTimes) {
   std::string why;
-  const nn::Backend* const backend = cuda(why);
+  const program::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
   if (std::getenv("LANISTA_BLOCK_TIMES") == nullptr) GTEST_SKIP() << "LANISTA_BLOCK_TIMES is not set";
   for (const CaseSteps& each : cases()) {
@@ -131,7 +132,7 @@ TEST(BlockOnCuda, ReportsStepTimes) {
         std::printf("%-16s %4d lanes: %s\n", each.name.c_str(), static_cast<int>(lanes), made.error().message.c_str());
         continue;
       }
-      nn::Executable& machine = **made;
+      program::Executable& machine = **made;
       for (std::int64_t lane = 0; lane < lanes; ++lane) machine.lanes().attach(lane, *machine.memory().make_state(7));
       const OwnedBatch owned = random_batch(each.derived, each.batch, 1);
       const Batch batch = owned.view();

@@ -20,12 +20,12 @@ struct Scan {
   std::int64_t models = 0, wrong = 0;
 
   void look(const graph::Graph& model, const std::string& loss) {
-    static const graph::OpTable kOps = step::training_ops(graph::builtin_ops());
-    const auto train = step::derive_training_step(model, {.loss = loss}, kOps);
-    const auto infer = step::derive_inference_step(model, kOps);
+    static const graph::OpTable kOps = autodiff::training_ops(graph::builtin_ops());
+    const auto train = autodiff::derive_training_step(model, {.loss = loss}, kOps);
+    const auto infer = autodiff::derive_inference_step(model, kOps);
     LANISTA_CHECK(train.ok() && infer.ok(), "a model without a step");
     ++models;
-    if (!nn::testing::v1_rule_overwrote_value_read_again(*train, *infer)) return;
+    if (!program::testing::v1_rule_overwrote_value_read_again(*train, *infer)) return;
     if (++wrong == 1) std::printf("the first of them:\n%s", graph::to_text(model).c_str());
   }
 };

@@ -18,7 +18,7 @@
 namespace lanista::oracle {
 namespace {
 
-using nn::LaneHyper;
+using program::LaneHyper;
 
 constexpr std::int64_t kTokens = 8;  // vocabulary of mutated and published models
 
@@ -55,17 +55,18 @@ LaneHyper random_hyper(Rng& rng, const std::string& optimizer) {
   return hyper;
 }
 
-nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& derived, std::int64_t size) {
-  nn::testing::OwnedBatch batch;
+program::testing::OwnedBatch random_batch(Rng& rng, const program::testing::Derived& derived, std::int64_t size) {
+  program::testing::OwnedBatch batch;
   batch.size = size;
   batch.features = testing::random_features(rng, derived.model, shipped(), size);
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
-  const step::Loss& loss = *step::find_loss(derived.train.options.loss);
+  const autodiff::Loss& loss = *autodiff::find_loss(derived.train.options.loss);
   if (!loss.of_classes()) {
     batch.targets.resize(static_cast<std::size_t>(prediction.elements(size)));
     for (float& value : batch.targets) {
       const double sampled = rng.normal();
-      value = loss.kind == step::TargetKind::kMultilabel ? (sampled > 0 ? 1.0F : 0.0F) : static_cast<float>(sampled);
+      value =
+          loss.kind == autodiff::TargetKind::kMultilabel ? (sampled > 0 ? 1.0F : 0.0F) : static_cast<float>(sampled);
     }
   } else {
     const std::int64_t classes = prediction.dims.back();
@@ -104,7 +105,7 @@ Case random_case(std::uint64_t number) {
   const Rng rng = Rng(2026).split(number);
   const bool classes = number % 2 == 0;
   std::vector<std::string> losses;
-  for (const step::Loss& loss : step::losses()) {
+  for (const autodiff::Loss& loss : autodiff::losses()) {
     if (loss.of_classes() == classes) losses.push_back(loss.name);
   }
   return {"random " + std::to_string(number), rng.key(),
@@ -145,7 +146,7 @@ std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first) {
   return cases;
 }
 
-CaseInputs inputs_of(const Case& c, const nn::testing::Derived& derived) {
+CaseInputs inputs_of(const Case& c, const program::testing::Derived& derived) {
   Rng rng = Rng(c.seed).split("draws");
   CaseInputs inputs;
   inputs.max_batch = rng.between(1, 4);
@@ -163,14 +164,14 @@ CaseInputs inputs_of(const Case& c, const nn::testing::Derived& derived) {
                                   rng.between(1, inputs.max_batch)}) {
     inputs.batches.push_back(random_batch(rng, derived, size));
   }
-  for (const step::Optimizer& optimizer : step::optimizers()) {
+  for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) {
     inputs.hyper.emplace_back().fill(random_hyper(rng, optimizer.name));
     for (LaneHyper& hyper : inputs.hyper.back()) hyper.lr *= rng.uniform(0.3, 1);
   }
   return inputs;
 }
 
-double number_of(const Case& c, const nn::LaneAttr& number) {
+double number_of(const Case& c, const program::LaneAttr& number) {
   return Rng(c.seed).split("numbers").split(number.node.value).split(number.attr).uniform() * 0.9;
 }
 

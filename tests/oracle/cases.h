@@ -18,7 +18,7 @@ struct Case {
   std::string origin;        ///< "random 17", "published darts 3", "mutated 5"
   std::uint64_t seed = 0;    ///< seed of CaseInputs and of the state
   graph::Graph model;        ///< the model
-  std::string loss = "mse";  ///< name in step::losses()
+  std::string loss = "mse";  ///< name in autodiff::losses()
 };
 
 /// Returns the case of random model `number`. Models with even numbers have classes.
@@ -37,17 +37,18 @@ struct CaseInputs {
   std::int64_t max_batch = 1;
   std::int64_t shards = 1, accumulate = 1;  ///< parts of a batch in the program; the oracle does not divide it
   kernels::Isa isa = kernels::Isa::kPortable;
-  std::vector<nn::testing::OwnedBatch> batches;     ///< batches of three steps, then one for prediction
-  std::vector<std::array<nn::LaneHyper, 3>> hyper;  ///< by optimiser and step; the learning rate changes in each step
+  std::vector<program::testing::OwnedBatch> batches;  ///< batches of three steps, then one for prediction
+  std::vector<std::array<program::LaneHyper, 3>>
+      hyper;  ///< by optimiser and step; the learning rate changes in each step
   std::uint64_t trial_seed = 0;
   bool lane_attr_values = false;  ///< true: the lane sets its own values of attributes
 };
 
 /// Returns the random inputs of a case.
-CaseInputs inputs_of(const Case& c, const nn::testing::Derived& derived);
+CaseInputs inputs_of(const Case& c, const program::testing::Derived& derived);
 
 /// Returns the value that the lane sets for an attribute, in [0, 0.9). It depends on node and attribute only.
-double number_of(const Case& c, const nn::LaneAttr& number);
+double number_of(const Case& c, const program::LaneAttr& number);
 
 /// Returns the initial state with random changes, so that no value is exactly zero or one, where derivatives jump.
 std::vector<Tensor> perturbed_state(const Case& c, std::vector<Tensor> state);

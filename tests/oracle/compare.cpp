@@ -17,9 +17,9 @@
 namespace lanista::oracle {
 namespace {
 
-using nn::testing::Derived;
-using nn::testing::Tensors;
-using nn::testing::TorchModel;
+using program::testing::Derived;
+using program::testing::Tensors;
+using program::testing::TorchModel;
 
 constexpr double kTolerance = 1e-10;
 constexpr double kDisturbance = 1e-15;
@@ -35,7 +35,7 @@ constexpr double kUndecided = 1e-11;
 // Whether sums of larger values overflow may depend on their summation order.
 constexpr double kRange = 1e300;
 
-const std::string& optimizer_named(std::size_t kind) { return step::optimizers()[kind].name; }
+const std::string& optimizer_named(std::size_t kind) { return autodiff::optimizers()[kind].name; }
 
 at::Tensor scalar(double value) { return at::tensor(std::vector<double>{value}); }
 
@@ -45,14 +45,14 @@ struct Setup {
   Derived derived;
   CaseInputs inputs;
   std::size_t optimizer;
-  const nn::Backend& backend;
+  const program::Backend& backend;
 
-  Setup(const Case& each, std::size_t kind, const nn::Backend* device)
+  Setup(const Case& each, std::size_t kind, const program::Backend* device)
       : c(each),
-        derived(nn::testing::derive({each.origin, graph::to_text(each.model), each.loss}, optimizer_named(kind))),
+        derived(program::testing::derive({each.origin, graph::to_text(each.model), each.loss}, optimizer_named(kind))),
         inputs(inputs_of(each, derived)),
         optimizer(kind),
-        backend(device != nullptr ? *device : nn::cpu_backend(inputs.isa)) {
+        backend(device != nullptr ? *device : program::cpu_backend(inputs.isa)) {
     if (device != nullptr) inputs.shards = inputs.accumulate = 1;  // only the CPU divides batches
   }
 
@@ -62,21 +62,21 @@ struct Setup {
 
 /// A program with perturbed_state(), and the attribute values of its lane.
 struct LanistaRun {
-  nn::Program program;
+  program::Program program;
   std::vector<Tensor> start;
   std::vector<double> lane_attrs;
 
   explicit LanistaRun(const Setup& setup)
-      : program(nn::testing::compile(setup.derived, {.max_batch = setup.inputs.max_batch,
-                                                     .shards = setup.inputs.shards,
-                                                     .accumulate = setup.inputs.accumulate,
-                                                     .precision = Precision::kFloat64,
-                                                     .backend = &setup.backend})) {
+      : program(program::testing::compile(setup.derived, {.max_batch = setup.inputs.max_batch,
+                                                          .shards = setup.inputs.shards,
+                                                          .accumulate = setup.inputs.accumulate,
+                                                          .precision = Precision::kFloat64,
+                                                          .backend = &setup.backend})) {
     program.initialise(0, setup.inputs.trial_seed);
     start = perturbed_state(setup.c, program.extract(0));
     reset();
     if (!setup.inputs.lane_attr_values) return;
-    for (const nn::LaneAttr& number : program.lane_attrs()) lane_attrs.push_back(number_of(setup.c, number));
+    for (const program::LaneAttr& number : program.lane_attrs()) lane_attrs.push_back(number_of(setup.c, number));
   }
 
   void reset() {
@@ -84,12 +84,12 @@ struct LanistaRun {
     LANISTA_CHECK(put.ok(), put ? "" : put.error().text());
   }
 
-  double step(const nn::testing::OwnedBatch& batch, nn::LaneHyper hyper) {
+  double step(const program::testing::OwnedBatch& batch, program::LaneHyper hyper) {
     hyper.lane_attrs = lane_attrs;
-    return nn::testing::step_once(program, batch, hyper);
+    return program::testing::step_once(program, batch, hyper);
   }
 
-  at::Tensor predict(const nn::testing::OwnedBatch& batch) {
+  at::Tensor predict(const program::testing::OwnedBatch& batch) {
     std::vector<double> all(static_cast<std::size_t>(batch.size * program.prediction_size()));
     program.predict(0, batch.view(), std::span<double>(all));
     return at::tensor(all);
@@ -99,14 +99,14 @@ struct LanistaRun {
 TorchModel oracle_of(const Setup& setup, const LanistaRun& ours) {
   TorchModel oracle(setup.derived, ours.start, at::kDouble);
   for (std::size_t i = 0; i < ours.lane_attrs.size(); ++i) {
-    const nn::LaneAttr& number = ours.program.lane_attrs()[i];
+    const program::LaneAttr& number = ours.program.lane_attrs()[i];
     oracle.set_number(number.node, number.attr, ours.lane_attrs[i]);
   }
   return oracle;
 }
 
 // With momentum only, the momentum after one step is the gradient.
-constexpr nn::LaneHyper kGradientStep{.lr = 0.1, .momentum = 0.5};
+constexpr program::LaneHyper kGradientStep{.lr = 0.1, .momentum = 0.5};
 
 constexpr std::size_t kSteps = 3;
 
@@ -117,12 +117,12 @@ void watch_program(const Setup& setup, LanistaRun& ours, Tensors& seen, Steps& s
   const auto& batches = setup.inputs.batches;
   if (setup.optimizer == 0) {
     seen["prediction at first"] = ours.predict(batches[3]);
-    nn::LaneHyper hyper = kGradientStep;
+    program::LaneHyper hyper = kGradientStep;
     hyper.label_smoothing = setup.inputs.hyper[0][0].label_smoothing;
     seen["loss"] = scalar(ours.step(batches[0], hyper));
     for (const Tensor& tensor : ours.program.extract(0)) {
       if (!tensor.name.ends_with("/momentum")) continue;
-      seen["gradient of " + tensor.name.substr(0, tensor.name.find('/'))] = nn::testing::to_torch(tensor);
+      seen["gradient of " + tensor.name.substr(0, tensor.name.find('/'))] = program::testing::to_torch(tensor);
     }
     ours.reset();
   }
@@ -131,11 +131,11 @@ void watch_program(const Setup& setup, LanistaRun& ours, Tensors& seen, Steps& s
     seen[setup.name("loss " + std::to_string(i))] = scalar(loss);
     if (!setup.takes_signs()) continue;
     for (const Tensor& tensor : ours.program.extract(0)) {
-      if (tensor.type == ElementType::kF64) steps[i][tensor.name] = nn::testing::to_torch(tensor).clone();
+      if (tensor.type == ElementType::kF64) steps[i][tensor.name] = program::testing::to_torch(tensor).clone();
     }
   }
   for (const Tensor& tensor : ours.program.extract(0)) {
-    if (tensor.type == ElementType::kF64) seen[setup.name(tensor.name)] = nn::testing::to_torch(tensor);
+    if (tensor.type == ElementType::kF64) seen[setup.name(tensor.name)] = program::testing::to_torch(tensor);
   }
   seen[setup.name("prediction")] = ours.predict(batches[3]);
 }
@@ -145,7 +145,7 @@ double largest(const at::Tensor& value) {
 }
 
 // Returns the argument of Lion's sign by tensor, from its momentum before and after the step: m' = b2 m + (1 - b2) g.
-Tensors arguments_of_signs(const Tensors& before, const Tensors& after, const nn::LaneHyper& hyper) {
+Tensors arguments_of_signs(const Tensors& before, const Tensors& after, const program::LaneHyper& hyper) {
   Tensors out;
   for (const auto& [name, moved] : after) {
     if (!name.ends_with("/m")) continue;
@@ -159,8 +159,8 @@ Tensors arguments_of_signs(const Tensors& before, const Tensors& after, const nn
 
 // Runs one step of Lion with the program's parameters wherever the argument of the sign is only rounding. An argument
 // of exactly zero, as for tokens that do not occur, has no sign in either. Returns the loss.
-double step_with_signs_of(const Tensors& program, TorchModel& oracle, const nn::testing::OwnedBatch& batch,
-                          const nn::LaneHyper& hyper) {
+double step_with_signs_of(const Tensors& program, TorchModel& oracle, const program::testing::OwnedBatch& batch,
+                          const program::LaneHyper& hyper) {
   Tensors before;
   for (const auto& [name, value] : oracle.state()) before[name] = value.clone();
   const double loss = oracle.step(batch, hyper);
@@ -268,13 +268,13 @@ class Comparison {
       value = at::where(at::isfinite(expected).logical_and(overflows.logical_not()), value, expected);
     }
     not_finite_ = not_finite_ || !at::isfinite(expected).all().item<bool>();
-    double error = nn::testing::scaled_error(value, expected, least(name));
+    double error = program::testing::scaled_error(value, expected, least(name));
     if (error <= kTolerance) {
       counts.worst = std::max(counts.worst, error);
       return std::nullopt;
     }
     const at::Tensor& judge = with_own_signs(name, expected);
-    error = nn::testing::scaled_error(value, judge.reshape(value.sizes()), least(name));
+    error = program::testing::scaled_error(value, judge.reshape(value.sizes()), least(name));
     const double rounding = kMargin * rounding_of(name, judge);
     if (error <= std::max(kTolerance, rounding)) {
       ill_conditioned_ = true;
@@ -336,7 +336,8 @@ class Comparison {
     for (const Tensors& each : disturbed_) {
       const auto found = each.find(name);
       if (found == each.end()) return 0;
-      most = std::max(most, nn::testing::scaled_error(found->second.reshape(expected.sizes()), expected, least(name)));
+      most = std::max(most,
+                      program::testing::scaled_error(found->second.reshape(expected.sizes()), expected, least(name)));
     }
     return most;
   }
@@ -352,12 +353,12 @@ class Comparison {
 
 }  // namespace
 
-std::optional<Difference> compare(const Case& c, ComparisonCounts& counts, const nn::Backend* device) {
+std::optional<Difference> compare(const Case& c, ComparisonCounts& counts, const program::Backend* device) {
   ++counts.models;
   bool ill_conditioned = false, not_finite = false;
   std::optional<Difference> found;
   try {
-    for (std::size_t kind = 0; kind < step::optimizers().size() && !found; ++kind) {
+    for (std::size_t kind = 0; kind < autodiff::optimizers().size() && !found; ++kind) {
       const Setup setup(c, kind, device);
       Comparison comparison(setup);
       found = comparison.run(counts);

@@ -37,6 +37,6 @@ struct ComparisonCounts {
 ///
 /// A NaN or infinite loss must occur in both. After it, elements that are not finite in the oracle are not compared,
 /// and neither are overflows above 1e300.
-std::optional<Difference> compare(const Case& c, ComparisonCounts& counts, const nn::Backend* device = nullptr);
+std::optional<Difference> compare(const Case& c, ComparisonCounts& counts, const program::Backend* device = nullptr);
 
 }  // namespace lanista::oracle

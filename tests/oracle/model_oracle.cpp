@@ -37,7 +37,7 @@ void print(const char* title, const Case& c, const Difference& difference) {
                c.loss.c_str(), difference.what.c_str(), difference.text.c_str(), graph::to_text(c.model).c_str());
 }
 
-void report(const Case& c, const Difference& difference, const nn::Backend* device, Failures& failures) {
+void report(const Case& c, const Difference& difference, const program::Backend* device, Failures& failures) {
   if (++failures.count > kMaxPrinted) return;
   print(c.origin.c_str(), c, difference);
   const Case small = shrunk(
@@ -55,7 +55,7 @@ void report(const Case& c, const Difference& difference, const nn::Backend* devi
   for (const std::string& op : operators) ++failures.by_operator[op];
 }
 
-int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const nn::Backend* device) {
+int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const program::Backend* device) {
   torch::set_num_threads(1);
   const auto begin = std::chrono::steady_clock::now();
   ComparisonCounts counts;
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
   int next = 1;
   std::string kind = "random";
   const auto is_next = [&](const char* word) { return argc > next && std::string(argv[next]) == word; };
-  const lanista::nn::Backend* device = nullptr;
+  const lanista::program::Backend* device = nullptr;
   for (const char* name : {"cpu", "host"}) {
     if (!is_next((std::string("torch:") + name).c_str())) continue;
     device = *lanista::device::aten_backend(name);

@@ -34,17 +34,17 @@ std::string list_text(const std::vector<std::string>& names) {
 
 std::string losses() {
   std::vector<Row> rows;
-  for (const step::Loss& loss : step::losses()) {
-    const bool is_default = loss.name == step::default_loss(loss.kind).name;
+  for (const autodiff::Loss& loss : autodiff::losses()) {
+    const bool is_default = loss.name == autodiff::default_loss(loss.kind).name;
     rows.push_back(
-        {code(loss.name), std::string(step::target_kind_name(loss.kind)), yes(is_default), loss.forward.help});
+        {code(loss.name), std::string(autodiff::target_kind_name(loss.kind)), yes(is_default), loss.forward.help});
   }
   return table({"loss", "targets", "`auto`", "loss of a sample"}, rows);
 }
 
 std::string optimizers() {
   std::vector<Row> rows;
-  for (const step::Optimizer& optimizer : step::optimizers()) {
+  for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) {
     std::string numbers;
     for (const auto& [name, usual] : optimizer.numbers) {
       std::ostringstream value;
@@ -63,7 +63,7 @@ std::string option_table(const std::vector<Key>& keys) {
 }
 
 /// Returns the options that all strategies have.
-std::vector<OptionSpec> common_options(const std::vector<strategy::StrategyPlugin>& plugins) {
+std::vector<OptionSpec> common_options(const std::vector<search::StrategyPlugin>& plugins) {
   std::vector<OptionSpec> out;
   for (const OptionSpec& option : plugins.front().options) {
     const bool is_common = std::ranges::all_of(plugins, [&](const auto& plugin) {
@@ -82,7 +82,7 @@ struct Sampler {
 
 /// Returns the strategies of `strategy.name`, with mltuner.
 std::vector<Sampler> samplers() {
-  const auto plugins = strategy::builtin_strategies();
+  const auto plugins = search::builtin_strategies();
   const auto common = common_options(plugins);
   std::vector<Sampler> out;
   for (const auto& plugin : plugins) {
@@ -117,13 +117,13 @@ std::string each_strategy(const Notes& notes) {
 }
 
 std::string common_strategy_options(const Notes& notes) {
-  const auto plugins = strategy::builtin_strategies();
+  const auto plugins = search::builtin_strategies();
   return option_table(plugin_keys("strategy", plugins.front().name, common_options(plugins), notes));
 }
 
 std::string stopping_rules() {
   std::vector<Row> rows;
-  for (const auto& rule : strategy::builtin_stopping_rules()) {
+  for (const auto& rule : search::builtin_stopping_rules()) {
     rows.push_back(
         {"[" + code(rule.name) + "](#" + anchor(rule.name) + ")", sentence(rule.help), yes(rule.judges_whole_rungs)});
   }
@@ -132,7 +132,7 @@ std::string stopping_rules() {
 
 std::string each_stopping_rule(const Notes& notes) {
   std::string out;
-  for (const auto& rule : strategy::builtin_stopping_rules()) {
+  for (const auto& rule : search::builtin_stopping_rules()) {
     out += "### " + code(rule.name) + "\n\n" + wrapped(sentence(rule.help)) + "\n\n";
     out += rule.options.empty() ? "No options.\n\n"
                                 : option_table(plugin_keys("stop", rule.name, rule.options, notes)) + "\n";

@@ -47,9 +47,9 @@ bool has_heading(const std::string& page, const std::string& heading) {
 /// Calls `visit(section, plug-in, options)` for each strategy and each stopping rule.
 template <class Visit>
 void for_each_plugin(const Visit& visit) {
-  for (const auto& plugin : strategy::builtin_strategies()) visit("strategy", plugin.name, plugin.options);
+  for (const auto& plugin : search::builtin_strategies()) visit("strategy", plugin.name, plugin.options);
   visit("strategy", std::string(studyfile::kMltuner), studyfile::mltuner_strategy_options());
-  for (const auto& plugin : strategy::builtin_stopping_rules()) visit("stop", plugin.name, plugin.options);
+  for (const auto& plugin : search::builtin_stopping_rules()) visit("stop", plugin.name, plugin.options);
 }
 
 bool is_below(const std::string& path, const std::string& prefix) {
@@ -160,7 +160,7 @@ std::string Reference::index() const {
   for (const auto& [path, names] : plugins) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    const bool is_common = names.size() >= strategy::builtin_strategies().size();
+    const bool is_common = names.size() >= search::builtin_strategies().size();
     rows[path] = {"[" + code(path) + "](../strategies.md)", "option", "of " + (is_common ? "all samplers" : list)};
   }
   std::vector<Row> sorted;

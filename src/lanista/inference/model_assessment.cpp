@@ -205,11 +205,11 @@ PartAssessment assess_labels(const data::Dataset& data, std::span<const Predicti
 
 PartAssessment assess_part(const data::Dataset& data, std::span<const PredictionRequest> requested) {
   switch (data.spec().targets().kind) {
-    case step::TargetKind::kClasses:
+    case autodiff::TargetKind::kClasses:
       return assess_classes(data, requested);
-    case step::TargetKind::kMultilabel:
+    case autodiff::TargetKind::kMultilabel:
       return assess_labels(data, requested);
-    case step::TargetKind::kNumbers:
+    case autodiff::TargetKind::kNumbers:
       break;
   }
   return assess_numbers(data, requested);

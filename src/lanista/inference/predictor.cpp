@@ -40,23 +40,24 @@ Result<std::vector<Tensor>> state_with_weights(std::vector<Tensor> state, const 
   return state;
 }
 
-Result<nn::Program> compile(const graph::Graph& model, std::span<const Tensor> weights, const std::string& precision,
-                            kernels::Isa isa, const nn::Operators& operators, std::int64_t batch = kBatch) {
-  const auto ops = step::training_ops(operators.table());
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
-  nn::ProgramOptions program_options;
+Result<program::Program> compile(const graph::Graph& model, std::span<const Tensor> weights,
+                                 const std::string& precision, kernels::Isa isa, const program::Operators& operators,
+                                 std::int64_t batch = kBatch) {
+  const auto ops = autodiff::training_ops(operators.table());
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(model, ops));
+  program::ProgramOptions program_options;
   program_options.max_batch = batch;
   program_options.precision = stored(precision_of(precision));  // lanista kernels have no other
-  program_options.backend = &nn::cpu_backend(isa);
+  program_options.backend = &program::cpu_backend(isa);
   program_options.operators = &operators;
-  LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options));
+  LANISTA_ASSIGN(auto program, program::Program::compile(infer, program_options));
   LANISTA_TRY(program.begin(0, 0));
   LANISTA_ASSIGN(const auto state, state_with_weights(program.extract(0), model, weights, operators.table()));
   if (auto inserted = program.insert(0, state); !inserted) return Error{Code::kDataLoss, inserted.error().message, ""};
   return program;
 }
 
-std::vector<double> run(nn::Program& program, std::span<const float> features, std::size_t width,
+std::vector<double> run(program::Program& program, std::span<const float> features, std::size_t width,
                         std::size_t batch_size = kBatch) {
   const std::size_t rows = features.size() / width;
   const auto outputs = static_cast<std::size_t>(program.prediction_size());
@@ -64,7 +65,7 @@ std::vector<double> run(nn::Program& program, std::span<const float> features, s
   const kernels::FlushToZero as_workers;  // part of the numeric class
   for (std::size_t at = 0; at < rows; at += batch_size) {
     const std::size_t count = std::min(batch_size, rows - at);
-    nn::Batch batch;
+    program::Batch batch;
     batch.size = static_cast<std::int64_t>(count);
     batch.features = features.subspan(at * width, count * width);
     program.predict(0, batch, std::span(out).subspan(at * outputs, count * outputs));
@@ -90,12 +91,12 @@ void normalize(const formats::ImportedModel& model, std::span<float> features, s
 }
 
 /// Scaling of the file's outputs.
-nn::TargetScaling target_scaling_in(const formats::ImportedModel& model) {
+program::TargetScaling target_scaling_in(const formats::ImportedModel& model) {
   return {model.target_mean, model.target_scale};
 }
 
-nn::TargetScaling target_scaling_of(const std::optional<data::Normalization>& targets) {
-  return targets ? nn::TargetScaling{targets->mean, targets->scale} : nn::TargetScaling{};
+program::TargetScaling target_scaling_of(const std::optional<data::Normalization>& targets) {
+  return targets ? program::TargetScaling{targets->mean, targets->scale} : program::TargetScaling{};
 }
 
 /// Conversion of raw features for a member with its own normalisation.
@@ -108,7 +109,7 @@ data::PostProcess post_process_of(const engine::ModelMember::Preprocessing& unit
 /// The known metrics of a package's study, and all others for its task. Metrics of a caller are unknown here.
 Result<std::vector<std::string>> metrics_of(const engine::ModelPackage& package) {
   const study::Targets targets = package.data.targets();
-  const step::Loss* loss = step::find_loss(package.loss);
+  const autodiff::Loss* loss = autodiff::find_loss(package.loss);
   if (loss == nullptr || loss->kind != targets.kind) {
     return Error{Code::kDataLoss, "loss '" + package.loss + "' does not fit the package's data", ""};
   }
@@ -154,9 +155,9 @@ Result<std::vector<float>> as_features(const Tensor& input) {
 
 /// One compiled model of a package.
 struct CompiledMember {
-  nn::Program program;
+  program::Program program;
   std::optional<data::PostProcess> post_process;  ///< Conversion of raw features, if the package has none.
-  nn::TargetScaling unit;
+  program::TargetScaling unit;
 };
 
 struct Predictor::Impl {
@@ -169,7 +170,7 @@ struct Predictor::Impl {
   std::size_t width;
   std::int64_t answer;  ///< Numbers in one prediction (data::DataSpec::width).
   kernels::Isa isa;
-  nn::TargetScaling unit;  ///< Unit of the loss.
+  program::TargetScaling unit;  ///< Unit of the loss.
 };
 
 Predictor::Predictor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -178,7 +179,7 @@ Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 Predictor::~Predictor() = default;
 
 Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels::Isa isa,
-                                    const nn::Operators& operators) {
+                                    const program::Operators& operators) {
   const std::int64_t wanted = package.data.outputs();
   std::vector<CompiledMember> members;
   for (const engine::ModelMember& member : package.members) {
@@ -222,16 +223,16 @@ std::vector<double> Predictor::predict(std::span<const float> features) {
 Assessment Predictor::assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
                              std::span<const float> targets) const {
   const train::Evaluation evaluation(impl_->loss, impl_->metrics, impl_->answer, {}, impl_->unit);
-  nn::Metrics requested = evaluation.requested();
-  requested.confusion = impl_->targets.kind != step::TargetKind::kNumbers;
-  nn::MetricSums sums;
-  nn::HostMetrics(requested, impl_->answer, impl_->isa).add(predictions, labels, targets, sums);
+  program::Metrics requested = evaluation.requested();
+  requested.confusion = impl_->targets.kind != autodiff::TargetKind::kNumbers;
+  program::MetricSums sums;
+  program::HostMetrics(requested, impl_->answer, impl_->isa).add(predictions, labels, targets, sums);
   Assessment out;
   out.rows = sums.samples;
   out.lost = sums.num_nan;
   out.metrics = evaluation.values(sums, "");
   out.classes = impl_->targets.classes;
-  out.multilabel = impl_->targets.kind == step::TargetKind::kMultilabel;
+  out.multilabel = impl_->targets.kind == autodiff::TargetKind::kMultilabel;
   out.confusion = std::move(sums.confusion);
   if (out.classes == 0 && !out.multilabel) out.residuals = residuals_of(predictions, targets, outputs());
   return out;
@@ -298,7 +299,7 @@ class ReimportedModel {
  private:
   struct Member {
     formats::ImportedModel imported;
-    nn::Program program;
+    program::Program program;
   };
   explicit ReimportedModel(const engine::ModelPackage& package)
       : how_(package.blend()), width_(static_cast<std::size_t>(package.data.width())), shares_(package.shares()) {}

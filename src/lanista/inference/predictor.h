@@ -24,7 +24,7 @@ class Predictor {
   /// operators. Errors: kDataLoss (weights or outputs that do not fit the model or the data, a loss that does not fit
   /// the data), kUnimplemented (an operator without a kernel, by name).
   static Result<Predictor> create(const engine::ModelPackage& package, kernels::Isa isa = kernels::best_isa(),
-                                  const nn::Operators& operators = {});
+                                  const program::Operators& operators = {});
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();

@@ -32,23 +32,23 @@ std::vector<ReferenceEntry> operators() {
   return out;
 }
 
-std::vector<ReferenceEntry> optimizers() { return entries_of(step::optimizers()); }
+std::vector<ReferenceEntry> optimizers() { return entries_of(autodiff::optimizers()); }
 
 std::vector<ReferenceEntry> losses() {
   std::vector<ReferenceEntry> out;
-  for (const step::Loss& loss : step::losses()) out.push_back({std::string(loss.name), loss.forward.help});
+  for (const autodiff::Loss& loss : autodiff::losses()) out.push_back({std::string(loss.name), loss.forward.help});
   return out;
 }
 
 std::vector<ReferenceEntry> metrics() { return entries_of(study::metrics()); }
 
 std::vector<ReferenceEntry> strategies() {
-  std::vector<ReferenceEntry> out = entries_of(strategy::builtin_strategies());
+  std::vector<ReferenceEntry> out = entries_of(search::builtin_strategies());
   out.push_back({std::string(studyfile::kMltuner), study::builtin_tuners().front().help});
   return out;
 }
 
-std::vector<ReferenceEntry> stopping_rules() { return entries_of(strategy::builtin_stopping_rules()); }
+std::vector<ReferenceEntry> stopping_rules() { return entries_of(search::builtin_stopping_rules()); }
 
 std::vector<ReferenceEntry> mutators() { return entries_of(mutate::builtin_mutators()); }
 

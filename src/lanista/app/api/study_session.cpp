@@ -130,13 +130,13 @@ Result<void> StudySession::make_executor(const cli::WorkerOverrides& worker_over
     const runtime::NamedBackend& only = backends_.front();
     LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(
                                      runtime::config_for_only_device(only, std::move(worker_config), slots), data_,
-                                     nn::Operators(), files, clock_, {.backend = only.backend}));
+                                     program::Operators(), files, clock_, {.backend = only.backend}));
     machine_ = threads->machine();
     executor_ = std::move(threads);
     return {};
   }
-  LANISTA_ASSIGN(runtime::DevicePool all,
-                 runtime::make_device_pool(worker_config, backends_, slots, data_, nn::Operators(), files, clock_));
+  LANISTA_ASSIGN(runtime::DevicePool all, runtime::make_device_pool(worker_config, backends_, slots, data_,
+                                                                    program::Operators(), files, clock_));
   executor_ = std::move(all.executor);
   devices_ = std::move(all.devices);
   measure_ = std::move(all.measure);
@@ -147,12 +147,12 @@ Result<void> StudySession::make_executor(const cli::WorkerOverrides& worker_over
 }
 
 nlohmann::json StudySession::numerics() const {
-  const nn::Backend* only = backends_.size() == 1 ? backends_.front().backend : nullptr;
+  const program::Backend* only = backends_.size() == 1 ? backends_.front().backend : nullptr;
   return only != nullptr ? runtime::numerics(*only) : runtime::numerics(kernels::best_isa());
 }
 
 engine::Services StudySession::services() {
-  const nn::Backend* only = backends_.size() == 1 ? backends_.front().backend : nullptr;
+  const program::Backend* only = backends_.size() == 1 ? backends_.front().backend : nullptr;
   return {.fs = &real_file_system(),
           .clock = &clock_,
           .sink = &warnings_,

@@ -79,7 +79,7 @@ class StudySession {
   std::atomic<int> pause_ = 0;
   std::stop_callback<std::function<void()>> on_stop_;
   std::unique_ptr<engine::Executor> executor_;
-  schedule::Machine machine_;
+  plan::Machine machine_;
   std::vector<runtime::NamedBackend> backends_;
   std::vector<engine::TrainingDevice> devices_;  // if there are several
   engine::MeasureDevices measure_;

@@ -29,8 +29,8 @@ std::string without(const std::vector<std::string>& names, const std::string& na
   return out;
 }
 
-Result<const nn::Backend*> backend_of(const std::string& name, const std::vector<std::string>& names,
-                                      const study::StudyConfig& config) {
+Result<const program::Backend*> backend_of(const std::string& name, const std::vector<std::string>& names,
+                                           const study::StudyConfig& config) {
   const std::string& precision = config.train.numerics.precision;
   const bool has_lanista_kernels = name == study::kCpu || name.starts_with("block:");
   if (has_lanista_kernels && stored(precision_of(precision)) != precision_of(precision)) {
@@ -70,15 +70,15 @@ Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& 
     if (std::find(names.begin(), it, *it) != it) {
       return Error{Code::kInvalidArgument, "device " + *it + " is listed twice; list each device once", "run.devices"};
     }
-    LANISTA_ASSIGN(const nn::Backend* backend, backend_of(*it, names, config));
+    LANISTA_ASSIGN(const program::Backend* backend, backend_of(*it, names, config));
     out.push_back({*it, backend});
   }
   return out;
 }
 
-Result<std::optional<std::vector<schedule::DeviceSpeed>>> speeds_from_environment(std::size_t devices) {
+Result<std::optional<std::vector<plan::DeviceSpeed>>> speeds_from_environment(std::size_t devices) {
   const char* const speeds_text = std::getenv("LANISTA_DEVICE_SPEEDS");
-  std::optional<std::vector<schedule::DeviceSpeed>> out;
+  std::optional<std::vector<plan::DeviceSpeed>> out;
   if (speeds_text == nullptr || *speeds_text == '\0') return out;
   out.emplace();
   for (const std::string& text : listed(speeds_text)) {

@@ -20,6 +20,6 @@ Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& 
 /// Returns the relative speeds of the devices from LANISTA_DEVICE_SPEEDS ("1,2.5": one number a device, in their
 /// order). nullopt: the variable is not set. They replace measured speeds, so that a study on several kinds of devices
 /// can be repeated with the same bits. Errors: kInvalidArgument (not one number above 0 for each device).
-Result<std::optional<std::vector<schedule::DeviceSpeed>>> speeds_from_environment(std::size_t devices);
+Result<std::optional<std::vector<plan::DeviceSpeed>>> speeds_from_environment(std::size_t devices);
 
 }  // namespace lanista::cli

@@ -75,7 +75,7 @@ DeviceCheck clock_step() {
 
 /// Measured peak arithmetic and memory bandwidth of one core, the scale of all predicted times.
 std::vector<DeviceCheck> speed(kernels::Isa isa) {
-  const auto measured = nn::measure_cpu_speed(isa);
+  const auto measured = program::measure_cpu_speed(isa);
   DeviceCheck peak{.name = "peak",
                    .value = one_decimal(measured.peak_gflops, "GFLOP/s") + " a core (float32, multiply and add)",
                    .advice = "",
@@ -91,7 +91,7 @@ std::vector<DeviceCheck> speed(kernels::Isa isa) {
 std::vector<DeviceCheck> check_devices() {
   std::vector<DeviceCheck> out;
   const unsigned cores = std::thread::hardware_concurrency();
-  out.push_back({"cpu", nn::cpu_model() + ", " + std::to_string(cores) + " cores",
+  out.push_back({"cpu", program::cpu_model() + ", " + std::to_string(cores) + " cores",
                  cores < 2 ? "one core: one trial at a time" : ""});
   const auto isa = kernels::best_isa();
   const std::string override_error(kernels::isa_override_error());

@@ -57,7 +57,7 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
   worker_config.crash_marks = false;
   const RealClock clock;
   LANISTA_ASSIGN(const auto executor,
-                 runtime::WorkerExecutor::create(worker_config, data, nn::Operators(), real_file_system(), clock));
+                 runtime::WorkerExecutor::create(worker_config, data, program::Operators(), real_file_system(), clock));
   LANISTA_ASSIGN(const study::Ensemble chosen,
                  engine::choose_ensemble(*executor, view.config, graph::builtin_ops(), candidates, max_selections));
   std::vector<engine::ModelPackage> singles;

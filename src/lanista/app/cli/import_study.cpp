@@ -28,7 +28,7 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
 Result<engine::ImportedTrials> import_from_file(const std::string& path, const study::StudyConfig& config,
                                                 const std::shared_ptr<const mutate::ModelSpace>& models) {
   LANISTA_ASSIGN(const std::string text, real_file_system().read(path, 0));
-  LANISTA_ASSIGN(const strategy::Context context, engine::strategy_context(config, models));
+  LANISTA_ASSIGN(const search::Context context, engine::strategy_context(config, models));
   std::vector<std::string> params;
   for (const space::Parameter& parameter : context.params.parameters()) {
     if (std::ranges::find(params, parameter.name) == params.end()) params.push_back(parameter.name);

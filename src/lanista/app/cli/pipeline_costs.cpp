@@ -32,7 +32,7 @@ std::int64_t micro_batch_sizes(std::int64_t batch) {
 }
 
 /// The nodes of a step that its loss depends on.
-std::set<graph::NodeId> forward_nodes(const step::TrainingStep& train) {
+std::set<graph::NodeId> forward_nodes(const autodiff::TrainingStep& train) {
   std::set<graph::NodeId> seen{train.loss.node};
   std::vector<graph::NodeId> open{train.loss.node};
   while (!open.empty()) {
@@ -47,7 +47,7 @@ std::set<graph::NodeId> forward_nodes(const step::TrainingStep& train) {
 
 /// For each node of a step, the index in kPasses of the pass of its model node. A backward node is an input gradient if
 /// gradients of other model nodes depend on it.
-std::map<graph::NodeId, std::size_t> passes_of(const step::TrainingStep& train) {
+std::map<graph::NodeId, std::size_t> passes_of(const autodiff::TrainingStep& train) {
   const auto forward = forward_nodes(train);
   std::map<graph::NodeId, std::size_t> passes;
   for (std::size_t i = train.compute.size(); i-- > 0;) {
@@ -66,13 +66,13 @@ std::map<graph::NodeId, std::size_t> passes_of(const step::TrainingStep& train) 
   return passes;
 }
 
-Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const step::StepOptions& options,
+Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const autodiff::StepOptions& options,
                      std::int64_t samples, double seconds, pipeline::NodeCosts& costs) {
-  const auto all = step::training_ops(ops);
+  const auto all = autodiff::training_ops(ops);
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model, ops));
-  LANISTA_ASSIGN(const auto train, step::derive_training_step(model, options, all));
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, all));
-  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = samples}));
+  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(model, options, all));
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(model, all));
+  LANISTA_ASSIGN(auto program, program::Program::compile(train, infer, {.max_batch = samples}));
   LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as in workers
   const runtime::SyntheticBatch batch(train, samples);
@@ -99,10 +99,11 @@ Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const
 }  // namespace
 
 Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
-                                               const step::StepOptions& options, std::int64_t batch, double seconds) {
-  const nn::CpuSpeed speed = nn::measure_cpu_speed();
+                                               const autodiff::StepOptions& options, std::int64_t batch,
+                                               double seconds) {
+  const program::CpuSpeed speed = program::measure_cpu_speed();
   pipeline::NodeCosts costs;
-  costs.machine.cpu = nn::cpu_model();
+  costs.machine.cpu = program::cpu_model();
   costs.machine.version = std::string(kVersion);
   costs.prices = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kValuesBytes).gb_per_second};
   if (seconds <= 0) return costs;
@@ -115,7 +116,7 @@ Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const 
 }
 
 Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::OpTable& ops,
-                                        const step::StepOptions& options, pipeline::Model& model) {
+                                        const autodiff::StepOptions& options, pipeline::Model& model) {
   const std::int64_t parts = micro_batch_sizes(model.batch);
   if (parts < 2) {
     return Error{Code::kUnimplemented,
@@ -123,14 +124,14 @@ Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::
                      std::to_string(kMaxParts) + " equal micro-batches",
                  "data.batch"};
   }
-  const auto all = step::training_ops(ops);
-  LANISTA_ASSIGN(const auto train, step::derive_training_step(graph, options, all));
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(graph, all));
+  const auto all = autodiff::training_ops(ops);
+  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(graph, options, all));
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(graph, all));
   LANISTA_ASSIGN(const auto planned, runtime::planned_step(train, all, model.batch, model.parameter_copies));
-  const auto compile = [&](const nn::Stages& stages) -> Result<nn::Program> {
+  const auto compile = [&](const program::Stages& stages) -> Result<program::Program> {
     LANISTA_ASSIGN(
-        nn::Program program,
-        nn::Program::compile(train, infer, {.max_batch = model.batch, .accumulate = parts, .stages = &stages}));
+        program::Program program,
+        program::Program::compile(train, infer, {.max_batch = model.batch, .accumulate = parts, .stages = &stages}));
     LANISTA_TRY(program.begin(0, 1));
     return program;
   };

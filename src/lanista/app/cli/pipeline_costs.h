@@ -11,13 +11,14 @@ namespace lanista::cli {
 /// 1, 2, 4, ... samples for about this time. `batch` is the samples of a step. Errors: those of deriving and compiling
 /// the step.
 Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
-                                               const step::StepOptions& options, std::int64_t batch, double seconds);
+                                               const autodiff::StepOptions& options, std::int64_t batch,
+                                               double seconds);
 
 /// Measures the warm cache factor of each operator on this CPU, in a few steps with synthetic data. Stores it in the
 /// planner's `model`, which must come from `graph`. The factor is the share of a pass's time that it needs right after
 /// the same pass over another micro-batch. Micro-batches have about an eighth of the batch. Errors: those of deriving
 /// and compiling the step; kUnimplemented (the batch cannot be divided into 2 to 16 equal micro-batches).
 Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::OpTable& ops,
-                                        const step::StepOptions& options, pipeline::Model& model);
+                                        const autodiff::StepOptions& options, pipeline::Model& model);
 
 }  // namespace lanista::cli

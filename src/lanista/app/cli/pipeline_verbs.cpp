@@ -175,10 +175,10 @@ int pipeline_of_study(const PipelineRequest& request, const study::StudyConfig& 
     LANISTA_ASSIGN(const auto recipe, study::make_recipe(config, engine::loss_name(config, data), {}));
     const mutate::BaseModel& base = models.bases().front();
     const std::int64_t batch = request.batch.value_or(recipe.batch);
-    const step::StepOptions options{recipe.loss, recipe.optimizer};
+    const autodiff::StepOptions options{recipe.loss, recipe.optimizer};
     LANISTA_ASSIGN(const auto costs,
                    measure_node_costs(base.graph, models.ops(), options, batch, request.measure ? kMeasureSeconds : 0));
-    const auto slots = step::find_optimizer(recipe.optimizer)->slots.size();
+    const auto slots = autodiff::find_optimizer(recipe.optimizer)->slots.size();
     Problem problem;
     LANISTA_ASSIGN(problem.model,
                    pipeline::model_of(base.graph, models.ops(), batch, 2 + static_cast<double>(slots), costs));

@@ -27,28 +27,28 @@ constexpr std::int64_t kMaxSimulated = 1024;    // trials
 constexpr std::int64_t kLaneBytes = 256 << 10;  // about the memory in which a small model trains
 
 engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study::StudyConfig& config) {
-  const nn::CpuSpeed speed = nn::measure_cpu_speed();
-  return {
-      .trials = verb_request.trials,
-      .machine = runtime::machine_of(make_worker_config(config, {verb_request.workers, verb_request.lanes, {}})),
-      .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
-                 .memory_gb_per_second = speed.memory.back().gb_per_second},
-      .costs = {},
-      .measured_on = {.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
-      .known = verb_request.known,
-      .devices = verb_request.timed_devices.devices,
-      .speeds = verb_request.timed_devices.speeds};
+  const program::CpuSpeed speed = program::measure_cpu_speed();
+  return {.trials = verb_request.trials,
+          .machine = runtime::machine_of(make_worker_config(config, {verb_request.workers, verb_request.lanes, {}})),
+          .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
+                     .memory_gb_per_second = speed.memory.back().gb_per_second},
+          .costs = {},
+          .measured_on =
+              {.work = "", .lanes = 1, .cpu = program::cpu_model(), .threads = 1, .version = std::string(kVersion)},
+          .known = verb_request.known,
+          .devices = verb_request.timed_devices.devices,
+          .speeds = verb_request.timed_devices.speeds};
 }
 
 /// The measured time of each node of a trial's model, as rows of a cost table.
-Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double seconds, graph::CostKey key,
+Result<void> measure(const sharing::FusionPlan& plan, std::size_t member, double seconds, graph::CostKey key,
                      graph::CostTable& table) {
-  const fuse::FusionMember& like = plan.graph.members[member];
-  const auto ops = step::training_ops(graph::builtin_ops());
-  LANISTA_ASSIGN(const auto train, step::derive_training_step(like.model, like.recipe.step, ops));
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(like.model, ops));
+  const sharing::FusionMember& like = plan.graph.members[member];
+  const auto ops = autodiff::training_ops(graph::builtin_ops());
+  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(like.model, like.recipe.step, ops));
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(like.model, ops));
   LANISTA_ASSIGN(auto program,
-                 nn::Program::compile(
+                 program::Program::compile(
                      train, infer, {.max_batch = like.recipe.batch_size, .precision = stored(like.recipe.precision)}));
   LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as in workers
@@ -64,10 +64,10 @@ Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double se
     if (origin != train.origin.end()) us[origin->second] += times.line_us[i];
   }
   for (const std::size_t v : plan.graph.nodes_of_member[member]) {
-    const fuse::LogicalNode& node = plan.graph.nodes[v];
-    for (const fuse::Owner& owner : node.owners) {
+    const sharing::LogicalNode& node = plan.graph.nodes[v];
+    for (const sharing::Owner& owner : node.owners) {
       if (owner.member != member || !owner.node) continue;
-      key.work = fuse::work_text(node.work);
+      key.work = sharing::work_text(node.work);
       table.put(key, {.microseconds = us[*owner.node],
                       .flops = node.work.flops,
                       .bytes = node.work.in_bytes + node.work.other_bytes,
@@ -78,9 +78,9 @@ Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double se
 }
 
 /// Times one program for each structure.
-Result<graph::CostTable> measured_costs(const fuse::FusionPlan& plan, const graph::CostKey& machine) {
+Result<graph::CostTable> measured_costs(const sharing::FusionPlan& plan, const graph::CostKey& machine) {
   std::vector<std::size_t> members;
-  for (const fuse::FusedGroup& group : plan.groups) {
+  for (const sharing::FusedGroup& group : plan.groups) {
     members.push_back(group.program.members.front());
   }
   graph::CostTable table;

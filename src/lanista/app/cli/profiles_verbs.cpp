@@ -171,7 +171,8 @@ int profiles_remove(const ProfilesRequest& request) { return exit_code_of(remove
 
 std::string this_device_key(std::string_view numeric_class) {
   return engine::device_description(
-      nn::cpu_model(), std::string(numeric_class.empty() ? nn::cpu_backend().numeric_class() : numeric_class));
+      program::cpu_model(),
+      std::string(numeric_class.empty() ? program::cpu_backend().numeric_class() : numeric_class));
 }
 
 std::shared_ptr<const engine::TimingHistory> read_known_times(const std::string& folder,

@@ -29,8 +29,8 @@ std::string metrics_text(const std::map<std::string, double>& metrics) {
 }
 
 /// The backend of the device that trained the trial, if the study's devices give different bits.
-Result<const nn::Backend*> backend_that_trained(const std::string& device) {
-  if (device == study::kCpu) return &nn::cpu_backend();
+Result<const program::Backend*> backend_that_trained(const std::string& device) {
+  if (device == study::kCpu) return &program::cpu_backend();
   auto backend = device::open(device);
   if (backend) return backend;
   return Error{backend.error().code,

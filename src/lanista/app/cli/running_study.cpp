@@ -123,7 +123,7 @@ Result<void> RunningStudy::make_executor(const WorkerOverrides& worker_overrides
   backend_ = named.front().backend;
   worker_config = runtime::config_for_only_device(named.front(), std::move(worker_config), config_.strategy.slots);
   if (!uses_processes_) {
-    LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(worker_config, data_, nn::Operators(),
+    LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(worker_config, data_, program::Operators(),
                                                                  real_file_system(), clock_, {.backend = backend_}));
     machine_ = threads->machine();
     executor_ = std::move(threads);
@@ -146,7 +146,7 @@ Result<void> RunningStudy::make_executor(const WorkerOverrides& worker_overrides
 Result<void> RunningStudy::make_device_pool(const engine::WorkerConfig& worker_config,
                                             const std::vector<runtime::NamedBackend>& named) {
   LANISTA_ASSIGN(runtime::DevicePool all, runtime::make_device_pool(worker_config, named, config_.strategy.slots, data_,
-                                                                    nn::Operators(), real_file_system(), clock_));
+                                                                    program::Operators(), real_file_system(), clock_));
   executor_ = std::move(all.executor);
   devices_ = std::move(all.devices);
   LANISTA_ASSIGN(const auto speeds_given, speeds_from_environment(named.size()));
@@ -185,7 +185,7 @@ engine::Services RunningStudy::services() {
 
 // Prints the warnings of the devices, each once.
 void RunningStudy::print_device_warnings() {
-  for (const nn::Backend* each : backends_) {
+  for (const program::Backend* each : backends_) {
     for (const std::string& warning : each->drain_warnings()) {
       sink_.write({clock_.unix_time(), Level::kWarning, "device", {{"news", warning}}});
     }

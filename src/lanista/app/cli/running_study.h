@@ -64,10 +64,10 @@ class RunningStudy {
   PauseSignals signals_;
   data::Dataset data_;
   std::unique_ptr<engine::Executor> executor_;
-  schedule::Machine machine_;
-  const nn::Backend* backend_ = nullptr;         // of the only device; null: CPU kernels, or several devices
-  std::vector<const nn::Backend*> backends_;     // of all devices with a backend
-  std::vector<engine::TrainingDevice> devices_;  // empty unless there are several
+  plan::Machine machine_;
+  const program::Backend* backend_ = nullptr;      // of the only device; null: CPU kernels, or several devices
+  std::vector<const program::Backend*> backends_;  // of all devices with a backend
+  std::vector<engine::TrainingDevice> devices_;    // empty unless there are several
   engine::MeasureDevices measure_;
   bool uses_processes_ = false;
   Progress progress_;

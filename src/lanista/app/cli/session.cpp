@@ -57,7 +57,7 @@ Result<runtime::TimedDevices> time_devices(const ResolvedRequest& study, WorkerO
   worker_overrides.workers = verb_request.workers;
   worker_overrides.lanes = verb_request.lanes;
   auto timed = runtime::time_devices(make_worker_config(study.config, worker_overrides), study.devices,
-                                     study.config.strategy.slots, like, study.data, nn::Operators(), clock);
+                                     study.config.strategy.slots, like, study.data, program::Operators(), clock);
   if (!timed) return study.source.with_location(timed.error(), "run.devices");
   LANISTA_ASSIGN(const auto speeds, speeds_from_environment(study.devices.size()));
   if (speeds) timed->speeds = *speeds;
@@ -66,7 +66,7 @@ Result<runtime::TimedDevices> time_devices(const ResolvedRequest& study, WorkerO
 
 int plan_study(const RunRequest& request, const ResolvedRequest& study) {
   PlanVerbRequest verb_request = *request.plan;
-  const nn::Backend* backend = study.devices.front().backend;
+  const program::Backend* backend = study.devices.front().backend;
   const bool is_one = study.devices.size() == 1;
   if (!verb_request.pipeline && is_one) {  // no times are stored for several devices
     verb_request.known =

@@ -61,7 +61,7 @@ std::string share_of_peak(const TimedPlan& plan, double flops, double us) {
   return fixed(100 * flops / (1e3 * us * plan.machine.peak_gflops), 0) + " %";
 }
 
-json values_json(const std::vector<nn::PlanValue>& values) {
+json values_json(const std::vector<program::PlanValue>& values) {
   json all = json::array();
   for (const auto& value : values) {
     all.push_back({{"shape", value.shape.text()}, {"layout", value.layout}, {"place", value.address}});
@@ -80,17 +80,17 @@ Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
   LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
   LANISTA_ASSIGN(const auto recipe, study::recipe_of(loaded.view.config, engine::loss_name(loaded.view.config, data),
                                                      loaded.trial().proposal));
-  const auto ops = step::training_ops(loaded.ops);
-  LANISTA_ASSIGN(const auto train,
-                 step::derive_training_step(loaded.model, step::StepOptions{recipe.loss, recipe.optimizer}, ops));
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(loaded.model, ops));
-  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, lanista::train::program_options_of(recipe)));
+  const auto ops = autodiff::training_ops(loaded.ops);
+  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(
+                                       loaded.model, autodiff::StepOptions{recipe.loss, recipe.optimizer}, ops));
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(loaded.model, ops));
+  LANISTA_ASSIGN(auto program, program::Program::compile(train, infer, lanista::train::program_options_of(recipe)));
   LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as in workers
   const runtime::SyntheticBatch batch(train, recipe.batch);
   return TimedPlan{.lines = program.plan(),
                    .bytes = program.bytes(),
-                   .machine = nn::measure_cpu_speed(),
+                   .machine = program::measure_cpu_speed(),
                    .times = runtime::time_plan(program, batch.view(), kSeconds)};
 }
 
@@ -119,7 +119,8 @@ graph::CostPrices TimedPlan::prices() const {
 
 graph::CostTable TimedPlan::costs() const {
   graph::CostTable table;
-  graph::CostKey key{.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)};
+  graph::CostKey key{
+      .work = "", .lanes = 1, .cpu = program::cpu_model(), .threads = 1, .version = std::string(kVersion)};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     key.work = lines[i].cost_key();
     table.put(
@@ -142,10 +143,10 @@ std::string plan_text(const TimedPlan& plan) {
     rows.push_back(std::move(head));
   };
   for (std::size_t i = 0; i < plan.lines.size(); ++i) {
-    const nn::PlanLine& line = plan.lines[i];
+    const program::PlanLine& line = plan.lines[i];
     add({line.section, line.node ? "%" + std::to_string(line.node->value) : "", line.kernel},
         {line.flops, line.bytes, predicted(plan, i), plan.times.line_us[i]},
-        {nn::values_text(line.inputs), nn::values_text(line.outputs)});
+        {program::values_text(line.inputs), program::values_text(line.outputs)});
   }
   add({"step", "", "all of train and commit"}, plan_totals(plan, false), {"", ""});
   add({"predict", "", "all of infer"}, plan_totals(plan, true), {"", ""});
@@ -162,7 +163,7 @@ std::string plan_text(const TimedPlan& plan) {
 json plan_json(const TimedPlan& plan) {
   json lines = json::array();
   for (std::size_t i = 0; i < plan.lines.size(); ++i) {
-    const nn::PlanLine& line = plan.lines[i];
+    const program::PlanLine& line = plan.lines[i];
     lines.push_back({{"section", line.section},
                      {"node", line.node ? json(line.node->value) : json()},
                      {"op", line.op},

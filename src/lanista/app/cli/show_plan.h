@@ -16,10 +16,10 @@ namespace lanista::cli {
 
 /// The kernel calls of a trial's program with predicted and measured times.
 struct TimedPlan {
-  std::vector<nn::PlanLine> lines;  ///< One for each kernel call.
-  std::int64_t bytes = 0;           ///< Planned memory of one lane, in bytes.
-  nn::CpuSpeed machine;             ///< Measured speed of this machine.
-  runtime::PlanTimes times;         ///< Measured times of the lines.
+  std::vector<program::PlanLine> lines;  ///< One for each kernel call.
+  std::int64_t bytes = 0;                ///< Planned memory of one lane, in bytes.
+  program::CpuSpeed machine;             ///< Measured speed of this machine.
+  runtime::PlanTimes times;              ///< Measured times of the lines.
 
   /// Returns the rates that predict the time of a call: peak arithmetic, and the bandwidth of the cache level that
   /// holds `bytes`.

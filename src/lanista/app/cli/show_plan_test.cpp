@@ -5,7 +5,7 @@
 namespace lanista::cli {
 namespace {
 
-nn::PlanLine line(const std::string& section, const std::string& kernel, double flops, double bytes) {
+program::PlanLine line(const std::string& section, const std::string& kernel, double flops, double bytes) {
   return {.section = section,
           .node = graph::NodeId{5},
           .op = kernel,

@@ -18,8 +18,8 @@
 namespace lanista::cli {
 namespace {
 
-using cluster::ClusterResult;
-using cluster::NamedPolicy;
+using goodput::ClusterResult;
+using goodput::NamedPolicy;
 
 struct PolicyResult {
   std::string policy;
@@ -28,19 +28,19 @@ struct PolicyResult {
 
 Error unknown_policy_error(const std::string& name) {
   std::string known;
-  for (const NamedPolicy& policy : cluster::policies()) known += (known.empty() ? "" : ", ") + policy.name;
+  for (const NamedPolicy& policy : goodput::policies()) known += (known.empty() ? "" : ", ") + policy.name;
   return {Code::kInvalidArgument, "'" + name + "' is not a policy; allowed: " + known, "--policy"};
 }
 
 Result<std::vector<const NamedPolicy*>> selected_policies(const std::vector<std::string>& names) {
   std::vector<const NamedPolicy*> out;
   for (const std::string& name : names) {
-    const NamedPolicy* policy = cluster::find_policy(name);
+    const NamedPolicy* policy = goodput::find_policy(name);
     if (policy == nullptr) return unknown_policy_error(name);
     out.push_back(policy);
   }
   if (names.empty()) {
-    for (const NamedPolicy& policy : cluster::policies()) out.push_back(&policy);
+    for (const NamedPolicy& policy : goodput::policies()) out.push_back(&policy);
   }
   return out;
 }
@@ -57,8 +57,8 @@ std::string hundredths(double value) {
   return text;
 }
 
-void print_text(const std::vector<PolicyResult>& results, const cluster::CompletionBounds& bounds, std::size_t jobs,
-                const cluster::Nodes& nodes) {
+void print_text(const std::vector<PolicyResult>& results, const goodput::CompletionBounds& bounds, std::size_t jobs,
+                const goodput::Nodes& nodes) {
   std::cout << jobs << " jobs on " << nodes.count << " nodes of " << nodes.devices
             << " devices; lower bound of the mean: " << rounded(bounds.best()) << " s\n";
   std::vector<TableRow> rows{{"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}};
@@ -72,11 +72,11 @@ void print_text(const std::vector<PolicyResult>& results, const cluster::Complet
   std::cout << text_table(rows, {false, true, true, true, true, true, true});
 }
 
-void print_json(const std::vector<PolicyResult>& results, const cluster::CompletionBounds& bounds) {
+void print_json(const std::vector<PolicyResult>& results, const goodput::CompletionBounds& bounds) {
   nlohmann::json policies = nlohmann::json::array();
   for (const PolicyResult& one : results) {
     nlohmann::json jobs = nlohmann::json::array();
-    for (const cluster::JobOutcome& job : one.simulation.jobs) {
+    for (const goodput::JobOutcome& job : one.simulation.jobs) {
       jobs.push_back({{"submitted", job.submitted},
                       {"began", job.began},
                       {"ended", job.ended},
@@ -96,16 +96,16 @@ void print_json(const std::vector<PolicyResult>& results, const cluster::Complet
 int simulate_workload(const WorkloadRequest& request) {
   const auto policies = selected_policies(request.policies);
   if (!policies) return print_error(policies.error());
-  const auto workload = cluster::read_workload(real_file_system(), request.workload, request.data);
+  const auto workload = goodput::read_workload(real_file_system(), request.workload, request.data);
   if (!workload) return print_error(workload.error());
-  const cluster::Nodes nodes{request.nodes, request.devices};
-  const auto bounds = cluster::bounds_of(*workload, nodes);
+  const goodput::Nodes nodes{request.nodes, request.devices};
+  const auto bounds = goodput::bounds_of(*workload, nodes);
   std::vector<PolicyResult> results;
   for (const NamedPolicy* policy : *policies) {
-    cluster::SimulationOptions options = policy->options;
+    goodput::SimulationOptions options = policy->options;
     options.nodes = nodes;
     const auto allocator = policy->make(0);
-    auto simulation = cluster::simulate(*workload, *allocator, options);
+    auto simulation = goodput::simulate(*workload, *allocator, options);
     if (!simulation) return print_error(simulation.error());
     results.push_back({policy->name, *std::move(simulation)});
   }

@@ -40,7 +40,7 @@ class SimulateWorkload : public ::testing::Test {
     LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
     folder_ = pattern;
     std::filesystem::create_directories(folder_ + "/data/traces/net");
-    cluster::write_net(real_file_system(), folder_ + "/data/traces/net");
+    goodput::write_net(real_file_system(), folder_ + "/data/traces/net");
     write("name,time,application,num_replicas,batch_size\nfirst,0,net,2,256\nsecond,60,net,1,32\n");
     request_.workload = folder_ + "/jobs.csv";
     request_.data = folder_ + "/data";
@@ -48,7 +48,7 @@ class SimulateWorkload : public ::testing::Test {
   }
   ~SimulateWorkload() override { std::filesystem::remove_all(folder_); }
 
-  void write(const std::string& jobs) { cluster::write_text(real_file_system(), folder_ + "/jobs.csv", jobs); }
+  void write(const std::string& jobs) { goodput::write_text(real_file_system(), folder_ + "/jobs.csv", jobs); }
 
   std::string folder_;
   WorkloadRequest request_;
@@ -66,7 +66,7 @@ TEST_F(SimulateWorkload, PrintsRowForEachPolicyAndBound) {
   for (const char* head : {"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}) {
     EXPECT_NE(line.find(head), std::string::npos) << line;
   }
-  for (const cluster::NamedPolicy& policy : cluster::policies()) {
+  for (const goodput::NamedPolicy& policy : goodput::policies()) {
     ASSERT_TRUE(std::getline(lines, line)) << policy.name;
     std::istringstream words(line);
     std::string name;
@@ -81,7 +81,7 @@ TEST_F(SimulateWorkload, PrintsRowForEachPolicyAndBound) {
 
 // The figures of a job are consistent with each other, with those of its policy, and with the table.
 TEST_F(SimulateWorkload, ReportsResultOfEachJob) {
-  request_.policies = {cluster::policies().back().name, cluster::policies().front().name};
+  request_.policies = {goodput::policies().back().name, goodput::policies().front().name};
   request_.json = true;
   const CapturedOutput captured = run_captured(request_);
   ASSERT_EQ(captured.code, kDone) << captured.error;
@@ -118,14 +118,14 @@ TEST_F(SimulateWorkload, ReportsResultOfEachJob) {
 }
 
 TEST_F(SimulateWorkload, RefusesUnknownPolicyAndListsPolicies) {
-  request_.policies = {cluster::policies().front().name, "luck"};
+  request_.policies = {goodput::policies().front().name, "luck"};
   const CapturedOutput captured = run_captured(request_);
 
   EXPECT_EQ(captured.code, kUsage);
   EXPECT_EQ(captured.out, "");
   EXPECT_NE(captured.error.find("'luck' is not a policy; allowed: "), std::string::npos) << captured.error;
   EXPECT_NE(captured.error.find("--policy"), std::string::npos) << captured.error;
-  for (const cluster::NamedPolicy& policy : cluster::policies()) {
+  for (const goodput::NamedPolicy& policy : goodput::policies()) {
     EXPECT_NE(captured.error.find(policy.name), std::string::npos) << policy.name << " " << captured.error;
   }
 }

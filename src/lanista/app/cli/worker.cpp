@@ -9,7 +9,7 @@
 namespace lanista::cli {
 
 int run_worker(const std::string& socket) {
-  const auto done = engine::run_worker(socket, runtime::make_process_worker(nn::Operators()));
+  const auto done = engine::run_worker(socket, runtime::make_process_worker(program::Operators()));
   return done ? static_cast<int>(kDone) : print_error(done.error());
 }
 
@@ -21,7 +21,7 @@ int run_stages_over_streams() {
 int run_worker_over_streams() {
   return engine::run_supervised([] {
     const auto done =
-        engine::run_worker(engine::claim_standard_streams(), runtime::make_process_worker(nn::Operators()));
+        engine::run_worker(engine::claim_standard_streams(), runtime::make_process_worker(program::Operators()));
     return done ? static_cast<int>(kDone) : print_error(done.error());
   });
 }

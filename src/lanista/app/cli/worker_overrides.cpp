@@ -131,7 +131,7 @@ engine::WorkerConfig make_worker_config(const study::StudyConfig& config, const 
   worker_config.data.folds = config.data.folds;
   worker_config.data.repetitions = config.strategy.repeat;
   worker_config.isa = kernels::isa_name(kernels::best_isa());
-  worker_config.numeric_class = nn::cpu_backend().numeric_class();
+  worker_config.numeric_class = program::cpu_backend().numeric_class();
   worker_config.workers = worker_count(worker_overrides, config);
   worker_config.lanes = worker_overrides.lanes.value_or(config.run.lanes);
   const bool is_cut = config.run.pipeline != 1;  // a pipeline divides steps by operators, so not by shards, too

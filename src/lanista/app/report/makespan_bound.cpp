@@ -13,7 +13,7 @@ namespace {
 
 using study::StudyView;
 
-/// The share of a step's time that more workers do not shorten, as in schedule::prediction_of. It compares the largest
+/// The share of a step's time that more workers do not shorten, as in plan::prediction_of. It compares the largest
 /// measured number of workers with one worker.
 std::optional<double> serial_part(const std::map<std::int64_t, double>& step_seconds) {
   if (step_seconds.size() < 2 || step_seconds.begin()->first != 1) return std::nullopt;
@@ -83,13 +83,13 @@ MakespanBound makespan_bound(const StudyView& view) {
   }
   out.trials = std::ssize(alone);
   if (alone.empty()) return out;
-  std::vector<schedule::Prediction> trials;
-  for (const auto& [trial, seconds] : alone) trials.push_back(schedule::prediction_of(seconds, gains.serial(trial)));
-  schedule::Cluster cluster;
+  std::vector<plan::Prediction> trials;
+  for (const auto& [trial, seconds] : alone) trials.push_back(plan::prediction_of(seconds, gains.serial(trial)));
+  plan::Cluster cluster;
   cluster.workers = out.workers;
   cluster.shares = 1;
   cluster.widest = out.widest;
-  out.bounds = schedule::bounds_of(trials, cluster);
+  out.bounds = plan::bounds_of(trials, cluster);
   return out;
 }
 

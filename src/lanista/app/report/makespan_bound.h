@@ -20,7 +20,7 @@ namespace lanista::report {
 /// of the trials with a measurement, or else linear. A trial without helpers gains nothing if train.shards leaves no
 /// shards to share.
 struct MakespanBound {
-  schedule::Bounds bounds;                          ///< Lower bounds, in seconds.
+  plan::Bounds bounds;                              ///< Lower bounds, in seconds.
   std::int64_t workers = 0;                         ///< Number of workers.
   std::int64_t trials = 0;                          ///< Number of trials with work.
   std::int64_t widest = 1;                          ///< Most workers that shared one trial.
@@ -29,7 +29,7 @@ struct MakespanBound {
   double seconds() const { return bounds.best(); }  ///< The largest lower bound, in seconds.
   double gap() const;                               ///< (measured_seconds - seconds()) / seconds(); 0 within rounding.
 };
-/// Returns the bound of a study. O(n log n) in the spans, plus the time of schedule::bounds_of.
+/// Returns the bound of a study. O(n log n) in the spans, plus the time of plan::bounds_of.
 MakespanBound makespan_bound(const study::StudyView& view);
 
 /// Returns the bounds and their assumptions as text for people: "all work spread evenly 11 s, the longest trial 6 s".

@@ -25,7 +25,7 @@ DeviceChooser::DeviceChooser(const StudyContext& study, const ActiveTrials& acti
 // Only the work of open trials counts. Trials end in logical order, so a slow device with more than its share of them
 // delays all others.
 std::size_t DeviceChooser::least_loaded_device(const Job& job, double work) const {
-  std::vector<schedule::DeviceLoad> loads;
+  std::vector<plan::DeviceLoad> loads;
   for (const DeviceTable::Row& row : devices_.rows) loads.push_back({row.speed, 0});
   for (const auto& [id, open] : study_.state.open) {
     const TrialView& trial = study_.state.trial(id);
@@ -38,9 +38,9 @@ std::size_t DeviceChooser::least_loaded_device(const Job& job, double work) cons
     if (!can || can(job)) capable.push_back(i);
   }
   if (capable.empty()) return 0;  // its start() reports what it lacks
-  std::vector<schedule::DeviceLoad> capable_loads;
+  std::vector<plan::DeviceLoad> capable_loads;
   for (const std::size_t i : capable) capable_loads.push_back(loads[i]);
-  return capable[schedule::choose_device(capable_loads, work)];
+  return capable[plan::choose_device(capable_loads, work)];
 }
 
 // If numbers depend on the device, the log names it. Otherwise it is the device that has the trial now.

@@ -70,8 +70,8 @@ void DeviceExecutors::arrange(const UpdateGroups& arranged) {
   for (DeviceState& state : devices_) {
     const auto is_here = [&](TrialId trial) { return device_of_trial(trial) == &state; };
     UpdateGroups own;
-    for (const schedule::Regrouping::Part& part : arranged.changes.parts) {
-      schedule::Regrouping::Part kept{part.group, {}};
+    for (const plan::Regrouping::Part& part : arranged.changes.parts) {
+      plan::Regrouping::Part kept{part.group, {}};
       std::ranges::copy_if(part.trials, std::back_inserter(kept.trials), is_here);
       if (!kept.trials.empty()) own.changes.parts.push_back(std::move(kept));
     }

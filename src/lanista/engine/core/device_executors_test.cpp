@@ -86,7 +86,7 @@ TEST_F(DeviceExecutorsTest, SendsGroupsToTheirDevice) {
   arranged.allow = {{TrialId{3}, 2}, {TrialId{4}, 5}};
   all->command(arranged);
   ASSERT_EQ(a->commands.size() + b->commands.size(), 2U);
-  using Parts = std::vector<schedule::Regrouping::Part>;
+  using Parts = std::vector<plan::Regrouping::Part>;
   EXPECT_EQ(a->received<UpdateGroups>(0).changes.parts, (Parts{{1, {TrialId{2}, TrialId{4}}}}));
   EXPECT_EQ(b->received<UpdateGroups>(0).changes.parts, (Parts{{0, {TrialId{1}}}}));
   ASSERT_EQ(a->received<UpdateGroups>(0).allow.size(), 1U);

@@ -254,7 +254,7 @@ TEST(EarlierTrials, AreObservedByStrategiesAndNotRepeated) {
   const auto earlier = import_from(earlier_study(), small_study())->earlier;
   std::set<Digest> known;
   for (const auto& trial : earlier.trials) known.insert(study::run_key(trial.proposal));
-  for (const auto& plugin : strategy::builtin_strategies()) {
+  for (const auto& plugin : search::builtin_strategies()) {
     study::StudyConfig config = small_study(12);
     config.strategy = {plugin.name, 3, Options::object()};
     if (plugin.has_own_halving) config.stop = {};

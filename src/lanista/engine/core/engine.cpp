@@ -32,7 +32,7 @@ Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
 /// Checks that the data were opened with the study's form of targets.
 Result<void> check_targets(const study::DataConfig& config, const data::DataSpec& data) {
   const bool standard = data.target_normalization.has_value();
-  if (data.targets().kind != step::TargetKind::kNumbers || standard == (config.targets == "standardize")) return {};
+  if (data.targets().kind != autodiff::TargetKind::kNumbers || standard == (config.targets == "standardize")) return {};
   return Error{Code::kInvalidArgument,
                "is " + config.targets + ", but the data were opened with targets " +
                    (standard ? "standardised" : "as they are") + " (resolve_from_data sets it)",

@@ -66,7 +66,7 @@ struct Services {
   /// Set to non-zero by the caller: the engine pauses at the next event. Null: never.
   const std::atomic<int>* pause = nullptr;
   Observer observer;                         ///< Progress callbacks.
-  schedule::Machine machine = {};            ///< Workers, lanes and memory of the executor, for planning lane groups.
+  plan::Machine machine = {};                ///< Workers, lanes and memory of the executor, for planning lane groups.
   std::vector<TrainingDevice> devices = {};  ///< Devices of the executor; with fewer than two, `machine` describes all.
   MeasureDevices measure_devices = {};       ///< Measures the devices' speeds, if there are several; may be empty.
   std::vector<study::Baseline> baselines = {};  ///< Reference results, stored in the header of a new study.

@@ -100,8 +100,8 @@ Result<void> check_fork_state(const Job& job);
 /// `params` and `flops` of the model if the rule names one of them. Errors: those of graph::model_cost.
 Result<space::Sample> selection_inputs(const Job& job, const graph::OpTable& ops);
 
-/// Name of the loss that the trials of a study minimise, one of step::losses(). With `auto` it is the default loss for
-/// the targets of `data`.
+/// Name of the loss that the trials of a study minimise, one of autodiff::losses(). With `auto` it is the default loss
+/// for the targets of `data`.
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data);
 
 /// Seed of a trial's initial values and dropout masks: a function of run.seed and the trial's number.
@@ -226,8 +226,8 @@ struct PauseAll {};
 /// Trials of one group may share their steps. A trial that is not named stays in its group; one that was never named
 /// trains alone. Groups change training times only, never numbers.
 struct UpdateGroups {
-  schedule::Regrouping changes;  ///< Trials with a new group, by the number of that group.
-  std::vector<Allow> allow;      ///< New last allowed epochs of trials.
+  plan::Regrouping changes;  ///< Trials with a new group, by the number of that group.
+  std::vector<Allow> allow;  ///< New last allowed epochs of trials.
 };
 /// Lets other workers share the trial's steps, from the beginning of an epoch to its end. The trial's numbers do not
 /// change.

@@ -118,13 +118,13 @@ class Journal {
 /// Converts a row to a trial of the study. Errors: kInvalidArgument is the reason why the row does not fit.
 class RowMatcher {
  public:
-  RowMatcher(const study::StudyConfig& config, const mutate::ModelSpace& models, strategy::Context context)
+  RowMatcher(const study::StudyConfig& config, const mutate::ModelSpace& models, search::Context context)
       : config_(config), models_(models), context_(std::move(context)) {}
 
   Result<study::EarlierTrial> match(const ExternalTrial& row, std::uint32_t number) const {
     const auto refuse = [](const std::string& what) { return Error{Code::kInvalidArgument, what, ""}; };
     if (row.is_refinement) return refuse("it tuned its settings while it trained (strategy.then)");
-    LANISTA_ASSIGN(study::Proposal proposal, strategy::exact_proposal(context_, row.params));
+    LANISTA_ASSIGN(study::Proposal proposal, search::exact_proposal(context_, row.params));
     std::map<std::string, double> metrics = row.metrics;
     LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(proposal.base, proposal.edits));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));
@@ -148,7 +148,7 @@ class RowMatcher {
  private:
   const study::StudyConfig& config_;
   const mutate::ModelSpace& models_;
-  strategy::Context context_;
+  search::Context context_;
 };
 
 }  // namespace
@@ -282,7 +282,7 @@ Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, c
   if (study::trainings_per_proposal(config) > 1) {
     return refuse("proposals are trained several times", config.data.folds ? "data.folds" : "strategy.repeat");
   }
-  LANISTA_ASSIGN(strategy::Context context, strategy_context(config, models));
+  LANISTA_ASSIGN(search::Context context, strategy_context(config, models));
   const RowMatcher rows(config, *models, std::move(context));
   ImportedTrials out;
   std::size_t values_left = kMaxImportedValues;

@@ -10,7 +10,7 @@
 namespace lanista::engine {
 namespace {
 
-using strategy::Suggestion;
+using search::Suggestion;
 using testing::Bench;
 using testing::CustomStudy;
 using testing::kFolder;
@@ -41,18 +41,18 @@ CustomStudy configured(const study::StudyConfig& config) {
 /// of these trials have resumed or ended before their member starts.
 class RandomForkStrategy final : public testing::RandomVerdictStrategy {
  public:
-  RandomForkStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
+  RandomForkStrategy(std::unique_ptr<search::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
       : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("restless"),
                               {.pause_probability = 0.3, .stop_probability = 0.03, .max_epochs_ahead = 2}) {}
   std::string_view name() const override { return "restless"; }
 
-  strategy::TrialVerdict verdict(TrialId trial) const override {
-    strategy::TrialVerdict trial_verdict = RandomVerdictStrategy::verdict(trial);
+  search::TrialVerdict verdict(TrialId trial) const override {
+    search::TrialVerdict trial_verdict = RandomVerdictStrategy::verdict(trial);
     trial_verdict.tolerates_divergence = trial.value % 2 == 0;
     return trial_verdict;
   }
 
-  Result<Suggestion> suggest(const strategy::Capacity& capacity) const override {
+  Result<Suggestion> suggest(const search::Capacity& capacity) const override {
     Rng rng = suggestion_rng();
     Suggestion out;
     out.group.id = next_group();
@@ -63,7 +63,7 @@ class RandomForkStrategy final : public testing::RandomVerdictStrategy {
       const bool is_paused = it != known().end() && it->second.paused;
       if (is_paused && rng.bernoulli(0.7) && used.insert(it->first).second) {
         const std::int64_t epoch = it->second.epoch;
-        strategy::ResumeTrial member{it->first, rng.bernoulli(0.7) ? epoch + 1 : rng.between(epoch + 1, epochs())};
+        search::ResumeTrial member{it->first, rng.bernoulli(0.7) ? epoch + 1 : rng.between(epoch + 1, epochs())};
         std::vector<TrialId> others;
         for (const auto& [id, other] : known()) {
           if (other.paused && other.epoch == epoch && id != it->first) others.push_back(id);
@@ -79,7 +79,7 @@ class RandomForkStrategy final : public testing::RandomVerdictStrategy {
         study::Proposal proposal = fresh->proposals().front();
         proposal.horizon = epochs();
         proposal.budget = 1;
-        out.group.members.emplace_back(strategy::NewTrial{proposal});
+        out.group.members.emplace_back(search::NewTrial{proposal});
       }
     }
     if (!out.group.members.empty()) return out;

@@ -184,13 +184,13 @@ Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPa
   return state;
 }
 
-Result<fuse::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
-                                             const data::DataSpec& data, bool augmented, std::int64_t bytes) {
-  const fuse::PrefixReaders readers{
+Result<sharing::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
+                                                const data::DataSpec& data, bool augmented, std::int64_t bytes) {
+  const sharing::PrefixReaders readers{
       .samples = augmented ? data.split_rows[1] : data.rows,
       .epochs = frozen.epochs,
       .cache_bytes = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
-  return fuse::materialization_of(prefix, readers, graph::builtin_ops(), fuse::RooflineCost());
+  return sharing::materialization_of(prefix, readers, graph::builtin_ops(), sharing::RooflineCost());
 }
 
 }  // namespace lanista::engine

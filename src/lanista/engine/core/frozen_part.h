@@ -50,8 +50,9 @@ Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPa
 
 /// Decides whether the outputs of a frozen prefix are computed once and cached, or computed for each batch. The planner
 /// and the executors both use it. With augmentation only the validation rows count as cached. A quarter of `bytes`, the
-/// memory limit of programs, is available, divided by the number of folds. Errors: those of fuse::materialization_of.
-Result<fuse::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
-                                             const data::DataSpec& data, bool augmented, std::int64_t bytes);
+/// memory limit of programs, is available, divided by the number of folds. Errors: those of
+/// sharing::materialization_of.
+Result<sharing::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
+                                                const data::DataSpec& data, bool augmented, std::int64_t bytes);
 
 }  // namespace lanista::engine

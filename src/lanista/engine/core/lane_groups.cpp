@@ -7,8 +7,8 @@
 namespace lanista::engine {
 namespace {
 
-std::vector<schedule::Machine> machines_of(const Services& services) {
-  std::vector<schedule::Machine> machines;
+std::vector<plan::Machine> machines_of(const Services& services) {
+  std::vector<plan::Machine> machines;
   for (const TrainingDevice& device : services.devices) machines.push_back(device.machine);
   if (machines.size() < 2) machines.assign(1, services.machine);
   return machines;
@@ -21,7 +21,7 @@ LaneGroups::LaneGroups(StudyContext& study) : study_(study), planners_(machines_
 Result<void> LaneGroups::send() {
   StudyState& state = study_.state;
   Executor& executor = *study_.services.executor;
-  if (schedule::Regrouping changes = planners_.changes(); !changes.parts.empty()) {
+  if (plan::Regrouping changes = planners_.changes(); !changes.parts.empty()) {
     state.plan.apply(changes);
     const bool by_changes = state.schema >= store::kPlansSchema;  // a log keeps its schema
     LANISTA_TRY(study_.log.append_deferred(store::RecordType::kPlan,

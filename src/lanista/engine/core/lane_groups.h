@@ -16,7 +16,7 @@ class LaneGroups {
   explicit LaneGroups(StudyContext& study);
 
   /// Adds a trial that the executor has, on the device with this index in Services::devices.
-  void join(const schedule::PlannedTrial& trial, std::size_t device) { planners_.join(trial, device); }
+  void join(const plan::PlannedTrial& trial, std::size_t device) { planners_.join(trial, device); }
   /// Removes a trial. Of a trial without a group it has no effect.
   void leave(TrialId trial) { planners_.leave(trial); }
   /// Lets a trial train through Allow::epoch. The executor receives it with the next send().
@@ -27,7 +27,7 @@ class LaneGroups {
 
  private:
   StudyContext& study_;
-  schedule::DevicePlanners planners_;
+  plan::DevicePlanners planners_;
   std::vector<Allow> unsent_;
 };
 

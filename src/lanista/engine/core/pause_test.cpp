@@ -10,8 +10,8 @@
 namespace lanista::engine {
 namespace {
 
+using search::Suggestion;
 using store::RecordType;
-using strategy::Suggestion;
 using testing::Bench;
 using testing::CustomStudy;
 using testing::kFolder;
@@ -34,12 +34,12 @@ CustomStudy configured(const study::StudyConfig& config) {
 /// Pauses, resumes and stops random trials, in groups of any kind: a function of its seed and of the events.
 class RandomVerdictMembers final : public testing::RandomVerdictStrategy {
  public:
-  RandomVerdictMembers(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
+  RandomVerdictMembers(std::unique_ptr<search::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
       : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("whim"),
                               {.pause_probability = 0.25, .stop_probability = 0.05, .max_epochs_ahead = 3}) {}
   std::string_view name() const override { return "whimsical"; }
 
-  Result<Suggestion> suggest(const strategy::Capacity& capacity) const override {
+  Result<Suggestion> suggest(const search::Capacity& capacity) const override {
     Rng rng = suggestion_rng();
     if (capacity.running > 0 && rng.bernoulli(0.2)) return Suggestion::wait();
     Suggestion out;
@@ -55,14 +55,14 @@ class RandomVerdictMembers final : public testing::RandomVerdictStrategy {
       const bool free_to_use = it != known().end() && used.insert(it->first).second;
       if (u < 0.45 && free_to_use && it->second.paused) {
         const std::int64_t epoch = it->second.epoch;
-        out.group.members.emplace_back(strategy::ResumeTrial{it->first, rng.between(epoch + 1, epochs())});
+        out.group.members.emplace_back(search::ResumeTrial{it->first, rng.between(epoch + 1, epochs())});
       } else if (u < 0.5 && free_to_use) {
-        out.group.members.emplace_back(strategy::StopTrial{it->first});
+        out.group.members.emplace_back(search::StopTrial{it->first});
       } else if (capacity.new_trials > 0 && !proposals.empty()) {
         study::Proposal proposal = proposals.back();
         proposals.pop_back();
         set_budget(proposal, rng);
-        out.group.members.emplace_back(strategy::NewTrial{std::move(proposal)});
+        out.group.members.emplace_back(search::NewTrial{std::move(proposal)});
       }
     }
     if (!out.group.members.empty()) return out;

@@ -21,10 +21,10 @@ namespace lanista::engine {
 class PruningByRules {
  public:
   /// Why a rule prunes a trial: the trial with the result that implies it, and the name of the rule.
-  using Reason = strategy::DominancePruner::PruningReason;
+  using Reason = search::DominancePruner::PruningReason;
 
   /// No event is observed yet. `strategy` gives verdicts on rungs that are closed early. Both arguments outlive this.
-  PruningByRules(StudyContext& study, const strategy::Strategy& strategy)
+  PruningByRules(StudyContext& study, const search::Strategy& strategy)
       : study_(study), strategy_(strategy), dominance_pruner_(study.state.view.config.implied) {}
 
   /// Adds an event, which the state and the strategy already include.
@@ -36,16 +36,15 @@ class PruningByRules {
   std::optional<Reason> reason_to_prune(TrialId id, std::int64_t budget) const;
   /// Sets the costs of a group's members (logical time of their epochs), if the study has rules and orders groups by
   /// cost. Otherwise the group stays unchanged. Errors: those of TrialModels::build.
-  Result<void> add_group_costs(strategy::TrialGroup& group) const;
+  Result<void> add_group_costs(search::TrialGroup& group) const;
   /// Index, in StudyState::waiting_members, of the member to start next. `first` is the index of the first member for
   /// which `can_start` holds. The result is `first` if its group keeps its order.
-  std::size_t next_waiting_index(std::size_t first,
-                                 const std::function<bool(const strategy::Member&)>& can_start) const;
+  std::size_t next_waiting_index(std::size_t first, const std::function<bool(const search::Member&)>& can_start) const;
 
  private:
   StudyContext& study_;
-  const strategy::Strategy& strategy_;
-  strategy::DominancePruner dominance_pruner_;
+  const search::Strategy& strategy_;
+  search::DominancePruner dominance_pruner_;
   OptimumReached optimum_reached_;
 };
 

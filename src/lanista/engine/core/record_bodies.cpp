@@ -57,7 +57,7 @@ std::size_t count(const json& in, const char* key) {
 }
 
 bool strategy_forks(const study::StudyConfig& config) {
-  const auto all = strategy::builtin_strategies();
+  const auto all = search::builtin_strategies();
   return std::ranges::any_of(all, [&](const auto& each) { return each.forks && each.name == config.strategy.name; });
 }
 
@@ -211,16 +211,16 @@ Result<VerdictRecord> read_verdict(const json& body) {
   });
 }
 
-json group_body(const strategy::TrialGroup& group) {
+json group_body(const search::TrialGroup& group) {
   json members = json::array();
-  for (const strategy::Member& member : group.members) {
-    if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
+  for (const search::Member& member : group.members) {
+    if (const auto* fresh = std::get_if<search::NewTrial>(&member)) {
       members.push_back({{"new", study::proposal_json(fresh->proposal)}});
-    } else if (const auto* resume = std::get_if<strategy::ResumeTrial>(&member)) {
+    } else if (const auto* resume = std::get_if<search::ResumeTrial>(&member)) {
       members.push_back({{"resume", resume->trial.value}, {"budget", resume->budget}});
       if (resume->fork) members.back()["fork"] = study::fork_json(*resume->fork);
     } else {
-      members.push_back({{"stop", std::get<strategy::StopTrial>(member).trial.value}});
+      members.push_back({{"stop", std::get<search::StopTrial>(member).trial.value}});
     }
   }
   json out{{"id", group.id},
@@ -231,20 +231,20 @@ json group_body(const strategy::TrialGroup& group) {
   return out;
 }
 
-Result<strategy::TrialGroup> read_group(const json& body) {
-  return read_record<strategy::TrialGroup>("group", [&] {
-    strategy::TrialGroup group;
+Result<search::TrialGroup> read_group(const json& body) {
+  return read_record<search::TrialGroup>("group", [&] {
+    search::TrialGroup group;
     group.id = integer(body, "id");
     group.barrier = member(body, "barrier").get<bool>();
     group.priority = real(body, "priority");
     for (const json& each : array(body, "members")) {
       if (each.contains("new")) {
-        group.members.emplace_back(strategy::NewTrial{good(study::proposal_from_json(member(each, "new")))});
+        group.members.emplace_back(search::NewTrial{good(study::proposal_from_json(member(each, "new")))});
       } else if (each.contains("resume")) {
         group.members.emplace_back(
-            strategy::ResumeTrial{study::fields::trial(each, "resume"), integer(each, "budget"), fork_in(each)});
+            search::ResumeTrial{study::fields::trial(each, "resume"), integer(each, "budget"), fork_in(each)});
       } else {
-        group.members.emplace_back(strategy::StopTrial{study::fields::trial(each, "stop")});
+        group.members.emplace_back(search::StopTrial{study::fields::trial(each, "stop")});
       }
     }
     if (!body.contains("costs")) return group;
@@ -366,16 +366,14 @@ Result<ControlRecord> read_control(const json& body) {
   });
 }
 
-json plan_body(const schedule::Regrouping& changes) {
-  return json_object("changes", schedule::regrouping_text(changes));
-}
+json plan_body(const plan::Regrouping& changes) { return json_object("changes", plan::regrouping_text(changes)); }
 
-json plan_body(const schedule::GroupPlan& whole) { return json_object("groups", schedule::plan_text(whole)); }
+json plan_body(const plan::GroupPlan& whole) { return json_object("groups", plan::plan_text(whole)); }
 
 Result<PlanRecord> read_plan(const json& body) {
   return read_record<PlanRecord>("plan", [&] {
-    if (body.contains("changes")) return PlanRecord{good(schedule::regrouping_from_text(text(body, "changes"))), false};
-    return PlanRecord{schedule::regrouping_of(good(schedule::plan_from_text(text(body, "groups")))), true};
+    if (body.contains("changes")) return PlanRecord{good(plan::regrouping_from_text(text(body, "changes"))), false};
+    return PlanRecord{plan::regrouping_of(good(plan::plan_from_text(text(body, "groups")))), true};
   });
 }
 

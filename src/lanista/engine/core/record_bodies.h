@@ -80,9 +80,9 @@ Result<VerdictRecord> read_verdict(const nlohmann::json& body);
 
 /// Writes a trial group that a strategy suggested. The engine records only groups with several members, a barrier or a
 /// priority.
-nlohmann::json group_body(const strategy::TrialGroup& group);
+nlohmann::json group_body(const search::TrialGroup& group);
 /// Reads a trial group.
-Result<strategy::TrialGroup> read_group(const nlohmann::json& body);
+Result<search::TrialGroup> read_group(const nlohmann::json& body);
 
 /// Body of a trial's pause.
 struct PausedRecord {
@@ -162,13 +162,13 @@ Result<ControlRecord> read_control(const nlohmann::json& body);
 /// Body of a plan: the lane groups that changed since the last plan record of the attempt. Logs of schemas below 3 have
 /// whole plans. At the begin of an attempt there is no group.
 struct PlanRecord {
-  schedule::Regrouping changes;  ///< Trials with a new group, by the number of that group.
-  bool is_full_plan = false;     ///< True: a whole plan, so trials that are not named are in no group.
+  plan::Regrouping changes;   ///< Trials with a new group, by the number of that group.
+  bool is_full_plan = false;  ///< True: a whole plan, so trials that are not named are in no group.
 };
 /// Writes the changed groups of a plan.
-nlohmann::json plan_body(const schedule::Regrouping& changes);
+nlohmann::json plan_body(const plan::Regrouping& changes);
 /// Writes a whole plan, in the form of schemas below 3.
-nlohmann::json plan_body(const schedule::GroupPlan& whole);
+nlohmann::json plan_body(const plan::GroupPlan& whole);
 /// Reads a plan of either form.
 Result<PlanRecord> read_plan(const nlohmann::json& body);
 

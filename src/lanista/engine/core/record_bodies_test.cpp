@@ -302,8 +302,8 @@ TEST_F(Records, RoundTripAnyText) {
     written_and_read(RecordType::kVerdict, verdict_body(TrialId{1}, 1, study::Verdict::kPause));
     written_and_read(RecordType::kGroup,
                      group_body({7,
-                                 {strategy::NewTrial{trial.proposal}, strategy::ResumeTrial{TrialId{1}, 5},
-                                  strategy::StopTrial{TrialId{2}}},
+                                 {search::NewTrial{trial.proposal}, search::ResumeTrial{TrialId{1}, 5},
+                                  search::StopTrial{TrialId{2}}},
                                  true,
                                  0.5}));
     written_and_read(RecordType::kPaused, paused_body({{TrialId{1}, 3}, 0.1, text, hash_text(text)}));
@@ -323,19 +323,16 @@ TEST_F(Records, RoundTripGroupsPausesAndResumptions) {
   study::Proposal proposal;
   proposal.budget = 3;
   proposal.horizon = 27;
-  const auto group = read_group(
-      group_body({7,
-                  {strategy::NewTrial{proposal}, strategy::ResumeTrial{TrialId{1}, 5}, strategy::StopTrial{TrialId{2}}},
-                  true,
-                  0.5}));
+  const auto group = read_group(group_body(
+      {7, {search::NewTrial{proposal}, search::ResumeTrial{TrialId{1}, 5}, search::StopTrial{TrialId{2}}}, true, 0.5}));
   ASSERT_TRUE(group.ok()) << group.error().text();
   EXPECT_EQ(group->id, 7);
   EXPECT_TRUE(group->barrier);
   EXPECT_EQ(group->priority, 0.5);
   ASSERT_EQ(group->members.size(), 3U);
-  EXPECT_EQ(std::get<strategy::NewTrial>(group->members[0]).proposal.horizon, 27);
-  EXPECT_EQ(std::get<strategy::ResumeTrial>(group->members[1]).budget, 5);
-  EXPECT_EQ(std::get<strategy::StopTrial>(group->members[2]).trial, TrialId{2});
+  EXPECT_EQ(std::get<search::NewTrial>(group->members[0]).proposal.horizon, 27);
+  EXPECT_EQ(std::get<search::ResumeTrial>(group->members[1]).budget, 5);
+  EXPECT_EQ(std::get<search::StopTrial>(group->members[2]).trial, TrialId{2});
   const auto paused = read_paused(paused_body({{TrialId{4}, 3}, 0.1, "abc", hash_text("x")}));
   ASSERT_TRUE(paused.ok());
   EXPECT_EQ(paused->event.epoch, 3);
@@ -352,9 +349,9 @@ TEST_F(Records, RoundTripGroupsPausesAndResumptions) {
   const auto forked = read_resumed(resumed_body({{TrialId{4}, 3, 9, fork}, 0.25}));
   ASSERT_TRUE(forked.ok());
   EXPECT_EQ(forked->event.fork, fork);
-  const auto forks = read_group(group_body({7, {strategy::ResumeTrial{TrialId{1}, 5, fork}}, false, 0}));
+  const auto forks = read_group(group_body({7, {search::ResumeTrial{TrialId{1}, 5, fork}}, false, 0}));
   ASSERT_TRUE(forks.ok());
-  EXPECT_EQ(std::get<strategy::ResumeTrial>(forks->members[0]).fork, fork);
+  EXPECT_EQ(std::get<search::ResumeTrial>(forks->members[0]).fork, fork);
   nlohmann::json early = resumed_body({{TrialId{4}, 3, 9, fork}, 0.25});
   early["fork"]["epoch"] = 0;
   EXPECT_FALSE(read_resumed(early).ok());

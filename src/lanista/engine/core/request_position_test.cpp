@@ -66,11 +66,11 @@ TEST(RequestAtAnyPosition, IsAppliedDespiteLaterKills) {
 
 /// Another strategy with a will of its own in its verdicts: the next decision depends on when it is asked, and some
 /// trials are stopped at epochs for which no decision was announced.
-class StatefulVerdictStrategy final : public strategy::Strategy {
+class StatefulVerdictStrategy final : public search::Strategy {
  public:
-  explicit StatefulVerdictStrategy(std::unique_ptr<strategy::Strategy> inner) : inner_(std::move(inner)) {}
+  explicit StatefulVerdictStrategy(std::unique_ptr<search::Strategy> inner) : inner_(std::move(inner)) {}
   std::string_view name() const override { return "moody"; }
-  Result<strategy::Suggestion> suggest(const strategy::Capacity& capacity) const override {
+  Result<search::Suggestion> suggest(const search::Capacity& capacity) const override {
     return inner_->suggest(capacity);
   }
   void observe(const study::Event& event) override {
@@ -78,7 +78,7 @@ class StatefulVerdictStrategy final : public strategy::Strategy {
     if (const auto* m = std::get_if<study::Measured>(&event)) epoch_[m->measurement.trial] = m->measurement.epoch;
     inner_->observe(event);
   }
-  strategy::TrialVerdict verdict(TrialId trial) const override {
+  search::TrialVerdict verdict(TrialId trial) const override {
     const auto it = epoch_.find(trial);
     const std::int64_t epoch = it == epoch_.end() ? 0 : it->second;
     return {(trial.value * 7 + epoch * 3 + events_) % 5 == 0 ? study::Verdict::kStop : study::Verdict::kContinue,
@@ -86,7 +86,7 @@ class StatefulVerdictStrategy final : public strategy::Strategy {
   }
 
  private:
-  std::unique_ptr<strategy::Strategy> inner_;
+  std::unique_ptr<search::Strategy> inner_;
   std::map<TrialId, std::int64_t> epoch_;
   std::int64_t events_ = 0;
 };

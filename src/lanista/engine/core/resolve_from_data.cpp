@@ -36,14 +36,14 @@ Result<void> resolve_bases(std::vector<std::string>& bases, const data::DataSpec
 
 /// Sets the form of targets to that of the data, so that later builds do not choose another one.
 Result<void> resolve_targets(std::string& targets, const data::DataSpec& data) {
-  if (data.targets().kind == step::TargetKind::kNumbers) {
+  if (data.targets().kind == autodiff::TargetKind::kNumbers) {
     if (targets == "auto") targets = data.target_normalization ? "standardize" : "raw";
     return {};
   }
   if (targets == "auto") return {};
   return Error{Code::kInvalidArgument,
                "'" + targets + "' is for targets that are numbers; those of '" + data.name + "' are " +
-                   (data.vocab > 0 ? "tokens" : std::string(step::target_kind_name(data.targets().kind))) +
+                   (data.vocab > 0 ? "tokens" : std::string(autodiff::target_kind_name(data.targets().kind))) +
                    "; allowed: auto",
                "data.targets"};
 }
@@ -141,11 +141,12 @@ space::SearchSpace without_smoothing(const space::SearchSpace& space) {
 }
 
 /// How the data could have the kind of targets that a loss needs.
-std::string task_hint(const step::Loss* loss) {
+std::string task_hint(const autodiff::Loss* loss) {
   if (loss == nullptr) return "";
-  const std::string task =
-      loss->kind == step::TargetKind::kMultilabel ? "multilabel" : std::string(step::target_kind_name(loss->kind));
-  return "; targets of a table are " + std::string(step::target_kind_name(loss->kind)) +
+  const std::string task = loss->kind == autodiff::TargetKind::kMultilabel
+                               ? "multilabel"
+                               : std::string(autodiff::target_kind_name(loss->kind));
+  return "; targets of a table are " + std::string(autodiff::target_kind_name(loss->kind)) +
          " with data option task=" + task;
 }
 
@@ -165,15 +166,16 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
   }
   LANISTA_TRY(resolve_epochs(config, data));
   const study::Targets targets = data.targets();
-  const bool classes = targets.kind == step::TargetKind::kClasses;
+  const bool classes = targets.kind == autodiff::TargetKind::kClasses;
   if (!classes) config.space.params = without_smoothing(config.space.params);
-  const step::Loss* loss = step::find_loss(config.train.loss.name);
+  const autodiff::Loss* loss = autodiff::find_loss(config.train.loss.name);
   if (config.train.loss.name != "auto" && (loss == nullptr || loss->kind != targets.kind)) {
     std::string fitting;
-    for (const step::Loss& each : step::losses()) fitting += each.kind == targets.kind ? ", " + each.name : "";
+    for (const autodiff::Loss& each : autodiff::losses()) fitting += each.kind == targets.kind ? ", " + each.name : "";
     return Error{Code::kInvalidArgument,
                  "'" + config.train.loss.name + "' does not fit targets that are " +
-                     std::string(step::target_kind_name(targets.kind)) + "; allowed: auto" + fitting + task_hint(loss),
+                     std::string(autodiff::target_kind_name(targets.kind)) + "; allowed: auto" + fitting +
+                     task_hint(loss),
                  "train.loss"};
   }
   if (config.train.measured.metrics.empty()) {

@@ -194,7 +194,7 @@ TEST(ResolveFromData, AcceptsRulesInEpochsOfSteps) {
   data::DataSpec spec = images();
   spec.split_rows = {100, 20, 20};
   MemoryFileSystem disk;
-  const auto strategy_of = [&](const std::string& train) -> Result<std::unique_ptr<strategy::Strategy>> {
+  const auto strategy_of = [&](const std::string& train) -> Result<std::unique_ptr<search::Strategy>> {
     auto config = *studyfile::read_study("train: {" + train + "}\nstop: {rule: asha, min: 8}", "s");
     LANISTA_TRY(resolve_from_data(config, spec));
     LANISTA_ASSIGN(auto models, make_model_space(config, spec, ".", disk));

@@ -4,7 +4,7 @@
 
 namespace lanista::engine {
 
-void RunAheadLimit::observe(const study::Event& event, const strategy::Strategy& strategy) {
+void RunAheadLimit::observe(const study::Event& event, const search::Strategy& strategy) {
   const auto query_verdict = [&](TrialId id, Running& trial, std::int64_t done) {
     if (done >= trial.budget) return;
     trial.epoch = std::clamp(strategy.verdict(id).through, done + 1, trial.budget);

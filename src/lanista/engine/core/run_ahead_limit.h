@@ -14,7 +14,7 @@ namespace lanista::engine {
 class RunAheadLimit {
  public:
   /// Adds an event, after the strategy has observed it.
-  void observe(const study::Event& event, const strategy::Strategy& strategy);
+  void observe(const study::Event& event, const search::Strategy& strategy);
   /// The last epoch that a running trial may train, at most its budget. The trial must be running.
   std::int64_t allowed_epoch(TrialId trial) const { return running_.at(trial).epoch; }
   /// True if no verdict was due at the trial's last measurement, so that its worker may already have trained later

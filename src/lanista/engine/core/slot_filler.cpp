@@ -35,10 +35,10 @@ bool SlotFiller::fits_budget(const study::Proposal& proposal, std::int64_t done,
   return wanted <= *state.steps;
 }
 
-bool SlotFiller::can_carry_out(const strategy::Member& member) const {
-  if (std::holds_alternative<strategy::StopTrial>(member)) return true;
+bool SlotFiller::can_carry_out(const search::Member& member) const {
+  if (std::holds_alternative<search::StopTrial>(member)) return true;
   if (!has_free_slot()) return false;
-  return std::holds_alternative<strategy::ResumeTrial>(member) || !is_trial_budget_spent(study_.state);
+  return std::holds_alternative<search::ResumeTrial>(member) || !is_trial_budget_spent(study_.state);
 }
 
 bool SlotFiller::is_barrier_active() const {
@@ -62,14 +62,14 @@ Result<void> SlotFiller::fill_after_wait() { return strategy_waits_ ? fill_slots
 
 Result<bool> SlotFiller::fill_next_slot() {
   const std::deque<StudyState::WaitingMember>& waiting = study_.state.waiting_members;
-  const auto can_start = [&](const strategy::Member& member) { return can_carry_out(member); };
+  const auto can_start = [&](const search::Member& member) { return can_carry_out(member); };
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     if (!can_carry_out(waiting[i].member)) continue;
     const std::size_t next = search_.rules().next_waiting_index(i, can_start);
-    const auto is_new = [](const auto& w) { return std::holds_alternative<strategy::NewTrial>(w.member); };
+    const auto is_new = [](const auto& w) { return std::holds_alternative<search::NewTrial>(w.member); };
     const auto waiting_index =
         std::count_if(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(next), is_new);
-    return carry_out_member(strategy::Member(waiting[next].member), static_cast<std::size_t>(waiting_index));
+    return carry_out_member(search::Member(waiting[next].member), static_cast<std::size_t>(waiting_index));
   }
   if (!has_free_slot() || is_barrier_active()) return false;
   return ask_strategy();
@@ -82,14 +82,14 @@ Result<bool> SlotFiller::ask_strategy() {
     return false;
   }
   if (is_trial_budget_spent(state) && state.paused_trials() == 0) return false;
-  strategy::Capacity capacity;  // one slot at a time, so that each answer knows the ones before
+  search::Capacity capacity;  // one slot at a time, so that each answer knows the ones before
   capacity.free_slots = trials_per_request(state.view.config);
   if (state.trials) capacity.new_trials = std::max<std::int64_t>(0, *state.trials - std::ssize(state.view.trials));
   capacity.running = active_.size();
   capacity.paused = state.paused_trials();
   auto answer = search_.suggest(capacity);
   if (!answer && answer.error().code != Code::kResourceExhausted) return std::move(answer).error();
-  using Kind = strategy::Suggestion::Kind;
+  using Kind = search::Suggestion::Kind;
   if (answer && answer->kind == Kind::kGroup && !answer->group.members.empty()) {
     return begin_group(std::move(answer->group));
   }
@@ -101,7 +101,7 @@ Result<bool> SlotFiller::ask_strategy() {
   return false;
 }
 
-Result<bool> SlotFiller::begin_group(strategy::TrialGroup group) {
+Result<bool> SlotFiller::begin_group(search::TrialGroup group) {
   const bool is_one = group.members.size() == 1 && !group.barrier && group.priority == 0;
   if (is_one && !can_carry_out(group.members.front())) return false;  // the strategy knew that no slot is free for it
   if (is_one) return carry_out_member(std::move(group.members.front()));
@@ -113,14 +113,14 @@ Result<bool> SlotFiller::begin_group(strategy::TrialGroup group) {
   return true;
 }
 
-Result<bool> SlotFiller::carry_out_member(strategy::Member member, std::size_t waiting_index) {
-  if (auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
+Result<bool> SlotFiller::carry_out_member(search::Member member, std::size_t waiting_index) {
+  if (auto* fresh = std::get_if<search::NewTrial>(&member)) {
     if (!fits_budget(fresh->proposal, 0, fresh->proposal.budget)) return false;
     LANISTA_TRY(starter_.propose(std::move(fresh->proposal), waiting_index));
     return true;
   }
-  if (const auto* resumed = std::get_if<strategy::ResumeTrial>(&member)) return carry_out_resumption(*resumed);
-  const TrialId id = std::get<strategy::StopTrial>(member).trial;
+  if (const auto* resumed = std::get_if<search::ResumeTrial>(&member)) return carry_out_resumption(*resumed);
+  const TrialId id = std::get<search::StopTrial>(member).trial;
   if (!study_.state.open.contains(id)) {
     return Error{Code::kInvalidArgument, "the strategy stops trial " + std::to_string(id.value) + ", which is not open",
                  "strategy"};
@@ -129,7 +129,7 @@ Result<bool> SlotFiller::carry_out_member(strategy::Member member, std::size_t w
   return true;
 }
 
-Result<bool> SlotFiller::carry_out_resumption(const strategy::ResumeTrial& member) {
+Result<bool> SlotFiller::carry_out_resumption(const search::ResumeTrial& member) {
   const StudyState& state = study_.state;
   const TrialId id = member.trial;
   if (id.value < 1 || id.value > state.view.trials.size() || !state.paused(id)) {

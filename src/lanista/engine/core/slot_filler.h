@@ -41,20 +41,20 @@ class SlotFiller {
   /// Asks the strategy for one slot. Returns as fill_next_slot().
   Result<bool> ask_strategy();
   /// Carries out or records the group that the strategy suggests. Returns as fill_next_slot().
-  Result<bool> begin_group(strategy::TrialGroup group);
+  Result<bool> begin_group(search::TrialGroup group);
   /// Whether a slot is free.
   bool has_free_slot() const { return active_.size() < study_.state.view.config.strategy.slots; }
   /// Whether slots and the trial budget allow a member now.
-  bool can_carry_out(const strategy::Member& member) const;
+  bool can_carry_out(const search::Member& member) const;
   /// Whether a group with a barrier keeps later trials from starting.
   bool is_barrier_active() const;
   /// Whether a trial fits the step budget with its epochs `done` + 1 to `budget`.
   bool fits_budget(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const;
   /// Carries out a member. `waiting_index` is the index of a new trial among those that wait. Returns false if the step
   /// budget does not allow it. Errors: kInvalidArgument (the strategy names a trial in another state).
-  Result<bool> carry_out_member(strategy::Member member, std::size_t waiting_index = 0);
+  Result<bool> carry_out_member(search::Member member, std::size_t waiting_index = 0);
   /// Resumes or prunes a paused trial, as carry_out_member().
-  Result<bool> carry_out_resumption(const strategy::ResumeTrial& member);
+  Result<bool> carry_out_resumption(const search::ResumeTrial& member);
 
   StudyContext& study_;
   StudySearch& search_;

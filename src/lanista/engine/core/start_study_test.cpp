@@ -10,11 +10,11 @@
 namespace lanista::engine {
 namespace {
 
+using search::NewTrial;
+using search::ResumeTrial;
+using search::StopTrial;
+using search::Suggestion;
 using store::RecordType;
-using strategy::NewTrial;
-using strategy::ResumeTrial;
-using strategy::StopTrial;
-using strategy::Suggestion;
 using study::OutcomeKind;
 using testing::Bench;
 using testing::CustomStudy;
@@ -56,13 +56,13 @@ TEST(ClonedTrials, AreIndependentOfWorkersAndArrivalOrder) {
 }
 
 /// A scripted strategy: one group for each event that it names. Trial 1 pauses after its first epoch.
-class ScriptedStrategy final : public strategy::Strategy {
+class ScriptedStrategy final : public search::Strategy {
  public:
-  using Script = std::function<std::vector<strategy::Member>(const study::Event&, study::Proposal fresh)>;
+  using Script = std::function<std::vector<search::Member>(const study::Event&, study::Proposal fresh)>;
   ScriptedStrategy(std::shared_ptr<const mutate::ModelSpace> models, Script script)
       : models_(std::move(models)), script_(std::move(script)) {}
   std::string_view name() const override { return "scripted"; }
-  Result<Suggestion> suggest(const strategy::Capacity& capacity) const override {
+  Result<Suggestion> suggest(const search::Capacity& capacity) const override {
     if (proposed_ == 0) return Suggestion{Suggestion::Kind::kGroup, {0, {NewTrial{first()}}}};
     if (next_ < asked_.size()) return Suggestion{Suggestion::Kind::kGroup, {0, {asked_[next_]}}};
     return capacity.running > 0 ? Suggestion::wait() : Suggestion::space_exhausted();
@@ -73,9 +73,9 @@ class ScriptedStrategy final : public strategy::Strategy {
                          : std::holds_alternative<study::Resumed>(event) ? true
                                                                          : is_stop(event);
     if (answers && next_ < asked_.size()) ++next_;
-    for (strategy::Member& member : script_(event, first())) asked_.push_back(std::move(member));
+    for (search::Member& member : script_(event, first())) asked_.push_back(std::move(member));
   }
-  strategy::TrialVerdict verdict(TrialId trial) const override {
+  search::TrialVerdict verdict(TrialId trial) const override {
     return {trial == TrialId{1} ? study::Verdict::kPause : study::Verdict::kContinue, 1};
   }
 
@@ -97,7 +97,7 @@ class ScriptedStrategy final : public strategy::Strategy {
   }
   std::shared_ptr<const mutate::ModelSpace> models_;
   Script script_;
-  std::vector<strategy::Member> asked_;
+  std::vector<search::Member> asked_;
   std::size_t next_ = 0, proposed_ = 0;
 };
 
@@ -122,7 +122,7 @@ TEST(Start, IsResolvedAndRecorded) {
   Bench bench;
   const auto end =
       scripted([](const study::Event& event, const study::Proposal& fresh) {
-        return is_pause(event) ? std::vector<strategy::Member>{child(fresh, 1)} : std::vector<strategy::Member>{};
+        return is_pause(event) ? std::vector<search::Member>{child(fresh, 1)} : std::vector<search::Member>{};
       }).run_study(bench, 1);
   ASSERT_TRUE(end.ok()) << end.error().text();
 
@@ -148,8 +148,8 @@ TEST(Start, IsResolvedAndRecorded) {
 TEST(Start, IsPartOfDuplicateKey) {
   Bench bench;
   const auto end = scripted([](const study::Event& event, const study::Proposal& fresh) {
-                     return is_pause(event) ? std::vector<strategy::Member>{child(fresh, 1), child(fresh, 1)}
-                                            : std::vector<strategy::Member>{};
+                     return is_pause(event) ? std::vector<search::Member>{child(fresh, 1), child(fresh, 1)}
+                                            : std::vector<search::Member>{};
                    }).run_study(bench, 1);
   ASSERT_TRUE(end.ok()) << end.error().text();
   const StudyView view = bench.view();
@@ -161,8 +161,8 @@ TEST(Start, IsPartOfDuplicateKey) {
 TEST(Start, FailsWithReasonWithoutStoredState) {
   Bench bench;
   const auto end = scripted([](const study::Event& event, const study::Proposal& fresh) {
-                     return is_pause(event) ? std::vector<strategy::Member>{child(fresh, 3), ResumeTrial{TrialId{1}, 4}}
-                                            : std::vector<strategy::Member>{};
+                     return is_pause(event) ? std::vector<search::Member>{child(fresh, 3), ResumeTrial{TrialId{1}, 4}}
+                                            : std::vector<search::Member>{};
                    }).run_study(bench, 1);
   ASSERT_TRUE(end.ok()) << end.error().text();
   const StudyView view = bench.view();
@@ -177,7 +177,7 @@ TEST(Start, RefusesStartFromMissingTrial) {
   Bench bench;
   const auto end =
       scripted([](const study::Event& event, const study::Proposal& fresh) {
-        return is_pause(event) ? std::vector<strategy::Member>{child(fresh, 1, 9)} : std::vector<strategy::Member>{};
+        return is_pause(event) ? std::vector<search::Member>{child(fresh, 1, 9)} : std::vector<search::Member>{};
       }).run_study(bench, 1);
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().code, Code::kInvalidArgument);
@@ -189,7 +189,7 @@ TEST(Start, IsRefusedWithFoldsToAvoidLeakage) {
   const data::DataSpec one = bench.data;
   bench.data.folds = {one, one};
   CustomStudy study = scripted([](const study::Event& event, const study::Proposal& fresh) {
-    return is_pause(event) ? std::vector<strategy::Member>{child(fresh, 1)} : std::vector<strategy::Member>{};
+    return is_pause(event) ? std::vector<search::Member>{child(fresh, 1)} : std::vector<search::Member>{};
   });
   study.config.data.folds = 2;
   const auto end = study.run_study(bench, 1);
@@ -205,8 +205,8 @@ TEST(Start, IsRefusedWithFoldsToAvoidLeakage) {
 /// The parent is stopped as soon as its child has begun.
 CustomStudy study_with_lost_start() {
   CustomStudy study = scripted([](const study::Event& event, const study::Proposal& fresh) {
-    if (is_pause(event)) return std::vector<strategy::Member>{child(fresh, 1), StopTrial{TrialId{1}}};
-    return std::vector<strategy::Member>{};
+    if (is_pause(event)) return std::vector<search::Member>{child(fresh, 1), StopTrial{TrialId{1}}};
+    return std::vector<search::Member>{};
   });
   study.config.strategy.slots = 2;
   return study;

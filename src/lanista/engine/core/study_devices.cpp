@@ -61,7 +61,7 @@ Result<DeviceTable> decode_device_table(const json& numerics) {
     for (const json& row : array(numerics, "devices")) {
       table.rows.push_back(
           {text(row, "name"), text(row, "class"), {.alone = real(row, "alone"), .together = real(row, "together")}});
-      const schedule::DeviceSpeed& speed = table.rows.back().speed;
+      const plan::DeviceSpeed& speed = table.rows.back().speed;
       const bool good =
           std::isfinite(speed.alone) && std::isfinite(speed.together) && speed.alone > 0 && speed.together > 0;
       if (!good) throw Malformed{"the speed of device " + table.rows.back().name + " is none"};

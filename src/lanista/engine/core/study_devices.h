@@ -26,9 +26,9 @@ struct Job;
 
 /// One device of an executor.
 struct TrainingDevice {
-  std::string name;                ///< Name of the device, as in run.devices.
-  std::string numeric_class;       ///< Numeric class; devices of one class give the same bits.
-  schedule::Machine machine = {};  ///< Its workers, lanes and memory.
+  std::string name;            ///< Name of the device, as in run.devices.
+  std::string numeric_class;   ///< Numeric class; devices of one class give the same bits.
+  plan::Machine machine = {};  ///< Its workers, lanes and memory.
   /// True if the device has the operators and the precision of a job. If not, another device trains it. The engine's
   /// thread calls it. Null: it supports every job.
   std::function<bool(const Job& job)> supports = {};
@@ -40,7 +40,7 @@ struct DeviceTable {
   struct Row {
     std::string name, numeric_class;  ///< Name and numeric class, as in TrainingDevice.
     /// Work (logical_epoch_of, in FLOPs) per second, with one trial and with all workers busy.
-    schedule::DeviceSpeed speed = {};
+    plan::DeviceSpeed speed = {};
   };
   std::vector<Row> rows;  ///< Devices in the order of run.devices; with fewer than two there is no choice.
 
@@ -54,7 +54,7 @@ struct DeviceTable {
 
 /// Measures the speed of each device at a job, in the order of Services::devices. Called once for a new study, and
 /// again when its devices have changed. An error fails the start of the study.
-using MeasureDevices = std::function<Result<std::vector<schedule::DeviceSpeed>>(const Job& like)>;
+using MeasureDevices = std::function<Result<std::vector<plan::DeviceSpeed>>(const Job& like)>;
 
 /// The job with which devices are measured: the first base model without mutations, with the study's default
 /// hyper-parameters. Errors: those of the model space and of make_job.

@@ -10,7 +10,7 @@ namespace lanista::engine {
 using store::RecordType;
 
 StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter log, StudyState state,
-                         std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<strategy::Strategy> strategy,
+                         std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<search::Strategy> strategy,
                          const std::vector<study::Event>& past)
     : study_(std::move(folder), std::move(services), std::move(log), std::move(state), std::move(models)),
       search_(study_, std::move(strategy), past),

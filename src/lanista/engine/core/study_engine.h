@@ -44,7 +44,7 @@ class StudyEngine final : public Engine {
   /// Takes over the log and its state. `past` holds the events from which `state` was folded, in order; the strategy
   /// has observed none of them.
   StudyEngine(std::string folder, Services services, store::LogWriter log, StudyState state,
-              std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<strategy::Strategy> strategy,
+              std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<search::Strategy> strategy,
               const std::vector<study::Event>& past = {});
 
   const StudyView& view() const override { return study_.state.view; }

@@ -12,7 +12,7 @@ void DuplicateIndex::observe(const study::Event& event) {
   first_trials_.push_back(first);
 }
 
-StudySearch::StudySearch(StudyContext& study, std::unique_ptr<strategy::Strategy> strategy,
+StudySearch::StudySearch(StudyContext& study, std::unique_ptr<search::Strategy> strategy,
                          const std::vector<study::Event>& past)
     : study_(study), strategy_(std::move(strategy)), rules_(study, *strategy_) {
   for (const study::Event& event : past) observe(event);

@@ -35,18 +35,16 @@ class StudySearch {
  public:
   /// `past` holds the events of the log so far, in order; the strategy has observed none of them, so all are observed
   /// now. `study` outlives this.
-  StudySearch(StudyContext& study, std::unique_ptr<strategy::Strategy> strategy, const std::vector<study::Event>& past);
+  StudySearch(StudyContext& study, std::unique_ptr<search::Strategy> strategy, const std::vector<study::Event>& past);
 
   /// Gives an event, which the state already includes, to the strategy, to the folds and to the observer of the
   /// services.
   void announce(const study::Event& event);
 
   /// The strategy's answer for free slots. Errors: those of Strategy::suggest.
-  Result<strategy::Suggestion> suggest(const strategy::Capacity& capacity) const {
-    return strategy_->suggest(capacity);
-  }
+  Result<search::Suggestion> suggest(const search::Capacity& capacity) const { return strategy_->suggest(capacity); }
   /// The strategy's verdict on a trial after its last event.
-  strategy::TrialVerdict verdict(TrialId trial) const { return strategy_->verdict(trial); }
+  search::TrialVerdict verdict(TrialId trial) const { return strategy_->verdict(trial); }
   /// The last epoch that a running trial may train before its next verdict.
   std::int64_t allowed_epoch(TrialId trial) const { return run_ahead_limit_.allowed_epoch(trial); }
   /// True if no verdict was due at the trial's last measurement, so that its worker may already have trained later
@@ -62,7 +60,7 @@ class StudySearch {
   void observe(const study::Event& event);
 
   StudyContext& study_;
-  std::unique_ptr<strategy::Strategy> strategy_;
+  std::unique_ptr<search::Strategy> strategy_;
   RunAheadLimit run_ahead_limit_;
   PruningByRules rules_;
   DuplicateIndex duplicates_;

@@ -228,11 +228,11 @@ Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models
 namespace {
 
 /// One halving for all trials, or one for those of each fold.
-Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& config) {
-  LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
+Result<std::unique_ptr<search::Halving>> make_rule(const study::StudyConfig& config) {
+  LANISTA_ASSIGN(const auto plugin, find_plugin(search::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
   auto options = resolve_options(config.stop.options, plugin.options);
   if (!options) return invalid("stop", options.error());
-  std::vector<std::unique_ptr<strategy::Halving>> rules;
+  std::vector<std::unique_ptr<search::Halving>> rules;
   const std::int64_t count = config.data.folds ? study::trainings_per_proposal(config) : 1;
   for (std::int64_t i = 0; i < count; ++i) {
     auto rule = plugin.make(
@@ -241,57 +241,57 @@ Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& c
     rules.push_back(*std::move(rule));
   }
   if (count == 1 || rules.front() == nullptr) return std::move(rules.front());
-  return strategy::halving_per_fold(std::move(rules));
+  return search::halving_per_fold(std::move(rules));
 }
 
 }  // namespace
 
-Result<strategy::Context> strategy_context(const study::StudyConfig& config,
-                                           std::shared_ptr<const mutate::ModelSpace> models) {
+Result<search::Context> strategy_context(const study::StudyConfig& config,
+                                         std::shared_ptr<const mutate::ModelSpace> models) {
   space::SearchSpace params = config.space.params;
   for (space::Parameter& choice : models->parameters()) {
     if (auto added = params.add(std::move(choice)); !added) return invalid("model.space", added.error());
   }
-  strategy::Context context{std::move(models), std::move(params), config.goals, config.train.length.epochs,
-                            Rng(config.run.seed).split("strategy")};
+  search::Context context{std::move(models), std::move(params), config.goals, config.train.length.epochs,
+                          Rng(config.run.seed).split("strategy")};
   context.constraints = config.subject_to;
   return context;
 }
 
-Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
-                                                          std::shared_ptr<const mutate::ModelSpace> models,
-                                                          const std::optional<study::Earlier>& earlier) {
+Result<std::unique_ptr<search::Strategy>> make_strategy(const study::StudyConfig& config,
+                                                        std::shared_ptr<const mutate::ModelSpace> models,
+                                                        const std::optional<study::Earlier>& earlier) {
   LANISTA_ASSIGN(auto rule, make_rule(config));
 
-  LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name"));
+  LANISTA_ASSIGN(const auto plugin, find_plugin(search::builtin_strategies(), config.strategy.name, "strategy.name"));
   auto options = resolve_options(config.strategy.options, plugin.options);
   if (!options) return invalid("strategy", options.error());
-  LANISTA_ASSIGN(const strategy::Context context, strategy_context(config, std::move(models)));
+  LANISTA_ASSIGN(const search::Context context, strategy_context(config, std::move(models)));
   const bool repeats = study::trainings_per_proposal(config) > 1 || config.strategy.retry > 0;
-  if (auto refusal = strategy::own_halving_conflict(plugin, config)) return *std::move(refusal);
+  if (auto refusal = search::own_halving_conflict(plugin, config)) return *std::move(refusal);
   if (auto known = study::check_rules(config.implied, context.params.parameters()); !known) {
     return Error{known.error().code, known.error().message, "implied" + known.error().where};
   }
-  if (auto refusal = strategy::early_closing_conflict(config)) return *std::move(refusal);
-  if (auto refusal = strategy::repeated_space_conflict(config)) return *std::move(refusal);
-  if (auto refusal = strategy::second_stage_conflict(config)) return *std::move(refusal);
+  if (auto refusal = search::early_closing_conflict(config)) return *std::move(refusal);
+  if (auto refusal = search::repeated_space_conflict(config)) return *std::move(refusal);
+  if (auto refusal = search::second_stage_conflict(config)) return *std::move(refusal);
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
   if (auto own = (*sampler)->own_halving()) rule = std::move(own);
-  if (earlier) *sampler = strategy::with_earlier_trials(*std::move(sampler), *earlier, study::selection_rule(config));
-  if (const auto list = options->find(strategy::kEnqueue); list != options->end()) {
-    auto first = strategy::enqueued(context, *list);
+  if (earlier) *sampler = search::with_earlier_trials(*std::move(sampler), *earlier, study::selection_rule(config));
+  if (const auto list = options->find(search::kEnqueue); list != options->end()) {
+    auto first = search::enqueued(context, *list);
     if (!first) return Error{first.error().code, first.error().message, "strategy.enqueue" + first.error().where};
-    *sampler = strategy::with_enqueued_first(*std::move(sampler), *std::move(first));
+    *sampler = search::with_enqueued_first(*std::move(sampler), *std::move(first));
   }
-  if (repeats) *sampler = strategy::with_repeated_trainings(*std::move(sampler), config);
+  if (repeats) *sampler = search::with_repeated_trainings(*std::move(sampler), config);
   // Applied after repetitions, so that averages use the selected epoch of each training.
-  *sampler = strategy::with_selected_epochs(*std::move(sampler), study::selection_rule(config));
-  return strategy::with_second_stage(strategy::compose(*std::move(sampler), std::move(rule)), config, context.models);
+  *sampler = search::with_selected_epochs(*std::move(sampler), study::selection_rule(config));
+  return search::with_second_stage(search::compose(*std::move(sampler), std::move(rule)), config, context.models);
 }
 
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data) {
-  return config.train.loss.name == "auto" ? step::default_loss(data.targets().kind).name : config.train.loss.name;
+  return config.train.loss.name == "auto" ? autodiff::default_loss(data.targets().kind).name : config.train.loss.name;
 }
 
 Blend blend_of(const data::DataSpec& data) {
@@ -374,7 +374,7 @@ std::int64_t trials_per_request(const study::StudyConfig& config) {
   if (config.strategy.group > 0) return config.strategy.group;
   const bool orders = config.strategy.order != study::kAsGiven && !config.implied.empty();
   if (!orders || config.stop.rule != "none") return 1;
-  const auto plugin = find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name");
+  const auto plugin = find_plugin(search::builtin_strategies(), config.strategy.name, "strategy.name");
   return plugin && !plugin->learns_from_results ? kToChooseFrom : 1;
 }
 

@@ -32,15 +32,15 @@ Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models
 
 /// What a strategy of this study is made from: model space, hyper-parameters, goals, constraints, epochs and random
 /// numbers. Errors: kInvalidArgument (a choice of the blueprint has the name of another parameter).
-Result<strategy::Context> strategy_context(const study::StudyConfig& config,
-                                           std::shared_ptr<const mutate::ModelSpace> models);
+Result<search::Context> strategy_context(const study::StudyConfig& config,
+                                         std::shared_ptr<const mutate::ModelSpace> models);
 
 /// The strategy of a configuration, with its sampler and stopping rule. The sampler observes the `earlier` trials
 /// first; the halving does not, because its rungs compare trials of this study only. Errors: kInvalidArgument and
 /// kNotFound with the configuration key in `where` (a strategy, a rule or an option that is not allowed).
-Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
-                                                          std::shared_ptr<const mutate::ModelSpace> models,
-                                                          const std::optional<study::Earlier>& earlier = {});
+Result<std::unique_ptr<search::Strategy>> make_strategy(const study::StudyConfig& config,
+                                                        std::shared_ptr<const mutate::ModelSpace> models,
+                                                        const std::optional<study::Earlier>& earlier = {});
 
 /// Number of samples in a training step: from the hyper-parameter sample or the study file, at most the number of
 /// training rows.

@@ -44,8 +44,8 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t wait
     auto guard = data::selection_comparison(view.config.train.select, study::full_epochs(trial.proposal));
     if (guard) running.guard = *std::move(guard);
   }
-  const auto asked = take_waiting([&waiting_index](const strategy::Member& m) {
-    return std::holds_alternative<strategy::NewTrial>(m) && waiting_index-- == 0;
+  const auto asked = take_waiting([&waiting_index](const search::Member& m) {
+    return std::holds_alternative<search::NewTrial>(m) && waiting_index-- == 0;
   });
   if (asked) {
     running.priority = asked->priority;
@@ -60,7 +60,7 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t wait
 }
 
 std::optional<StudyState::WaitingMember> StudyState::take_waiting(
-    const std::function<bool(const strategy::Member&)>& matches) {
+    const std::function<bool(const search::Member&)>& matches) {
   const auto found = std::find_if(waiting_members.begin(), waiting_members.end(),
                                   [&](const WaitingMember& w) { return matches(w.member); });
   if (found == waiting_members.end()) return std::nullopt;
@@ -77,7 +77,7 @@ double StudyState::due(TrialId id, std::int64_t epoch) const {
   return running.began + trained + checks * trial(id).proposal.select_time;
 }
 
-void StudyState::begin_group(const strategy::TrialGroup& group) {
+void StudyState::begin_group(const search::TrialGroup& group) {
   ++groups_;
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     waiting_members.push_back({group.members[i], group.barrier, group.priority, groups_});
@@ -118,8 +118,8 @@ void StudyState::resume(const ResumedRecord& resumed) {
     running.checkpoint = fork->address;
   }
   --paused_;
-  const auto asked = take_waiting([id](const strategy::Member& m) {
-    const auto* resume = std::get_if<strategy::ResumeTrial>(&m);
+  const auto asked = take_waiting([id](const search::Member& m) {
+    const auto* resume = std::get_if<search::ResumeTrial>(&m);
     return resume != nullptr && resume->trial == id;
   });
   if (asked) {
@@ -148,9 +148,9 @@ void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_t
   if (std::exchange(trial(id).paused, false)) --paused_;
   open.erase(id);
   open_behind_barrier.erase(id);
-  const auto belongs_to_trial = [id](const strategy::Member& member) {
-    const auto* resume = std::get_if<strategy::ResumeTrial>(&member);
-    const auto* stop = std::get_if<strategy::StopTrial>(&member);
+  const auto belongs_to_trial = [id](const search::Member& member) {
+    const auto* resume = std::get_if<search::ResumeTrial>(&member);
+    const auto* stop = std::get_if<search::StopTrial>(&member);
     return (resume != nullptr && resume->trial == id) || (stop != nullptr && stop->trial == id);
   };
   while (take_waiting(belongs_to_trial)) {
@@ -314,7 +314,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return {};
     }
     case RecordType::kGroup: {
-      LANISTA_ASSIGN(const strategy::TrialGroup group, read_group(body));
+      LANISTA_ASSIGN(const search::TrialGroup group, read_group(body));
       begin_group(group);
       return {};
     }
@@ -393,7 +393,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     }
     case RecordType::kPlan: {
       LANISTA_ASSIGN(const PlanRecord report, read_plan(record.body));
-      for (const schedule::Regrouping::Part& part : report.changes.parts) {
+      for (const plan::Regrouping::Part& part : report.changes.parts) {
         for (const TrialId trial : part.trials) {
           if (trial.value > view.trials.size())
             return damaged("a plan has " + name_of(trial) + ", which does not exist");

@@ -39,7 +39,7 @@ class StudyState {
   enum class LastRecord { kOther, kProposed, kMeasured };
   /// A member of a recorded trial group that waits for a slot.
   struct WaitingMember {
-    strategy::Member member;  ///< A new trial, a resumption or a stop.
+    search::Member member;  ///< A new trial, a resumption or a stop.
     /// True: the strategy is asked again only when every member of its group has ended or paused.
     bool barrier = false;
     double priority = 0;     ///< Priority of its group; higher values train first.
@@ -47,7 +47,7 @@ class StudyState {
     /// Logical time of its epochs, by which the group is ordered; absent: the group keeps its order.
     std::optional<double> cost = {};
     /// Cache of PruningByRules::next_waiting_index, filled at its first use; the log does not store it.
-    std::optional<strategy::DominancePruner::LinePositions> line_positions = {};
+    std::optional<search::DominancePruner::LinePositions> line_positions = {};
   };
 
   /// The part of the state that readers of a study see.
@@ -69,7 +69,7 @@ class StudyState {
   /// Running trials of the last group with a barrier; the strategy is not asked while there are any.
   std::set<TrialId> open_behind_barrier;
   std::int64_t schema = store::kPlainSchema;  ///< Number of the log schema.
-  schedule::Grouping plan;                    ///< Current lane groups of this attempt.
+  plan::Grouping plan;                        ///< Current lane groups of this attempt.
   std::int64_t timed_steps = 0;               ///< Number of spans with a timed pipeline step.
   /// Number of values that an old build wrote as null, because JSON has no form for them.
   std::int64_t lost_null_metrics = 0;
@@ -87,7 +87,7 @@ class StudyState {
   /// Stores a verdict on a running trial that is recorded and not yet applied.
   void verdict(TrialId trial, study::Verdict verdict);
   /// Adds the members of a recorded trial group to the members that wait.
-  void begin_group(const strategy::TrialGroup& group);
+  void begin_group(const search::TrialGroup& group);
   /// Marks a running trial as paused.
   void pause(const PausedRecord& paused);
   /// Marks a paused trial as running, with its new budget. After a fork it also gets its new hyper-parameters and the
@@ -135,7 +135,7 @@ class StudyState {
   /// Checks that a trial has no outcome and is not paused. Errors: kDataLoss.
   Result<TrialId> running_trial(TrialId id) const;
   /// Removes and returns the first waiting member that matches.
-  std::optional<WaitingMember> take_waiting(const std::function<bool(const strategy::Member&)>& matches);
+  std::optional<WaitingMember> take_waiting(const std::function<bool(const search::Member&)>& matches);
   static constexpr std::size_t kMaxSharedEdits = std::size_t{1} << 22;
   std::int64_t groups_ = 0;
   std::size_t shared_edits_ = 0;  ///< Steps and edits of all parents so far, counted for each child.

@@ -60,7 +60,7 @@ Result<void> TrialStarter::propose(study::Proposal proposal, std::size_t waiting
   return launcher_.start(trial, "", std::move(built));
 }
 
-Result<void> TrialStarter::resume(const strategy::ResumeTrial& member) {
+Result<void> TrialStarter::resume(const search::ResumeTrial& member) {
   StudyState& state = study_.state;
   const TrialId id = member.trial;
   const auto done = static_cast<std::int64_t>(state.trial(id).measurements.size());

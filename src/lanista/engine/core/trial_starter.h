@@ -34,7 +34,7 @@ class TrialStarter {
   /// Records the resumption of a paused trial and starts it. If the state to fork from is lost, it resumes from its own
   /// state, with a warning. Errors: kInvalidArgument (a fork from a trial that does not exist, from itself, or from
   /// another epoch), those of the log.
-  Result<void> resume(const strategy::ResumeTrial& member);
+  Result<void> resume(const search::ResumeTrial& member);
 
  private:
   /// Sets the logical time that selection checks and the start race of a proposal add.

@@ -23,7 +23,7 @@ struct Field {
   std::function<bool(const json&, ClusterFile&)> take;  ///< Stores the value; false: not allowed.
 };
 
-Field integer_field(const char* name, std::int64_t most, bool powers_of_two, std::int64_t schedule::Cluster::*member) {
+Field integer_field(const char* name, std::int64_t most, bool powers_of_two, std::int64_t plan::Cluster::*member) {
   const std::string allowed = powers_of_two ? "a power of two from 1 to " + std::to_string(most)
                                             : "a whole number from 1 to " + std::to_string(most);
   return {name, allowed, [=](const json& value, ClusterFile& out) {
@@ -47,7 +47,7 @@ Field number_field(const char* name, double least, double most, std::string allo
 }
 
 std::vector<Field> fields() {
-  using schedule::Cluster;
+  using plan::Cluster;
   return {
       integer_field("workers", 10'000, false, &Cluster::workers),
       integer_field("shares", 64, true, &Cluster::shares),
@@ -103,7 +103,7 @@ Result<ClusterFile> read_cluster(std::string_view text, const std::string& file)
   if (!studyfile::find_key(root, "workers"))
     mistakes.add(root, "workers", "is missing; allowed: the number of workers");
   if (!mistakes.empty()) return Error{Code::kInvalidArgument, mistakes.text(), ""};
-  LANISTA_TRY(schedule::check_cluster(out.cluster));
+  LANISTA_TRY(plan::check_cluster(out.cluster));
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace lanista::engine {
 
 /// The content of a cluster file for `lanista simulate`: the cluster, and properties of trials that no log or plan has.
 struct ClusterFile {
-  schedule::Cluster cluster;     ///< Workers, memory and interference of the cluster.
+  plan::Cluster cluster;         ///< Workers, memory and interference of the cluster.
   double busy_fraction = 1;      ///< Share of the time in which a trial keeps its worker busy, from 0.01 to 1.
   double serial_fraction = 0.1;  ///< Share of a step, from 0 to 1, that further workers do not shorten.
   double resize_seconds = 0;     ///< Seconds that a trial loses when its number of workers changes.

@@ -12,15 +12,15 @@ namespace lanista::engine {
 namespace {
 
 using nlohmann::json;
-using schedule::Arrival;
-using schedule::Prediction;
+using plan::Arrival;
+using plan::Prediction;
 
 /// A source of trials in order, with at most `slots` active ones.
-class Slots : public schedule::TrialSource {
+class Slots : public plan::TrialSource {
  public:
   Slots(const std::vector<Arrival>& trials, std::int64_t slots)
       : trials_(trials), slots_(static_cast<std::size_t>(slots)) {}
-  std::vector<Arrival> next(std::span<const schedule::TrialEnd>, std::size_t waiting, std::size_t running) override {
+  std::vector<Arrival> next(std::span<const plan::TrialEnd>, std::size_t waiting, std::size_t running) override {
     std::vector<Arrival> asked;
     while (at_ < trials_.size() && waiting + running + asked.size() < slots_) asked.push_back(trials_[at_++]);
     return asked;
@@ -33,7 +33,7 @@ class Slots : public schedule::TrialSource {
 
 Arrival arrival_of(TrialId trial, double seconds, double bytes, const ClusterFile& on) {
   const Prediction prediction =
-      schedule::prediction_of(seconds, on.serial_fraction, on.busy_fraction, bytes, on.resize_seconds);
+      plan::prediction_of(seconds, on.serial_fraction, on.busy_fraction, bytes, on.resize_seconds);
   return {static_cast<std::int64_t>(trial.value), prediction, prediction, {}};
 }
 
@@ -46,11 +46,11 @@ Result<Forecast> forecast(const std::vector<Arrival>& trials, std::int64_t slots
   out.basis = std::move(basis);
   std::vector<Prediction> predictions;
   for (const Arrival& trial : trials) predictions.push_back(trial.expected);
-  out.bounds = schedule::bounds_of(predictions, on.cluster);
+  out.bounds = plan::bounds_of(predictions, on.cluster);
   Slots source(trials, slots), again(trials, slots);
-  const auto ours = schedule::elastic(), fifo = schedule::first_come();
-  LANISTA_ASSIGN(out.course, schedule::simulate(on.cluster, source, *ours));
-  LANISTA_ASSIGN(const schedule::ScheduleResult first_come, schedule::simulate(on.cluster, again, *fifo));
+  const auto ours = plan::elastic(), fifo = plan::first_come();
+  LANISTA_ASSIGN(out.course, plan::simulate(on.cluster, source, *ours));
+  LANISTA_ASSIGN(const plan::ScheduleResult first_come, plan::simulate(on.cluster, again, *fifo));
   out.fifo_seconds = first_come.makespan;
   return out;
 }
@@ -64,7 +64,7 @@ std::string format_number(const char* pattern, double value) {
 std::string seconds_text(double seconds) { return format_number(seconds < 100 ? "%.2f s" : "%.0f s", seconds); }
 
 /// Width of a placement as text: "1/2", "1", "3".
-std::string width_text(const schedule::Placement& placement) {
+std::string width_text(const plan::Placement& placement) {
   return placement.parts > 1 ? "1/" + std::to_string(placement.parts) : std::to_string(placement.workers.size());
 }
 
@@ -75,7 +75,7 @@ std::string worker_line(const Forecast& forecast, std::int32_t worker, int colum
     const double at = (column + 0.5) * forecast.course.makespan / columns;
     std::int64_t count = 0;
     bool wide = false;
-    for (const schedule::PlacementInterval& stretch : forecast.course.placement_intervals) {
+    for (const plan::PlacementInterval& stretch : forecast.course.placement_intervals) {
       if (at < stretch.began || at >= stretch.ended) continue;
       if (std::ranges::find(stretch.placement.workers, worker) == stretch.placement.workers.end()) continue;
       ++count;
@@ -109,11 +109,11 @@ Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& o
 Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on,
                                ExtraStepsCount extra_steps_count) {
   std::vector<Arrival> trials(plan.predicted.graph.members.size());
-  for (const fuse::FusedGroup& group : plan.predicted.groups) {
+  for (const sharing::FusedGroup& group : plan.predicted.groups) {
     const auto members = group.members();
     const double us = group.us / static_cast<double>(members.size());
     for (const std::size_t m : members) {
-      const fuse::FusionMember& member = plan.predicted.graph.members[m];
+      const sharing::FusionMember& member = plan.predicted.graph.members[m];
       const auto& recipe = member.recipe;
       const auto own =
           std::ceil(static_cast<double>(recipe.data.num_samples) / static_cast<double>(recipe.batch_size)) *
@@ -141,7 +141,7 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
 std::string forecast_text(const Forecast& forecast) {
   constexpr int kColumns = 64;
   constexpr std::int32_t kMostLines = 64;
-  const schedule::ScheduleResult& course = forecast.course;
+  const plan::ScheduleResult& course = forecast.course;
   std::string text =
       std::to_string(forecast.trials) + " trials, " + std::to_string(forecast.slots) + " at a time, on " +
       std::to_string(forecast.cluster.workers) + " workers, simulated\n" +
@@ -175,7 +175,7 @@ std::string forecast_time_text(const Forecast& forecast, double most) {
 
 json forecast_json(const Forecast& forecast) {
   json stretches = json::array();
-  for (const schedule::PlacementInterval& stretch : forecast.course.placement_intervals) {
+  for (const plan::PlacementInterval& stretch : forecast.course.placement_intervals) {
     stretches.push_back({{"trial", stretch.id},
                          {"workers", stretch.placement.workers},
                          {"width", width_text(stretch.placement)},

@@ -17,29 +17,29 @@ namespace lanista::engine {
 
 /// Predicted duration of a study on a cluster, by simulation without training.
 struct Forecast {
-  schedule::Cluster cluster;        ///< The cluster on which the study is simulated.
-  std::int64_t trials = 0;          ///< Number of simulated trials.
-  std::int64_t slots = 0;           ///< Number of trials that may be active at a time.
-  schedule::ScheduleResult course;  ///< Schedule of the elastic scheduler, with times in seconds.
-  double fifo_seconds = 0;          ///< Makespan in seconds if each worker trains one trial at a time, in order.
-  schedule::Bounds bounds;          ///< Lower bounds of the makespan in seconds, as if all trials could start at once.
-  std::int64_t resumptions = 0;     ///< Number of resumptions of trials that paused at a rung.
-  std::int64_t ended_early = 0;     ///< Number of trials that a rule stopped early.
-  std::string basis;                ///< How the trials' times were found, as text for the user.
+  plan::Cluster cluster;         ///< The cluster on which the study is simulated.
+  std::int64_t trials = 0;       ///< Number of simulated trials.
+  std::int64_t slots = 0;        ///< Number of trials that may be active at a time.
+  plan::ScheduleResult course;   ///< Schedule of the elastic scheduler, with times in seconds.
+  double fifo_seconds = 0;       ///< Makespan in seconds if each worker trains one trial at a time, in order.
+  plan::Bounds bounds;           ///< Lower bounds of the makespan in seconds, as if all trials could start at once.
+  std::int64_t resumptions = 0;  ///< Number of resumptions of trials that paused at a rung.
+  std::int64_t ended_early = 0;  ///< Number of trials that a rule stopped early.
+  std::string basis;             ///< How the trials' times were found, as text for the user.
   /// The gap between makespan and least time, relative to the least time, at least 0: (makespan - least time) / least
   /// time. 0 if the least time is 0.
   double relative_gap() const;
 };
 
 /// Forecast from a log: its trials with the seconds that workers spent on each, on the cluster `on`. Errors:
-/// kFailedPrecondition (no trial was trained yet), those of schedule::simulate.
+/// kFailedPrecondition (no trial was trained yet), those of plan::simulate.
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
 /// How discarded steps of tune searches and start races are counted: their expected number, or the most that the rules
 /// allow (study::ExtraSteps).
 enum class ExtraStepsCount { kExpectedCount, kMaximum };
 /// Forecast from a plan, on the cluster `on`: the first proposals with predicted steps, each trained to its full
 /// budget, with `slots` active at a time. Trials that stop early need less time; forecast_study() simulates that.
-/// Errors: those of schedule::simulate.
+/// Errors: those of plan::simulate.
 Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on,
                                ExtraStepsCount extra_steps_count = ExtraStepsCount::kExpectedCount);
 

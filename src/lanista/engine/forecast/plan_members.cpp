@@ -14,7 +14,7 @@
 namespace lanista::engine {
 namespace {
 
-using fuse::DataStep;
+using sharing::DataStep;
 
 /// Operations on a sample before a step. Each operation on its features reads and writes them once.
 std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::DataSpec& data,
@@ -44,13 +44,13 @@ Result<PlannedMember> PlanMemberBuilder::make(const study::TrialView& trial) con
   LANISTA_ASSIGN(graph::Graph model, models_->rebuild(trial.proposal.base, trial.proposal.edits));
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
   LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
-  const schedule::PlannedTrial planned{trial.id,
-                                       study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
-                                       study::state_bytes(cost.parameters, job.recipe),
-                                       study::best_weights_bytes(cost.parameters, job.recipe, job.keep)};
+  const plan::PlannedTrial planned{trial.id,
+                                   study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
+                                   study::state_bytes(cost.parameters, job.recipe),
+                                   study::best_weights_bytes(cost.parameters, job.recipe, job.keep)};
   LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, job.fold));
-  fuse::StepRecipe recipe{
-      .step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
+  sharing::StepRecipe recipe{
+      .step = autodiff::StepOptions{job.recipe.loss, job.recipe.optimizer},
       .batch_size = study::largest_batch(job.recipe),
       .data = {.dataset = data.hash, .order_seed = job.data_seed, .num_samples = data.split_rows[0], .steps = steps_},
       .epochs = study::epoch_schedule_of(job.recipe, data.split_rows[0]).num_passes(job.recipe.epochs),
@@ -61,7 +61,7 @@ Result<PlannedMember> PlanMemberBuilder::make(const study::TrialView& trial) con
   LANISTA_ASSIGN(study::StepShape shape, study::step_shape(job.model, models_->ops(), job.recipe));
   const study::EpochSchedule epochs = study::epoch_schedule_of(job.recipe, data.split_rows[0]);
   LANISTA_ASSIGN(study::ExtraSteps extra, study::extra_steps(config_.train, trial.proposal, job.recipe, epochs));
-  return PlannedMember{fuse::FusionMember{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""},
+  return PlannedMember{sharing::FusionMember{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""},
                        planned,
                        std::move(shape),
                        epochs,

@@ -19,8 +19,8 @@ namespace lanista::engine {
 
 /// A trial with what planning and time prediction need.
 struct PlannedMember {
-  fuse::FusionMember member;         ///< Input of the fusion plan.
-  schedule::PlannedTrial trial;      ///< Input of the engine's planner.
+  sharing::FusionMember member;      ///< Input of the fusion plan.
+  plan::PlannedTrial trial;          ///< Input of the engine's planner.
   study::StepShape shape;            ///< Program and size of its training step, for predicted times.
   study::EpochSchedule epochs;       ///< Number of steps in each epoch.
   std::int64_t full_epochs = 0;      ///< Number of epochs of its schedule.
@@ -41,7 +41,7 @@ class PlanMemberBuilder {
   const study::StudyConfig& config_;
   const data::DataSpec& data_;
   std::shared_ptr<const mutate::ModelSpace> models_;
-  std::vector<fuse::DataStep> steps_;
+  std::vector<sharing::DataStep> steps_;
 };
 
 }  // namespace lanista::engine

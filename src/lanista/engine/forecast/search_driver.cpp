@@ -27,16 +27,16 @@ Result<std::vector<TrialId>> SearchDriver::fill() {
     if (waiting_.empty()) {
       if (is_barrier_active_ && !running_.empty()) break;
       if (consecutive_duplicates_ >= kMaxDuplicatesInARow || (is_trial_budget_spent() && num_paused_ == 0)) break;
-      strategy::Capacity capacity;
+      search::Capacity capacity;
       capacity.free_slots = limits_.slots - std::ssize(running_);
       if (limits_.trials) capacity.new_trials = std::max<std::int64_t>(0, *limits_.trials - num_proposed_);
       capacity.running = std::ssize(running_);
       capacity.paused = num_paused_;
       auto answer = strategy_.suggest(capacity);
       if (!answer && answer.error().code != Code::kResourceExhausted) return answer.error();
-      if (!answer || answer->kind != strategy::Suggestion::Kind::kGroup) break;
+      if (!answer || answer->kind != search::Suggestion::Kind::kGroup) break;
       is_barrier_active_ = answer->group.barrier;
-      for (strategy::Member& member : answer->group.members) waiting_.push_back(std::move(member));
+      for (search::Member& member : answer->group.members) waiting_.push_back(std::move(member));
       if (waiting_.empty()) break;
     }
     const bool taken = carry_out_member(waiting_.front(), started_trials);
@@ -47,11 +47,11 @@ Result<std::vector<TrialId>> SearchDriver::fill() {
 }
 
 /// Starts, resumes or ends a trial. Returns false if it is a new trial and the limit is reached.
-bool SearchDriver::carry_out_member(const strategy::Member& member, std::vector<TrialId>& started_trials) {
-  if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
+bool SearchDriver::carry_out_member(const search::Member& member, std::vector<TrialId>& started_trials) {
+  if (const auto* fresh = std::get_if<search::NewTrial>(&member)) {
     if (is_trial_budget_spent()) return false;
     if (begin(fresh->proposal)) started_trials.push_back(running_.back());
-  } else if (const auto* resume = std::get_if<strategy::ResumeTrial>(&member)) {
+  } else if (const auto* resume = std::get_if<search::ResumeTrial>(&member)) {
     Trial& trial = trials_.at(resume->trial);
     trial.budget = resume->budget;
     --num_paused_;
@@ -61,7 +61,7 @@ bool SearchDriver::carry_out_member(const strategy::Member& member, std::vector<
     if (trial.fork) trial.proposal.sample = trial.fork->sample;
     strategy_.observe(study::Resumed{resume->trial, trial.epoch, resume->budget, resume->fork});
   } else {
-    const TrialId id = std::get<strategy::StopTrial>(member).trial;
+    const TrialId id = std::get<search::StopTrial>(member).trial;
     if (std::erase(running_, id) == 0) --num_paused_;
     end(id, study::OutcomeKind::kStopped);
   }

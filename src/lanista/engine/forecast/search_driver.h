@@ -43,7 +43,7 @@ class SearchDriver {
   using Ended = std::function<void(const Trial& trial, study::OutcomeKind kind)>;
 
   /// `strategy` outlives this. An empty `ended` is not called.
-  SearchDriver(strategy::Strategy& strategy, const Limits& limits, Measure measure, Ended ended = {})
+  SearchDriver(search::Strategy& strategy, const Limits& limits, Measure measure, Ended ended = {})
       : strategy_(strategy), limits_(limits), measure_(std::move(measure)), ended_(std::move(ended)) {}
 
   /// Gives active trials one epoch each in turn, until `epochs` epochs in total since construction, or until no trial
@@ -63,17 +63,17 @@ class SearchDriver {
 
  private:
   bool is_trial_budget_spent() const { return limits_.trials && num_proposed_ >= *limits_.trials; }
-  bool carry_out_member(const strategy::Member& member, std::vector<TrialId>& started_trials);
+  bool carry_out_member(const search::Member& member, std::vector<TrialId>& started_trials);
   bool begin(const study::Proposal& proposal);
   bool end(TrialId id, study::OutcomeKind kind);
 
-  strategy::Strategy& strategy_;
+  search::Strategy& strategy_;
   Limits limits_;
   Measure measure_;
   Ended ended_;
   std::map<TrialId, Trial> trials_;  ///< Trials without an outcome.
   std::deque<TrialId> running_;
-  std::deque<strategy::Member> waiting_;      ///< Members of the current group.
+  std::deque<search::Member> waiting_;        ///< Members of the current group.
   std::unordered_map<Digest, TrialId> keys_;  ///< By study::run_key; only looked up.
   bool is_barrier_active_ = false;
   int consecutive_duplicates_ = 0;

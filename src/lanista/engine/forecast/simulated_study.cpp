@@ -22,8 +22,8 @@
 namespace lanista::engine {
 namespace {
 
-using schedule::Arrival;
-using schedule::Prediction;
+using plan::Arrival;
+using plan::Prediction;
 
 /// Predicted cost of a trial.
 struct TrialCost {
@@ -48,11 +48,11 @@ std::string megabytes(double bytes) {
 }
 
 /// A simulated study as a source of work. One piece of work is the training of a trial until its next verdict.
-class SimulatedStudy : public schedule::TrialSource {
+class SimulatedStudy : public plan::TrialSource {
  public:
   SimulatedStudy(const study::StudyConfig& config, const data::DataSpec& data,
                  const std::shared_ptr<const mutate::ModelSpace>& models, const PlanRequest& request,
-                 const ClusterFile& on, strategy::Strategy& strategy, std::int64_t trials)
+                 const ClusterFile& on, search::Strategy& strategy, std::int64_t trials)
       : config_(config),
         data_(data),
         ops_(models->ops()),
@@ -68,9 +68,9 @@ class SimulatedStudy : public schedule::TrialSource {
               if (kind == study::OutcomeKind::kStopped) ++ended_early_;
             }) {}
 
-  std::vector<Arrival> next(std::span<const schedule::TrialEnd> ended, std::size_t, std::size_t) override {
+  std::vector<Arrival> next(std::span<const plan::TrialEnd> ended, std::size_t, std::size_t) override {
     std::vector<Arrival> asked;
-    for (const schedule::TrialEnd& end : ended) {
+    for (const plan::TrialEnd& end : ended) {
       const TrialSegment piece = segments_[static_cast<std::size_t>(end.id)];
       // A trial that was stopped in the meantime has no more epochs.
       while (driver_.find_running(piece.trial) != nullptr && driver_.find_running(piece.trial)->epoch < piece.through) {
@@ -111,8 +111,8 @@ class SimulatedStudy : public schedule::TrialSource {
   }
 
   Prediction prediction(double seconds, double bytes) const {
-    return schedule::prediction_of(seconds, cluster_.serial_fraction, cluster_.busy_fraction, bytes,
-                                   cluster_.resize_seconds);
+    return plan::prediction_of(seconds, cluster_.serial_fraction, cluster_.busy_fraction, bytes,
+                               cluster_.resize_seconds);
   }
 
   Result<void> add_segment(TrialId id, std::vector<Arrival>& asked) {
@@ -142,12 +142,12 @@ class SimulatedStudy : public schedule::TrialSource {
     LANISTA_ASSIGN(PlannedMember planned, members_.make(view));
     const auto known =
         request_.known ? request_.known->expected(planned.shape, 1, 1, cluster_.cluster.workers) : std::nullopt;
-    std::vector<fuse::FusionMember> alone;
+    std::vector<sharing::FusionMember> alone;
     alone.push_back(std::move(planned.member));
     const std::vector<std::vector<std::size_t>> programs{{0}};
-    LANISTA_ASSIGN(const fuse::FusionPlan plan,
-                   fuse::plan_of(std::move(alone), programs, ops_,
-                                 fuse::TableCost(request_.costs, request_.measured_on, request_.prices)));
+    LANISTA_ASSIGN(const sharing::FusionPlan plan,
+                   sharing::plan_of(std::move(alone), programs, ops_,
+                                    sharing::TableCost(request_.costs, request_.measured_on, request_.prices)));
     LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, trial.proposal.fold));
     ExpectedTimes times{.step = plan.groups.front().us * 1e-6};
     if (known) times = *known;
@@ -177,7 +177,7 @@ class SimulatedStudy : public schedule::TrialSource {
   graph::OpTable ops_;
   const PlanRequest& request_;
   const ClusterFile& cluster_;
-  strategy::Strategy& strategy_;
+  search::Strategy& strategy_;
   PlanMemberBuilder members_;
   Rng rng_;
   SearchDriver driver_;
@@ -215,11 +215,11 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
               "; results are made up (seed " + std::to_string(config.run.seed) +
               "), so the set of promoted trials is an example" +
               (config.implied.empty() ? "" : "; pruning rules (implied) are not simulated");
-  const auto ours = schedule::elastic(), fifo = schedule::first_come();
-  for (const schedule::Policy* policy : {fifo.get(), ours.get()}) {
+  const auto ours = plan::elastic(), fifo = plan::first_come();
+  for (const plan::Policy* policy : {fifo.get(), ours.get()}) {
     LANISTA_ASSIGN(const auto strategy, make_strategy(config, models));
     SimulatedStudy study(config, data, models, request, on, *strategy, trials);
-    auto course = schedule::simulate(on.cluster, study, *policy);
+    auto course = plan::simulate(on.cluster, study, *policy);
     if (study.error()) return *study.error();
     if (!course) return std::move(course).error();
     const auto whole = study.whole_trials();
@@ -228,14 +228,13 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
       out.fifo_seconds = course->makespan;
       continue;
     }
-    for (schedule::PlacementInterval& stretch : course->placement_intervals)
-      stretch.id = study.trial_of(stretch.id).value;
-    for (schedule::TrialEnd& end : course->ends) end.id = study.trial_of(end.id).value;
+    for (plan::PlacementInterval& stretch : course->placement_intervals) stretch.id = study.trial_of(stretch.id).value;
+    for (plan::TrialEnd& end : course->ends) end.id = study.trial_of(end.id).value;
     out.course = *std::move(course);
     out.trials = std::ssize(whole);
     out.resumptions = study.resumptions();
     out.ended_early = study.ended_early();
-    out.bounds = schedule::bounds_of(whole, on.cluster);
+    out.bounds = plan::bounds_of(whole, on.cluster);
   }
   return out;
 }

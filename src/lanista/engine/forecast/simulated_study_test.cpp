@@ -61,7 +61,7 @@ TEST(SimulatedStudy, MatchesSuccessiveHalving) {
   EXPECT_NEAR(one->bounds.best() / epoch, 27 + 9 * 2 + 3 * 6 + 18, 1e-6);
 
   std::map<std::int64_t, double> trained;
-  for (const schedule::PlacementInterval& stretch : one->course.placement_intervals)
+  for (const plan::PlacementInterval& stretch : one->course.placement_intervals)
     trained[stretch.id] += stretch.ended - stretch.began;
   std::map<std::int64_t, int> of_length;
   for (const auto& [trial, seconds] : trained) ++of_length[std::llround(seconds / epoch)];

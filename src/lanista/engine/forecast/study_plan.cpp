@@ -32,9 +32,9 @@ class FirstProposals {
       : config_(config), models_(std::move(models)), members_(config, data, models_, prices) {}
 
   /// Returns at most `num_wanted` members and sets the other fields of `out`.
-  Result<std::vector<fuse::FusionMember>> sample(std::int64_t num_wanted, StudyPlan& out) {
+  Result<std::vector<sharing::FusionMember>> sample(std::int64_t num_wanted, StudyPlan& out) {
     LANISTA_ASSIGN(const auto strategy, make_strategy(config_, models_));
-    std::vector<fuse::FusionMember> members;
+    std::vector<sharing::FusionMember> members;
     int duplicates = 0;
     while (static_cast<std::int64_t>(members.size()) < num_wanted) {
       auto group = strategy->suggest({1});
@@ -68,7 +68,7 @@ class FirstProposals {
   }
 
   /// The trials for the planner, in the order of the members.
-  const std::vector<schedule::PlannedTrial>& trials() const { return trials_; }
+  const std::vector<plan::PlannedTrial>& trials() const { return trials_; }
   /// The planned members, without the moved `member`.
   const std::vector<PlannedMember>& planned() const { return planned_; }
 
@@ -76,19 +76,20 @@ class FirstProposals {
   const study::StudyConfig& config_;
   std::shared_ptr<const mutate::ModelSpace> models_;
   PlanMemberBuilder members_;
-  std::vector<schedule::PlannedTrial> trials_;
+  std::vector<plan::PlannedTrial> trials_;
   std::vector<PlannedMember> planned_;
   std::unordered_map<Digest, TrialId> keys_;  // only looked up
   std::int64_t proposed_ = 0;
 };
 
 /// The prefixes that workers compute once for all trials (runtime::FrozenParts), by the same rule.
-Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::FusionMember> members, const FrozenPart& frozen,
-                                                  const study::StudyConfig& config, const data::DataSpec& data,
-                                                  const graph::OpTable& ops, std::int64_t bytes) {
+Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const sharing::FusionMember> members,
+                                                  const FrozenPart& frozen, const study::StudyConfig& config,
+                                                  const data::DataSpec& data, const graph::OpTable& ops,
+                                                  std::int64_t bytes) {
   std::vector<SharedPrefix> found;
   if (frozen.nodes.empty()) return found;
-  for (const fuse::FusionMember& member : members) {
+  for (const sharing::FusionMember& member : members) {
     LANISTA_ASSIGN(const graph::Cut cut, graph::cut_behind_frozen(member.model, frozen.nodes, ops));
     std::string text = graph::to_text(cut.prefix);
     const auto known = std::ranges::find(found, text, &SharedPrefix::text);
@@ -125,11 +126,10 @@ double work_of(const PlannedMember& member) {
 }
 
 /// The groups of each device, with trials assigned as the engine does. Group sizes follow the lanes of the device.
-schedule::GroupPlan plan_by_device(const std::vector<schedule::PlannedTrial>& trials,
-                                   const std::vector<PlannedMember>& planned, const PlanRequest& request,
-                                   std::vector<DeviceShare>& shares) {
-  std::vector<schedule::DeviceLoad> loads;
-  std::vector<std::vector<schedule::PlannedTrial>> of_device(request.devices.size());
+plan::GroupPlan plan_by_device(const std::vector<plan::PlannedTrial>& trials, const std::vector<PlannedMember>& planned,
+                               const PlanRequest& request, std::vector<DeviceShare>& shares) {
+  std::vector<plan::DeviceLoad> loads;
+  std::vector<std::vector<plan::PlannedTrial>> of_device(request.devices.size());
   for (std::size_t d = 0; d < request.devices.size(); ++d) {
     loads.push_back({request.speeds[d], 0});
     shares.push_back({request.devices[d].name, {}, 0, 0});
@@ -137,25 +137,25 @@ schedule::GroupPlan plan_by_device(const std::vector<schedule::PlannedTrial>& tr
   double all = 0;
   for (std::size_t t = 0; t < trials.size(); ++t) {
     const double work = work_of(planned[t]);
-    const std::size_t device = schedule::choose_device(loads, work);
+    const std::size_t device = plan::choose_device(loads, work);
     loads[device].work += work;
     all += work;
     of_device[device].push_back(trials[t]);
     shares[device].trials.push_back(trials[t].id);
   }
-  schedule::GroupPlan plan;
+  plan::GroupPlan plan;
   for (std::size_t d = 0; d < shares.size(); ++d) {
     shares[d].share = all > 0 ? loads[d].work / all : 0;
     shares[d].seconds = loads[d].work / loads[d].speed.together;
-    for (schedule::Group& group : schedule::make_plan(of_device[d], request.devices[d].machine).groups) {
+    for (plan::Group& group : plan::make_plan(of_device[d], request.devices[d].machine).groups) {
       plan.groups.push_back(std::move(group));
     }
   }
-  std::ranges::sort(plan.groups, {}, [](const schedule::Group& group) { return group.trials.front(); });
+  std::ranges::sort(plan.groups, {}, [](const plan::Group& group) { return group.trials.front(); });
   return plan;
 }
 
-std::string numbers(const schedule::Group& group) {
+std::string numbers(const plan::Group& group) {
   std::string text = group.trials.size() == 1 ? "trial" : "trials";
   for (const TrialId trial : group.trials) text += " " + std::to_string(trial.value);
   return text;
@@ -165,12 +165,12 @@ std::string share_text(const DeviceShare& share) {
   char text[64];
   std::snprintf(text, sizeof text, ", %.0f %% of the work, %.3g s at the measured speed", 100 * share.share,
                 share.seconds);
-  const std::string trials = share.trials.empty() ? "no trial" : numbers(schedule::Group{share.trials});
+  const std::string trials = share.trials.empty() ? "no trial" : numbers(plan::Group{share.trials});
   return "device " + share.name + ": " + trials + (share.trials.empty() ? "" : text) + "\n";
 }
 
 std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
-  const fuse::Materialized& keeping = prefix.cache;
+  const sharing::Materialized& keeping = prefix.cache;
   std::string text = "frozen through " + prefix.through + ", shared by " + std::to_string(prefix.trials.size()) +
                      (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
   if (!keeping.pays) return text + "computed for each batch: " + keeping.why_not + "\n";
@@ -212,10 +212,10 @@ std::string count_text(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-double separate_us(const fuse::FusedGroup& group) {
+double separate_us(const sharing::FusedGroup& group) {
   if (group.parts.empty()) return group.us;
   double us = 0;
-  for (const fuse::FusedGroup& part : group.parts) us += separate_us(part);
+  for (const sharing::FusedGroup& part : group.parts) us += separate_us(part);
   return us;
 }
 
@@ -248,7 +248,7 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   LANISTA_ASSIGN(auto members, beginning.sample(std::min(asked, budget), out));
   if (members.empty()) return Error{Code::kResourceExhausted, out.exhausted_reason, "strategy"};
   if (request.devices.empty()) {
-    out.plan = schedule::make_plan(beginning.trials(), request.machine);
+    out.plan = plan::make_plan(beginning.trials(), request.machine);
   } else {
     out.plan = plan_by_device(beginning.trials(), beginning.planned(), request, out.devices);
     out.machine.workers = 0;
@@ -258,14 +258,15 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   LANISTA_ASSIGN(out.prefixes, shared_prefixes(members, frozen, config, data, ops, request.machine.bytes));
 
   std::map<TrialId, std::size_t> indices;
-  for (const fuse::FusionMember& member : members) indices.emplace(member.trial, indices.size());
+  for (const sharing::FusionMember& member : members) indices.emplace(member.trial, indices.size());
   std::vector<std::vector<std::size_t>> programs;
-  for (const schedule::Group& group : out.plan.groups) {
+  for (const plan::Group& group : out.plan.groups) {
     programs.emplace_back();
     for (const TrialId trial : group.trials) programs.back().push_back(indices.at(trial));
   }
-  LANISTA_ASSIGN(out.predicted, fuse::plan_of(std::move(members), programs, ops,
-                                              fuse::TableCost(request.costs, request.measured_on, request.prices)));
+  LANISTA_ASSIGN(out.predicted,
+                 sharing::plan_of(std::move(members), programs, ops,
+                                  sharing::TableCost(request.costs, request.measured_on, request.prices)));
   for (const PlannedMember& member : beginning.planned()) {
     out.extra.push_back(member.extra);
     out.steps_without_extra.push_back(member.epochs.steps_through(member.full_epochs));
@@ -287,12 +288,12 @@ std::string plan_text(const StudyPlan& plan, bool with_explanation) {
   if (!plan.exhausted_reason.empty()) text += "no more: " + plan.exhausted_reason + "\n";
   for (const DeviceShare& share : plan.devices) text += share_text(share);
   for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
-    const fuse::FusedGroup& group = plan.predicted.groups[g];
+    const sharing::FusedGroup& group = plan.predicted.groups[g];
     const bool is_alone = group.parts.empty();
     text += "group " + std::to_string(g + 1) + ": " + numbers(plan.plan.groups[g]) +
-            (is_alone ? " alone, " : ", lanes of one program, ") + fuse::us_text(group.us) + " a step predicted" +
+            (is_alone ? " alone, " : ", lanes of one program, ") + sharing::us_text(group.us) + " a step predicted" +
             (plan.devices.empty() ? "" : " with lanista kernels") +
-            (is_alone ? "" : ", " + fuse::us_text(separate_us(group)) + " apart") + ", " +
+            (is_alone ? "" : ", " + sharing::us_text(separate_us(group)) + " apart") + ", " +
             std::to_string(group.bytes / 1000) + " kB\n";
   }
   text += extra_steps_text(plan);
@@ -301,13 +302,13 @@ std::string plan_text(const StudyPlan& plan, bool with_explanation) {
             (plan.num_refinements == 1 ? "trial is" : std::to_string(plan.num_refinements) + " are") +
             " trained once more as refinements (strategy.then); they are not known yet\n";
   }
-  return with_explanation ? text + "\n" + fuse::explain(plan.predicted) : text;
+  return with_explanation ? text + "\n" + sharing::explain(plan.predicted) : text;
 }
 
 json plan_json(const StudyPlan& plan, bool with_explanation) {
   json groups = json::array();
   for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
-    const fuse::FusedGroup& group = plan.predicted.groups[g];
+    const sharing::FusedGroup& group = plan.predicted.groups[g];
     json trials = json::array();
     for (const TrialId trial : plan.plan.groups[g].trials) trials.push_back(trial.value);
     groups.push_back(
@@ -351,7 +352,7 @@ json plan_json(const StudyPlan& plan, bool with_explanation) {
       out["known"]["seconds"].push_back(time.seconds);
     }
   }
-  if (with_explanation) out["explained"] = fuse::explain(plan.predicted);
+  if (with_explanation) out["explained"] = sharing::explain(plan.predicted);
   return out;
 }
 

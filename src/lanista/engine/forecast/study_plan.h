@@ -24,15 +24,15 @@ namespace lanista::engine {
 /// What a study is planned for: the machine or the devices with their costs, and the number of proposals.
 struct PlanRequest {
   std::optional<std::int64_t> trials = {};  ///< Number of proposals to plan; absent: the number of slots.
-  schedule::Machine machine{};              ///< Workers, lanes and memory of the machine.
-  fuse::MachinePrices prices{};             ///< Measured rates of the machine: kernel calls and memory bandwidth.
-  graph::CostTable costs{};                 ///< Measured times of operators, by fuse::work_text; may be empty.
+  plan::Machine machine{};                  ///< Workers, lanes and memory of the machine.
+  sharing::MachinePrices prices{};          ///< Measured rates of the machine: kernel calls and memory bandwidth.
+  graph::CostTable costs{};                 ///< Measured times of operators, by sharing::work_text; may be empty.
   graph::CostKey measured_on{};             ///< Key of the rows of `costs` that apply to this machine.
   std::shared_ptr<const TimingHistory> known = {};  ///< Step times of earlier studies on this machine; null: none.
   /// All devices of the study; empty: the CPU with lanista kernels.
   std::vector<TrainingDevice> devices = {};
   /// Measured speed of each device, in the same order.
-  std::vector<schedule::DeviceSpeed> speeds = {};
+  std::vector<plan::DeviceSpeed> speeds = {};
 };
 
 /// The part of a plan that one device trains.
@@ -55,15 +55,16 @@ struct SharedPrefix {
   std::vector<TrialId> trials;  ///< Trials with this prefix, by id.
   std::string through;          ///< Id and operator of its last node, as text: "%4 relu".
   std::string text;             ///< Its graph as text (graph::to_text), which equal prefixes share.
-  fuse::Materialized cache;     ///< Costs of caching its outputs, and the decision.
+  sharing::Materialized cache;  ///< Costs of caching its outputs, and the decision.
 };
 
 /// The lane groups in which a study's first trials would run, with predicted times.
 struct StudyPlan {
-  schedule::GroupPlan plan;    ///< The groups, as the engine would send them to its executor.
-  fuse::FusionPlan predicted;  ///< The same groups in the same order, with shared work and predicted times of a step.
+  plan::GroupPlan plan;  ///< The groups, as the engine would send them to its executor.
+  sharing::FusionPlan
+      predicted;  ///< The same groups in the same order, with shared work and predicted times of a step.
   std::vector<SharedPrefix> prefixes;  ///< Frozen prefixes; empty if the study has no frozen part.
-  schedule::Machine machine;           ///< The machine of the request; with several devices it has the workers of all.
+  plan::Machine machine;               ///< The machine of the request; with several devices it has the workers of all.
   std::vector<study::ExtraSteps> extra;           ///< Discarded steps of each member of `predicted`.
   std::vector<std::int64_t> steps_without_extra;  ///< Training steps of each member of `predicted`, to its full budget.
   std::vector<MemberTime> times;  ///< Predicted time of each member of `predicted`; empty: no earlier study is known.
@@ -82,11 +83,11 @@ struct PlannedMember;
 MemberTime member_time(const PlannedMember& member, const TimingHistory& known, std::int64_t lanes,
                        std::int64_t residents);
 
-/// Samples the first proposals of a study and plans them, both as the engine does (schedule::make_plan). The result is
+/// Samples the first proposals of a study and plans them, both as the engine does (plan::make_plan). The result is
 /// the first plan that the study logs. Nothing is trained.
 ///
 /// Errors: kInvalidArgument (less than one trial is requested), kResourceExhausted (the strategy has no proposal),
-/// those of check_config, of the model space, the strategy and fuse::plan_of.
+/// those of check_config, of the model space, the strategy and sharing::plan_of.
 Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataSpec& data,
                              std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request);
 

@@ -38,7 +38,7 @@ study::StudyConfig one_model() {
 
 std::vector<std::int64_t> random_members(const StudyPlan& plan) {
   std::vector<std::int64_t> trials;
-  for (const fuse::FusionMember& member : plan.predicted.graph.members) trials.push_back(member.trial.value);
+  for (const sharing::FusionMember& member : plan.predicted.graph.members) trials.push_back(member.trial.value);
   return trials;
 }
 
@@ -49,9 +49,9 @@ TEST(StudyPlan, TrialsOfOneModelAndOptimiserAreLanes) {
   const auto plan = planned(config);
 
   ASSERT_TRUE(plan) << plan.error().text();
-  EXPECT_EQ(schedule::plan_text(plan->plan), "1-3");
+  EXPECT_EQ(plan::plan_text(plan->plan), "1-3");
   ASSERT_EQ(plan->predicted.groups.size(), 1U);
-  EXPECT_EQ(plan->predicted.groups[0].form(), fuse::GroupForm::kFused);
+  EXPECT_EQ(plan->predicted.groups[0].form(), sharing::GroupForm::kFused);
   EXPECT_EQ(random_members(*plan), (std::vector<std::int64_t>{1, 2, 3}));
   EXPECT_NE(plan_text(*plan, false).find("group 1: trials 1 2 3, lanes of one program, "), std::string::npos);
 }
@@ -61,7 +61,8 @@ TEST(StudyPlan, OtherOptimisersAreOtherPrograms) {
 
   ASSERT_TRUE(plan) << plan.error().text();
   ASSERT_EQ(plan->plan.groups.size(), 2U) << "sgd and adam";
-  EXPECT_NE(fuse::explain(plan->predicted).find("noise(std=0.5)"), std::string::npos) << "augmented samples are shared";
+  EXPECT_NE(sharing::explain(plan->predicted).find("noise(std=0.5)"), std::string::npos)
+      << "augmented samples are shared";
 }
 
 TEST(StudyPlan, UsesProposalsOfTheEngine) {
@@ -72,16 +73,16 @@ TEST(StudyPlan, UsesProposalsOfTheEngine) {
 
   ASSERT_TRUE(plan) << plan.error().text();
   const StudyView view = bench.view();
-  for (const fuse::FusionMember& member : plan->predicted.graph.members) {
+  for (const sharing::FusionMember& member : plan->predicted.graph.members) {
     const auto& proposal = view.trials.at(member.trial.value - 1).proposal;
     EXPECT_EQ(graph::canonical_hash(member.model, graph::builtin_ops()), proposal.graph_hash) << member.trial.value;
   }
 }
 
 /// The plans of a study's log, in order.
-std::vector<schedule::GroupPlan> logged_plans(Bench& bench) {
-  std::vector<schedule::GroupPlan> plans;
-  schedule::Grouping grouping;
+std::vector<plan::GroupPlan> logged_plans(Bench& bench) {
+  std::vector<plan::GroupPlan> plans;
+  plan::Grouping grouping;
   const auto records = store::read_log(bench.disk, testing::kFolder);
   EXPECT_TRUE(records);
   for (const store::Record& record : *records) {
@@ -108,8 +109,8 @@ TEST(StudyPlan, EqualsFirstLoggedPlan) {
     ASSERT_TRUE(plan) << plan.error().text();
     const auto logged = logged_plans(bench);
     ASSERT_FALSE(logged.empty());
-    schedule::GroupPlan several = plan->plan;
-    std::erase_if(several.groups, [](const schedule::Group& group) { return group.trials.size() == 1; });
+    plan::GroupPlan several = plan->plan;
+    std::erase_if(several.groups, [](const plan::Group& group) { return group.trials.size() == 1; });
     EXPECT_EQ(logged.front(), several);
   }
 }
@@ -123,7 +124,7 @@ TEST(StudyPlan, IsLoggedOnChangeWithRunningTrialsOnly) {
   const auto records = store::read_log(bench.disk, testing::kFolder);
   ASSERT_TRUE(records);
   std::set<TrialId> open;
-  schedule::Grouping grouping;
+  plan::Grouping grouping;
   int plans = 0;
   for (const store::Record& record : *records) {
     if (record.type == store::RecordType::kProposed) open.insert(TrialId{record.body["trial"].get<std::uint32_t>()});
@@ -132,13 +133,13 @@ TEST(StudyPlan, IsLoggedOnChangeWithRunningTrialsOnly) {
     const auto plan_changes = read_plan(record.body);
     ASSERT_TRUE(plan_changes) << plan_changes.error().text();
     grouping.apply(plan_changes->changes);
-    const schedule::GroupPlan plan = grouping.plan();
+    const plan::GroupPlan plan = grouping.plan();
     std::set<TrialId> planned;
-    for (const schedule::Group& group : plan.groups) {
+    for (const plan::Group& group : plan.groups) {
       planned.insert(group.trials.begin(), group.trials.end());
       EXPECT_GT(group.trials.size(), 1U);
     }
-    EXPECT_TRUE(std::ranges::includes(open, planned)) << schedule::plan_text(plan);
+    EXPECT_TRUE(std::ranges::includes(open, planned)) << plan::plan_text(plan);
     EXPECT_FALSE(plan_changes->changes.parts.empty());
     ++plans;
   }
@@ -157,7 +158,7 @@ class Listening final : public testing::ForwardingExecutor {
     if (const auto* arrange = std::get_if<UpdateGroups>(&command)) received.apply(arrange->changes);
     testing::ForwardingExecutor::command(command);
   }
-  schedule::Grouping received;
+  plan::Grouping received;
 };
 
 study::StudyConfig random_study(Rng& rng) {
@@ -193,8 +194,8 @@ std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig
         reader, *records, [](const study::Event&) {}, read);
     LANISTA_CHECK(folded.ok(), folded ? "" : folded.error().text());
     read += records->size();
-    const schedule::GroupPlan seen = reader.plan.plan();
-    EXPECT_EQ(seen, executor.received.plan()) << schedule::plan_text(seen);
+    const plan::GroupPlan seen = reader.plan.plan();
+    EXPECT_EQ(seen, executor.received.plan()) << plan::plan_text(seen);
     ++looks.all;
     if (!seen.groups.empty()) ++looks.shared;
     if (++events == kill_after) killed = bench.disk.files();
@@ -218,7 +219,7 @@ TEST(StudyPlan, ExecutorAndLogAgreeAcrossKills) {
     SCOPED_TRACE(number);
     Rng rng = root.split(number);
     const study::StudyConfig config = random_study(rng);
-    const schedule::Machine machine{.workers = rng.between(1, 3), .lanes = rng.between(0, 5)};
+    const plan::Machine machine{.workers = rng.between(1, 3), .lanes = rng.between(0, 5)};
     testing::Files disk;
     while (true) {
       Bench bench;
@@ -238,13 +239,13 @@ TEST(StudyPlan, ExecutorAndLogAgreeAcrossKills) {
 /// The first records of a log that builds before schema 3 wrote: every plan is complete.
 std::string older_log(const std::vector<store::Record>& records, std::size_t count) {
   std::string bytes;
-  schedule::Grouping grouping;
+  plan::Grouping grouping;
   for (std::size_t i = 0; i < count; ++i) {
     nlohmann::json body = records[i].body;
     if (records[i].type == store::RecordType::kHeader) body["schema"] = 1;
     if (records[i].type == store::RecordType::kPlan) {
       grouping.apply(read_plan(body)->changes);
-      body = {{"groups", schedule::plan_text(grouping.plan())}};
+      body = {{"groups", plan::plan_text(grouping.plan())}};
     }
     encode_frame(static_cast<std::uint16_t>(records[i].type), body.dump(), bytes);
   }
@@ -298,7 +299,7 @@ TEST(StudyPlan, CountsPassesOverTheRows) {
   config.train.length.epochs = 8;
   const auto plan = planned(config);
   ASSERT_TRUE(plan) << plan.error().text();
-  for (const fuse::FusionMember& member : plan->predicted.graph.members) EXPECT_EQ(member.recipe.epochs, 20);
+  for (const sharing::FusionMember& member : plan->predicted.graph.members) EXPECT_EQ(member.recipe.epochs, 20);
 
   config.model.frozen = study::FrozenConfig{"x", "y"};
   config.budget.trials = 10;
@@ -391,7 +392,7 @@ TEST(StudyPlan, IsDeterministicInTextAndJson) {
   for (const auto& group : json["groups"]) trials += group["trials"].size();
   EXPECT_EQ(trials, json["trials"].get<std::size_t>());
   EXPECT_FALSE(json.contains("explained"));
-  EXPECT_EQ(plan_json(*first, true)["explained"], fuse::explain(first->predicted));
+  EXPECT_EQ(plan_json(*first, true)["explained"], sharing::explain(first->predicted));
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ TimingHistory::TimingHistory(const std::vector<store::StudyProfiles>& studies, c
     studies_ += counts ? 1 : 0;
   }
   programs_ = programs.size();
-  std::vector<schedule::TimedRow> steps, evaluations;
+  std::vector<plan::TimedRow> steps, evaluations;
   std::vector<double> between, set_up, save, restore, serial;
   for (const Profile& row : rows_) {
     auto features = features_of(row.shape, row.width, row.lanes, row.residents);
@@ -282,8 +282,8 @@ TimingHistory::TimingHistory(const std::vector<store::StudyProfiles>& studies, c
     const auto workers = static_cast<double>(width);
     serial.push_back(std::clamp((workers * seconds / at.begin()->second - 1) / (workers - 1), 0.0, 1.0));
   }
-  if (!steps.empty()) step_ = schedule::TimeModel::fit(std::move(steps));
-  if (!evaluations.empty()) evaluation_ = schedule::TimeModel::fit(std::move(evaluations));
+  if (!steps.empty()) step_ = plan::TimeModel::fit(std::move(steps));
+  if (!evaluations.empty()) evaluation_ = plan::TimeModel::fit(std::move(evaluations));
   if (!serial.empty()) serial_fraction_ = median(std::move(serial));
   between_ = median(std::move(between));
   set_up_ = median(std::move(set_up));
@@ -371,8 +371,8 @@ std::optional<double> TimingHistory::resize_seconds() const {
   return save_ > 0 && seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
-const schedule::TimeError& TimingHistory::error() const {
-  static const schedule::TimeError kNone;
+const plan::TimeError& TimingHistory::error() const {
+  static const plan::TimeError kNone;
   return step_ ? step_->error() : kNone;
 }
 

@@ -99,7 +99,7 @@ class TimingHistory {
   bool empty() const { return rows_.empty(); }
   /// Relative error of the regression for programs that it has not measured, in percent. Without a regression its
   /// fields are 0. The reference lives as long as the history.
-  const schedule::TimeError& error() const;
+  const plan::TimeError& error() const;
   /// A summary for people: "8 programs of 2 studies; of one that is left out the prediction is off by 6 % (9 of 10: 15
   /// %)".
   std::string text() const;
@@ -109,7 +109,7 @@ class TimingHistory {
                                                  std::int64_t (*group_by)(const study::Profile&)) const;
 
   std::vector<study::Profile> rows_;  // Rows of this device.
-  std::optional<schedule::TimeModel> step_, evaluation_;
+  std::optional<plan::TimeModel> step_, evaluation_;
   std::optional<double> serial_fraction_, interference_fraction_;
   double between_ = 0, set_up_ = 0, save_ = 0, restore_ = 0;  // Medians.
   std::size_t programs_ = 0, studies_ = 0, rows_of_other_devices_ = 0;

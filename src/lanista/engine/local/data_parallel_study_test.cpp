@@ -31,7 +31,7 @@ class DataParallelTrials : public ::testing::Test {
     LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
     worker_config.study_folder = pattern;
     worker_config.data.hash = data.spec().hash;
-    worker_config.numeric_class = nn::cpu_backend().numeric_class();
+    worker_config.numeric_class = program::cpu_backend().numeric_class();
     worker_config.checkpoint_every = 0.1;
     worker_config.crash_marks = false;
   }
@@ -43,7 +43,7 @@ class DataParallelTrials : public ::testing::Test {
     of_them.width = width;
     engine::ProcessOptions how;
     how.launch = engine::launch_function([](const std::string& socket) {
-      static_cast<void>(engine::run_worker(socket, make_process_worker(nn::Operators())));
+      static_cast<void>(engine::run_worker(socket, make_process_worker(program::Operators())));
     });
     return *engine::ProcessExecutor::create(of_them, real_file_system(), clock, how);
   }
@@ -53,7 +53,7 @@ class DataParallelTrials : public ::testing::Test {
     engine::WorkerConfig one = worker_config;
     one.study_folder = "study";
     one.workers = 1;
-    return train_all(**WorkerExecutor::create(one, data, nn::Operators(), disk, clock), jobs);
+    return train_all(**WorkerExecutor::create(one, data, program::Operators(), disk, clock), jobs);
   }
 
   data::Dataset data = *data::open({}, ".", real_file_system());
@@ -188,7 +188,7 @@ TEST_F(DataParallelTrials, HaveTheSameBitsHoweverOftenTheyAreResized) {
   engine::WorkerConfig one = worker_config;
   one.study_folder = "study";
   one.workers = 1;
-  const auto thread = *WorkerExecutor::create(one, data, nn::Operators(), disk, clock);
+  const auto thread = *WorkerExecutor::create(one, data, program::Operators(), disk, clock);
   ASSERT_TRUE(thread->start(job));
   thread->command(engine::Allow{job.trial, through});
   thread->command(engine::Finish{job.trial, false, false});

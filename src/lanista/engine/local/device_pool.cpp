@@ -14,8 +14,8 @@
 namespace lanista::runtime {
 namespace {
 
-const nn::Backend& backend_of(const NamedBackend& device) {
-  return device.backend != nullptr ? *device.backend : nn::cpu_backend();
+const program::Backend& backend_of(const NamedBackend& device) {
+  return device.backend != nullptr ? *device.backend : program::cpu_backend();
 }
 
 /// The device's fixed share of the memory. With shared memory, a failure would depend on the order of events.
@@ -27,15 +27,15 @@ engine::WorkerConfig config_share_for(const NamedBackend& device, const engine::
   return own;
 }
 
-engine::TrainingDevice training_device(const NamedBackend& device, const schedule::Machine& machine) {
+engine::TrainingDevice training_device(const NamedBackend& device, const plan::Machine& machine) {
   return {device.name, std::string(backend_of(device).numeric_class()), machine};
 }
 
 /// A function that compiles each program once, for one trial, to check whether the device supports it.
 std::function<bool(const engine::Job&)> support_check_of(const NamedBackend& device, const data::Dataset& data,
-                                                         const nn::Operators& operators) {
+                                                         const program::Operators& operators) {
   if (device.backend == nullptr) return {};
-  return [backend = device.backend, &data, operators, ops = step::training_ops(operators.table()),
+  return [backend = device.backend, &data, operators, ops = autodiff::training_ops(operators.table()),
           known = std::map<Digest, bool>()](const engine::Job& job) mutable {
     const Digest key = train::lane_group_key(job.model, job.recipe, ops, *backend);
     const auto it = known.find(key);
@@ -49,11 +49,11 @@ Error device_error(const std::string& name, Error error) {
   return error;
 }
 
-Result<std::vector<schedule::DeviceSpeed>> speeds_of(const std::vector<NamedBackend>& devices,
-                                                     const std::vector<engine::TrainingDevice>& training_devices,
-                                                     const engine::Job& like, const data::Dataset& data,
-                                                     const nn::Operators& operators, const Clock& clock) {
-  std::vector<schedule::DeviceSpeed> speeds;
+Result<std::vector<plan::DeviceSpeed>> speeds_of(const std::vector<NamedBackend>& devices,
+                                                 const std::vector<engine::TrainingDevice>& training_devices,
+                                                 const engine::Job& like, const data::Dataset& data,
+                                                 const program::Operators& operators, const Clock& clock) {
+  std::vector<plan::DeviceSpeed> speeds;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     auto speed = device_speed(like, data, operators, backend_of(devices[i]), training_devices[i].machine, clock);
     if (!speed) return device_error(devices[i].name, std::move(speed).error());
@@ -64,14 +64,14 @@ Result<std::vector<schedule::DeviceSpeed>> speeds_of(const std::vector<NamedBack
 
 }  // namespace
 
-std::int64_t feeding_threads(const nn::Capability& capability, std::int64_t slots) {
+std::int64_t feeding_threads(const program::Capability& capability, std::int64_t slots) {
   return capability.prefers_many_lanes ? std::min(capability.workers, slots) : capability.workers;
 }
 
 engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::WorkerConfig worker_config,
                                             std::int64_t slots) {
   if (device.backend == nullptr) return worker_config;
-  const nn::Capability capability = device.backend->capability();
+  const program::Capability capability = device.backend->capability();
   worker_config.numeric_class = device.backend->numeric_class();
   if (worker_config.workers == 0) worker_config.workers = feeding_threads(capability, slots);
   if (worker_config.lanes == 0 && capability.prefers_many_lanes) worker_config.lanes = slots;
@@ -88,7 +88,7 @@ engine::WorkerConfig config_for_device(const NamedBackend& device, engine::Worke
 
 Result<TimedDevices> time_devices(const engine::WorkerConfig& worker_config, const std::vector<NamedBackend>& devices,
                                   std::int64_t slots, const engine::Job& like, const data::Dataset& data,
-                                  const nn::Operators& operators, const Clock& clock) {
+                                  const program::Operators& operators, const Clock& clock) {
   TimedDevices out;
   for (const NamedBackend& device : devices) {
     out.devices.push_back(
@@ -99,7 +99,7 @@ Result<TimedDevices> time_devices(const engine::WorkerConfig& worker_config, con
 }
 
 Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, const std::vector<NamedBackend>& devices,
-                                    std::int64_t slots, const data::Dataset& data, const nn::Operators& operators,
+                                    std::int64_t slots, const data::Dataset& data, const program::Operators& operators,
                                     FileSystem& fs, const Clock& clock) {
   DevicePool pool;
   const auto ready_signal = std::make_shared<engine::ReadySignal>();
@@ -114,7 +114,7 @@ Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, c
     options.first_worker = static_cast<std::size_t>(workers);
     auto executor = WorkerExecutor::create(own, data, operators, fs, clock, options);
     if (!executor) return device_error(device.name, std::move(executor).error());
-    const schedule::Machine machine = (*executor)->machine();
+    const plan::Machine machine = (*executor)->machine();
     pool.devices.push_back(training_device(device, machine));
     pool.devices.back().supports = support_check_of(device, data, operators);
     workers += machine.workers;

@@ -19,12 +19,12 @@ namespace lanista::runtime {
 struct NamedBackend {
   std::string name;  ///< Name of the device, as in run.devices.
   /// Backend, which outlives all users; null: CPU backend at the configured level.
-  const nn::Backend* backend = nullptr;
+  const program::Backend* backend = nullptr;
 };
 
 /// Number of threads that give a device its work in a study with `slots` slots: Capability::workers. If the device
 /// prefers many lanes, it is at most `slots`. 0: one for each core, as on the CPU.
-std::int64_t feeding_threads(const nn::Capability& capability, std::int64_t slots);
+std::int64_t feeding_threads(const program::Capability& capability, std::int64_t slots);
 
 /// The configuration of one of several devices, in a study with `slots` concurrent trials. Configured workers and
 /// pipelines apply to the CPU backend only. Other devices get feeding_threads(), and one lane for each slot if they
@@ -42,24 +42,24 @@ struct DevicePool {
   std::unique_ptr<engine::Executor> executor;   ///< Runs jobs on all devices, each on the device of the job.
   std::vector<engine::TrainingDevice> devices;  ///< For Services::devices.
   engine::MeasureDevices measure;               ///< For Services::measure_devices; runs on the calling thread.
-  schedule::Machine machine;  ///< The workers of all devices together, the configured lanes, and all memory.
+  plan::Machine machine;  ///< The workers of all devices together, the configured lanes, and all memory.
 };
 
 /// Devices with measured speeds.
 struct TimedDevices {
   std::vector<engine::TrainingDevice> devices;  ///< As in DevicePool.
-  std::vector<schedule::DeviceSpeed> speeds;    ///< Speed of each device, in the same order.
+  std::vector<plan::DeviceSpeed> speeds;        ///< Speed of each device, in the same order.
 };
 /// Measures the speed of each device with jobs like `like` (engine::benchmark_job), for some tenths of a second each.
 /// No trial of the study is trained. Errors: those of device_speed, with the name of the device.
 Result<TimedDevices> time_devices(const engine::WorkerConfig& worker_config, const std::vector<NamedBackend>& devices,
                                   std::int64_t slots, const engine::Job& like, const data::Dataset& data,
-                                  const nn::Operators& operators, const Clock& clock);
+                                  const program::Operators& operators, const Clock& clock);
 
 /// Makes an executor for at least one device. All arguments except `worker_config`, `devices` and `operators` outlive
 /// the pool. Errors: those of WorkerExecutor::create, with the name of the device.
 Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, const std::vector<NamedBackend>& devices,
-                                    std::int64_t slots, const data::Dataset& data, const nn::Operators& operators,
+                                    std::int64_t slots, const data::Dataset& data, const program::Operators& operators,
                                     FileSystem& fs, const Clock& clock);
 
 }  // namespace lanista::runtime

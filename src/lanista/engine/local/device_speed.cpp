@@ -17,7 +17,7 @@ constexpr std::int64_t kChunkSteps = 16;  // steps in a chunk
 constexpr std::int64_t kMaxChunks = 4000;
 
 train::TrainerInput input_of(const engine::Job& job, const data::Dataset& rows, const graph::OpTable& ops,
-                             const nn::Operators& operators, const nn::Backend& backend) {
+                             const program::Operators& operators, const program::Backend& backend) {
   return {.trial = job.trial,
           .model = job.model,
           .recipe = job.recipe,
@@ -61,11 +61,11 @@ Result<double> seconds_per_step(train::TrainerInput input, std::int64_t lanes, c
 
 }  // namespace
 
-Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::Dataset& data,
-                                           const nn::Operators& operators, const nn::Backend& backend,
-                                           const schedule::Machine& machine, const Clock& clock) {
+Result<plan::DeviceSpeed> device_speed(const engine::Job& like, const data::Dataset& data,
+                                       const program::Operators& operators, const program::Backend& backend,
+                                       const plan::Machine& machine, const Clock& clock) {
   const kernels::FlushToZero as_workers;
-  const graph::OpTable ops = step::training_ops(operators.table());
+  const graph::OpTable ops = autodiff::training_ops(operators.table());
   const data::Dataset& rows = data.training(like.fold);
   train::TrainerInput input = input_of(like, rows, ops, operators, backend);
   input.recipe.tune = input.recipe.select = {};
@@ -77,7 +77,7 @@ Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::
   const double work = samples * 3 * std::max(cost.forward.flops, 1.0);
   try {
     LANISTA_ASSIGN(const double alone, seconds_per_step(input, 1, clock));
-    schedule::DeviceSpeed speed{.alone = work / alone, .together = work / alone};
+    plan::DeviceSpeed speed{.alone = work / alone, .together = work / alone};
     if (backend.capability().prefers_many_lanes && machine.lanes > 1) {
       LANISTA_ASSIGN(const double all, seconds_per_step(input, machine.lanes, clock));
       speed.together = std::max(speed.together, work * static_cast<double>(machine.lanes) / all);
@@ -94,9 +94,9 @@ Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::
   }
 }
 
-bool can_train(const engine::Job& job, const data::Dataset& data, const nn::Operators& operators,
-               const nn::Backend& backend) {
-  const graph::OpTable ops = step::training_ops(operators.table());
+bool can_train(const engine::Job& job, const data::Dataset& data, const program::Operators& operators,
+               const program::Backend& backend) {
+  const graph::OpTable ops = autodiff::training_ops(operators.table());
   try {
     const auto group = train::LaneGroup::create(input_of(job, data.training(job.fold), ops, operators, backend), 1);
     return group.ok() || group.error().code != Code::kUnimplemented;

@@ -19,13 +19,13 @@ namespace lanista::runtime {
 ///
 /// Errors: those of train::LaneGroup::create and TrialRun::create, kInternal (a step failed; the text has the reason),
 /// kResourceExhausted (memory).
-Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::Dataset& data,
-                                           const nn::Operators& operators, const nn::Backend& backend,
-                                           const schedule::Machine& machine, const Clock& clock);
+Result<plan::DeviceSpeed> device_speed(const engine::Job& like, const data::Dataset& data,
+                                       const program::Operators& operators, const program::Backend& backend,
+                                       const plan::Machine& machine, const Clock& clock);
 
 /// True if the device has the operators and the precision of a job. Other limits, such as memory, appear only in
 /// training. It compiles the program, which may need seconds.
-bool can_train(const engine::Job& job, const data::Dataset& data, const nn::Operators& operators,
-               const nn::Backend& backend);
+bool can_train(const engine::Job& job, const data::Dataset& data, const program::Operators& operators,
+               const program::Backend& backend);
 
 }  // namespace lanista::runtime

@@ -25,12 +25,12 @@ using engine::testing::first_difference;
 using engine::testing::kFolder;
 using testing::canonical;
 
-const nn::Backend& plain() { return nn::cpu_backend(kernels::Isa::kPortable); }
+const program::Backend& plain() { return program::cpu_backend(kernels::Isa::kPortable); }
 
 /// One run of the process of a study on several devices.
 struct ProcessRun {
   std::vector<NamedBackend> devices;
-  std::vector<schedule::DeviceSpeed> speeds;  ///< as they are measured
+  std::vector<plan::DeviceSpeed> speeds;  ///< as they are measured
   std::int64_t workers = 1, lanes = 0;
   int events = 0;  ///< Events after which a pause is requested; 0: never.
   std::function<void()> on_event = {};
@@ -73,7 +73,7 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
     worker_config.crash_marks = false;
     worker_config.checkpoint_every = process_run.checkpoint_every;
     LANISTA_ASSIGN(DevicePool pool, make_device_pool(worker_config, process_run.devices, config.strategy.slots, data,
-                                                     nn::Operators(), disk, clock));
+                                                     program::Operators(), disk, clock));
     std::atomic<int> pause = 0;
     engine::Services services{.fs = &disk,
                               .clock = &clock,
@@ -110,7 +110,7 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(DevicesStudy, OfTwoClassesIsTheSameAfterPausesAndKills) {
-  if (nn::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
+  if (program::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
   ProcessRun first = mixed;
@@ -154,14 +154,14 @@ TEST_P(DevicesStudy, OfTwoClassesIsTheSameAfterPausesAndKills) {
 }
 
 TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirDevicesRepeat) {
-  if (nn::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
+  if (program::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
   MemoryFileSystem disk;
   ASSERT_TRUE(run_process(disk, mixed));
   const engine::StudyView view = view_of(disk);
   const store::CheckpointStore files(disk, kFolder);
   const auto models = *engine::make_model_space(config, data.spec(), "", disk);
-  const FindBackend by_name = [](const std::string& device) -> Result<const nn::Backend*> {
-    return device == "plain" ? &plain() : &nn::cpu_backend();
+  const FindBackend by_name = [](const std::string& device) -> Result<const program::Backend*> {
+    return device == "plain" ? &plain() : &program::cpu_backend();
   };
   int repeated = 0, others = 0;
   for (const engine::TrialView& trial : view.trials) {
@@ -190,9 +190,10 @@ TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
   const std::string expected = behind_the_header(canonical(alone));
   Rng rng(9);
   for (const std::int64_t workers : {1, 2, 4}) {
-    ProcessRun process_run{.devices = {{"cpu", nullptr}, {"a", &nn::cpu_backend()}, {"b", &nn::cpu_backend()}},
-                           .speeds = {{1e6, 1e6}, {2e6, 2e6}, {1e6, 3e6}},
-                           .workers = workers};
+    ProcessRun process_run{
+        .devices = {{"cpu", nullptr}, {"a", &program::cpu_backend()}, {"b", &program::cpu_backend()}},
+        .speeds = {{1e6, 1e6}, {2e6, 2e6}, {1e6, 3e6}},
+        .workers = workers};
     MemoryFileSystem disk;
     std::set<std::string> used;
     for (bool done = false; !done;) {
@@ -211,7 +212,7 @@ TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
     const auto numerics = text.find("{\"class\"");
     ASSERT_NE(numerics, std::string::npos);
     EXPECT_EQ(text.substr(numerics, text.find('\n', numerics) - numerics),
-              "{\"class\":\"" + std::string(nn::cpu_backend().numeric_class()) + "\",\"record\":\"numerics\"}");
+              "{\"class\":\"" + std::string(program::cpu_backend().numeric_class()) + "\",\"record\":\"numerics\"}");
     text.erase(numerics, text.find('\n', numerics) + 1 - numerics);
     ASSERT_EQ(first_difference(behind_the_header(text), expected), "") << workers;
   }
@@ -225,7 +226,7 @@ TEST_P(DevicesStudy, ReplaysDeviceChoicesAndMeasuresNewDevices) {
   EXPECT_EQ(measured, 1);
   ASSERT_EQ(run_process(disk, process_run)->end, engine::RunEnd::kPaused);
   EXPECT_EQ(measured, 1);
-  process_run.devices.push_back({"third", &nn::cpu_backend()});
+  process_run.devices.push_back({"third", &program::cpu_backend()});
   process_run.speeds.push_back({1e9, 1e9});
   process_run.events = 0;
   ASSERT_TRUE(run_process(disk, process_run));
@@ -236,13 +237,14 @@ TEST_P(DevicesStudy, ReplaysDeviceChoicesAndMeasuresNewDevices) {
 }
 
 /// Lanista kernels that support only models without the operator `relu`.
-class BackendWithoutConvolutions final : public nn::Backend {
+class BackendWithoutConvolutions final : public program::Backend {
  public:
   std::string_view name() const override { return "picky"; }
-  std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
-  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                  const nn::ProgramOptions& options) const override {
-    if (!infer.graph.nodes_of("relu").empty()) return nn::cpu_backend().compile(train, infer, options);
+  std::string_view numeric_class() const override { return program::cpu_backend().numeric_class(); }
+  Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                       const autodiff::InferenceStep& infer,
+                                                       const program::ProgramOptions& options) const override {
+    if (!infer.graph.nodes_of("relu").empty()) return program::cpu_backend().compile(train, infer, options);
     ++refused;
     return Error{Code::kUnimplemented, "no relu", ""};
   }
@@ -280,8 +282,8 @@ TEST(DeviceSpeed, OfCpuKernelsAndOfManyWorkers) {
   trial.proposal.budget = 3;
   const auto job = *engine::make_job(config, data.spec(), trial, *models->rebuild(0, {}));
   const RealClock clock;
-  const auto one = device_speed(job, data, nn::Operators(), nn::cpu_backend(), {.workers = 1}, clock);
-  const auto four = device_speed(job, data, nn::Operators(), nn::cpu_backend(), {.workers = 4}, clock);
+  const auto one = device_speed(job, data, program::Operators(), program::cpu_backend(), {.workers = 1}, clock);
+  const auto four = device_speed(job, data, program::Operators(), program::cpu_backend(), {.workers = 4}, clock);
   ASSERT_TRUE(one && four) << (one ? four : one).error().text();
   EXPECT_GT(one->alone, 0);
   EXPECT_EQ(one->together, one->alone);

@@ -29,7 +29,7 @@ std::int64_t lanes_per_worker(std::span<const DispatchEntry* const> ready, const
   }
   if (capacity.max_executables > 0) return std::ssize(ready);
   const std::int64_t free = capacity.workers - capacity.busy;
-  return alone + std::ssize(groups) < free ? schedule::fair_share(std::ssize(ready), free) : std::ssize(ready);
+  return alone + std::ssize(groups) < free ? plan::fair_share(std::ssize(ready), free) : std::ssize(ready);
 }
 
 /// Removes trials that need another copy of their program when all allowed copies are in use.

@@ -92,10 +92,10 @@ using DispatchEntries = std::map<TrialId, DispatchEntry>;
 
 /// The workers and their limits at one moment.
 struct DispatchCapacity {
-  std::int64_t workers = 1;                  ///< Number of workers.
-  std::int64_t busy = 0;                     ///< Number of workers with a work item.
-  std::int64_t lanes = step::kDefaultLanes;  ///< Most lanes of a program.
-  bool pausing = false;                      ///< True: states are saved and nothing trains.
+  std::int64_t workers = 1;                      ///< Number of workers.
+  std::int64_t busy = 0;                         ///< Number of workers with a work item.
+  std::int64_t lanes = autodiff::kDefaultLanes;  ///< Most lanes of a program.
+  bool pausing = false;                          ///< True: states are saved and nothing trains.
   std::int64_t max_executables = 0;  ///< Most executables of one program in use at a time; 0: one for each worker.
 };
 

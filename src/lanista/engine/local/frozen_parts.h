@@ -26,14 +26,14 @@ class FrozenParts {
  public:
   /// Objects and limits that it uses. The objects outlive it; `operators` and `budget` may be null.
   struct Setting {
-    const data::Dataset& data;                  ///< Data of the study.
-    const graph::OpTable& step_ops;             ///< Operator table of training steps.
-    const store::CheckpointStore& checkpoints;  ///< Holds the frozen weights.
-    const nn::Operators* operators = nullptr;   ///< Kernels of the caller's own operators.
-    MemoryBudget* budget = nullptr;             ///< Counts the cached bytes; null: not counted.
+    const data::Dataset& data;                      ///< Data of the study.
+    const graph::OpTable& step_ops;                 ///< Operator table of training steps.
+    const store::CheckpointStore& checkpoints;      ///< Holds the frozen weights.
+    const program::Operators* operators = nullptr;  ///< Kernels of the caller's own operators.
+    MemoryBudget* budget = nullptr;                 ///< Counts the cached bytes; null: not counted.
     std::int64_t bytes = 0;        ///< Memory limit of programs in bytes, a part of which the cache may use.
     std::int64_t epoch_bytes = 0;  ///< Most bytes of augmented epochs for each head's data.
-    const nn::Backend* backend = &nn::cpu_backend();  ///< Computes the outputs.
+    const program::Backend* backend = &program::cpu_backend();  ///< Computes the outputs.
   };
   /// Nothing is computed or cached yet.
   explicit FrozenParts(const Setting& setting) : setting_(setting) {}

@@ -83,7 +83,7 @@ study::StudyView view_of(FileSystem& disk) { return *engine::fold(*store::read_l
 void expect_heads_trained_alone(MemoryFileSystem& disk, const study::StudyView& view) {
   const kernels::FlushToZero as_workers;
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const auto given = *formats::decode_safetensors(*disk.read("/in/weights.safetensors"));
   int seen = 0;
   for (const study::TrialView& trial : view.trials) {

@@ -13,7 +13,7 @@
 namespace lanista::runtime {
 namespace {
 
-using nn::testing::CountingBackend;
+using program::testing::CountingBackend;
 using Counted = std::map<std::uint64_t, std::int64_t>;
 
 class GroupPoolTest : public WorkerExecutorTest {
@@ -34,7 +34,7 @@ class GroupPoolTest : public WorkerExecutorTest {
   static engine::UpdateGroups arranged(const std::vector<std::vector<std::uint32_t>>& groups, std::int64_t epoch) {
     engine::UpdateGroups arrange;
     for (const auto& ids : groups) {
-      schedule::Regrouping::Part& group = arrange.changes.parts.emplace_back();
+      plan::Regrouping::Part& group = arrange.changes.parts.emplace_back();
       group.group = ids.size() > 1 ? ids.front() : 0;
       for (const std::uint32_t id : ids) {
         group.trials.push_back(TrialId{id});
@@ -44,7 +44,7 @@ class GroupPoolTest : public WorkerExecutorTest {
     return arrange;
   }
 
-  const graph::OpTable step_ops_ = step::training_ops(ops_.table());
+  const graph::OpTable step_ops_ = autodiff::training_ops(ops_.table());
   CountingBackend backend_;
   GroupPool pool_{3, 4};
   const Digest key_ = Hasher().text("key").finish();

@@ -52,7 +52,7 @@ std::map<std::string, double> measured(const study::StudyView& view, const study
                                        const std::vector<Tensor>& weights) {
   const kernels::FlushToZero as_workers;
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const auto job =
       *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
   return *train::measure_weights({.trial = trial.id,
@@ -117,7 +117,7 @@ TEST(KeepStudy, TestsTheWinnerWithTheWeightsThatItKeeps) {
   ASSERT_LT(least(winner).epoch, 6) << "the test's own study";
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
   const auto package = engine::read_package(disk, kFolder + "/best", graph::builtin_ops());
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const auto job =
       *engine::make_job(view.config, data.spec(), winner, *study::trial_model(view, winner, graph::builtin_ops()));
   const kernels::FlushToZero as_workers;

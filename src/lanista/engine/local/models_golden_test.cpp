@@ -13,7 +13,7 @@
 namespace lanista::runtime {
 namespace {
 
-using nn::testing::OwnedBatch;
+using program::testing::OwnedBatch;
 
 struct Base {
   std::string name;
@@ -47,20 +47,20 @@ OwnedBatch synthetic_batch(const Base& base, std::uint64_t seed) {
 }
 
 std::string trained(const Base& base, const std::string& optimizer, Precision precision, kernels::Isa isa) {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const auto model = mutate::builtin_base(base.name, base.input, 10, base.vocab);
   LANISTA_CHECK(model.ok(), base.name);
-  const auto train = step::derive_training_step(model->graph, {.optimizer = optimizer}, ops);
-  const auto infer = step::derive_inference_step(model->graph, ops);
-  auto program =
-      nn::Program::compile(*train, *infer, {.max_batch = 19, .precision = precision, .backend = &nn::cpu_backend(isa)});
+  const auto train = autodiff::derive_training_step(model->graph, {.optimizer = optimizer}, ops);
+  const auto infer = autodiff::derive_inference_step(model->graph, ops);
+  auto program = program::Program::compile(
+      *train, *infer, {.max_batch = 19, .precision = precision, .backend = &program::cpu_backend(isa)});
   LANISTA_CHECK(program.ok(), base.name);
   LANISTA_CHECK(program->begin(0, 11).ok(), "no state");
   Hasher hasher;
   for (std::uint64_t step = 0; step < 10; ++step) {
-    const nn::LaneHyper hyper{
+    const program::LaneHyper hyper{
         .lr = 0.01, .momentum = 0.9, .weight_decay = 1e-4, .clip_norm = 1, .label_smoothing = 0.1};
-    hasher.real(nn::testing::step_once(*program, synthetic_batch(base, step), hyper));
+    hasher.real(program::testing::step_once(*program, synthetic_batch(base, step), hyper));
   }
   for (const Tensor& tensor : program->extract(0)) hasher.text(tensor.name).bytes(tensor.bytes);
   std::vector<double> prediction(190);

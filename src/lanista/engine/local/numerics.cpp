@@ -3,14 +3,14 @@
 namespace lanista::runtime {
 
 nlohmann::json numerics(kernels::Isa isa) {
-  return {{"class", nn::cpu_backend(isa).numeric_class()},
+  return {{"class", program::cpu_backend(isa).numeric_class()},
           {"isa", kernels::isa_name(isa)},
           {"compiler", __VERSION__},
           {"threads", 1},
           {"flush_to_zero", true}};
 }
 
-nlohmann::json numerics(const nn::Backend& backend) {
+nlohmann::json numerics(const program::Backend& backend) {
   nlohmann::json all = numerics(kernels::best_isa());
   all["class"] = backend.numeric_class();
   all["device"] = backend.name();

@@ -11,13 +11,13 @@
 namespace lanista::runtime {
 namespace {
 
-using Kind = nn::StagePass::Kind;
+using Kind = program::StagePass::Kind;
 
 /// Seconds of one core for every pass, without the cost of the clock.
-class PassTimer final : public nn::StageObserver {
+class PassTimer final : public program::StageObserver {
  public:
-  void on_pass_begin(std::size_t, const nn::StagePass&) override { begin_ = thread_cpu_seconds(); }
-  void on_pass_end(std::size_t, const nn::StagePass& pass) override {
+  void on_pass_begin(std::size_t, const program::StagePass&) override { begin_ = thread_cpu_seconds(); }
+  void on_pass_end(std::size_t, const program::StagePass& pass) override {
     times_[{pass.stage, pass.kind}].push_back(std::max(0.0, thread_cpu_seconds() - begin_ - clock_overhead_));
   }
   void on_edge_copy(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
@@ -66,8 +66,8 @@ pipeline::Schedule single_rank_schedule(const pipeline::PipelinePlan& plan, std:
   return schedule;
 }
 
-void step_of(nn::Program& program, const nn::Batch& batch) {
-  const nn::LaneHyper hyper{.lr = 0, .momentum = 0.9};
+void step_of(program::Program& program, const program::Batch& batch) {
+  const program::LaneHyper hyper{.lr = 0, .momentum = 0.9};
   const std::uint8_t active = 1;
   double loss = 0;
   program.train_step({&batch, 1}, {&hyper, 1}, {&active, 1}, {&loss, 1});
@@ -76,7 +76,7 @@ void step_of(nn::Program& program, const nn::Batch& batch) {
 }  // namespace
 
 Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std::int64_t micro_batch,
-                                               const CompileStages& compile, const nn::Batch& batch, int repeats) {
+                                               const CompileStages& compile, const program::Batch& batch, int repeats) {
   const std::int64_t size = planned.model.batch;
   if (micro_batch < 1 || micro_batch >= size || size % micro_batch != 0) {
     return Error{Code::kInvalidArgument,
@@ -94,11 +94,11 @@ Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std:
   const auto micros = static_cast<std::uint32_t>(size / micro_batch);
   std::array<PassTimer, 2> watches;
   for (const bool is_consecutive : {false, true}) {
-    LANISTA_ASSIGN(nn::Stages stages,
+    LANISTA_ASSIGN(program::Stages stages,
                    executable_stages(plan, single_rank_schedule(plan, micros, is_consecutive), problem, planned.nodes));
     PassTimer& watch = watches[is_consecutive ? 1 : 0];
     stages.observer = &watch;
-    LANISTA_ASSIGN(nn::Program program, compile(stages));
+    LANISTA_ASSIGN(program::Program program, compile(stages));
     step_of(program, batch);
     watch.clear();  // the first step is slower
     for (int i = 0; i < repeats; ++i) step_of(program, batch);

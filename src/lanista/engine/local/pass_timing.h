@@ -21,7 +21,7 @@ struct OperatorTimes {
 
 /// Compiles the program for these stages. They live as long as the program. Lane 0 must have a state, which the timed
 /// steps change.
-using CompileStages = std::function<Result<nn::Program>(const nn::Stages& stages)>;
+using CompileStages = std::function<Result<program::Program>(const program::Stages& stages)>;
 /// Times each operator of a planned step as its own stage, on the calling thread. A micro-batch has `micro_batch`
 /// samples. Two orders are timed: each micro-batch through all stages and back, and all micro-batches in one stage
 /// after the other. Returns, for each operator in the order of `planned.nodes`, medians of `repeats` steps of each
@@ -30,6 +30,6 @@ using CompileStages = std::function<Result<nn::Program>(const nn::Stages& stages
 /// Errors: those of `compile` and executable_stages, kInvalidArgument (micro-batches do not divide the batch, or there
 /// is only one).
 Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std::int64_t micro_batch,
-                                               const CompileStages& compile, const nn::Batch& batch, int repeats);
+                                               const CompileStages& compile, const program::Batch& batch, int repeats);
 
 }  // namespace lanista::runtime

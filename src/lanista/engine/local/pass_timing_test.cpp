@@ -14,17 +14,17 @@ constexpr const char* kModel =
     "%5 = output(%4)\n";
 
 TEST(TimePasses, MeasuresThePassesOfEachOperator) {
-  const auto model = nn::testing::derive({"model", kModel}, "adam");
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const auto model = program::testing::derive({"model", kModel}, "adam");
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const auto planned = planned_step(model.train, ops, kBatch, 4);
   ASSERT_TRUE(planned.ok());
   int compiled = 0;
-  const auto compile = [&](const nn::Stages& stages) -> Result<nn::Program> {
+  const auto compile = [&](const program::Stages& stages) -> Result<program::Program> {
     ++compiled;
     EXPECT_EQ(stages.stages.size(), planned->nodes.size());
     EXPECT_EQ(stages.ranks.size(), 1U);
-    nn::ProgramOptions options{.max_batch = kBatch, .accumulate = kBatch / kMicro, .stages = &stages};
-    LANISTA_ASSIGN(nn::Program program, nn::Program::compile(model.train, model.infer, options));
+    program::ProgramOptions options{.max_batch = kBatch, .accumulate = kBatch / kMicro, .stages = &stages};
+    LANISTA_ASSIGN(program::Program program, program::Program::compile(model.train, model.infer, options));
     LANISTA_TRY(program.begin(0, 7));
     return program;
   };
@@ -56,11 +56,13 @@ TEST(TimePasses, MeasuresThePassesOfEachOperator) {
 }
 
 TEST(TimePasses, RefusesInvalidMicroBatches) {
-  const auto model = nn::testing::derive({"model", kModel}, "adam");
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const auto model = program::testing::derive({"model", kModel}, "adam");
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const auto planned = planned_step(model.train, ops, kBatch, 4);
   ASSERT_TRUE(planned.ok());
-  const auto never = [](const nn::Stages&) -> Result<nn::Program> { return Error{Code::kInternal, "compiled", ""}; };
+  const auto never = [](const program::Stages&) -> Result<program::Program> {
+    return Error{Code::kInternal, "compiled", ""};
+  };
   const SyntheticBatch batch(model.train, kBatch);
   for (const std::int64_t micro : {std::int64_t{0}, std::int64_t{7}, kBatch}) {
     const auto refused = time_passes(*planned, micro, never, batch.view(), 1);

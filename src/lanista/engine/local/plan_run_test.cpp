@@ -42,18 +42,18 @@ TEST(PlanRun, MatchesThePrintedPlan) {
     ASSERT_NE(logged, records->end());
     const auto record = engine::read_plan(logged->body);
     ASSERT_TRUE(record);
-    schedule::Grouping grouping;
+    plan::Grouping grouping;
     grouping.apply(record->changes);
-    const schedule::GroupPlan plan = grouping.plan();
-    schedule::GroupPlan several = printed->plan;
-    std::erase_if(several.groups, [](const schedule::Group& group) { return group.trials.size() == 1; });
+    const plan::GroupPlan plan = grouping.plan();
+    plan::GroupPlan several = printed->plan;
+    std::erase_if(several.groups, [](const plan::Group& group) { return group.trials.size() == 1; });
     EXPECT_EQ(plan, several) << engine::plan_text(*printed, false);
 
     const auto view = engine::fold(*records);
     ASSERT_TRUE(view);
     const auto group_of = [&](TrialId trial) {
       return std::ranges::find_if(plan.groups,
-                                  [&](const schedule::Group& g) { return std::ranges::count(g.trials, trial) > 0; });
+                                  [&](const plan::Group& g) { return std::ranges::count(g.trials, trial) > 0; });
     };
     std::int64_t most = 0;
     for (const study::Span& span : view->spans) {

@@ -40,12 +40,12 @@ std::vector<float> uniform(const graph::ValueType& type, std::int64_t size) {
 
 }  // namespace
 
-PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds,
+PlanTimes time_plan(program::Program& program, const program::Batch& batch, double seconds,
                     const std::function<double()>& stopwatch) {
   const std::function<double()> now = stopwatch ? stopwatch : steady_us;
   const auto lanes = static_cast<std::size_t>(program.lanes());
   const std::size_t lines = program.plan().size();
-  const std::vector<nn::LaneHyper> hyper(lanes, nn::LaneHyper{.lr = 0, .momentum = 0.9});
+  const std::vector<program::LaneHyper> hyper(lanes, program::LaneHyper{.lr = 0, .momentum = 0.9});
   std::vector<std::uint8_t> active(lanes, 0);
   active[0] = 1;
   std::vector<double> loss(lanes);
@@ -76,7 +76,7 @@ PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds
   return times;
 }
 
-SyntheticBatch::SyntheticBatch(const step::TrainingStep& step, std::int64_t size)
+SyntheticBatch::SyntheticBatch(const autodiff::TrainingStep& step, std::int64_t size)
     : size_(size), features_(uniform(step.types.at(step.input), size)), sample_index_(static_cast<std::size_t>(size)) {
   const graph::ValueType& target = step.types.at(step.target);
   if (target.dtype == graph::DType::kReal) {

@@ -19,7 +19,7 @@ struct PlanTimes {
 /// Times each line inside a step, and whole steps, for about `seconds`. It measures 3 to 1,000 rounds on the calling
 /// thread, at a learning rate of zero. The state of lane 0 changes. `now` reads a timer in microseconds; empty: the
 /// steady clock.
-PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds,
+PlanTimes time_plan(program::Program& program, const program::Batch& batch, double seconds,
                     const std::function<double()>& now = {});
 
 /// A batch of made-up data for timing, the same on each call. The time of a step does not depend on the values.
@@ -27,9 +27,9 @@ class SyntheticBatch {
  public:
   /// A batch of `size` samples in the shapes of the step. Real features and targets are uniform in [-1, 1); tokens and
   /// labels are zero.
-  SyntheticBatch(const step::TrainingStep& step, std::int64_t size);
+  SyntheticBatch(const autodiff::TrainingStep& step, std::int64_t size);
   /// The batch. It refers to the memory of this object, which must outlive it.
-  nn::Batch view() const { return {size_, features_, labels_, targets_, sample_index_}; }
+  program::Batch view() const { return {size_, features_, labels_, targets_, sample_index_}; }
 
  private:
   std::int64_t size_;

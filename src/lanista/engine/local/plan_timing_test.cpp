@@ -12,12 +12,12 @@
 namespace lanista::runtime {
 namespace {
 
-using namespace nn::testing;
+using namespace program::testing;
 
 TEST(PlanTiming, RunsEveryLineOfEveryModelOnASyntheticBatch) {
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);
-    nn::Program program = compile(derived, {.max_batch = 4});
+    program::Program program = compile(derived, {.max_batch = 4});
     program.initialise(0, 1);
 
     const PlanTimes times = time_plan(program, SyntheticBatch(derived.train, 4).view(), 0);
@@ -32,12 +32,12 @@ TEST(PlanTiming, RunsEveryLineOfEveryModelOnASyntheticBatch) {
 struct Slow {
   std::shared_ptr<double> now;
   template <class T>
-  void forward(const nn::OpaqueCall<T>& call) const {
+  void forward(const program::OpaqueCall<T>& call) const {
     *now += 60e6;
     std::ranges::copy(call.inputs[0], call.results[0].begin());
   }
   template <class T>
-  void backward(const nn::OpaqueCall<T>& call) const {
+  void backward(const program::OpaqueCall<T>& call) const {
     *now += 180e6;
     std::ranges::copy(call.dy, call.results[0].begin());
   }
@@ -45,18 +45,18 @@ struct Slow {
 
 TEST(PlanTiming, GivesEveryLineItsOwnTime) {
   const auto clock = std::make_shared<double>(0);
-  nn::Operators operators;
+  program::Operators operators;
   graph::OpDef slow;
   slow.name = "slow";
   slow.help = "The identity.";
   slow.infer = graph::ops::infer_same;
   ASSERT_TRUE(operators.add(slow, Slow{clock}));
-  const graph::OpTable ops = step::training_ops(operators.table());
+  const graph::OpTable ops = autodiff::training_ops(operators.table());
   const auto model = graph::parse(
       "%0 = input(shape=[4])\n%1 = linear(%0, out=3)\n%2 = slow(%1)\n%3 = linear(%2, out=2)\n%4 = output(%3)\n");
-  const auto train = step::derive_training_step(*model, {}, ops);
-  const auto infer = step::derive_inference_step(*model, ops);
-  auto program = nn::Program::compile(*train, *infer, {.max_batch = 4, .operators = &operators});
+  const auto train = autodiff::derive_training_step(*model, {}, ops);
+  const auto infer = autodiff::derive_inference_step(*model, ops);
+  auto program = program::Program::compile(*train, *infer, {.max_batch = 4, .operators = &operators});
   ASSERT_TRUE(program);
   ASSERT_TRUE(program->begin(0, 1));
   constexpr double kReading = 3;  // of the stopwatch itself
@@ -80,7 +80,7 @@ TEST(PlanTiming, GivesEveryLineItsOwnTime) {
 
 TEST(PlanTiming, LeavesTheParametersAlone) {
   const Derived derived = derive(small_mlp());
-  nn::Program program = compile(derived, {.lanes = 2, .max_batch = 4});
+  program::Program program = compile(derived, {.lanes = 2, .max_batch = 4});
   program.initialise(0, 1);
   program.initialise(1, 2);
   const auto before = program.extract(0), other = program.extract(1);

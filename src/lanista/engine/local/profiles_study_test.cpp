@@ -49,7 +49,7 @@ ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Da
   worker_config.crash_marks = false;
   worker_config.checkpoint_every = 0;
   const RealClock clock;
-  const auto executor = *WorkerExecutor::create(worker_config, data, nn::Operators(), disk, clock);
+  const auto executor = *WorkerExecutor::create(worker_config, data, program::Operators(), disk, clock);
   std::atomic<int> pause = 0;
   engine::Observer observer;
   observer.on_event = [&, seen = 0](const auto&, const auto&) mutable { pause = ++seen == events ? 15 : pause.load(); };

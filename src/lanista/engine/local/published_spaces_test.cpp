@@ -47,12 +47,12 @@ TEST(PublishedSpaces, GiveModelsThatLearn) {
     SCOPED_TRACE(published.name);
     const mutate::ModelInterface ends = ends_for(published.name);
     const graph::Graph model = first_model(published, ends);
-    const auto ops = step::training_ops(graph::builtin_ops());
-    const auto train = step::derive_training_step(model, {.loss = "mse"}, ops);
+    const auto ops = autodiff::training_ops(graph::builtin_ops());
+    const auto train = autodiff::derive_training_step(model, {.loss = "mse"}, ops);
     ASSERT_TRUE(train.ok()) << train.error().text();
-    const auto infer = step::derive_inference_step(model, ops);
+    const auto infer = autodiff::derive_inference_step(model, ops);
     ASSERT_TRUE(infer.ok()) << infer.error().text();
-    auto program = nn::Program::compile(*train, *infer, {.max_batch = kBatch});
+    auto program = program::Program::compile(*train, *infer, {.max_batch = kBatch});
     ASSERT_TRUE(program.ok()) << program.error().text();
     ASSERT_TRUE(program->begin(0, 7));
 
@@ -66,8 +66,8 @@ TEST(PublishedSpaces, GiveModelsThatLearn) {
                                                                      : samples.normal());
     }
     const std::vector<float> targets(static_cast<std::size_t>(kBatch * kOutputs), 0.5F);
-    const nn::Batch batch{.size = kBatch, .features = x, .labels = {}, .targets = targets, .sample_index = kRows};
-    const std::array<nn::LaneHyper, 1> hyper{nn::LaneHyper{.lr = 1e-2}};
+    const program::Batch batch{.size = kBatch, .features = x, .labels = {}, .targets = targets, .sample_index = kRows};
+    const std::array<program::LaneHyper, 1> hyper{program::LaneHyper{.lr = 1e-2}};
     const std::array<std::uint8_t, 1> active{1};
 
     std::vector<double> losses;

@@ -19,13 +19,13 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                                   const std::optional<train::TrainerState>& forked_from,
                                   const std::vector<std::string>& metrics, const data::Dataset& data,
                                   const std::function<void(const study::Measurement&)>& on_epoch,
-                                  const nn::Operators& operators, const store::CheckpointStore* checkpoints,
+                                  const program::Operators& operators, const store::CheckpointStore* checkpoints,
                                   const FindBackend& backends) {
-  const nn::Backend* backend = &nn::cpu_backend();
+  const program::Backend* backend = &program::cpu_backend();
   if (!job.device.empty() && backends) {
     LANISTA_ASSIGN(backend, backends(job.device));
   }
-  const graph::OpTable ops = step::training_ops(operators.table());
+  const graph::OpTable ops = autodiff::training_ops(operators.table());
   std::optional<FrozenParts> frozen;
   FrozenParts::Head head{job.model, &data.training(job.fold), nullptr};
   if (!job.frozen.nodes.empty()) {
@@ -72,14 +72,14 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
-                                   const nn::Operators& operators, const store::CheckpointStore* checkpoints) {
+                                   const program::Operators& operators, const store::CheckpointStore* checkpoints) {
   return repeat_lineage({{job, epochs}}, metrics, data, on_epoch, operators, checkpoints);
 }
 
 Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line,
                                      const std::vector<std::string>& metrics, const data::Dataset& data,
                                      const std::function<void(const study::Measurement&)>& on_epoch,
-                                     const nn::Operators& operators, const store::CheckpointStore* checkpoints,
+                                     const program::Operators& operators, const store::CheckpointStore* checkpoints,
                                      const FindBackend& backends) {
   const kernels::FlushToZero as_workers;  // part of the numeric class
   LANISTA_CHECK(!line.empty() && !line.front().job.fork, "a line begins at its beginning");

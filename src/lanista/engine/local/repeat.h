@@ -22,11 +22,11 @@ struct RepeatedTrial {
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
-                                   const nn::Operators& operators = {},
+                                   const program::Operators& operators = {},
                                    const store::CheckpointStore* checkpoints = nullptr);
 
 /// Gives the backend of a device by its name (Job::device). Errors: the device is not available.
-using FindBackend = std::function<Result<const nn::Backend*>(const std::string& device)>;
+using FindBackend = std::function<Result<const program::Backend*>(const std::string& device)>;
 
 /// Repeats a trial with forks: the segments of its lineage (engine::lineage_jobs) in order, each from the state at the
 /// end of the one before. Each measurement names the trial that trained the segment. With `backends` each segment runs
@@ -34,7 +34,7 @@ using FindBackend = std::function<Result<const nn::Backend*>(const std::string& 
 Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line,
                                      const std::vector<std::string>& metrics, const data::Dataset& data,
                                      const std::function<void(const study::Measurement&)>& on_epoch,
-                                     const nn::Operators& operators = {},
+                                     const program::Operators& operators = {},
                                      const store::CheckpointStore* checkpoints = nullptr,
                                      const FindBackend& backends = {});
 

@@ -25,7 +25,7 @@ class SharedStore : public WorkerExecutorTest {
     engine::WorkerConfig worker_config = one_lane(1);
     worker_config.study_folder = folder_;
     worker_config.data.hash = data_.spec().hash;
-    worker_config.numeric_class = nn::cpu_backend().numeric_class();
+    worker_config.numeric_class = program::cpu_backend().numeric_class();
     worker_config.checkpoint_every = 0;
     return worker_config;
   }
@@ -35,14 +35,14 @@ class SharedStore : public WorkerExecutorTest {
     engine::ProcessOptions how;
     how.socket = folder_ + "/workers-" + std::to_string(number);
     how.launch = engine::launch_function([](const std::string& socket) {
-      static_cast<void>(engine::run_worker(socket, make_process_worker(nn::Operators())));
+      static_cast<void>(engine::run_worker(socket, make_process_worker(program::Operators())));
     });
     return *engine::ProcessExecutor::create(worker_config(), real_file_system(), clock_, how);
   }
 
   /// Trains every trial on each executor, and returns the files that they reported.
   std::set<std::string> train_on_all(const std::vector<engine::Executor*>& executors) {
-    const auto step_ops = step::training_ops(ops_.table());
+    const auto step_ops = autodiff::training_ops(ops_.table());
     std::map<std::uint32_t, Digest> alone;
     for (std::uint32_t id = 1; id <= kTrials; ++id) alone[id] = trained_alone(id, step_ops);
     for (engine::Executor* executor : executors) {
@@ -151,7 +151,7 @@ TEST_F(SharedStore, IsRefusedWithOtherDataOrNumericClass) {
   for (const kernels::Isa isa : kernels::available_isas()) {
     other = worker_config();
     other.isa = kernels::isa_name(isa);
-    other.numeric_class = nn::cpu_backend(isa).numeric_class();
+    other.numeric_class = program::cpu_backend(isa).numeric_class();
     EXPECT_TRUE(WorkerExecutor::create(other, data_, ops_, real_file_system(), clock_));
   }
 }

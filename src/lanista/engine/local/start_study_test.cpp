@@ -151,7 +151,7 @@ TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
   }
   const engine::StudyView view = *engine::fold(*store::read_log(reference, kFolder));
   const store::CheckpointStore files(reference, kFolder);
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   int carried = 0, repeated = 0, fresh = 0;
   for (const engine::TrialView& trial : view.trials) {
     if (!trial.outcome || !trial.outcome->weights_hash) continue;
@@ -185,7 +185,7 @@ TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
   ASSERT_TRUE(run_process(disk, custom, 2, 0));
   const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
   const store::CheckpointStore files(disk, kFolder);
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   int exact = 0, repeated = 0;
   for (const engine::TrialView& trial : view.trials) {
     if (!trial.proposal.start) continue;

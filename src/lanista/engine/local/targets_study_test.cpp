@@ -280,7 +280,7 @@ class OldStudy {
     worker_config.metrics = config_.train.measured.metrics;
     worker_config.checkpoint_every = 0;
     worker_config.crash_marks = false;
-    const auto executor = *WorkerExecutor::create(worker_config, data, nn::Operators(), disk, clock_);
+    const auto executor = *WorkerExecutor::create(worker_config, data, program::Operators(), disk, clock_);
     std::atomic<int> pause = 0;
     engine::Observer observer;
     observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {

@@ -64,7 +64,7 @@ void TrialDispatcher::allow(const engine::Allow& allowed) {
 }
 
 void TrialDispatcher::update_groups(const engine::UpdateGroups& arranged) {
-  for (const schedule::Regrouping::Part& part : arranged.changes.parts) {
+  for (const plan::Regrouping::Part& part : arranged.changes.parts) {
     for (const TrialId trial : part.trials) {
       if (const auto it = entries_.find(trial); it != entries_.end()) it->second.group = part.group;
     }

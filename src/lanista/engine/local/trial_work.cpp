@@ -71,7 +71,7 @@ class HelperEpoch {
   HelperEpoch(const HelperEpoch&) = delete;
   HelperEpoch& operator=(const HelperEpoch&) = delete;
 
-  nn::ShardCommunicator* peers() const { return peers_; }
+  program::ShardCommunicator* peers() const { return peers_; }
   std::int64_t width() const { return width_; }  ///< Workers at the beginning of the epoch.
   void end(bool completed) {
     if (std::exchange(peers_, nullptr) != nullptr) slot_.leader->end(completed);
@@ -82,7 +82,7 @@ class HelperEpoch {
 
  private:
   TrialSlot& slot_;
-  nn::ShardCommunicator* peers_ = nullptr;
+  program::ShardCommunicator* peers_ = nullptr;
   std::int64_t width_ = 1;
 };
 
@@ -120,7 +120,7 @@ class ChunkSizer {
 };
 
 /// Attaches the timed pipeline step of a program, once for each program, to the span of one of its trials.
-void note(const nn::StepTimes& times, TrialSlot& slot) {
+void note(const program::StepTimes& times, TrialSlot& slot) {
   if (auto step = timed_step_of(times)) slot.timed = std::make_shared<const pipeline::TimedStep>(*std::move(step));
 }
 

@@ -25,7 +25,7 @@ namespace lanista::runtime {
 /// Objects that all workers of one executor share. They outlive the workers.
 struct WorkerContext {
   const data::Dataset& data;               ///< Data of the study.
-  const nn::Operators& operators;          ///< Kernels of the caller's own operators.
+  const program::Operators& operators;     ///< Kernels of the caller's own operators.
   const graph::OpTable& step_ops;          ///< Operator table of training steps.
   const Clock& clock;                      ///< Clock of spans and checkpoints.
   store::CheckpointStore& checkpoints;     ///< Checkpoint store of the study.
@@ -36,7 +36,7 @@ struct WorkerContext {
   std::vector<std::string> metrics;        ///< Names of the metrics to measure, as in the study file.
   std::vector<study::Metric> own_metrics;  ///< Metrics that the caller defines.
   double checkpoint_every = 30;            ///< Seconds between two checkpoints of a trial.
-  const nn::Backend& backend;              ///< Compiles programs.
+  const program::Backend& backend;         ///< Compiles programs.
 };
 
 /// Performs the work items of workers, from a trial's first step to its last checkpoint. Every exception of a trial

@@ -26,10 +26,9 @@ Result<std::shared_ptr<const mutate::ModelSpace>> no_models() {
 }
 
 /// A sampler that has observed these tries in order; running ones count as active.
-Result<std::unique_ptr<strategy::Sampler>> observed_sampler(const strategy::StrategyPlugin& plugin,
-                                                            const Options& options, const strategy::Context& context,
-                                                            study::Proposal proposal,
-                                                            std::span<const study::Try> tries) {
+Result<std::unique_ptr<search::Sampler>> observed_sampler(const search::StrategyPlugin& plugin, const Options& options,
+                                                          const search::Context& context, study::Proposal proposal,
+                                                          std::span<const study::Try> tries) {
   LANISTA_ASSIGN(auto sampler, plugin.make(context, options));
   std::uint32_t id = 0;
   for (const study::Try& tried : tries) {
@@ -75,17 +74,17 @@ std::vector<space::Sample> first_settings(const space::Sample& now, const space:
 Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::SearchSpace space, space::Sample now,
                                           const Rng& rng) {
   if (rules.searcher == "marginal") return study::propose_one_parameter(std::move(space), std::move(now), rng);
-  const auto plugins = strategy::builtin_strategies();
-  const auto plugin = std::ranges::find(plugins, rules.searcher, &strategy::StrategyPlugin::name);
+  const auto plugins = search::builtin_strategies();
+  const auto plugin = std::ranges::find(plugins, rules.searcher, &search::StrategyPlugin::name);
   if (plugin == plugins.end()) {
     return Error{Code::kInvalidArgument, "'" + rules.searcher + "' cannot propose settings",
                  "train.tune.mltuner.searcher"};
   }
   LANISTA_ASSIGN(const Options options, resolve_options(Options::object(), plugin->options));
   LANISTA_ASSIGN(auto models, no_models());
-  const strategy::Context context{std::move(models), std::move(space), {{true, kSpeed}}, 1, rng};
+  const search::Context context{std::move(models), std::move(space), {{true, kSpeed}}, 1, rng};
   LANISTA_ASSIGN(const auto fresh, plugin->make(context, options));  // reports invalid options now
-  LANISTA_ASSIGN(const strategy::Suggestion first, fresh->sample_proposals(1));
+  LANISTA_ASSIGN(const search::Suggestion first, fresh->sample_proposals(1));
   if (first.proposals().empty()) return study::ProposeSetting([](auto) { return std::nullopt; });
   return study::ProposeSetting([plugin = *plugin, options, context, like = first.proposals().front()](
                                    std::span<const study::Try> tries) -> std::optional<space::Sample> {

@@ -211,7 +211,7 @@ engine::WorkerConfig brief_of(const std::string& folder, const data::Dataset& da
   engine::WorkerConfig worker_config;
   worker_config.study_folder = folder;
   worker_config.data.hash = data.spec().hash;
-  worker_config.numeric_class = nn::cpu_backend().numeric_class();
+  worker_config.numeric_class = program::cpu_backend().numeric_class();
   worker_config.checkpoint_every = 0.1;
   worker_config.crash_marks = false;
   return worker_config;
@@ -226,7 +226,7 @@ void run_study(const std::string& folder, std::int64_t width, int out) {
   worker_config.width = width;
   engine::ProcessOptions how;
   how.launch = engine::launch_function([](const std::string& socket) {
-    static_cast<void>(engine::run_worker(socket, make_process_worker(nn::Operators())));
+    static_cast<void>(engine::run_worker(socket, make_process_worker(program::Operators())));
   });
   auto executor = engine::ProcessExecutor::create(worker_config, real_file_system(), clock, how);
   if (!executor) return put_line(out, executor.error().text());
@@ -254,7 +254,8 @@ TEST(TwoUsers, NeitherChangeNorReadEachOthersStudies) {
     MemoryFileSystem disk;
     engine::WorkerConfig one = brief_of("study", data);
     one.workers = 1;
-    wanted = text_of(train_all(**WorkerExecutor::create(one, data, nn::Operators(), disk, clock), jobs_of_two_users()));
+    wanted =
+        text_of(train_all(**WorkerExecutor::create(one, data, program::Operators(), disk, clock), jobs_of_two_users()));
   }
   const std::string prefix = "/dev/shm/lanista-" + hash_text(folder + "/control/workers.sock").hex() + "-";
   const std::vector<std::string> attack_files = Attacker::attack_files(prefix);

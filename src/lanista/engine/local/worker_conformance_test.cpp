@@ -30,7 +30,7 @@ struct WorkerBench {
     worker_config.workers = kWorkers;
     worker_config.lanes = kLanes;
     worker_config.crash_marks = false;
-    return *runtime::WorkerExecutor::create(worker_config, data, nn::Operators(), disk, clock);
+    return *runtime::WorkerExecutor::create(worker_config, data, program::Operators(), disk, clock);
   }
   Job job(std::uint32_t id) {
     Job job;
@@ -66,9 +66,9 @@ struct DevicesBench : WorkerBench<2, 0> {
     worker_config.workers = 2;
     worker_config.crash_marks = false;
     const std::vector<runtime::NamedBackend> devices{
-        {"0", nullptr}, {"1", &nn::cpu_backend()}, {"2", &nn::cpu_backend()}};
+        {"0", nullptr}, {"1", &program::cpu_backend()}, {"2", &program::cpu_backend()}};
     return std::move(
-        runtime::make_device_pool(worker_config, devices, 4, data, nn::Operators(), disk, clock)->executor);
+        runtime::make_device_pool(worker_config, devices, 4, data, program::Operators(), disk, clock)->executor);
   }
   Job job(std::uint32_t id) {
     Job job = WorkerBench::job(id);
@@ -91,7 +91,7 @@ struct ProcessBench : WorkerBench<1, 1> {
     worker_config.study_folder = pattern;
     worker_config.data.source = kSource;
     worker_config.data.hash = data.spec().hash;
-    worker_config.numeric_class = nn::cpu_backend().numeric_class();
+    worker_config.numeric_class = program::cpu_backend().numeric_class();
     worker_config.workers = kProcesses;
   }
   ProcessBench(const ProcessBench&) = delete;
@@ -102,7 +102,7 @@ struct ProcessBench : WorkerBench<1, 1> {
     ProcessOptions how;
     how.socket = worker_config.study_folder + "/workers-" + std::to_string(++made);  // two may live at a time
     how.launch = launch_function([](const std::string& socket) {
-      static_cast<void>(run_worker(socket, runtime::make_process_worker(nn::Operators())));
+      static_cast<void>(run_worker(socket, runtime::make_process_worker(program::Operators())));
     });
     return *ProcessExecutor::create(worker_config, real_file_system(), clock, how);
   }

@@ -49,22 +49,21 @@ std::int64_t default_memory() {
 }
 
 /// Lanes of each program.
-std::int64_t lanes_per_program(const schedule::Machine& machine) {
-  return machine.lanes > 0 ? machine.lanes : step::kDefaultLanes;
+std::int64_t lanes_per_program(const plan::Machine& machine) {
+  return machine.lanes > 0 ? machine.lanes : autodiff::kDefaultLanes;
 }
 
 /// Most bytes of shared epochs: a quarter of the memory.
-std::int64_t epoch_cache_bytes(const schedule::Machine& machine, const data::Dataset& data,
-                               const WorkerOptions& options) {
+std::int64_t epoch_cache_bytes(const plan::Machine& machine, const data::Dataset& data, const WorkerOptions& options) {
   return std::min(options.shared_epoch_bytes, machine.bytes / 4 / (std::ssize(data.spec().folds) + 1));
 }
 
-Result<const nn::Backend*> backend_of(const engine::WorkerConfig& worker_config, const WorkerOptions& options) {
+Result<const program::Backend*> backend_of(const engine::WorkerConfig& worker_config, const WorkerOptions& options) {
   if (options.backend != nullptr) return options.backend;
-  if (worker_config.isa.empty()) return &nn::cpu_backend();
+  if (worker_config.isa.empty()) return &program::cpu_backend();
   std::string here;
   for (const kernels::Isa isa : kernels::available_isas()) {
-    if (kernels::isa_name(isa) == worker_config.isa) return &nn::cpu_backend(isa);
+    if (kernels::isa_name(isa) == worker_config.isa) return &program::cpu_backend(isa);
     here += (here.empty() ? "" : ", ") + std::string(kernels::isa_name(isa));
   }
   return Error{Code::kFailedPrecondition,
@@ -72,7 +71,7 @@ Result<const nn::Backend*> backend_of(const engine::WorkerConfig& worker_config,
 }
 
 Result<void> check_brief(const engine::WorkerConfig& worker_config, const data::DataSpec& data,
-                         const nn::Backend& backend) {
+                         const program::Backend& backend) {
   if (worker_config.data.hash && *worker_config.data.hash != data.hash) {
     return Error{Code::kFailedPrecondition,
                  "the data of the study have the hash " + worker_config.data.hash->hex() + ", the data here have " +
@@ -117,12 +116,12 @@ std::shared_ptr<StudyMarks> crash_marks_of(const engine::WorkerConfig& worker_co
 }  // namespace
 
 struct WorkerExecutor::Impl {
-  const schedule::Machine wanted;
+  const plan::Machine wanted;
   const data::Dataset& data;
   StageProcessPool stage_processes;
   const PipelineBackend pipelines;  // used if a trial has several threads or processes
-  const nn::Backend& backend;
-  nn::Operators operators;
+  const program::Backend& backend;
+  program::Operators operators;
   graph::OpTable step_ops;
   store::CheckpointStore checkpoints;
   MemoryBudget budget;
@@ -138,8 +137,8 @@ struct WorkerExecutor::Impl {
   MemberMetrics measured_members;
   std::vector<std::jthread> threads;  // last member: joined before the others are destroyed
 
-  Impl(const engine::WorkerConfig& worker_config, const data::Dataset& d, const nn::Backend& b, nn::Operators all,
-       const WorkerOptions& options, FileSystem& f, const Clock& clock)
+  Impl(const engine::WorkerConfig& worker_config, const data::Dataset& d, const program::Backend& b,
+       program::Operators all, const WorkerOptions& options, FileSystem& f, const Clock& clock)
       : wanted(machine_of(worker_config)),
         data(d),
         stage_processes(stage_hosts_of(worker_config), [this](const LostRank& lost) { report_lost_rank(lost); }),
@@ -148,7 +147,7 @@ struct WorkerExecutor::Impl {
                       .link = link_of(worker_config)}),
         backend(worker_config.pipeline == 1 && options.backend != nullptr ? b : pipelines),
         operators(std::move(all)),
-        step_ops(step::training_ops(operators.table())),
+        step_ops(autodiff::training_ops(operators.table())),
         checkpoints(f, worker_config.study_folder),
         budget(wanted.bytes),
         epochs(d, epoch_cache_bytes(wanted, d, options), &budget),
@@ -281,9 +280,9 @@ struct WorkerExecutor::Impl {
 
 Result<std::unique_ptr<WorkerExecutor>> WorkerExecutor::create(const engine::WorkerConfig& worker_config,
                                                                const data::Dataset& data,
-                                                               const nn::Operators& operators, FileSystem& fs,
+                                                               const program::Operators& operators, FileSystem& fs,
                                                                const Clock& clock, const WorkerOptions& options) {
-  LANISTA_ASSIGN(const nn::Backend* backend, backend_of(worker_config, options));
+  LANISTA_ASSIGN(const program::Backend* backend, backend_of(worker_config, options));
   LANISTA_TRY(check_brief(worker_config, data.spec(), *backend));
   auto impl = std::make_unique<Impl>(worker_config, data, *backend, operators, options, fs, clock);
   impl->start_workers(options.before_thread);
@@ -299,14 +298,14 @@ WorkerExecutor::~WorkerExecutor() {
 
 std::int64_t WorkerExecutor::workers() const { return std::ssize(impl_->threads); }
 
-schedule::Machine WorkerExecutor::machine() const {
-  schedule::Machine machine = impl_->wanted;
+plan::Machine WorkerExecutor::machine() const {
+  plan::Machine machine = impl_->wanted;
   machine.workers = std::max<std::int64_t>(workers(), 1);
   machine.whole_groups = impl_->backend.capability().max_executables > 0;
   return machine;
 }
 
-schedule::Machine machine_of(const engine::WorkerConfig& worker_config) {
+plan::Machine machine_of(const engine::WorkerConfig& worker_config) {
   const std::int64_t each = std::max<std::int64_t>(1, worker_config.pipeline);  // threads of one worker
   return {.workers =
               worker_config.workers > 0 ? worker_config.workers : std::max<std::int64_t>(1, default_workers() / each),

@@ -28,7 +28,7 @@ class StudyMarks;
 /// Options of an executor that belong to its process and so are not in WorkerConfig.
 struct WorkerOptions {
   /// Backend of the device, which outlives the executor; null: the CPU backend at the configured level.
-  const nn::Backend* backend = nullptr;
+  const program::Backend* backend = nullptr;
   std::vector<study::Metric> own_metrics = {};  ///< Metrics that the caller defines and the configuration may name.
   /// Most bytes of prepared epochs that trials share; with folds, for each training. 0: each trial prepares its own
   /// batches.
@@ -59,7 +59,7 @@ class WorkerExecutor final : public engine::Executor {
   /// except `worker_config`, `operators` and `options` outlive the executor. Errors: kFailedPrecondition (the
   /// configuration has other data, another numeric class, or an instruction level that this CPU lacks).
   static Result<std::unique_ptr<WorkerExecutor>> create(const engine::WorkerConfig& worker_config,
-                                                        const data::Dataset& data, const nn::Operators& operators,
+                                                        const data::Dataset& data, const program::Operators& operators,
                                                         FileSystem& fs, const Clock& clock,
                                                         const WorkerOptions& options = {});
   ~WorkerExecutor() override;
@@ -74,7 +74,7 @@ class WorkerExecutor final : public engine::Executor {
   /// Number of worker threads that were started.
   std::int64_t workers() const;
   /// The machine that it trains on: machine_of(), with the number of started workers.
-  schedule::Machine machine() const;
+  plan::Machine machine() const;
 
  private:
   struct Impl;
@@ -83,13 +83,13 @@ class WorkerExecutor final : public engine::Executor {
 };
 
 /// The workers, lanes and bytes of memory that an executor with this configuration uses.
-schedule::Machine machine_of(const engine::WorkerConfig& worker_config);
+plan::Machine machine_of(const engine::WorkerConfig& worker_config);
 
 /// The body of a `numerics` log record for the CPU backend: numeric class, instruction level, compiler, threads and
 /// flush-to-zero mode. These facts determine the bits of a study.
 nlohmann::json numerics(kernels::Isa isa);
 /// The body of a `numerics` log record for another backend: the facts of this CPU with its best level, and the numeric
 /// class and the name of the backend.
-nlohmann::json numerics(const nn::Backend& backend);
+nlohmann::json numerics(const program::Backend& backend);
 
 }  // namespace lanista::runtime

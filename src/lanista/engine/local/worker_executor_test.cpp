@@ -9,7 +9,7 @@ namespace lanista::runtime {
 namespace {
 
 TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
-  const auto step_ops = step::training_ops(ops_.table());
+  const auto step_ops = autodiff::training_ops(ops_.table());
   auto executor = make();
   for (std::uint32_t id = 1; id <= 6; ++id) {
     ASSERT_TRUE(executor->start(job(id)));
@@ -39,17 +39,18 @@ TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
 
 // Ours and the caller's, of the validation part in training and of the test part in the end.
 /// The CPU backend, as a device that needs many threads and few copies of a program.
-class FewExecutablesBackend final : public nn::Backend {
+class FewExecutablesBackend final : public program::Backend {
  public:
   std::string_view name() const override { return "few"; }
-  std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
-  nn::Capability capability() const override {
+  std::string_view numeric_class() const override { return program::cpu_backend().numeric_class(); }
+  program::Capability capability() const override {
     return {.workers = 12, .prefers_many_lanes = true, .max_executables = 2};
   }
-  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                  const nn::ProgramOptions& options) const override {
+  Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                       const autodiff::InferenceStep& infer,
+                                                       const program::ProgramOptions& options) const override {
     ++compiled;
-    return nn::cpu_backend().compile(train, infer, options);
+    return program::cpu_backend().compile(train, infer, options);
   }
   mutable std::atomic<int> compiled = 0;
 };
@@ -65,7 +66,7 @@ TEST_F(WorkerExecutorTest, UsesFewExecutablesOnADeviceWithTheSameBits) {
   EXPECT_TRUE(executor->machine().whole_groups);
   EXPECT_EQ(executor->machine().workers, 12);
   engine::UpdateGroups together;
-  schedule::Regrouping::Part& group = together.changes.parts.emplace_back();
+  plan::Regrouping::Part& group = together.changes.parts.emplace_back();
   group.group = 1;
   for (std::uint32_t id = 1; id <= 10; ++id) {
     ASSERT_TRUE(executor->start(job(id)));
@@ -148,7 +149,7 @@ TEST_F(WorkerExecutorTest, WaitsAtTheEpochItIsAllowed) {
 }
 
 TEST_F(WorkerExecutorTest, PausesWithCheckpointsThatResumeToTheSameBits) {
-  const auto step_ops = step::training_ops(ops_.table());
+  const auto step_ops = autodiff::training_ops(ops_.table());
   std::map<TrialId, std::string> checkpoints;
   {
     auto executor = make();

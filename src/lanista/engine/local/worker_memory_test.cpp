@@ -34,7 +34,7 @@ Sizes sizes_of(train::TrainerInput input) {
 
 // With memory for one program and one state, trials take turns: each waits in the store while another trains.
 TEST_F(WorkerMemory, SpillsIdleTrialsToTheStoreWhenMemoryIsShort) {
-  const auto step_ops = step::training_ops(ops_.table());
+  const auto step_ops = autodiff::training_ops(ops_.table());
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   for (const std::int64_t workers : {1, 2}) {
     MemoryFileSystem disk;
@@ -52,7 +52,7 @@ TEST_F(WorkerMemory, SpillsIdleTrialsToTheStoreWhenMemoryIsShort) {
 }
 
 TEST_F(WorkerMemory, ReportsAStoreThatCannotHoldASpilledTrial) {
-  const auto step_ops = step::training_ops(ops_.table());
+  const auto step_ops = autodiff::training_ops(ops_.table());
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   MemoryFileSystem disk;
   FaultyFileSystem full(disk, {.at = 0});
@@ -74,7 +74,7 @@ TEST_F(WorkerMemory, ReportsAStoreThatCannotHoldASpilledTrial) {
 }
 
 TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
-  const auto step_ops = step::training_ops(ops_.table());
+  const auto step_ops = autodiff::training_ops(ops_.table());
   engine::WorkerConfig worker_config = one_lane(2);
   worker_config.memory_bytes = sizes_of(input(job(1), step_ops)).program - 1;
   auto executor = make(worker_config);
@@ -89,7 +89,7 @@ TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
 
 // Programs that wait for trials, and trials that wait for verdicts, hold the memory that a test needs.
 TEST_F(WorkerMemory, TestsInTheMemoryOfWaitingTrials) {
-  const auto step_ops = step::training_ops(ops_.table());
+  const auto step_ops = autodiff::training_ops(ops_.table());
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   std::set<std::map<std::string, double>> tested;
   for (const std::int64_t workers : {1, 2, 4}) {
@@ -125,12 +125,12 @@ TEST_F(WorkerMemory, TestsInTheMemoryOfWaitingTrials) {
 struct MemoryHungryOperator {
   std::shared_ptr<std::atomic<bool>> dry;
   template <class T>
-  void forward(const nn::OpaqueCall<T>& call) const {
+  void forward(const program::OpaqueCall<T>& call) const {
     if (*dry) throw std::bad_alloc();
     std::ranges::copy(call.inputs[0], call.results[0].begin());
   }
   template <class T>
-  void backward(const nn::OpaqueCall<T>& call) const {
+  void backward(const program::OpaqueCall<T>& call) const {
     std::ranges::copy(call.dy, call.results[0].begin());
   }
 };

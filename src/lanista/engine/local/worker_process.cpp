@@ -21,7 +21,7 @@ struct WorkerProcessState {
 
 }  // namespace
 
-engine::MakeWorkerExecutor make_process_worker(const nn::Operators& operators) {
+engine::MakeWorkerExecutor make_process_worker(const program::Operators& operators) {
   return [operators](const engine::WorkerConfig& worker_config,
                      engine::ReportActiveTrials report) -> Result<std::shared_ptr<engine::Executor>> {
     FileSystem& fs = real_file_system();

@@ -102,7 +102,7 @@ TEST_F(ZooStudy, BeginsAsTheModelOfTheZooWhereThePlanIsExact) {
   const CustomStudy second = study(folder.path(), 2);
   const engine::StudyView view = run_to_end(disk, second, 2, 0);
   const store::CheckpointStore files(disk, kFolder);
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   int exact = 0;
   for (const engine::TrialView& trial : view.trials) {
     if (!trial.proposal.start || trial.proposal.start->zoo.empty()) continue;

@@ -60,8 +60,8 @@ HelperAssignment::HelperAssignment(std::int64_t width, std::size_t workers, cons
       folder_prefix_(folder_prefix(socket)),
       timing_history_(std::move(known)),
       workers_(workers),
-      policy_(schedule::policy_of_helpers()),
-      fallback_policy_(schedule::deadline_policy({.keeps_arrival_order = true})) {
+      policy_(plan::policy_of_helpers()),
+      fallback_policy_(plan::deadline_policy({.keeps_arrival_order = true})) {
   clear_sessions();
 }
 
@@ -107,7 +107,7 @@ void HelperAssignment::note(const SpanReport& span) {
   Program& program = at->second;
   program.steps = std::max(program.steps, static_cast<double>(span.costs.steps));
   widths_.observe(program.key, span.width, span.costs.stepping / static_cast<double>(span.costs.steps));
-  const double step = schedule::seconds_at(predicted_step(program), 1);
+  const double step = plan::seconds_at(predicted_step(program), 1);
   double& before = decided_step_seconds_[program.key];
   if (std::abs(step - before) <= kMinRelativeChange * before) return;
   before = step;
@@ -121,26 +121,26 @@ std::int64_t HelperAssignment::max_width_of(const Lease& lease) const {
   return measures_widths() ? widths_.next_width(program->second.key, max_width) : max_width;
 }
 
-schedule::Prediction HelperAssignment::predicted_step(const Program& program) const {
+plan::Prediction HelperAssignment::predicted_step(const Program& program) const {
   const std::map<std::int64_t, double> seconds = widths_.seconds(program.key);
   const double serial =
       timing_history_ ? timing_history_->serial_fraction().value_or(kDefaultSerialFraction) : kDefaultSerialFraction;
-  schedule::Prediction step = schedule::prediction_of(program.step, serial);
+  plan::Prediction step = plan::prediction_of(program.step, serial);
   if (measures_widths() && seconds.size() > 1) {
     std::tie(step.work, step.overhead) = fit_step_seconds(seconds);
   } else if (!seconds.empty()) {
     const auto& [width, measured] = *seconds.begin();
-    step = schedule::prediction_of(measured / (serial + (1 - serial) / static_cast<double>(width)), serial);
+    step = plan::prediction_of(measured / (serial + (1 - serial) / static_cast<double>(width)), serial);
   }
   step.resize = kJoinSeconds;
   return step;
 }
 
 /// Prediction for all epochs that the trial may train now.
-schedule::Prediction HelperAssignment::expected(const Lease& lease) const {
+plan::Prediction HelperAssignment::expected(const Lease& lease) const {
   const auto program = programs_.find(lease.job.trial);
   if (program == programs_.end()) return {};
-  schedule::Prediction out = predicted_step(program->second);
+  plan::Prediction out = predicted_step(program->second);
   out.steps =
       program->second.steps * static_cast<double>(std::max<std::int64_t>(0, lease.allowed - lease.num_reported_epochs));
   return out;
@@ -148,7 +148,7 @@ schedule::Prediction HelperAssignment::expected(const Lease& lease) const {
 
 std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, const DecisionInputs& inputs,
                                                         double now) {
-  schedule::HelperInput helper_input;
+  plan::HelperInput helper_input;
   helper_input.now = now;
   helper_input.is_alive = inputs.ready;
   helper_input.helping = inputs.helping;
@@ -159,8 +159,8 @@ std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, co
         {trial.trial, trial.worker, trial.has_work, trial.max_width, expected(leases.all().at(trial.trial))});
     if (trial.has_work) with_work.insert(trial.worker);
   }
-  schedule::Helpers decided =
-      schedule::assign_helpers(helper_input, with_work.size() > kMaxWorkersForPolicy ? *fallback_policy_ : *policy_);
+  plan::Helpers decided =
+      plan::assign_helpers(helper_input, with_work.size() > kMaxWorkersForPolicy ? *fallback_policy_ : *policy_);
   ++times_decided_;
   aim_ = decided.target;
   return std::move(decided.helping);

@@ -89,8 +89,8 @@ class HelperAssignment {
 
   bool measures_widths() const;
   std::int64_t max_width_of(const Lease& lease) const;
-  schedule::Prediction predicted_step(const Program& program) const;
-  schedule::Prediction expected(const Lease& lease) const;
+  plan::Prediction predicted_step(const Program& program) const;
+  plan::Prediction expected(const Lease& lease) const;
   std::map<std::size_t, TrialId> decide(const Leases& leases, const DecisionInputs& inputs, double now);
   void clear_sessions() const;
   std::string new_session();
@@ -100,18 +100,18 @@ class HelperAssignment {
   const std::shared_ptr<const TimingHistory> timing_history_;
   const std::size_t workers_;
   const graph::OpTable ops_ = graph::builtin_ops();
-  const std::unique_ptr<schedule::Policy> policy_, fallback_policy_;
+  const std::unique_ptr<plan::Policy> policy_, fallback_policy_;
 
   std::map<std::size_t, TrialId> trials_by_helper_;  // Idle workers that help.
   std::map<std::size_t, std::string> sessions_;      // Session of each helping worker.
   std::optional<PrivateFolder> folder_;              // Folder of the session files; made with the first one.
   std::uint64_t sessions_made_ = 0;
-  schedule::WidthTuner widths_;                         // Widths by program.
+  plan::WidthTuner widths_;                             // Widths by program.
   std::map<TrialId, Program> programs_;                 // Programs of trials that may have helpers.
   std::map<std::string, double> decided_step_seconds_;  // Seconds of a step at the last decision, by program.
   std::uint64_t num_time_changes_ = 0;
   DecisionInputs last_inputs_;
-  schedule::PlanTarget aim_;
+  plan::PlanTarget aim_;
   std::int64_t times_decided_ = 0;
 };
 

@@ -177,7 +177,7 @@ json to_json(const PauseAll&) { return {{"kind", "pause_all"}}; }
 json to_json(const UpdateGroups& arrange) {
   json allow = json::array();
   for (const Allow& each : arrange.allow) allow.push_back(to_json(each));
-  return {{"kind", "arrange"}, {"groups", schedule::regrouping_text(arrange.changes)}, {"allow", std::move(allow)}};
+  return {{"kind", "arrange"}, {"groups", plan::regrouping_text(arrange.changes)}, {"allow", std::move(allow)}};
 }
 json to_json(const AcceptHelpers& widen) {
   return {{"kind", "widen"}, {"trial", widen.trial.value}, {"session", widen.session}};
@@ -205,7 +205,7 @@ ExecutorRequest read_executor_request(const json& in) {
     return Command(HelpTrial{});
   }
   if (kind != "arrange") throw Malformed{"'" + kind + "' is no order"};
-  UpdateGroups arrange{good(schedule::regrouping_from_text(text(in, "groups"))), {}};
+  UpdateGroups arrange{good(plan::regrouping_from_text(text(in, "groups"))), {}};
   for (const json& allow : array(in, "allow")) arrange.allow.push_back(read_allow(allow));
   return Command(std::move(arrange));
 }

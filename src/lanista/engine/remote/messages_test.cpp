@@ -107,8 +107,8 @@ class RandomValues {
             rng_.between(0, 1 << 30)};
   }
   Allow allow() { return {trial(), integer()}; }
-  schedule::Regrouping changes() {
-    schedule::Regrouping changes;
+  plan::Regrouping changes() {
+    plan::Regrouping changes;
     std::uint32_t id = 0;
     for (std::int64_t group = 0; rng_.below(4) > 0; group += rng_.between(1, 1'000'000)) {
       changes.parts.push_back({group, {}});

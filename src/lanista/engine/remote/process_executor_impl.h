@@ -31,7 +31,7 @@ struct ProcessExecutor::Impl {
   std::unique_ptr<Fleet> fleet;                 ///< Made with the first job, so that a refused study leaves no files.
   Leases leases;                                ///< Trials by worker.
   ReportCheck check;                            ///< Checks every report before it is used.
-  schedule::Grouping plan;                      ///< Current lane groups.
+  plan::Grouping plan;                          ///< Current lane groups.
   std::deque<Report> reports;                   ///< Reports for next().
   std::optional<Error> broken;                  ///< Error after which no worker can run; absent: none.
   bool is_pausing = false, has_paused = false;  ///< True: PauseAll was received; true: AllPausedReport was queued.

@@ -101,7 +101,7 @@ std::string library_file() {
   return (self.parent_path() / kName).string();
 }
 
-Result<const nn::Backend*> open(std::string_view name, const std::string& file) {
+Result<const program::Backend*> open(std::string_view name, const std::string& file) {
   const std::string advice = "; or run on the CPU (run.devices: [cpu])";
   if (name.starts_with(kBlock)) {
     auto backend = block_backend(name.substr(kBlock.size()));

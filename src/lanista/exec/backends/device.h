@@ -14,7 +14,7 @@ namespace lanista::device {
 /// The backend exists until the process ends. A name of LibTorch ("torch:…" or "cuda:…") opens the device library
 /// `file`, or `library_file()` if `file` is empty. The library stays open until the process ends. Thread-safe.
 /// Errors: kUnavailable for an unknown name or a missing library or device; the message names an alternative.
-Result<const nn::Backend*> open(std::string_view name, const std::string& file = {});
+Result<const program::Backend*> open(std::string_view name, const std::string& file = {});
 
 /// Returns the path of the LibTorch device library: $LANISTA_DEVICE_LIBRARY, else liblanista_torch.so in the folder of
 /// the program. The file need not exist.

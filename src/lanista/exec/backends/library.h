@@ -14,7 +14,7 @@ namespace lanista::device {
 struct Library {
   std::string about;  ///< contents, for people: "LibTorch 1.13.1, CPU AVX2"
   /// Returns the backend of a device by its name without the prefix "torch:". It exists until the process ends.
-  Result<const nn::Backend*> (*open)(std::string_view device);
+  Result<const program::Backend*> (*open)(std::string_view device);
 };
 
 /// Build stamp: the compiler version and a hash of the shared headers. Program and library must have the same stamp.

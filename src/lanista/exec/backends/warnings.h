@@ -8,7 +8,8 @@
 
 namespace lanista::device {
 
-/// Warnings of a device's programs, as messages for the user of a study (`nn::Backend::drain_warnings`). Thread-safe.
+/// Warnings of a device's programs, as messages for the user of a study (`program::Backend::drain_warnings`).
+/// Thread-safe.
 class Warnings {
  public:
   /// Adds a message. A message that was added before in this process is ignored.

@@ -127,7 +127,7 @@ struct ActivationKernel {
 /// either the two functions for class labels or the two for real targets; the other two pointers are null.
 template <class T>
 struct LossKernel {
-  std::string_view name;  ///< Name of the loss in recipes, as in step::losses().
+  std::string_view name;  ///< Name of the loss in recipes, as in autodiff::losses().
   /// Loss [rows] of class labels `target` [rows] and `logits` [rows, classes].
   ///
   /// `saved` [rows, classes] is an output that `grad_of_classes` reads. `smoothing` is the label smoothing in [0, 1).

@@ -10,7 +10,7 @@
 #include "lanista/model/ops/op_rules.h"
 #include "support/exec/pipeline_parallel/stage_test_support.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -203,14 +203,14 @@ TEST(DistributedStagesTest, ProfileStepsLocally) {
 TEST_P(RemoteRanksTest, ReportExceptionsOfRemoteRanks) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
   const Operators operators = with_throwing_operator(left);
-  const graph::OpTable ops = step::training_ops(operators.table());
+  const graph::OpTable ops = autodiff::training_ops(operators.table());
   for (const char* text : {"%0 = input(shape=[6])\n%1 = thrower(%0)\n%2 = linear(%1, out=6)\n%3 = linear(%2, out=6)\n"
                            "%4 = linear(%3, out=5)\n%5 = output(%4)\n",
                            "%0 = input(shape=[6])\n%1 = linear(%0, out=6)\n%2 = linear(%1, out=6)\n%3 = thrower(%2)\n"
                            "%4 = linear(%3, out=5)\n%5 = output(%4)\n"}) {
     const auto model = graph::parse(text);
-    const Derived derived{*model, *step::derive_training_step(*model, {}, ops),
-                          *step::derive_inference_step(*model, ops)};
+    const Derived derived{*model, *autodiff::derive_training_step(*model, {}, ops),
+                          *autodiff::derive_inference_step(*model, ops)};
     SeparateMemoryRun ours = of(derived, 2, 2, &operators);
     const OwnedBatch batch = random_batch(derived, kMost, 1);
     for (int calls = 0; calls < 4; ++calls) {
@@ -248,4 +248,4 @@ INSTANTIATE_TEST_SUITE_P(Ways, RemoteRanksTest, ::testing::Bool(),
                          [](const auto& of) { return of.param ? "ByWord" : "ByMemory"; });
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -29,12 +29,12 @@ struct PipelineOptions {
 /// The inner backend alone compiles programs that cannot be cut: those that only predict, those with several threads
 /// for lanes, and those with batch norm, which needs statistics of the whole batch. Programs without
 /// ProgramOptions::model, or with operators of the caller, use threads only.
-class PipelineBackend final : public nn::Backend {
+class PipelineBackend final : public program::Backend {
  public:
   /// `inner` and what the options refer to must outlive it.
-  PipelineBackend(const nn::Backend& inner, const PipelineOptions& options) : inner_(inner), options_(options) {}
+  PipelineBackend(const program::Backend& inner, const PipelineOptions& options) : inner_(inner), options_(options) {}
   /// A backend with `ranks` threads of this process, as PipelineOptions::ranks.
-  PipelineBackend(const nn::Backend& inner, std::int64_t ranks)
+  PipelineBackend(const program::Backend& inner, std::int64_t ranks)
       : PipelineBackend(inner, PipelineOptions{.ranks = ranks}) {}
 
   std::string_view name() const override { return inner_.name(); }
@@ -44,24 +44,26 @@ class PipelineBackend final : public nn::Backend {
   /// Errors: those of the inner backend; kInvalidArgument if max_batch does not divide into equal micro-batches, or if
   /// both shards and accumulate exceed 1. The message of kResourceExhausted names the ranks that would suffice, if a
   /// plan finds a number.
-  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                  const nn::ProgramOptions& options) const override;
+  Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                       const autodiff::InferenceStep& infer,
+                                                       const program::ProgramOptions& options) const override;
 
  private:
-  Result<std::unique_ptr<nn::Executable>> try_compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                      const nn::ProgramOptions& options) const;
-  std::string memory_advice(const step::TrainingStep& train, const nn::ProgramOptions& options,
+  Result<std::unique_ptr<program::Executable>> try_compile(const autodiff::TrainingStep* train,
+                                                           const autodiff::InferenceStep& infer,
+                                                           const program::ProgramOptions& options) const;
+  std::string memory_advice(const autodiff::TrainingStep& train, const program::ProgramOptions& options,
                             std::int64_t bytes) const;
   bool has_link_speed() const { return options_.link.bytes_per_second > 0; }
   pipeline::Devices devices(std::int64_t ranks, double bytes) const;
   /// The same devices with the cost of transfers.
   pipeline::Devices expected(std::int64_t ranks, double bytes) const;
-  Result<std::unique_ptr<nn::Executable>> compile_for_ranks(const step::TrainingStep& train,
-                                                            const step::InferenceStep& infer,
-                                                            const nn::ProgramOptions& options,
-                                                            std::int64_t ranks) const;
+  Result<std::unique_ptr<program::Executable>> compile_for_ranks(const autodiff::TrainingStep& train,
+                                                                 const autodiff::InferenceStep& infer,
+                                                                 const program::ProgramOptions& options,
+                                                                 std::int64_t ranks) const;
 
-  const nn::Backend& inner_;
+  const program::Backend& inner_;
   PipelineOptions options_;
 };
 

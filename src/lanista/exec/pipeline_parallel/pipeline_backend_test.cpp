@@ -26,15 +26,16 @@ constexpr const char* kNormalised =
     "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=4, kernel=[3])\n%2 = batch_norm(%1)\n%3 = relu(%2)\n"
     "%4 = flatten(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n";
 
-const nn::LaneHyper kHyper{.lr = 0.01, .momentum = 0.9, .weight_decay = 0.001, .clip_norm = 1, .label_smoothing = 0.1};
+const program::LaneHyper kHyper{
+    .lr = 0.01, .momentum = 0.9, .weight_decay = 0.001, .clip_norm = 1, .label_smoothing = 0.1};
 
-nn::testing::Derived derived(const char* text) { return nn::testing::derive({"model", text}, "adam"); }
+program::testing::Derived derived(const char* text) { return program::testing::derive({"model", text}, "adam"); }
 
-Result<nn::Program> compiled(const nn::testing::Derived& of, const nn::Backend& backend, std::int64_t batch,
-                             std::int64_t accumulate, std::int64_t shards = 1) {
-  nn::ProgramOptions options{.max_batch = batch, .shards = shards, .accumulate = accumulate};
+Result<program::Program> compiled(const program::testing::Derived& of, const program::Backend& backend,
+                                  std::int64_t batch, std::int64_t accumulate, std::int64_t shards = 1) {
+  program::ProgramOptions options{.max_batch = batch, .shards = shards, .accumulate = accumulate};
   options.backend = &backend;
-  LANISTA_ASSIGN(nn::Program program, nn::Program::compile(of.train, of.infer, options));
+  LANISTA_ASSIGN(program::Program program, program::Program::compile(of.train, of.infer, options));
   LANISTA_TRY(program.begin(0, 7));
   return program;
 }
@@ -47,11 +48,11 @@ struct Trained {
 
 // Trains some steps; every fourth batch is short. After every so many steps, the checkpoint state moves to a program of
 // the next backend.
-Trained trained(const nn::testing::Derived& of, const std::vector<const nn::Backend*>& backends,
+Trained trained(const program::testing::Derived& of, const std::vector<const program::Backend*>& backends,
                 std::int64_t accumulate, int steps = 12, int stop_every = 1000) {
   std::size_t turn = 0;
   Trained all;
-  std::optional<nn::Program> program;
+  std::optional<program::Program> program;
   for (int i = 0; i < steps; ++i) {
     if (i % stop_every == 0) {
       auto next = compiled(of, *backends[turn++ % backends.size()], kBatch, accumulate);
@@ -61,15 +62,15 @@ Trained trained(const nn::testing::Derived& of, const std::vector<const nn::Back
       }
       program.emplace(*std::move(next));
     }
-    const auto batch = nn::testing::random_batch(of, i % 4 == 3 ? 13 : kBatch, static_cast<std::uint64_t>(i));
-    all.losses.push_back(nn::testing::step_once(*program, batch, kHyper));
+    const auto batch = program::testing::random_batch(of, i % 4 == 3 ? 13 : kBatch, static_cast<std::uint64_t>(i));
+    all.losses.push_back(program::testing::step_once(*program, batch, kHyper));
   }
   all.state = program->extract(0);
   return all;
 }
 
 TEST(PipelineBackend, GivesTheBitsOfOneThreadOnAnyNumber) {
-  const nn::Backend& cpu = nn::cpu_backend();
+  const program::Backend& cpu = program::cpu_backend();
   const auto model = derived(kBranches);
   for (const std::int64_t accumulate : {1, 4, 8}) {
     const Trained wanted = trained(model, {&cpu}, accumulate);
@@ -81,7 +82,7 @@ TEST(PipelineBackend, GivesTheBitsOfOneThreadOnAnyNumber) {
 }
 
 TEST(PipelineBackend, ResumesFromTheCheckpointOfAnyOtherPlan) {
-  const nn::Backend& cpu = nn::cpu_backend();
+  const program::Backend& cpu = program::cpu_backend();
   const auto model = derived(kBranches);
   const PipelineBackend two(cpu, 2), three(cpu, 3), four(cpu, 4);
   const Trained wanted = trained(model, {&cpu}, 4, 30);
@@ -91,10 +92,10 @@ TEST(PipelineBackend, ResumesFromTheCheckpointOfAnyOtherPlan) {
 
 TEST(PipelineBackend, CutsAModelIntoStages) {
   const auto model = derived(kBranches);
-  const auto staged = compiled(model, PipelineBackend(nn::cpu_backend(), 2), kBatch, 4);
+  const auto staged = compiled(model, PipelineBackend(program::cpu_backend(), 2), kBatch, 4);
   ASSERT_TRUE(staged.ok()) << staged.error().text();
   EXPECT_NE(staged->describe().find(" edge+"), std::string::npos) << "no value goes from stage to stage";
-  const auto plain = compiled(model, nn::cpu_backend(), kBatch, 4);
+  const auto plain = compiled(model, program::cpu_backend(), kBatch, 4);
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ(plain->describe().find(" edge+"), std::string::npos);
 }
@@ -102,11 +103,11 @@ TEST(PipelineBackend, CutsAModelIntoStages) {
 // The recorded times of a step match the plan's lists and the simulated times.
 TEST(PipelineBackend, ReportsAStepNextToItsSimulation) {
   const auto model = derived(kBranches);
-  auto staged = compiled(model, PipelineBackend(nn::cpu_backend(), 2), kBatch, 4);
+  auto staged = compiled(model, PipelineBackend(program::cpu_backend(), 2), kBatch, 4);
   ASSERT_TRUE(staged.ok()) << staged.error().text();
-  std::optional<nn::StepTimes> times;
+  std::optional<program::StepTimes> times;
   for (std::uint64_t i = 0; i < 12 && !times; ++i) {
-    nn::testing::step_once(*staged, nn::testing::random_batch(model, kBatch, i), kHyper);
+    program::testing::step_once(*staged, program::testing::random_batch(model, kBatch, i), kHyper);
     times = staged->take_step_times();
   }
   ASSERT_TRUE(times.has_value());
@@ -142,7 +143,7 @@ TEST(PipelineBackend, ReportsAStepNextToItsSimulation) {
 TEST(PipelineBackend, CountsLinksThatAreKnown) {
   const auto model = derived(kBranches);
   const auto is_cut = [&](const pipeline::Link& link) {
-    const PipelineBackend pipelines(nn::cpu_backend(), PipelineOptions{.ranks = 2, .link = link});
+    const PipelineBackend pipelines(program::cpu_backend(), PipelineOptions{.ranks = 2, .link = link});
     const auto made = compiled(model, pipelines, kBatch, 4);
     EXPECT_TRUE(made.ok()) << made.error().text();
     return made.ok() && made->describe().find(" edge+") != std::string::npos;
@@ -163,9 +164,9 @@ TEST(PipelineBackend, RanksCommunicateThroughRankZero) {
 
 // As in studies: data order, short last batches, measurements; stopped at any step, and resumed with any number.
 TEST(PipelineBackend, ResumesTrialsWithAnyNumberOfThreads) {
-  const nn::Backend& cpu = nn::cpu_backend();
+  const program::Backend& cpu = program::cpu_backend();
   const PipelineBackend two(cpu, 2), four(cpu, 4);
-  const auto trial = [&](const std::vector<const nn::Backend*>& backends, int stop_every) {
+  const auto trial = [&](const std::vector<const program::Backend*>& backends, int stop_every) {
     train::TrainerInput input;
     input.trial = TrialId{1};
     input.model = *graph::parse(kBranches);
@@ -203,21 +204,21 @@ TEST(PipelineBackend, ResumesTrialsWithAnyNumberOfThreads) {
     return trainer.save();
   };
   const train::TrainerState wanted = trial({&cpu}, 1000);
-  for (const auto& backends : {std::vector<const nn::Backend*>{&two}, {&two, &cpu, &four}}) {
+  for (const auto& backends : {std::vector<const program::Backend*>{&two}, {&two, &cpu, &four}}) {
     const train::TrainerState seen = trial(backends, 5);
     EXPECT_TRUE(seen.tensors == wanted.tensors && seen.facts == wanted.facts) << backends.size();
   }
 }
 
 TEST(PipelineBackend, LeavesBatchNormToOneThread) {
-  const nn::Backend& cpu = nn::cpu_backend();
+  const program::Backend& cpu = program::cpu_backend();
   const auto model = derived(kNormalised);
   const PipelineBackend two(cpu, 2);
   EXPECT_TRUE(trained(model, {&two}, 4) == trained(model, {&cpu}, 4));
 }
 
 TEST(PipelineBackend, RefusesMicroBatchesOfDifferentSizes) {
-  const PipelineBackend two(nn::cpu_backend(), 2);
+  const PipelineBackend two(program::cpu_backend(), 2);
   const auto model = derived(kBranches);
   const auto made = compiled(model, two, 30, 4);
   ASSERT_FALSE(made.ok());
@@ -238,17 +239,17 @@ TEST(PipelineBackend, TrainsOnRanksWhatDoesNotFitOnOne) {
   }
   text += "%18 = flatten(%17)\n%19 = linear(%18, out=10)\n%20 = output(%19)\n";
   const auto model = derived(text.c_str());
-  const nn::Backend& cpu = nn::cpu_backend();
+  const program::Backend& cpu = program::cpu_backend();
   const Trained wanted = trained(model, {&cpu}, 1);
   const std::int64_t whole = compiled(model, cpu, kBatch, 1)->bytes();
   const std::int64_t max_bytes = whole * 2 / 3;
 
   MemoryBudget budget(max_bytes);
   const PipelineBackend one(cpu, 1);
-  nn::ProgramOptions options{.max_batch = kBatch};
+  program::ProgramOptions options{.max_batch = kBatch};
   options.backend = &one;
   options.budget = &budget;
-  const auto refused = nn::Program::compile(model.train, model.infer, options);
+  const auto refused = program::Program::compile(model.train, model.infer, options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   const std::string& message = refused.error().message;
@@ -267,7 +268,7 @@ TEST(PipelineBackend, TrainsOnRanksWhatDoesNotFitOnOne) {
 
 TEST(PipelineBackend, RefusesPlansOfOtherModelsAndDevices) {
   const auto model = derived(kBranches);
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   auto planned = planned_step(model.train, ops, kBatch, 4);
   ASSERT_TRUE(planned.ok());
   const pipeline::Problem problem{planned->model, single_devices(2, 1e-6)};

@@ -16,7 +16,7 @@ bool is_loss(const std::exception_ptr& failure) {
   if (!failure) return false;
   try {
     std::rethrow_exception(failure);
-  } catch (const nn::RankLost&) {
+  } catch (const program::RankLost&) {
     return true;
   } catch (...) {
     return false;
@@ -25,7 +25,8 @@ bool is_loss(const std::exception_ptr& failure) {
 
 }  // namespace
 
-PipelineExecutable::PipelineExecutable(std::unique_ptr<nn::Executable> executable, std::int64_t ranks, Compile make)
+PipelineExecutable::PipelineExecutable(std::unique_ptr<program::Executable> executable, std::int64_t ranks,
+                                       Compile make)
     : Executable(executable->properties()),
       executable_(std::move(executable)),
       num_wanted_ranks_(ranks),
@@ -39,7 +40,7 @@ PipelineExecutable::PipelineExecutable(std::unique_ptr<nn::Executable> executabl
   match_lane_attrs();
 }
 
-void PipelineExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
+void PipelineExecutable::attach(std::int64_t lane, program::LaneState&& state) {
   bool is_empty = ranks_ < num_wanted_ranks_;
   for (std::int64_t other = 0; is_empty && other < properties().lanes; ++other)
     is_empty = executable_->steps().step_count(other) < 0;
@@ -49,7 +50,7 @@ void PipelineExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   executable_->lanes().attach(lane, std::move(state));
 }
 
-void PipelineExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> results) {
+void PipelineExecutable::run(const program::Chunk& chunk, std::span<program::LaneResult> results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (chunk.active[i] != 0) results[i] = {.loss_sum = results[i].loss_sum, .failure = {}};
   }
@@ -57,8 +58,9 @@ void PipelineExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> r
 }
 
 // Runs one step of all lanes. Lanes that lost a rank repeat it.
-void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::span<nn::LaneResult> results) {
-  const nn::StepInput step_input = chunk.step_input(number);
+void PipelineExecutable::step(const program::Chunk& chunk, std::int64_t number,
+                              std::span<program::LaneResult> results) {
+  const program::StepInput step_input = chunk.step_input(number);
   for (std::size_t i = 0; i < results.size(); ++i)
     active_[i] = chunk.active[i] != 0 && results[i].steps == number ? 1 : 0;
   while (std::ranges::count(active_, 1) > 0) {
@@ -70,7 +72,7 @@ void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::
                               .active = active_,
                               .step_input =
                                   [&](std::int64_t) {
-                                    return nn::StepInput{step_input.batches, hyper_};
+                                    return program::StepInput{step_input.batches, hyper_};
                                   },
                               .communicator = chunk.communicator,
                               .needs_gradient_norm = chunk.needs_gradient_norm},
@@ -81,7 +83,7 @@ void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::
       if (active_[i] == 0) continue;
       active_[i] = is_loss(results_[i].failure) ? 1 : 0;
       is_lost = is_lost || active_[i] != 0;
-      nn::LaneResult& end = results[i];
+      program::LaneResult& end = results[i];
       end.loss_sum = results_[i].loss_sum;
       end.failure = results_[i].failure;
       if (results_[i].steps == 0) continue;
@@ -95,15 +97,15 @@ void PipelineExecutable::step(const nn::Chunk& chunk, std::int64_t number, std::
   }
 }
 
-double PipelineExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,
-                                     const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
+double PipelineExecutable::gradients(std::int64_t lane, const program::Batch& batch, std::int64_t total,
+                                     const program::LaneHyper& hyper, program::LaneGradients& out, bool add) {
   while (true) {
     try {
       const double loss = executable_->gradient_runner().gradients(
           lane, batch, total, in_executable_order(hyper, lane_attrs_[0]), out, add);
       num_losses_ = 0;
       return loss;
-    } catch (const nn::RankLost&) {
+    } catch (const program::RankLost&) {
       if (!replan()) throw;
     }
   }
@@ -121,7 +123,7 @@ bool PipelineExecutable::replan() {
   return true;
 }
 
-void PipelineExecutable::set_executable(std::unique_ptr<nn::Executable> executable, std::int64_t ranks) {
+void PipelineExecutable::set_executable(std::unique_ptr<program::Executable> executable, std::int64_t ranks) {
   for (std::int64_t lane = 0; lane < properties().lanes; ++lane) {
     if (executable_->steps().step_count(lane) >= 0) executable->lanes().attach(lane, executable_->lanes().detach(lane));
   }
@@ -134,20 +136,20 @@ void PipelineExecutable::set_executable(std::unique_ptr<nn::Executable> executab
 void PipelineExecutable::match_lane_attrs() {
   order_.clear();
   const auto& known = properties().lane_attrs;
-  for (const nn::LaneAttr& each : executable_->properties().lane_attrs) {
+  for (const program::LaneAttr& each : executable_->properties().lane_attrs) {
     const auto found = std::ranges::find_if(
-        known, [&](const nn::LaneAttr& other) { return other.node == each.node && other.attr == each.attr; });
+        known, [&](const program::LaneAttr& other) { return other.node == each.node && other.attr == each.attr; });
     LANISTA_CHECK(found != known.end(), "another plan of a model has other lane attributes");
     order_.push_back(static_cast<std::size_t>(found - known.begin()));
   }
 }
 
-nn::LaneHyper PipelineExecutable::in_executable_order(const nn::LaneHyper& hyper,
-                                                      std::vector<double>& lane_attrs) const {
+program::LaneHyper PipelineExecutable::in_executable_order(const program::LaneHyper& hyper,
+                                                           std::vector<double>& lane_attrs) const {
   if (hyper.lane_attrs.empty()) return hyper;
   lane_attrs.clear();
   for (const std::size_t at : order_) lane_attrs.push_back(hyper.lane_attrs[at]);
-  nn::LaneHyper out = hyper;
+  program::LaneHyper out = hyper;
   out.lane_attrs = lane_attrs;
   return out;
 }

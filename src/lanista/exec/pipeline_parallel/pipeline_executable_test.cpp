@@ -15,35 +15,35 @@
 namespace lanista::runtime {
 namespace {
 
-using namespace nn::testing;
+using namespace program::testing;
 
 constexpr std::int64_t kMost = 16, kParts = 4;
-const nn::LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7};
+const program::LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7};
 
 /// An executable with threads as ranks that can be lost, and the numbers of ranks that it requested.
 struct RankLossCases {
   explicit RankLossCases(std::int64_t of_lanes) : derived(derive(kDropoutModel, "adam")), lanes(of_lanes) {}
 
-  nn::ProgramOptions options(const nn::Stages* stages) const {
+  program::ProgramOptions options(const program::Stages* stages) const {
     return {.lanes = lanes, .max_batch = kMost, .accumulate = kParts, .stages = stages};
   }
   // Other plans have other stages in another order.
-  Result<std::unique_ptr<nn::Executable>> make(std::int64_t ranks) {
+  Result<std::unique_ptr<program::Executable>> make(std::int64_t ranks) {
     asked.push_back(ranks);
     if (refused > 0 && asked.size() > 1) {
       --refused;
       return Error{Code::kResourceExhausted, "no memory", ""};
     }
-    if (ranks == 1) return nn::cpu_backend().compile(&derived.train, derived.infer, options(nullptr));
-    nn::Stages stages = split_into_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts,
-                                          static_cast<std::size_t>(ranks));
+    if (ranks == 1) return program::cpu_backend().compile(&derived.train, derived.infer, options(nullptr));
+    program::Stages stages = split_into_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts,
+                                               static_cast<std::size_t>(ranks));
     last = std::make_shared<ThreadRanks>(static_cast<std::size_t>(ranks) - 1, [this, stages] {
-      nn::Stages theirs = stages;
+      program::Stages theirs = stages;
       theirs.remote_ranks = std::make_shared<ThreadRanks>(0, ThreadRanks::Make());
-      return *nn::StageWorker::compile(kernels::best_isa(), derived.train, derived.infer, options(&theirs));
+      return *program::StageWorker::compile(kernels::best_isa(), derived.train, derived.infer, options(&theirs));
     });
     stages.remote_ranks = last;
-    return nn::cpu_backend().compile(&derived.train, derived.infer, options(&stages));
+    return program::cpu_backend().compile(&derived.train, derived.infer, options(&stages));
   }
   std::unique_ptr<PipelineExecutable> machine(std::int64_t ranks) {
     return std::make_unique<PipelineExecutable>(*make(ranks), ranks,
@@ -64,25 +64,25 @@ struct TrainingResult {
   std::vector<std::int64_t> bad;
   bool operator==(const TrainingResult&) const = default;
 };
-TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const std::function<void()>& disturb) {
+TrainingResult course(const RankLossCases& shop, program::Executable& machine, const std::function<void()>& disturb) {
   const auto lanes = static_cast<std::size_t>(shop.lanes);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     machine.lanes().attach(static_cast<std::int64_t>(lane), *machine.memory().make_state(lane + 1));
   }
   const std::vector<double> lane_attrs = lane_attr_values(machine.properties().lane_attrs);
-  std::vector<nn::LaneHyper> hyper(lanes, kHyper);
-  for (nn::LaneHyper& each : hyper) each.lane_attrs = lane_attrs;
+  std::vector<program::LaneHyper> hyper(lanes, kHyper);
+  for (program::LaneHyper& each : hyper) each.lane_attrs = lane_attrs;
   TrainingResult out;
   std::uint64_t seed = 0;
   for (int i = 0; i < 12; ++i) {
     disturb();
     std::vector<std::uint8_t> active(lanes, 1), needs_gradient_norm(lanes, i % 2 == 0 ? 1 : 0);
     if (lanes > 1) active[static_cast<std::size_t>(i) % lanes] = i % 3 == 0 ? 0 : 1;
-    std::vector<nn::LaneResult> results(lanes);
+    std::vector<program::LaneResult> results(lanes);
     std::optional<OwnedBatch> batch;
-    nn::Batch view;
+    program::Batch view;
     std::int64_t due = 0;
-    const nn::Chunk chunk{
+    const program::Chunk chunk{
         .steps = 1 + i % 3,
         .active = active,
         .step_input =
@@ -91,7 +91,7 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
               batch.emplace(random_batch(shop.derived, 16 - static_cast<std::int64_t>(seed % 5), seed));
               ++seed;
               view = batch->view();
-              return nn::StepInput{{&view, 1}, hyper};
+              return program::StepInput{{&view, 1}, hyper};
             },
         .needs_gradient_norm = needs_gradient_norm};
     machine.steps().run(chunk, results);
@@ -157,27 +157,28 @@ TEST(PipelineExecutable, RestoresAllRanksForTheNextTrial) {
 TEST(PipelineExecutable, FailsWhenARankIsLostRepeatedly) {
   const RankLossCases shop(1);
   const OwnedBatch batch = random_batch(shop.derived, kMost, 1);
-  const nn::Batch view = batch.view();
+  const program::Batch view = batch.view();
   const std::uint8_t active = 1;
-  nn::LaneResult end;
-  struct Never final : nn::RemoteRanks {
-    std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("no rank comes"); }
+  program::LaneResult end;
+  struct Never final : program::RemoteRanks {
+    std::byte* begin_step(const program::StageMemoryMap&) override { throw program::RankLost("no rank comes"); }
     void check_alive() override {}
     void end_step() override {}
   };
-  nn::Stages stages = split_into_stages(shop.derived.model, 3, kParts);
+  program::Stages stages = split_into_stages(shop.derived.model, 3, kParts);
   stages.remote_ranks = std::make_shared<Never>();
-  PipelineExecutable lonely(*nn::cpu_backend().compile(&shop.derived.train, shop.derived.infer, shop.options(&stages)),
-                            2, [&](std::int64_t) -> Result<std::unique_ptr<nn::Executable>> {
-                              return Error{Code::kResourceExhausted, "no memory", ""};
-                            });
+  PipelineExecutable lonely(
+      *program::cpu_backend().compile(&shop.derived.train, shop.derived.infer, shop.options(&stages)), 2,
+      [&](std::int64_t) -> Result<std::unique_ptr<program::Executable>> {
+        return Error{Code::kResourceExhausted, "no memory", ""};
+      });
   lonely.attach(0, *lonely.memory().make_state(1));
   const auto before = lonely.extract_state(0);
   lonely.run({.steps = 2,
               .active = {&active, 1},
               .step_input =
                   [&](std::int64_t) {
-                    return nn::StepInput{{&view, 1}, {&kHyper, 1}};
+                    return program::StepInput{{&view, 1}, {&kHyper, 1}};
                   }},
              {&end, 1});
   EXPECT_TRUE(end.failure);

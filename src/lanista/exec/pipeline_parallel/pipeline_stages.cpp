@@ -19,7 +19,7 @@ using graph::NodeId;
 double bytes_of(const graph::ValueType& type) { return 4.0 * static_cast<double>(type.shape.elements_per_sample()); }
 
 // Returns the cost of a step node for one sample.
-graph::Cost cost_of(const graph::Node& node, const step::TrainingStep& train, const graph::OpTable& ops) {
+graph::Cost cost_of(const graph::Node& node, const autodiff::TrainingStep& train, const graph::OpTable& ops) {
   const graph::OpDef& def = *ops.find(node.op);
   const std::vector<graph::ValueType> inputs = train.types.inputs(node);
   if (def.cost) {
@@ -32,7 +32,7 @@ graph::Cost cost_of(const graph::Node& node, const step::TrainingStep& train, co
 }
 
 // Returns the step nodes on which `from` depends.
-std::set<NodeId> upstream(const step::TrainingStep& train, std::vector<NodeId> from) {
+std::set<NodeId> upstream(const autodiff::TrainingStep& train, std::vector<NodeId> from) {
   std::set<NodeId> found;
   while (!from.empty()) {
     const NodeId id = from.back();
@@ -44,7 +44,7 @@ std::set<NodeId> upstream(const step::TrainingStep& train, std::vector<NodeId> f
 }
 
 // Returns the backward nodes with no other use than a gradient of a parameter.
-std::set<NodeId> of_weights(const step::TrainingStep& train) {
+std::set<NodeId> of_weights(const autodiff::TrainingStep& train) {
   std::set<NodeId> ends;
   for (const auto& [parameter, gradient] : train.gradient) ends.insert(gradient.node);
   for (const NodeId id : train.compute) {
@@ -55,7 +55,7 @@ std::set<NodeId> of_weights(const step::TrainingStep& train) {
 
 }  // namespace
 
-Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
+Result<PlannedModel> planned_step(const autodiff::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                                   double copies, const graph::CostPrices& prices) {
   PlannedModel planned;
   pipeline::Model& model = planned.model;
@@ -108,7 +108,7 @@ Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::
   for (const auto& [origin, id] : result) {
     model.operators[number.at(origin)].output_bytes = bytes_of(train.types.at({id, 0}));
   }
-  for (const step::StateTensor& tensor : train.state) {
+  for (const autodiff::StateTensor& tensor : train.state) {
     const auto found = number.find(train.origin.at(tensor.node));
     if (found == number.end()) continue;
     model.operators[found->second].parameter_bytes += 4.0 * static_cast<double>(tensor.shape.elements_per_sample());
@@ -167,28 +167,28 @@ pipeline::PipelinePlan unfolded(const pipeline::PipelinePlan& plan, const pipeli
   return finer;
 }
 
-pipeline::ActionKind kind_of(nn::StagePass::Kind kind) {
-  using Kind = nn::StagePass::Kind;
+pipeline::ActionKind kind_of(program::StagePass::Kind kind) {
+  using Kind = program::StagePass::Kind;
   return kind == Kind::kForward     ? pipeline::ActionKind::kForward
          : kind == Kind::kBackward  ? pipeline::ActionKind::kBackward
          : kind == Kind::kInputGrad ? pipeline::ActionKind::kInputGrad
                                     : pipeline::ActionKind::kWeightGrad;
 }
 
-Result<nn::StagePass> pass_of(const pipeline::Action& action) {
-  nn::StagePass pass{.stage = action.stage, .micro = action.micro};
+Result<program::StagePass> pass_of(const pipeline::Action& action) {
+  program::StagePass pass{.stage = action.stage, .micro = action.micro};
   switch (action.kind) {
     case pipeline::ActionKind::kForward:
-      pass.kind = nn::StagePass::Kind::kForward;
+      pass.kind = program::StagePass::Kind::kForward;
       return pass;
     case pipeline::ActionKind::kBackward:
-      pass.kind = nn::StagePass::Kind::kBackward;
+      pass.kind = program::StagePass::Kind::kBackward;
       return pass;
     case pipeline::ActionKind::kInputGrad:
-      pass.kind = nn::StagePass::Kind::kInputGrad;
+      pass.kind = program::StagePass::Kind::kInputGrad;
       return pass;
     case pipeline::ActionKind::kWeightGrad:
-      pass.kind = nn::StagePass::Kind::kWeightGrad;
+      pass.kind = program::StagePass::Kind::kWeightGrad;
       return pass;
     default:
       return Error{Code::kUnimplemented,
@@ -223,11 +223,11 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
   return best;
 }
 
-Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
-                                     const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {
+Result<program::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
+                                          const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {
   LANISTA_TRY(pipeline::check(plan, problem));
   LANISTA_TRY(pipeline::prove(schedule, plan));
-  nn::Stages stages;
+  program::Stages stages;
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const pipeline::Stage& stage = plan.stages[i];
     if (stage.devices.size() > 1) {
@@ -236,10 +236,10 @@ Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const p
                        " devices; with threads each stage must be on one",
                    ""};
     }
-    nn::Stage own{.nodes = {},
-                  .micro_batches = plan.batch / stage.micro_batch,
-                  .slots = stage.in_flight / stage.micro_batch,
-                  .successors = stage.successors};
+    program::Stage own{.nodes = {},
+                       .micro_batches = plan.batch / stage.micro_batch,
+                       .slots = stage.in_flight / stage.micro_batch,
+                       .successors = stage.successors};
     for (const std::uint32_t op : stage.operators) own.nodes.push_back(nodes.at(op));
     own.name = problem.model.operators[stage.operators.front()].name;
     if (stage.operators.size() > 1) own.name += " .. " + problem.model.operators[stage.operators.back()].name;
@@ -250,7 +250,7 @@ Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const p
     for (const pipeline::Action& action : rank.actions) {
       // One update follows after all ranks.
       if (action.kind == pipeline::ActionKind::kReduce || action.kind == pipeline::ActionKind::kStep) continue;
-      LANISTA_ASSIGN(const nn::StagePass pass, pass_of(action));
+      LANISTA_ASSIGN(const program::StagePass pass, pass_of(action));
       stages.ranks.back().push_back(pass);
     }
   }
@@ -262,10 +262,10 @@ Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const p
   return stages;
 }
 
-std::optional<pipeline::TimedStep> timed_step_of(const nn::StepTimes& times) {
-  const nn::Stages& stages = times.stages;
+std::optional<pipeline::TimedStep> timed_step_of(const program::StepTimes& times) {
+  const program::Stages& stages = times.stages;
   pipeline::TimedStep step{.batch = times.batch, .stages = {}, .ranks = {}};
-  for (const nn::Stage& stage : stages.stages) {
+  for (const program::Stage& stage : stages.stages) {
     const std::int64_t micro_batch = (times.batch + stage.micro_batches - 1) / stage.micro_batches;
     step.stages.push_back({.operators = stage.name,
                            .count = std::ssize(stage.nodes),
@@ -278,8 +278,8 @@ std::optional<pipeline::TimedStep> timed_step_of(const nn::StepTimes& times) {
     if (stages.expected[p].size() != stages.ranks[p].size()) return std::nullopt;
     auto& rank = step.ranks.emplace_back();
     for (std::size_t i = 0; i < stages.ranks[p].size(); ++i) {
-      const nn::StagePass& pass = stages.ranks[p][i];
-      const nn::PassTime expected = stages.expected[p][i], was = times.ranks[p][i];
+      const program::StagePass& pass = stages.ranks[p][i];
+      const program::PassTime expected = stages.expected[p][i], was = times.ranks[p][i];
       rank.push_back({kind_of(pass.kind), pass.stage, pass.micro, expected.begin, expected.end, was.begin, was.end});
     }
   }

@@ -26,8 +26,8 @@ struct PlannedModel {
 /// The times of an operator's forward and backward passes, in seconds for 1, 2, 4, ... samples up to `batch` or more,
 /// are predicted from the operations and bytes of its step nodes at `prices`. A caller with measured times overwrites
 /// them. Bytes are those of float32 values. `copies` is the number of values that are stored for each parameter, such
-/// as weights, gradients and slots; `ops` is step::training_ops. Errors: those of pipeline::check.
-Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
+/// as weights, gradients and slots; `ops` is autodiff::training_ops. Errors: those of pipeline::check.
+Result<PlannedModel> planned_step(const autodiff::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                                   double copies, const graph::CostPrices& prices = {});
 
 /// Returns min(count, pipeline::kMaxDeviceClasses) devices of equal speed, each in a class of its own.
@@ -59,11 +59,11 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
 /// `nodes` are PlannedModel::nodes. The result holds the simulated times of all passes. The schedule is proved to end.
 /// Errors: those of pipeline::check and pipeline::prove; kUnimplemented if several devices share the micro-batches of a
 /// stage, or if the schedule has transfers.
-Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
-                                     const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes);
+Result<program::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
+                                          const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes);
 
 /// Returns the measured and expected times of a step as the log stores them. Nothing if no times were expected, or if
 /// the record would be too large (pipeline::fits_record).
-std::optional<pipeline::TimedStep> timed_step_of(const nn::StepTimes& times);
+std::optional<pipeline::TimedStep> timed_step_of(const program::StepTimes& times);
 
 }  // namespace lanista::runtime

@@ -6,7 +6,7 @@
 
 #include "lanista/exec/program/aligned_bytes.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 void copy_bytes(void* to, const void* from, std::int64_t bytes) {
@@ -160,4 +160,4 @@ typename SharedStepMemory<T>::ByteRange SharedStepMemory<T>::renewed(const Range
 template class SharedStepMemory<float>;
 template class SharedStepMemory<double>;
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -8,7 +8,7 @@
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/exec/program/state_layout.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// One step of a pipeline: the inputs of its passes, and the destination of gradients.
 template <class T>
@@ -88,4 +88,4 @@ class SharedStepMemory {
   std::int64_t weights_offset_ = 0, bytes_ = 0;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

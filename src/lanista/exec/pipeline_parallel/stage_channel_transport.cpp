@@ -21,7 +21,7 @@ std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::
 
 }  // namespace
 
-StageChannelTransport::StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own,
+StageChannelTransport::StageChannelTransport(program::StageMemoryMap map, std::byte* memory, std::uint32_t own,
                                              std::vector<engine::Channel*> channels, double heartbeat_timeout_s)
     : map_(std::move(map)),
       memory_(memory),
@@ -67,8 +67,8 @@ void StageChannelTransport::send(std::size_t end, StageWire kind, std::string_vi
   if (is_more) wake();
 }
 
-void StageChannelTransport::send(const nn::StageSignal& signal) {
-  if (own_rank_ == 0 && signal.kind == nn::StageSignal::Kind::kEnd) return;  // only for rank 0 itself
+void StageChannelTransport::send(const program::StageSignal& signal) {
+  if (own_rank_ == 0 && signal.kind == program::StageSignal::Kind::kEnd) return;  // only for rank 0 itself
   const std::string text = encode(SignalMessage{own_rank_, signal});
   for (std::size_t end = 0; end < channels_.size(); ++end) send(end, StageWire::kSignal, text);
 }
@@ -214,7 +214,7 @@ Result<void> StageChannelTransport::handle_signal(std::size_t end, const engine:
   LANISTA_ASSIGN(const SignalMessage received, decode_stage_signal(message.text));
   if (own_rank_ == 0) LANISTA_TRY(check_sender(received.from, static_cast<std::uint32_t>(end) + 1));
   LANISTA_TRY(inbox_.receive(received.from, received.signal));
-  if (own_rank_ != 0 || received.signal.kind == nn::StageSignal::Kind::kEnd) return {};
+  if (own_rank_ != 0 || received.signal.kind == program::StageSignal::Kind::kEnd) return {};
   for (std::size_t other = 0; other < channels_.size(); ++other) {
     if (other != end) send(other, StageWire::kSignal, message.text);
   }

@@ -24,20 +24,20 @@ namespace lanista::runtime {
 /// All channels lead to rank 0, which forwards messages for other ranks. So every rank receives messages in one order,
 /// and needs a connection to rank 0 only. The object has a thread that receives messages and applies them to the rank's
 /// memory. The rank's own thread sends.
-class StageChannelTransport final : public nn::StageTransport {
+class StageChannelTransport final : public program::StageTransport {
  public:
   /// `memory` is the rank's copy of the memory of `map`, and `own` its rank. `channels` are those to ranks 1, 2, ... on
   /// rank 0; on another rank only that to rank 0.
   ///
   /// The caller must not use the channels until end(). On rank 0, a channel that is silent for `heartbeat_timeout_s`
   /// seconds has failed. Throws std::system_error.
-  StageChannelTransport(nn::StageMemoryMap map, std::byte* memory, std::uint32_t own,
+  StageChannelTransport(program::StageMemoryMap map, std::byte* memory, std::uint32_t own,
                         std::vector<engine::Channel*> channels, double heartbeat_timeout_s = kHeartbeatTimeoutSeconds);
   StageChannelTransport(const StageChannelTransport&) = delete;
   StageChannelTransport& operator=(const StageChannelTransport&) = delete;
   ~StageChannelTransport() override;
 
-  void send(const nn::StageSignal& signal) override;
+  void send(const program::StageSignal& signal) override;
   /// Sends bytes to offset `at` of the memory of rank `rank`. Waits while more than kMaxUnsentBytes are unsent.
   void write(std::uint32_t rank, std::int64_t at, std::span<const std::byte> bytes) override;
 
@@ -59,7 +59,7 @@ class StageChannelTransport final : public nn::StageTransport {
 
   static constexpr double kHeartbeatTimeoutSeconds = 30;  ///< Default of the constructor's `heartbeat_timeout_s`.
   /// Most unsent bytes of a channel before write() waits. Buffers that grow use a small multiple of it, which
-  /// nn::Stages::rank_bytes includes.
+  /// program::Stages::rank_bytes includes.
   static constexpr std::size_t kMaxUnsentBytes = std::size_t{1} << 20;
 
  private:
@@ -74,11 +74,11 @@ class StageChannelTransport final : public nn::StageTransport {
   void wake() const;
   void wait_for_send_buffer(std::size_t end);
 
-  const nn::StageMemoryMap map_;
+  const program::StageMemoryMap map_;
   std::byte* const memory_;
   const std::uint32_t own_rank_;
   const std::chrono::duration<double> heartbeat_timeout_;
-  nn::StageInbox inbox_;  // for the thread
+  program::StageInbox inbox_;  // for the thread
   std::vector<engine::Channel*> channels_;
   int wake_descriptor_ = -1;  // readable when there is more to send
 

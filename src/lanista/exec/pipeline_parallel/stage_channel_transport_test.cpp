@@ -24,12 +24,12 @@
 namespace lanista::runtime {
 namespace {
 
-using Kind = nn::StageSignal::Kind;
+using Kind = program::StageSignal::Kind;
 
 constexpr std::int64_t kSize = 1 << 20;
 
 // Three ranks with a stage each. Rank 0 sends bytes 1000 to 2000 to rank 1, and so on.
-nn::StageMemoryMap map() {
+program::StageMemoryMap map() {
   return {.bytes = kSize,
           .program = {},
           .rank_of = {0, 1, 2},
@@ -54,7 +54,7 @@ class StageChannelTransports : public ::testing::Test {
 
   std::unique_ptr<StageChannelTransport> begin(std::uint32_t own, std::vector<engine::Channel*> ends,
                                                double patience = StageChannelTransport::kHeartbeatTimeoutSeconds) {
-    memories_[own] = nn::AlignedBytes(kSize);
+    memories_[own] = program::AlignedBytes(kSize);
     return std::make_unique<StageChannelTransport>(map(), memory(own), own, std::move(ends), patience);
   }
   std::byte* memory(std::uint32_t rank) { return memories_[rank].data(); }
@@ -64,7 +64,7 @@ class StageChannelTransports : public ::testing::Test {
     theirs_[end].send(static_cast<std::uint16_t>(kind), text);
     theirs_[end].flush(5);
   }
-  void send(std::size_t end, std::uint32_t from, const nn::StageSignal& word) {
+  void send(std::size_t end, std::uint32_t from, const program::StageSignal& word) {
     send(end, StageWire::kSignal, encode(SignalMessage{from, word}));
   }
 
@@ -82,14 +82,14 @@ class StageChannelTransports : public ::testing::Test {
     return true;
   }
 
-  std::array<nn::AlignedBytes, 3> memories_;
+  std::array<program::AlignedBytes, 3> memories_;
   std::vector<engine::Channel> ours_, theirs_;
   std::unique_ptr<StageChannelTransport> first_;
 };
 
 TEST_F(StageChannelTransports, CarryMemoryAndSignalsBetweenRanks) {
   auto second = begin(1, {&theirs_[0]}), third = begin(2, {&theirs_[1]});
-  const nn::StageProgress here(memory(0), 3), there(memory(2), 3);
+  const program::StageProgress here(memory(0), 3), there(memory(2), 3);
   Rng rng(1);
   std::vector<std::byte> bytes(890000);
   for (std::byte& each : bytes) each = static_cast<std::byte>(rng.below(256));
@@ -105,7 +105,7 @@ TEST_F(StageChannelTransports, CarryMemoryAndSignalsBetweenRanks) {
   first_->send({.kind = Kind::kBegin});
   ASSERT_TRUE(until([&] { return !there.has_reached(true, 1, 1); })) << "a step begins with nothing done";
   third->send({.kind = Kind::kStop, .reason = "no more"});
-  const nn::StageProgress between(memory(1), 3);
+  const program::StageProgress between(memory(1), 3);
   ASSERT_TRUE(until([&] { return here.is_stopped() && between.is_stopped(); }));
   EXPECT_EQ(between.reason(), "no more");
   EXPECT_FALSE(first_->fault() || second->fault() || third->fault());
@@ -150,7 +150,7 @@ TEST_P(HostileStageMessages, AreReportedAndChangeNothing) {
 std::string bytes_of(std::uint32_t from, std::uint32_t to, std::int64_t at, const std::string& bytes) {
   return encode(StageBytes{from, to, at, bytes});
 }
-std::string word_of(std::uint32_t from, const nn::StageSignal& word) { return encode(SignalMessage{from, word}); }
+std::string word_of(std::uint32_t from, const program::StageSignal& word) { return encode(SignalMessage{from, word}); }
 
 INSTANTIATE_TEST_SUITE_P(
     All, HostileStageMessages,
@@ -233,7 +233,7 @@ TEST_F(StageChannelTransports, WaitForRanksThatDoNotReadYet) {
   ASSERT_TRUE(until([&] { return num_written > 900; }));
   EXPECT_FALSE(until([&] { return num_written > 5000; }, 0.3));
   auto second = begin(1, {&theirs_[0]});
-  const nn::StageProgress there(memory(1), 3);
+  const program::StageProgress there(memory(1), 3);
   ASSERT_TRUE(until([&] { return there.has_reached(true, 0, 2); }));
   EXPECT_EQ(*(memory(1) + 1999), std::byte{7});
   EXPECT_FALSE(first_->fault() || second->fault());

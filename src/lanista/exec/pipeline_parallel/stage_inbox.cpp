@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 Error protocol_error(std::uint32_t from, const std::string& what) {
@@ -77,4 +77,4 @@ Result<void> StageInbox::receive(std::uint32_t from, const StageSignal& signal) 
   return protocol_error(from, "sends an unknown signal");
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -11,7 +11,7 @@
 #include "lanista/exec/pipeline_parallel/stage_progress.h"
 
 // Memory of ranks with separate memory: each has a copy, and they send each other the bytes that change.
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A range of the step memory that one rank may send to another.
 struct MemoryRoute {
@@ -55,4 +55,4 @@ class StageInbox {
   std::vector<bool> ended_;  // whether each rank has ended the current step
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -8,7 +8,7 @@
 #include "lanista/exec/program/layout.h"
 #include "lanista/exec/program/program.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using graph::NodeId;
@@ -125,7 +125,7 @@ std::set<NodeId> ancestors(std::vector<NodeId> from, const Inputs& inputs) {
   return found;
 }
 
-std::vector<NodeId> forward_results(const step::TrainingStep& train) {
+std::vector<NodeId> forward_results(const autodiff::TrainingStep& train) {
   std::vector<NodeId> results{train.loss.node};
   for (const auto& [buffer, value] : train.renewed) results.push_back(value.node);
   return results;
@@ -139,7 +139,7 @@ std::int64_t Stages::pieces() const {
   return all;
 }
 
-StagePartition partition_of(const Stages& stages, const step::TrainingStep& train) {
+StagePartition partition_of(const Stages& stages, const autodiff::TrainingStep& train) {
   std::map<NodeId, std::uint32_t> of_model;
   for (std::uint32_t i = 0; i < stages.stages.size(); ++i) {
     for (const NodeId node : stages.stages[i].nodes) of_model[node] = i;
@@ -159,7 +159,7 @@ StagePartition partition_of(const Stages& stages, const step::TrainingStep& trai
   return cut;
 }
 
-Result<void> check(const Stages& stages, const step::TrainingStep& train) {
+Result<void> check(const Stages& stages, const autodiff::TrainingStep& train) {
   if (stages.stages.empty()) return invalid_stages("the model has no stages; it needs at least one");
   std::map<NodeId, std::size_t> stage_of;
   std::int64_t pieces = 1;
@@ -205,7 +205,7 @@ Result<void> check(const Stages& stages, const step::TrainingStep& train) {
 }
 
 Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartition& cut,
-                                  const step::TrainingStep& train, std::size_t stages) {
+                                  const autodiff::TrainingStep& train, std::size_t stages) {
   std::map<NodeId, const KernelCall*> calls;
   for (const KernelCall& call : lowered.calls) calls[call.id] = &call;
   const auto inputs = [&](NodeId id) {
@@ -263,4 +263,4 @@ Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartit
   return pieces;
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -12,11 +12,11 @@
 
 // The assignment of a training step to stages. A step is one graph of forward and backward pass, so stages of a model
 // are parts of that graph. Values and gradients between stages are ordinary values of it.
-namespace lanista::nn {
+namespace lanista::program {
 
 /// Checks that the stages belong to the model of `train`, and that the ranks' lists of passes can run with their slots.
 /// Errors: kInvalidArgument, naming the wrong stage, node or pass and what is allowed.
-Result<void> check(const Stages& stages, const step::TrainingStep& train);
+Result<void> check(const Stages& stages, const autodiff::TrainingStep& train);
 
 /// The stage of each step node, and the values that cross stages, which lowering must not fuse.
 struct StagePartition {
@@ -25,7 +25,7 @@ struct StagePartition {
   std::set<graph::Port> edge_values;  ///< Values that another stage reads, which lowering must not fuse.
 };
 /// Assigns the nodes of a step to stages. Requires stages that check() accepts.
-StagePartition partition_of(const Stages& stages, const step::TrainingStep& train);
+StagePartition partition_of(const Stages& stages, const autodiff::TrainingStep& train);
 
 /// A value that one stage computes and another one reads.
 struct StageEdge {
@@ -49,6 +49,6 @@ struct StageProgram {
 
 /// Assigns lowered calls to `stages` stages. Errors: kUnimplemented if a value without batch axis crosses stages.
 Result<StageProgram> assign_calls(const LoweredGraph& lowered, const StagePartition& cut,
-                                  const step::TrainingStep& train, std::size_t stages);
+                                  const autodiff::TrainingStep& train, std::size_t stages);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -28,15 +28,17 @@ Result<kernels::Isa> isa_named(const std::string& name) {
 }
 
 /// The remote ranks of a served program, which only give it the leader's memory layout.
-class RanksOfTheLeader final : public nn::RemoteRanks {
+class RanksOfTheLeader final : public program::RemoteRanks {
  public:
-  std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("this process cannot begin a step"); }
+  std::byte* begin_step(const program::StageMemoryMap&) override {
+    throw program::RankLost("this process cannot begin a step");
+  }
   void check_alive() override {}
   void end_step() override {}
 };
 
 struct ServedRank {
-  std::unique_ptr<nn::StageWorker> member;
+  std::unique_ptr<program::StageWorker> member;
   SharedMemory memory;
 };
 
@@ -61,20 +63,20 @@ Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   }
   LANISTA_ASSIGN(const kernels::Isa isa, isa_named(task.isa));
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(task.model));
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-  LANISTA_ASSIGN(const step::TrainingStep train, step::derive_training_step(model, task.step, ops));
-  LANISTA_ASSIGN(const step::InferenceStep infer, step::derive_inference_step(model, ops));
-  nn::Stages stages = task.stages;
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
+  LANISTA_ASSIGN(const autodiff::TrainingStep train, autodiff::derive_training_step(model, task.step, ops));
+  LANISTA_ASSIGN(const autodiff::InferenceStep infer, autodiff::derive_inference_step(model, ops));
+  program::Stages stages = task.stages;
   stages.remote_ranks = std::make_shared<RanksOfTheLeader>();
-  nn::ProgramOptions options{.max_batch = task.max_batch,
-                             .shards = task.shards,
-                             .accumulate = task.accumulate,
-                             .stages = &stages,
-                             .precision = task.precision};
+  program::ProgramOptions options{.max_batch = task.max_batch,
+                                  .shards = task.shards,
+                                  .accumulate = task.accumulate,
+                                  .stages = &stages,
+                                  .precision = task.precision};
   options.step_ops = &ops;
   ServedRank rank;
-  LANISTA_ASSIGN(rank.member, nn::StageWorker::compile(isa, train, infer, options));
-  const nn::StageMemoryMap& map = rank.member->map();
+  LANISTA_ASSIGN(rank.member, program::StageWorker::compile(isa, train, infer, options));
+  const program::StageMemoryMap& map = rank.member->map();
   if (map.program != task.digest || map.bytes != task.bytes) {
     return Error{Code::kFailedPrecondition,
                  "the program has another digest when it is compiled here: " + map.program.hex() + " of " +

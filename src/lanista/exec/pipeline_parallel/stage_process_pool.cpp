@@ -36,14 +36,14 @@ class StageProcessPool::ProcessGroup {
   }
 
   /// Returns the memory of a step after all its ranks have compiled this program.
-  std::byte* begin(std::uint64_t program, const StageTask& task, const nn::StageMemoryMap& map) {
+  std::byte* begin(std::uint64_t program, const StageTask& task, const program::StageMemoryMap& map) {
     if (program_ != program || num_used_ == 0) load_program(program, task, map);
     began_ = std::chrono::steady_clock::now();
     check_alive();
     return memory_.data();
   }
   void check_alive() {
-    if (num_used_ == 0) throw nn::RankLost("a rank of a pipeline is gone");
+    if (num_used_ == 0) throw program::RankLost("a rank of a pipeline is gone");
     if (transport_) {
       if (const auto fault = transport_->fault()) fail_lost(fault->end, fault->why);
     } else {
@@ -55,7 +55,7 @@ class StageProcessPool::ProcessGroup {
     }
     if (std::chrono::steady_clock::now() - began_ > kStepTimeout) fail_lost(0, "is silent");
   }
-  nn::StageTransport* transport() const { return transport_.get(); }
+  program::StageTransport* transport() const { return transport_.get(); }
   std::uint64_t program() const { return program_; }
 
   bool is_busy = false;  // protected by the mutex of the pool
@@ -71,7 +71,7 @@ class StageProcessPool::ProcessGroup {
     bool has_ended_by_itself = false;  // or broke the protocol and was ended
   };
 
-  void load_program(std::uint64_t program, StageTask task, const nn::StageMemoryMap& map) {
+  void load_program(std::uint64_t program, StageTask task, const program::StageMemoryMap& map) {
     const std::size_t wanted = task.stages.ranks.size() - 1;
     transport_.reset();
     // A process that was lost since does not receive this program; its rank goes to another one.
@@ -113,10 +113,10 @@ class StageProcessPool::ProcessGroup {
     }
     const auto fewest = std::ranges::min_element(count);
     if (*fewest == SIZE_MAX)
-      throw nn::RankLost("no host can start a rank of a pipeline; the hosts are tried again later");
+      throw program::RankLost("no host can start a rank of a pipeline; the hosts are tried again later");
     const auto host = static_cast<std::size_t>(fewest - count.begin());
     auto begun = hosts_.hosts[host].launch("");
-    if (!begun) throw nn::RankLost(begun.error().text());
+    if (!begun) throw program::RankLost(begun.error().text());
     processes_.push_back({*std::move(begun), host});
   }
 
@@ -169,7 +169,7 @@ class StageProcessPool::ProcessGroup {
 
   [[noreturn]] void fail_lost(std::size_t i, const std::string& why) {
     if (transport_) {  // the thread of the step has a pointer to it
-      transport_->send({.kind = nn::StageSignal::Kind::kStop, .reason = "a rank is gone"});
+      transport_->send({.kind = program::StageSignal::Kind::kStop, .reason = "a rank is gone"});
       transport_->end();
     }
     const StageProcess lost_process = std::move(processes_[i]);
@@ -183,9 +183,9 @@ class StageProcessPool::ProcessGroup {
     const std::string& reason = why.empty() ? end.text : why;
     report_loss(lost_process, reason);
     const std::string& host = hosts_.hosts[lost_process.host].host;
-    throw nn::RankLost("process " + std::to_string(lost_process.launched.process) +
-                       (host.empty() ? "" : " on " + host) + " at rank " + std::to_string(i + 1) + " of a pipeline " +
-                       reason);
+    throw program::RankLost("process " + std::to_string(lost_process.launched.process) +
+                            (host.empty() ? "" : " on " + host) + " at rank " + std::to_string(i + 1) +
+                            " of a pipeline " + reason);
   }
 
   const StageHosts& hosts_;
@@ -201,13 +201,13 @@ class StageProcessPool::ProcessGroup {
 };
 
 /// The remote ranks of one program, on any free group of processes.
-class StageProcessPool::BorrowedGroup final : public nn::RemoteRanks {
+class StageProcessPool::BorrowedGroup final : public program::RemoteRanks {
  public:
   BorrowedGroup(StageProcessPool& process_pool, std::uint64_t program, StageTask task)
       : pool_(process_pool), program_(program), task_(std::move(task)) {}
   ~BorrowedGroup() override { end_step(); }
 
-  std::byte* begin_step(const nn::StageMemoryMap& map) override {
+  std::byte* begin_step(const program::StageMemoryMap& map) override {
     task_.bytes = map.bytes;
     task_.digest = map.program;
     group_ = &pool_.borrow(program_);
@@ -219,7 +219,7 @@ class StageProcessPool::BorrowedGroup final : public nn::RemoteRanks {
     }
   }
   void check_alive() override { group_->check_alive(); }
-  nn::StageTransport* transport() override { return group_->transport(); }
+  program::StageTransport* transport() override { return group_->transport(); }
   void end_step() override {
     if (ProcessGroup* const group = std::exchange(group_, nullptr)) pool_.give_back(*group);
   }
@@ -236,7 +236,7 @@ StageProcessPool::StageProcessPool(StageHosts hosts, std::function<void(const Lo
 
 StageProcessPool::~StageProcessPool() = default;
 
-std::shared_ptr<nn::RemoteRanks> StageProcessPool::ranks(StageTask task) {
+std::shared_ptr<program::RemoteRanks> StageProcessPool::ranks(StageTask task) {
   const std::lock_guard lock(mutex_);
   return std::make_shared<BorrowedGroup>(*this, ++programs_, std::move(task));
 }

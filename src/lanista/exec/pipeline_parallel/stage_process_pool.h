@@ -57,8 +57,8 @@ class StageProcessPool {
 
   /// Returns the ranks of one program except rank 0. The fields `number`, `rank`, `memory`, `bytes` and `digest` of
   /// `task` are set later. No process starts before the first step.
-  std::shared_ptr<nn::RemoteRanks> ranks(StageTask task);
-  /// True: ranks of this pool do not share memory with rank 0 (nn::Stages::has_separate_memory).
+  std::shared_ptr<program::RemoteRanks> ranks(StageTask task);
+  /// True: ranks of this pool do not share memory with rank 0 (program::Stages::has_separate_memory).
   bool have_separate_memory() const { return hosts_.has_separate_memory; }
 
  private:

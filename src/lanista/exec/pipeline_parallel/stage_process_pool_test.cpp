@@ -35,7 +35,7 @@ struct Hosts {
     const auto at = process_pool->ranks(std::move(task));
     try {
       at->begin_step({.bytes = 4096, .program = {}, .rank_of = {}, .ranks = 2, .pieces = 1, .routes = {}});
-    } catch (const nn::RankLost& lost) {
+    } catch (const program::RankLost& lost) {
       return lost.what();
     }
     return "";

@@ -27,7 +27,7 @@ namespace lanista::runtime {
 namespace {
 
 StageTask good() {
-  using Kind = nn::StagePass::Kind;
+  using Kind = program::StagePass::Kind;
   StageTask task;
   task.model = "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = linear(%1, out=5)\n%3 = output(%2)\n";
   task.step = {"cross_entropy", "sgd"};
@@ -149,7 +149,7 @@ TEST(StageProcess, AcceptsItsNextTaskInAnyState) {
   StageTask task = sharing(rank, memory);
   ASSERT_TRUE(rank.takes(task));
   Rng rng(17);
-  const auto words = static_cast<std::size_t>(nn::StageProgress::bytes(2)) / sizeof(SharedWord);
+  const auto words = static_cast<std::size_t>(program::StageProgress::bytes(2)) / sizeof(SharedWord);
   for (std::size_t at = 0; at < words; ++at) {
     for (const std::uint32_t value : {0U, 1U, 0x7fffffffU, 0xffffffffU, static_cast<std::uint32_t>(rng.next())}) {
       auto* const board = reinterpret_cast<SharedWord*>(memory.data());

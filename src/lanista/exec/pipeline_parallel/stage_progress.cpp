@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 constexpr std::uint32_t kStopping = 1, kStopped = 2;
@@ -85,4 +85,4 @@ std::string StageProgress::reason() const {
   return {head_->reason, ::strnlen(head_->reason, kMaxReasonBytes)};  // another process may have overwritten its end
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

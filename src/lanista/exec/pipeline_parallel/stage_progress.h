@@ -10,7 +10,7 @@
 
 #include "lanista/base/futex.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A message between the ranks of one step.
 struct StageSignal {
@@ -124,4 +124,4 @@ class StageProgress {
   StageTransport* transport_ = nullptr;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -8,7 +8,7 @@
 
 #include "lanista/exec/program/aligned_bytes.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 TEST(StageProgress, StopsReadingTheReasonAtTheBufferEnd) {
@@ -27,4 +27,4 @@ TEST(StageProgress, StopsReadingTheReasonAtTheBufferEnd) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -8,7 +8,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 std::size_t first_subpass(StagePass::Kind kind) {
@@ -412,4 +412,4 @@ void StageRunner<T>::profile_step(const RunContext<T>& run, T* out, const std::f
 template class StageRunner<float>;
 template class StageRunner<double>;
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

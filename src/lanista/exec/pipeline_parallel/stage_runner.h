@@ -20,7 +20,7 @@
 #include "lanista/exec/program/state_layout.h"
 #include "lanista/exec/program/thread_pool.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The compute section of a step in stages, and the threads or processes that run the ranks' lists of passes.
 ///
@@ -35,7 +35,7 @@ class StageRunner {
   struct Inputs {
     const Stages& stages;                              ///< Stages and lists of passes.
     const StagePartition& cut;                         ///< Stage of each step node.
-    const step::TrainingStep& train;                   ///< Training step.
+    const autodiff::TrainingStep& train;               ///< Training step.
     const LoweredGraph& lowered;                       ///< Kernel calls of the whole compute section.
     const StateLayout& layout;                         ///< Layout of the lane states.
     SectionInputs<T> section;                          ///< Inputs for the whole program, with the program's max_batch.
@@ -167,4 +167,4 @@ class StageRunner {
   std::exception_ptr failure_;  // under the mutex
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -8,7 +8,7 @@
 #include "lanista/exec/program/plan_lines.h"
 #include "lanista/exec/program/sections.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 using graph::Port;
 
@@ -56,7 +56,7 @@ class StageRunner<T>::Planner {
   // Builds the section of a stage. Values of other stages are in its edge memory; values for them stay until the end.
   Result<void> build(std::uint32_t i) {
     StageState& work = run_.stages_[i];
-    const nn::Stage& stage = in_.stages.stages[i];
+    const program::Stage& stage = in_.stages.stages[i];
     work.successors = stage.successors;
     work.pieces = run_.batch_split_.pieces / stage.micro_batches;
     work.slots = stage.slots;
@@ -403,4 +403,4 @@ Result<std::unique_ptr<StageRunner<T>>> StageRunner<T>::plan(const Inputs& input
 template Result<std::unique_ptr<StageRunner<float>>> StageRunner<float>::plan(const Inputs&);
 template Result<std::unique_ptr<StageRunner<double>>> StageRunner<double>::plan(const Inputs&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

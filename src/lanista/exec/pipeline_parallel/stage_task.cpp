@@ -37,12 +37,12 @@ std::int64_t within(const json& in, const char* key, std::int64_t least, std::in
                   " to " + std::to_string(most)};
 }
 
-json to_json(const nn::Stages& stages) {
+json to_json(const program::Stages& stages) {
   json out{{"stages", json::array()},
            {"places", json::array()},
            {"place_bytes", stages.rank_bytes},
            {"apart", stages.has_separate_memory}};
-  for (const nn::Stage& stage : stages.stages) {
+  for (const program::Stage& stage : stages.stages) {
     json nodes = json::array();
     for (const graph::NodeId node : stage.nodes) nodes.push_back(node.value);
     out["stages"].push_back({{"nodes", std::move(nodes)},
@@ -52,7 +52,7 @@ json to_json(const nn::Stages& stages) {
   }
   for (const auto& rank : stages.ranks) {
     json passes = json::array();
-    for (const nn::StagePass& pass : rank) {
+    for (const program::StagePass& pass : rank) {
       passes.push_back(json::array({static_cast<std::uint32_t>(pass.kind), pass.stage, pass.micro}));
     }
     out["places"].push_back(std::move(passes));
@@ -60,15 +60,15 @@ json to_json(const nn::Stages& stages) {
   return out;
 }
 
-nn::Stages read_stages(const json& in) {
-  nn::Stages stages;
+program::Stages read_stages(const json& in) {
+  program::Stages stages;
   stages.rank_bytes = within(in, "place_bytes", 0, kMostBytes);
   stages.has_separate_memory = flag(in, "apart");
   for (const json& each : array(in, "stages")) {
-    nn::Stage stage{.nodes = {},
-                    .micro_batches = within(each, "micro_batches", 1, nn::kMaxBatchParts),
-                    .slots = within(each, "slots", 1, nn::kMaxBatchParts),
-                    .successors = {}};
+    program::Stage stage{.nodes = {},
+                         .micro_batches = within(each, "micro_batches", 1, program::kMaxBatchParts),
+                         .slots = within(each, "slots", 1, program::kMaxBatchParts),
+                         .successors = {}};
     for (const json& node : array(each, "nodes")) stage.nodes.push_back(graph::NodeId{number(node)});
     for (const json& next : array(each, "after")) stage.successors.push_back(number(next));
     stages.stages.push_back(std::move(stage));
@@ -78,7 +78,7 @@ nn::Stages read_stages(const json& in) {
     for (const json& pass : rank) {
       if (!pass.is_array() || pass.size() != 3 || number(pass[0]) > 3) throw Malformed{"a pass is malformed"};
       stages.ranks.back().push_back(
-          {static_cast<nn::StagePass::Kind>(number(pass[0])), number(pass[1]), number(pass[2])});
+          {static_cast<program::StagePass::Kind>(number(pass[0])), number(pass[1]), number(pass[2])});
     }
   }
   return stages;
@@ -92,8 +92,8 @@ StageTask read_task(const json& in) {
   task.isa = text(in, "isa");
   task.precision = text(in, "precision") == "float64" ? Precision::kFloat64 : Precision::kFloat32;
   task.max_batch = within(in, "max_batch", 1, kMostBatch);
-  task.shards = within(in, "shards", 1, nn::kMaxBatchParts);
-  task.accumulate = within(in, "accumulate", 1, nn::kMaxBatchParts);
+  task.shards = within(in, "shards", 1, program::kMaxBatchParts);
+  task.accumulate = within(in, "accumulate", 1, program::kMaxBatchParts);
   task.stages = read_stages(member(in, "stages"));
   task.number = static_cast<std::uint64_t>(within(in, "number", 0, std::numeric_limits<std::int64_t>::max()));
   task.rank = static_cast<std::uint64_t>(integer(in, "place"));

@@ -15,12 +15,12 @@ namespace lanista::runtime {
 /// The task of a process that serves a rank of another process's steps. A value that encode() turns into a message.
 struct StageTask {
   std::string model;                                       ///< graph::to_text of the model.
-  step::StepOptions step;                                  ///< Loss and optimiser of the step.
+  autodiff::StepOptions step;                              ///< Loss and optimiser of the step.
   std::string build;                                       ///< engine::build_fingerprint() of the sender.
   std::string isa;                                         ///< Instruction set level, as kernels::isa_name.
   Precision precision = Precision::kFloat32;               ///< Element type.
   std::int64_t max_batch = 1, shards = 1, accumulate = 1;  ///< Options of the program.
-  nn::Stages stages;                                       ///< Without observer and remote ranks.
+  program::Stages stages;                                  ///< Without observer and remote ranks.
   // Of the rank and its memory:
   std::uint64_t number = 0;  ///< Task number, which the answer repeats.
   std::uint64_t rank = 0;    ///< Rank that the process serves, from 1.

@@ -22,7 +22,7 @@ StageTask random_task(Rng rng) {
   task.max_batch = rng.between(1, std::int64_t{1} << 20);
   for (auto* field : {&task.bytes, &task.stages.rank_bytes}) *field = rng.between(0, std::int64_t{1} << 48);
   for (std::uint64_t i = 0; i < 1 + rng.below(4); ++i) {
-    nn::Stage stage{.nodes = {}, .micro_batches = rng.between(1, 9), .slots = rng.between(1, 9), .successors = {}};
+    program::Stage stage{.nodes = {}, .micro_batches = rng.between(1, 9), .slots = rng.between(1, 9), .successors = {}};
     for (std::uint64_t n = rng.below(4); n > 0; --n) {
       stage.nodes.push_back(graph::NodeId{static_cast<std::uint32_t>(rng.below(std::uint64_t{1} << 32))});
       stage.successors.push_back(static_cast<std::uint32_t>(rng.below(100)));
@@ -30,7 +30,7 @@ StageTask random_task(Rng rng) {
     task.stages.stages.push_back(stage);
     task.stages.ranks.emplace_back();
     for (std::uint64_t n = rng.below(6); n > 0; --n) {
-      task.stages.ranks.back().push_back({static_cast<nn::StagePass::Kind>(rng.below(4)),
+      task.stages.ranks.back().push_back({static_cast<program::StagePass::Kind>(rng.below(4)),
                                           static_cast<std::uint32_t>(rng.below(9)),
                                           static_cast<std::uint32_t>(rng.below(9))});
     }

@@ -56,12 +56,12 @@ Result<SignalMessage> decode_stage_signal(std::string_view text) {
                      std::to_string(kSignalHeaderSize) + " to " + std::to_string(kSignalHeaderSize + kMaxReasonBytes));
   }
   const std::uint64_t kind = get_little_endian(text, 4, 1), forth = get_little_endian(text, 5, 1);
-  if (kind > static_cast<std::uint64_t>(nn::StageSignal::Kind::kStop) || forth > 1 ||
+  if (kind > static_cast<std::uint64_t>(program::StageSignal::Kind::kStop) || forth > 1 ||
       get_little_endian(text, 6, 2) != 0) {
     return malformed("a signal of kind " + std::to_string(kind) + "; allowed: 0 to 3");
   }
   return SignalMessage{static_cast<std::uint32_t>(get_little_endian(text, 0, 4)),
-                       {.kind = static_cast<nn::StageSignal::Kind>(kind),
+                       {.kind = static_cast<program::StageSignal::Kind>(kind),
                         .is_forward = forth == 1,
                         .stage = static_cast<std::uint32_t>(get_little_endian(text, 8, 4)),
                         .pieces = static_cast<std::int64_t>(get_little_endian(text, 12, 4)),

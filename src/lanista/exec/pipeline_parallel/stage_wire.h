@@ -39,8 +39,8 @@ Result<StageBytes> decode_stage_bytes(std::string_view text);
 
 /// A signal and the rank that sends it.
 struct SignalMessage {
-  std::uint32_t from = 0;  ///< Sending rank.
-  nn::StageSignal signal;  ///< The signal.
+  std::uint32_t from = 0;       ///< Sending rank.
+  program::StageSignal signal;  ///< The signal.
   bool operator==(const SignalMessage&) const = default;
 };
 /// Encodes a signal, little-endian: u32 from, u8 kind, u8 is_forward, u16 zero, u32 stage, u32 pieces, the reason.

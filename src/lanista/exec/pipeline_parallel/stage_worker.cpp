@@ -5,7 +5,7 @@
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/program/lane_program.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 template <class T>
@@ -25,19 +25,19 @@ class StageWorkerImpl final : public StageWorker {
 };
 
 template <class T>
-Result<std::unique_ptr<StageWorker>> member(kernels::Isa isa, const step::TrainingStep& train,
-                                            const step::InferenceStep& infer, const ProgramOptions& options) {
+Result<std::unique_ptr<StageWorker>> member(kernels::Isa isa, const autodiff::TrainingStep& train,
+                                            const autodiff::InferenceStep& infer, const ProgramOptions& options) {
   LANISTA_ASSIGN(auto run, LaneProgram<T>::compile_stage_runner(isa, train, infer, options));
   return std::unique_ptr<StageWorker>(std::make_unique<StageWorkerImpl<T>>(std::move(run)));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<StageWorker>> StageWorker::compile(kernels::Isa isa, const step::TrainingStep& train,
-                                                          const step::InferenceStep& infer,
+Result<std::unique_ptr<StageWorker>> StageWorker::compile(kernels::Isa isa, const autodiff::TrainingStep& train,
+                                                          const autodiff::InferenceStep& infer,
                                                           const ProgramOptions& options) {
   return options.precision == Precision::kFloat32 ? member<float>(isa, train, infer, options)
                                                   : member<double>(isa, train, infer, options);
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

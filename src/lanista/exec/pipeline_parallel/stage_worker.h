@@ -9,7 +9,7 @@
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/program/program.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The stages of another process's program, compiled again from the same step, to serve one rank of its steps
 /// (RemoteRanks). It has no states and no memory of its own. One thread.
@@ -17,8 +17,9 @@ class StageWorker {
  public:
   /// Compiles the stages. `options` are those of the program, with its stages. Errors: kInvalidArgument,
   /// kResourceExhausted, kUnimplemented, as Program::compile.
-  static Result<std::unique_ptr<StageWorker>> compile(kernels::Isa isa, const step::TrainingStep& train,
-                                                      const step::InferenceStep& infer, const ProgramOptions& options);
+  static Result<std::unique_ptr<StageWorker>> compile(kernels::Isa isa, const autodiff::TrainingStep& train,
+                                                      const autodiff::InferenceStep& infer,
+                                                      const ProgramOptions& options);
   virtual ~StageWorker() = default;
 
   /// The map that RemoteRanks::begin_step receives, valid as long as this.
@@ -32,4 +33,4 @@ class StageWorker {
                      StageTransport* transport = nullptr) = 0;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

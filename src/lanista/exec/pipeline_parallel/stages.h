@@ -11,7 +11,7 @@
 #include "lanista/model/graph/graph.h"
 
 // A training step that several ranks share by operators instead of samples (plan/pipeline).
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A pass: what a rank does in one turn, for one stage and one of its micro-batches.
 struct StagePass {
@@ -112,4 +112,4 @@ struct StepTimes {
   std::vector<std::vector<PassTime>> ranks;  ///< Times of the passes, in the order of `stages.ranks`.
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -13,7 +13,7 @@
 #include "support/exec/pipeline_parallel/stage_test_support.h"
 #include "support/exec/program/allocation_counter.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -157,12 +157,12 @@ TEST(Stages, ProfileEveryPlanLine) {
 TEST(Stages, KeepTheLaneStateWhenAStageThrows) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
   const Operators operators = with_throwing_operator(left);
-  const graph::OpTable ops = step::training_ops(operators.table());
+  const graph::OpTable ops = autodiff::training_ops(operators.table());
   const auto model = graph::parse(
       "%0 = input(shape=[6])\n%1 = linear(%0, out=6)\n%2 = thrower(%1)\n%3 = linear(%2, out=6)\n%4 = relu(%3)\n"
       "%5 = linear(%4, out=5)\n%6 = output(%5)\n");
-  const Derived derived{*model, *step::derive_training_step(*model, {}, ops),
-                        *step::derive_inference_step(*model, ops)};
+  const Derived derived{*model, *autodiff::derive_training_step(*model, {}, ops),
+                        *autodiff::derive_inference_step(*model, ops)};
   const Stages stages = split_into_stages(derived.model, 4, kParts);
   ProgramOptions options = options_of(&stages);
   options.operators = &operators;
@@ -257,4 +257,4 @@ TEST(Stages, FitWhereAWholeBatchDoesNot) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

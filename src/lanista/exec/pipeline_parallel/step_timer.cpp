@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 std::int64_t now() {
@@ -83,4 +83,4 @@ std::optional<StepTimes> StepTimer::take_step_times() {
   return times;
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -8,7 +8,7 @@
 
 #include "lanista/exec/pipeline_parallel/stages.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A timer for the passes of a program's steps in stages.
 ///
@@ -63,4 +63,4 @@ class StepTimer {
   std::array<std::vector<std::int64_t>, kTimedSteps> timed_steps_;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

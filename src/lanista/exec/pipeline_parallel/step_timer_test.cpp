@@ -9,7 +9,7 @@
 #include "support/exec/pipeline_parallel/stage_test_support.h"
 #include "support/exec/program/allocation_counter.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -166,4 +166,4 @@ TEST(StepTimer, IgnoresFailedSteps) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

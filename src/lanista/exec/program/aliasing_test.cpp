@@ -9,7 +9,7 @@
 #include "support/exec/program/aliasing_v1.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -144,4 +144,4 @@ INSTANTIATE_TEST_SUITE_P(Models, RepeatedInputs, ::testing::Values(repeated_summ
                          [](const auto& chosen) { return chosen.param.model.name; });
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

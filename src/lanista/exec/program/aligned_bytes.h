@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-namespace lanista::nn {
+namespace lanista::program {
 
 inline constexpr std::int64_t kAlignment = 64;  ///< A cache line, and the widest vector.
 /// Returns the least multiple of kAlignment that is at least `bytes`.
@@ -31,4 +31,4 @@ class AlignedBytes {
   std::unique_ptr<std::byte, Free> bytes_;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -4,7 +4,7 @@
 
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -58,4 +58,4 @@ TEST_F(NoAllocation, CounterSeesAllocations) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

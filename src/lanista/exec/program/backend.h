@@ -11,7 +11,7 @@
 #include "lanista/exec/program/executable.h"
 #include "lanista/exec/program/program.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The numbers of threads, lanes and executables that suit a device, for settings that the user leaves open. 0 means
 /// the number for the CPU.
@@ -44,7 +44,8 @@ class Backend {
   /// Compiles an executable. Without `train` (null) it only predicts. Errors: kInvalidArgument (an option out of range,
   /// or this machine lacks what the backend needs), kResourceExhausted (budget, memory or threads), kUnimplemented (an
   /// operator without a kernel, by name).
-  virtual Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  virtual Result<std::unique_ptr<Executable>> compile(const autodiff::TrainingStep* train,
+                                                      const autodiff::InferenceStep& infer,
                                                       const ProgramOptions& options) const = 0;
 };
 
@@ -52,4 +53,4 @@ class Backend {
 /// `compile` returns kInvalidArgument if the CPU lacks the level.
 const Backend& cpu_backend(kernels::Isa isa = kernels::best_isa());
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

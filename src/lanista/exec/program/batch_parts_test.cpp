@@ -10,7 +10,7 @@
 #include "support/exec/program/allocation_counter.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -133,7 +133,7 @@ TEST_P(BatchParts, EqualTheWholeBatchGradient) {
 }
 
 TEST_P(BatchParts, TrainAsTheWholeBatch) {
-  for (const std::string& optimizer : step::optimizer_names()) {
+  for (const std::string& optimizer : autodiff::optimizer_names()) {
     if (optimizer == "lion") continue;  // rounding decides the sign of a gradient that is zero in exact arithmetic
     const Derived derived = derive(GetParam(), optimizer);
     Program plain = compile(derived, cut(1, 1));
@@ -151,7 +151,7 @@ TEST_P(BatchParts, TrainAsTheWholeBatch) {
 }
 
 TEST_P(BatchParts, AccumulatedEqualShardsToTheBit) {
-  for (const std::string& optimizer : step::optimizer_names()) {
+  for (const std::string& optimizer : autodiff::optimizer_names()) {
     const Derived derived = derive(GetParam(), optimizer);
     for (const auto precision : {Precision::kFloat32, Precision::kFloat64}) {
       for (const std::int64_t parts : {2, 4, 8}) {
@@ -280,4 +280,4 @@ TEST(BatchPartsOptions, RejectsFewerThanOnePart) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// Neighbouring samples of a batch that are computed together.
 struct BatchPart {
@@ -76,4 +76,4 @@ struct BatchSplit {
   }
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

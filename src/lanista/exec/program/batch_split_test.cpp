@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 std::vector<std::int64_t> sizes_of(BatchSplit cut, std::int64_t n) {
@@ -56,4 +56,4 @@ TEST(BatchSplit, CoversEveryBatchInOrder) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -11,7 +11,7 @@
 #include "lanista/model/graph/graph.h"
 
 // The work that an executable receives, and its results.
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A range of a lane's flat parameters (StateLayout) that trains with a factor of the lane's learning rate.
 struct LrRange {
@@ -113,12 +113,13 @@ struct Chunk {
 struct LaneResult {
   /// Sum over steps of (mean loss before the update) x (samples), added to the value that was here.
   double loss_sum = 0;
-  double loss = 0;                   ///< Mean loss of the last step, before its update.
-  double squared_gradient_norm = 0;  ///< nn::squared_gradient_norm of the last step, if the chunk requests it; else 0.
-  std::int64_t steps = 0;            ///< Steps done in this chunk; fewer than Chunk::steps if the lane failed.
+  double loss = 0;  ///< Mean loss of the last step, before its update.
+  double squared_gradient_norm =
+      0;                   ///< program::squared_gradient_norm of the last step, if the chunk requests it; else 0.
+  std::int64_t steps = 0;  ///< Steps done in this chunk; fewer than Chunk::steps if the lane failed.
   /// First step with a NaN or infinite loss, counted from 0 in this chunk; -1: none.
   std::int64_t first_nonfinite_step = -1;
   std::exception_ptr failure;  ///< Exception of the lane, which keeps the state after its last whole step; null: none.
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -7,7 +7,7 @@
 #include "lanista/base/check.h"
 #include "lanista/exec/program/plan_lines.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // An update has its inputs in groups of one length: parameters, their gradients, then each slot.
@@ -36,7 +36,7 @@ std::vector<Address> update_addresses(const graph::Node& update, const StateForm
 }  // namespace
 
 template <class T>
-Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const StateFormat& state_format,
+Result<CommitSection<T>> commit_section(const autodiff::TrainingStep& train, const StateFormat& state_format,
                                         const SectionInputs<T>& inputs) {
   CommitSection<T> section;
   section.line = commit_line<T>(inputs.line, state_format.layout(), train.options.optimizer);
@@ -98,9 +98,9 @@ void renew_buffers(LaneState& state, const T* new_buffers) {
   }
 }
 
-template Result<CommitSection<float>> commit_section(const step::TrainingStep&, const StateFormat&,
+template Result<CommitSection<float>> commit_section(const autodiff::TrainingStep&, const StateFormat&,
                                                      const SectionInputs<float>&);
-template Result<CommitSection<double>> commit_section(const step::TrainingStep&, const StateFormat&,
+template Result<CommitSection<double>> commit_section(const autodiff::TrainingStep&, const StateFormat&,
                                                       const SectionInputs<double>&);
 template void renew_buffers(LaneState&, const float*);
 template void renew_buffers(LaneState&, const double*);
@@ -109,4 +109,4 @@ template void commit(LaneState&, const float*, const float*, const CommitSection
 template void commit(LaneState&, const double*, const double*, const CommitSection<double>&, const LaneHyper&,
                      const kernels::Kernels<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

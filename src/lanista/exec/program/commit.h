@@ -8,7 +8,7 @@
 #include "lanista/exec/program/section.h"
 #include "lanista/model/autodiff/training_step.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The commit section of a program: the prepared updates of all trained parameters.
 template <class T>
@@ -20,7 +20,7 @@ struct CommitSection {
 /// Prepares the commit section of `train`. `state_format` gives the offsets of parameters and slots; gradients have the
 /// offsets of their parameters. Errors: kUnimplemented (an update without a kernel).
 template <class T>
-Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const StateFormat& state_format,
+Result<CommitSection<T>> commit_section(const autodiff::TrainingStep& train, const StateFormat& state_format,
                                         const SectionInputs<T>& inputs);
 
 /// Updates a lane's state by its gradients, replaces renewed buffers, and counts the step.
@@ -36,4 +36,4 @@ void commit(LaneState& state, const T* gradients, const T* new_buffers, const Co
 template <class T>
 void renew_buffers(LaneState& state, const T* new_buffers);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

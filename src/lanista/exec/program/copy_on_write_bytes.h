@@ -9,7 +9,7 @@
 
 #include "lanista/exec/program/aligned_bytes.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// Bytes, aligned to kAlignment, that several owners share until one of them writes; that owner then gets a copy.
 ///
@@ -73,4 +73,4 @@ class CopyOnWriteBytes {
   Block* block_ = nullptr;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -11,7 +11,7 @@
 #include "lanista/base/check.h"
 #include "lanista/exec/program/aligned_bytes.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 constexpr double kRunSeconds = 0.002;  // long enough for the clock, short enough to miss other load
@@ -59,7 +59,7 @@ class Probe {
 
   /// Bytes a second of a block that stays in a cache.
   double cached(std::int64_t bytes) const {
-    const nn::AlignedBytes memory(bytes);
+    const program::AlignedBytes memory(bytes);
     return 1e-9 * best_rate([&](std::int64_t rounds) {
              read(memory, bytes, rounds);
              return static_cast<double>(rounds * bytes);
@@ -68,7 +68,7 @@ class Probe {
 
   /// Bytes a second of lines that no cache holds. They are flushed first, because the last cache may be very large.
   double uncached(std::int64_t bytes) const {
-    const nn::AlignedBytes memory(bytes);
+    const program::AlignedBytes memory(bytes);
     double best = 0;
     for (int run = 0; run < kFlushedRuns; ++run) {
       for (std::int64_t at = 0; at < bytes; at += kCacheLine) _mm_clflush(memory.data() + at);
@@ -80,7 +80,7 @@ class Probe {
   }
 
  private:
-  void read(const nn::AlignedBytes& memory, std::int64_t bytes, std::int64_t rounds) const {
+  void read(const program::AlignedBytes& memory, std::int64_t bytes, std::int64_t rounds) const {
     keep(family_.read_sum(rounds, bytes / kFloat, reinterpret_cast<const float*>(memory.data())));
   }
   static void keep(float value) {
@@ -127,4 +127,4 @@ std::string cpu_model() {
   return "unknown";
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -6,7 +6,7 @@
 
 #include "lanista/exec/kernels/kernels.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// Read speed of one level of memory, as a single core measures it.
 struct CacheLevelSpeed {
@@ -33,4 +33,4 @@ CpuSpeed measure_cpu_speed(kernels::Isa isa = kernels::best_isa());
 /// The "model name" of the first CPU in /proc/cpuinfo, or "unknown".
 std::string cpu_model();
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 TEST(CpuSpeed, MeasuresPeakAndEveryCacheLevel) {
@@ -37,4 +37,4 @@ TEST(CpuModel, IsOneLineOfText) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -12,7 +12,7 @@
 #include "support/exec/program/allocation_counter.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -85,7 +85,7 @@ bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; 
 class DataParallel : public ::testing::TestWithParam<TestModel> {};
 
 TEST_P(DataParallel, EqualOneProgramToTheBit) {
-  const std::vector<std::string> optimizers = step::optimizer_names();
+  const std::vector<std::string> optimizers = autodiff::optimizer_names();
   std::size_t turn = 0;
   for (const std::int64_t shards : {2, 3, 4}) {
     for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, DataParallel, ::testing::ValuesIn(operator_m
 
 // Every optimiser, independent of the models above.
 TEST(DataParallelOptimisers, EqualOneProgramToTheBitForAll) {
-  for (const std::string& optimizer : step::optimizer_names()) {
+  for (const std::string& optimizer : autodiff::optimizer_names()) {
     for (const TestModel& model : {small_mlp(), model_named("batch_norm_image")}) {
       const Derived derived = derive(model, optimizer);
       const ProgramOptions options{.max_batch = kMaxBatchSize, .shards = 3};
@@ -197,4 +197,4 @@ TEST(BatchSplit, AssignsShardsToRanksInOrder) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

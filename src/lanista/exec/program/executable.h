@@ -19,7 +19,7 @@
 #include "lanista/exec/program/metrics.h"
 #include "lanista/exec/program/plan.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The fixed properties of an executable.
 struct ExecutableProperties {
@@ -170,4 +170,4 @@ class SingleObjectExecutable : public Executable,
   ExecutableRoles roles() final { return {this, this, this, this, this}; }
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -6,7 +6,7 @@
 #include "lanista/exec/program/program.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -51,4 +51,4 @@ INSTANTIATE_TEST_SUITE_P(Operators, FiniteDifferences, ::testing::ValuesIn(opera
                          [](const auto& chosen) { return chosen.param.name; });
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

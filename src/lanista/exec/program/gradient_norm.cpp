@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace lanista::nn {
+namespace lanista::program {
 
 std::int64_t second_moment_slot(const StateLayout& layout) {
   const auto found = std::ranges::find(layout.slots, "v");
@@ -45,4 +45,4 @@ template double squared_gradient_norm(const LaneState&, const float*, const Lane
 template double squared_gradient_norm(const LaneState&, const double*, const LaneHyper&,
                                       const kernels::Kernels<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -5,7 +5,7 @@
 #include "lanista/exec/program/lane_state.h"
 
 // The size of a gradient relative to the optimiser's second moment.
-namespace lanista::nn {
+namespace lanista::program {
 
 /// First steps of a trial, in which squared_gradient_norm does not divide by the second moment, because it is too
 /// inaccurate.
@@ -26,4 +26,4 @@ std::int64_t second_moment_slot(const StateLayout& layout);
 /// 0.
 double moment_correction(double beta2, std::int64_t steps);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -10,7 +10,7 @@
 #include "lanista/model/autodiff/optimizer.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -51,7 +51,7 @@ double square_by_hand(const std::vector<Tensor>& gradients, const std::vector<Te
 }
 
 TEST(GradientSquare, EqualsSquaredPreconditionedGradient) {
-  for (const step::Optimizer& optimizer : step::optimizers()) {
+  for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) {
     const Derived derived = derive(kNoisy, optimizer.name);
     for (const auto& [shards, accumulate] : {std::pair{1, 1}, {3, 1}, {1, 2}, {2, 2}}) {
       for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
@@ -120,4 +120,4 @@ TEST(GradientSquare, AppliesAdamBiasCorrection) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

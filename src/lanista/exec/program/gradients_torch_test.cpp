@@ -4,7 +4,7 @@
 #include "lanista/model/autodiff/loss.h"
 #include "support/exec/program/torch_oracle.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -69,8 +69,8 @@ TEST(WeightedGradients, EqualAutogradForAnyBatchSplit) {
   for (const TestModel& model : operator_models()) {
     const bool at_positions = model.name.starts_with("positions");
     const bool chosen = at_positions || model.name == "batch_norm" || model.name == "linear";
-    if (step::find_loss(model.name) == nullptr && !chosen) continue;
-    losses += step::find_loss(model.name) != nullptr ? 1 : 0;
+    if (autodiff::find_loss(model.name) == nullptr && !chosen) continue;
+    losses += autodiff::find_loss(model.name) != nullptr ? 1 : 0;
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       SCOPED_TRACE(model.name + " " + std::to_string(seed));
       Rng rng = Rng(seed).split(model.name);
@@ -165,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(Operators, Gradients, ::testing::ValuesIn(operator_mode
                          [](const auto& chosen) { return chosen.param.name; });
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -1,6 +1,6 @@
 #include "lanista/exec/program/kernel_table.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 template <class T>
 KernelTable<T> kernel_table() {
@@ -46,4 +46,4 @@ template std::vector<Fusion> fusions_of(const KernelTable<double>&);
 template Layout required_layout(const KernelTable<float>&, const KernelCall&, std::size_t);
 template Layout required_layout(const KernelTable<double>&, const KernelCall&, std::size_t);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

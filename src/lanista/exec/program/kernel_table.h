@@ -18,7 +18,7 @@
 #include "lanista/exec/program/program.h"
 #include "lanista/model/graph/op.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The memory spaces of a program. Before it runs a lane, the program sets one base pointer for each space.
 enum class MemorySpace : std::uint8_t {
@@ -228,4 +228,4 @@ void add_loss_kernels(KernelTable<T>& table);
 template <class T>
 void add_update_kernels(KernelTable<T>& table);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -9,7 +9,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -22,7 +22,7 @@ bool needs_kernel(const graph::OpDef& def) {
 }
 
 TEST(KernelTable, HasEveryStepOperator) {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   const auto narrow = kernel_table<float>();
   const auto wide = kernel_table<double>();
 
@@ -35,7 +35,7 @@ TEST(KernelTable, HasEveryStepOperator) {
 }
 
 TEST(KernelTable, HasOnlyOperatorsAndFusions) {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   for (const auto& [name, entry] : kernel_table<float>()) {
     EXPECT_TRUE(entry.fusion || ops.find(name) != nullptr) << name;
   }
@@ -56,8 +56,8 @@ TEST(KernelTable, FusesOnlyKernelsInTheTable) {
 TEST(KernelTable, HasTheSlotsOfEveryOptimiser) {
   for (const kernels::Isa isa : kernels::available_isas()) {
     const auto& family = kernels::kernels<double>(isa);
-    EXPECT_EQ(family.updates.size(), step::optimizers().size());
-    for (const step::Optimizer& optimizer : step::optimizers()) {
+    EXPECT_EQ(family.updates.size(), autodiff::optimizers().size());
+    for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) {
       const auto* update = family.update(optimizer.name);
       ASSERT_NE(update, nullptr) << optimizer.name;
       EXPECT_EQ(update->slots, optimizer.slots.size()) << optimizer.name;
@@ -68,8 +68,8 @@ TEST(KernelTable, HasTheSlotsOfEveryOptimiser) {
 TEST(KernelTable, HasEveryLossForItsTargetType) {
   for (const kernels::Isa isa : kernels::available_isas()) {
     const auto& family = kernels::kernels<double>(isa);
-    EXPECT_EQ(family.losses.size(), step::losses().size());
-    for (const step::Loss& loss : step::losses()) {
+    EXPECT_EQ(family.losses.size(), autodiff::losses().size());
+    for (const autodiff::Loss& loss : autodiff::losses()) {
       const auto* kernel = family.loss(loss.name);
       ASSERT_NE(kernel, nullptr) << loss.name;
       EXPECT_EQ(kernel->of_classes != nullptr && kernel->grad_of_classes != nullptr, loss.of_classes()) << loss.name;
@@ -89,10 +89,10 @@ TEST(KernelTable, IsCoveredByTheTestModels) {
     collect(derived.train.graph, derived.train.types, derived.train.compute);
     collect(derived.infer.graph, derived.infer.types, derived.infer.compute);
   }
-  for (const step::Optimizer& optimizer : step::optimizers()) used.insert(optimizer.rule().name);
+  for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) used.insert(optimizer.rule().name);
 
   for (const auto& [name, prepare] : kernel_table<float>()) EXPECT_TRUE(used.contains(name)) << name;
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -5,7 +5,7 @@
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/model/ops/window.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // All dimensions but the last are rows. A weight [out, in] gives the other two sizes.
@@ -217,4 +217,4 @@ void add_dense_kernels(KernelTable<T>& table) {
 template void add_dense_kernels(KernelTable<float>&);
 template void add_dense_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

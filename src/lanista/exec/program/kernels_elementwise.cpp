@@ -4,7 +4,7 @@
 
 #include "lanista/exec/program/kernel_table.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 template <class T, class F>
@@ -144,4 +144,4 @@ void add_elementwise_kernels(KernelTable<T>& table) {
 template void add_elementwise_kernels(KernelTable<float>&);
 template void add_elementwise_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

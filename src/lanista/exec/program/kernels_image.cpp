@@ -2,7 +2,7 @@
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // The channel is the last axis in memory, for images too: a value is [n][rows][c].
@@ -95,4 +95,4 @@ void add_image_kernels(KernelTable<T>& table) {
 template void add_image_kernels(KernelTable<float>&);
 template void add_image_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -4,7 +4,7 @@
 
 #include "lanista/exec/program/kernel_table.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 /// Multiplies `rows` [batch, width] by the weight of each row's sample. A part of a batch has its part of the weights,
@@ -119,4 +119,4 @@ void add_loss_kernels(KernelTable<T>& table) {
 template void add_loss_kernels(KernelTable<float>&);
 template void add_loss_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -4,7 +4,7 @@
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/program/kernel_table.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // A value that may be missing; then its pointer is null.
@@ -240,4 +240,4 @@ void add_norm_kernels(KernelTable<T>& table) {
 template void add_norm_kernels(KernelTable<float>&);
 template void add_norm_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -6,7 +6,7 @@
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/exec/program/opaque.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // A value of the call: its address, and its copy in logical order if it has another layout.
@@ -113,4 +113,4 @@ void add_opaque_kernels(const Operators& operators, KernelTable<T>& table) {
 template void add_opaque_kernels(const Operators&, KernelTable<float>&);
 template void add_opaque_kernels(const Operators&, KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

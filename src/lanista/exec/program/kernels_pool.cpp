@@ -2,7 +2,7 @@
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/model/ops/window.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 kernels::PoolShape sizes(const graph::Shape& x, const graph::Shape& y) {
@@ -132,4 +132,4 @@ void add_pool_kernels(KernelTable<T>& table) {
 template void add_pool_kernels(KernelTable<float>&);
 template void add_pool_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

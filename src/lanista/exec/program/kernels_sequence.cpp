@@ -4,7 +4,7 @@
 
 #include "lanista/exec/program/kernel_table.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 template <class T>
@@ -102,4 +102,4 @@ void add_sequence_kernels(KernelTable<T>& table) {
 template void add_sequence_kernels(KernelTable<float>&);
 template void add_sequence_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -5,7 +5,7 @@
 #include "lanista/exec/program/mean_plan.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // A copy through row-major logical order, in which both shapes agree.
@@ -137,4 +137,4 @@ void add_shape_kernels(KernelTable<T>& table) {
 template void add_shape_kernels(KernelTable<float>&);
 template void add_shape_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -4,7 +4,7 @@
 #include "lanista/base/check.h"
 #include "lanista/exec/program/kernel_table.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 constexpr std::size_t kMostSlots = 4;
@@ -80,4 +80,4 @@ void add_update_kernels(KernelTable<T>& table) {
 template void add_update_kernels(KernelTable<float>&);
 template void add_update_kernels(KernelTable<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -6,7 +6,7 @@
 
 #include "lanista/exec/program/lane_program.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 constexpr auto kLossBytes = static_cast<std::int64_t>(kAlignment);  // at the end of a shard's bytes in a send buffer
@@ -251,4 +251,4 @@ LANISTA_PARTS(float)
 LANISTA_PARTS(double)
 #undef LANISTA_PARTS
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

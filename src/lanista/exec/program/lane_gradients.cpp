@@ -6,7 +6,7 @@
 
 #include "lanista/exec/program/state_tensors.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 template <class T>
@@ -45,4 +45,4 @@ std::vector<Tensor> LaneGradients::extract() const {
                                     : extract_as(state_format_->layout(), gradients<float>());
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

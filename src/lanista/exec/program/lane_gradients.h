@@ -9,7 +9,7 @@
 #include "lanista/exec/program/aligned_bytes.h"
 #include "lanista/exec/program/lane_state.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// Gradients of all parameters of one lane, and the new values of the buffers that a step renews.
 ///
@@ -46,4 +46,4 @@ class LaneGradients {
   AlignedBytes memory_;  // layout of the first two parts of a state
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -12,7 +12,7 @@
 #include "lanista/model/autodiff/loss.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, SampleLosses, ::testing::ValuesIn(operator_m
 
 TEST(SampleLosses, CoverEveryLossWithAModel) {
   const std::vector<TestModel> models = operator_models();
-  for (const step::Loss& loss : step::losses()) {
+  for (const autodiff::Loss& loss : autodiff::losses()) {
     EXPECT_TRUE(formulas().contains(loss.name)) << loss.name;
     EXPECT_TRUE(std::ranges::any_of(models, [&](const TestModel& model) { return model.loss == loss.name; }))
         << loss.name;
@@ -262,4 +262,4 @@ TEST(Evaluate, SumsRequestedMetricsOverAllBatches) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -12,7 +12,7 @@
 #include "lanista/model/autodiff/optimizer.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -85,7 +85,7 @@ class LaneMigration : public ::testing::TestWithParam<TestModel> {};
 
 TEST_P(LaneMigration, KeepResultsBitIdentical) {
   Rng rng(static_cast<std::uint64_t>(GetParam().name.size()));
-  for (const std::string& optimizer : step::optimizer_names()) {
+  for (const std::string& optimizer : autodiff::optimizer_names()) {
     for (const auto schedule : {Schedule::kConstant, Schedule::kStep, Schedule::kCosine}) {
       const Derived derived = derive(GetParam(), optimizer);
       Program single = compile_empty(derived, {.max_batch = 6});
@@ -220,4 +220,4 @@ TEST(LaneState, ReservesMemoryUntilDestroyed) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

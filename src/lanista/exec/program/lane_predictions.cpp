@@ -7,7 +7,7 @@
 #include "lanista/exec/program/lane_program.h"
 #include "lanista/model/autodiff/loss.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 template <class T>
 void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, PredictionBuffer out) {
@@ -71,7 +71,7 @@ void LaneProgram<T>::losses(std::int64_t lane, const Batch& batch, double label_
 
 template <class T>
 std::int64_t LaneProgram<T>::values_per_target(const Metrics& requested) const {
-  return step::find_loss(requested.loss)->of_classes() ? row_size_ : properties().prediction_size;
+  return autodiff::find_loss(requested.loss)->of_classes() ? row_size_ : properties().prediction_size;
 }
 
 #define LANISTA_PREDICTIONS(T)                                                                 \
@@ -83,4 +83,4 @@ LANISTA_PREDICTIONS(float)
 LANISTA_PREDICTIONS(double)
 #undef LANISTA_PREDICTIONS
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -14,7 +14,7 @@
 #include "lanista/exec/program/plan_lines.h"
 #include "lanista/exec/program/sections.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 Error bad_options(std::string message) {
@@ -42,7 +42,7 @@ Result<void> check_options(kernels::Isa isa, const ProgramOptions& options) {
 }
 
 // Stages have their own threads and parts.
-Result<void> check_stages(const step::TrainingStep& train, const ProgramOptions& options) {
+Result<void> check_stages(const autodiff::TrainingStep& train, const ProgramOptions& options) {
   LANISTA_TRY(check(*options.stages, train));
   const std::int64_t pieces = options.stages->pieces();
   if (options.threads != 1) {
@@ -56,7 +56,8 @@ Result<void> check_stages(const step::TrainingStep& train, const ProgramOptions&
 
 // A buffer has one new value a step. So a batch in parts needs kernels that merge the parts' values.
 template <class T>
-Result<void> check_buffers(const step::TrainingStep& train, const LoweredGraph& lowered, const KernelTable<T>& table) {
+Result<void> check_buffers(const autodiff::TrainingStep& train, const LoweredGraph& lowered,
+                           const KernelTable<T>& table) {
   for (const auto& [buffer, value] : train.renewed) {
     const graph::NodeId source = lowered.source(value).node;
     for (const KernelCall& call : lowered.calls) {
@@ -136,8 +137,8 @@ struct LaneProgram<T>::Plan {
 };
 
 template <class T>
-Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, const step::TrainingStep* train,
-                                                           const step::InferenceStep& infer,
+Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, const autodiff::TrainingStep* train,
+                                                           const autodiff::InferenceStep& infer,
                                                            const ProgramOptions& options) {
   LANISTA_TRY(check_options(isa, options));
   const Stages* const stages = train != nullptr ? options.stages : nullptr;
@@ -221,16 +222,16 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
 
 template <class T>
 Result<std::unique_ptr<StageRunner<T>>> LaneProgram<T>::compile_stage_runner(kernels::Isa isa,
-                                                                             const step::TrainingStep& train,
-                                                                             const step::InferenceStep& infer,
+                                                                             const autodiff::TrainingStep& train,
+                                                                             const autodiff::InferenceStep& infer,
                                                                              const ProgramOptions& options) {
   LANISTA_ASSIGN(Plan made, plan(isa, &train, infer, options));
   return std::move(made.stages);
 }
 
 template <class T>
-Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa, const step::TrainingStep* train,
-                                                                const step::InferenceStep& infer,
+Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa, const autodiff::TrainingStep* train,
+                                                                const autodiff::InferenceStep& infer,
                                                                 const ProgramOptions& options) {
   LANISTA_ASSIGN(Plan plan, LaneProgram::plan(isa, train, infer, options));
   const std::int64_t workspaces = options.threads * plan.workspace_bytes + (plan.stages ? plan.stages->bytes() : 0);
@@ -328,4 +329,4 @@ std::string LaneProgram<T>::describe() const {
 template class LaneProgram<float>;
 template class LaneProgram<double>;
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -21,7 +21,7 @@
 #include "lanista/exec/program/section.h"
 #include "lanista/exec/program/thread_pool.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The executable of the lanista CPU kernels for one element type. It runs the compute section and then the commit of
 /// each lane. States stay in host memory, and a chunk is done when run() returns.
@@ -30,12 +30,14 @@ class LaneProgram final : public SingleObjectExecutable {
  public:
   /// Compiles a program; without `train` (null) it only predicts. Errors: kInvalidArgument, kResourceExhausted,
   /// kUnimplemented, as Backend::compile.
-  static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const step::TrainingStep* train,
-                                                      const step::InferenceStep& infer, const ProgramOptions& options);
+  static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const autodiff::TrainingStep* train,
+                                                      const autodiff::InferenceStep& infer,
+                                                      const ProgramOptions& options);
   /// Compiles only the stages of such a program, for a process that serves a rank of another process's steps. Requires
   /// options.stages. Errors: the same.
-  static Result<std::unique_ptr<StageRunner<T>>> compile_stage_runner(kernels::Isa isa, const step::TrainingStep& train,
-                                                                      const step::InferenceStep& infer,
+  static Result<std::unique_ptr<StageRunner<T>>> compile_stage_runner(kernels::Isa isa,
+                                                                      const autodiff::TrainingStep& train,
+                                                                      const autodiff::InferenceStep& infer,
                                                                       const ProgramOptions& options);
 
   std::int64_t bytes() const override;
@@ -63,7 +65,7 @@ class LaneProgram final : public SingleObjectExecutable {
                    LaneGradients& out, bool add) override;
   void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) override;
   void renew_buffers(std::int64_t lane, const LaneGradients& from) override {
-    nn::renew_buffers(state_of(lane), from.new_buffers<T>());
+    program::renew_buffers(state_of(lane), from.new_buffers<T>());
   }
   double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
                                const LaneHyper& hyper) const override;
@@ -84,7 +86,7 @@ class LaneProgram final : public SingleObjectExecutable {
   };
   struct Plan;
 
-  static Result<Plan> plan(kernels::Isa isa, const step::TrainingStep* train, const step::InferenceStep& infer,
+  static Result<Plan> plan(kernels::Isa isa, const autodiff::TrainingStep* train, const autodiff::InferenceStep& infer,
                            const ProgramOptions& options);
   LaneProgram(ExecutableProperties properties, kernels::Isa isa, Plan plan, const ProgramOptions& options,
               MemoryBudget::Reservation reservation);
@@ -155,4 +157,4 @@ class LaneProgram final : public SingleObjectExecutable {
   ThreadPool thread_pool_;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -13,7 +13,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/state_tensors.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 Tensor scalar(std::string name, std::int64_t value) {
@@ -96,7 +96,7 @@ double sinusoid(std::int64_t position, std::int64_t feature, std::int64_t featur
 }
 
 // The initial value of element `e` of a tensor, from its stream only.
-double initial_value(const step::StateTensor& tensor, const Rng& stream, std::int64_t e) {
+double initial_value(const autodiff::StateTensor& tensor, const Rng& stream, std::int64_t e) {
   switch (tensor.init) {
     case graph::Init::kZeros:
       return 0;
@@ -293,4 +293,4 @@ Result<void> LaneState::assign_as(std::span<const Tensor> tensors) {
   return {};
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

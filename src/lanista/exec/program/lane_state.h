@@ -12,7 +12,7 @@
 #include "lanista/exec/program/copy_on_write_bytes.h"
 #include "lanista/exec/program/state_layout.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The layout that all lane states of a program share: element type, and offsets of parameters, buffers and optimiser
 /// slots.
@@ -135,4 +135,4 @@ class LaneState {
   std::uint64_t seed_ = 0;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

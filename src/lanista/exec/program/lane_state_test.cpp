@@ -8,7 +8,7 @@
 #include "lanista/base/rng.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -122,4 +122,4 @@ TEST(LaneStateClone, InsertsAndExtractsItsOwnTensors) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

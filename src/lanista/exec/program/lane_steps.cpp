@@ -8,7 +8,7 @@
 #include "lanista/exec/program/gradient_norm.h"
 #include "lanista/exec/program/lane_program.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // The token number, or -1 for a value that is no token of any vocabulary.
@@ -181,7 +181,7 @@ double LaneProgram<T>::train_one_lane(RunContext<T>& run, std::int64_t lane, Sha
   if (squared_norm != nullptr) {
     const auto* gradients = reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(MemorySpace::kGradient)]);
     *squared_norm =
-        nn::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients, *run.hyper, *kernels_);
+        program::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients, *run.hyper, *kernels_);
   }
   commit_lane(run, lane);
   return loss;
@@ -192,7 +192,8 @@ void LaneProgram<T>::commit_lane(const RunContext<T>& run, std::int64_t lane) {
   const auto at = [&](MemorySpace space) {
     return reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(space)]);
   };
-  nn::commit(state_of(lane), at(MemorySpace::kGradient), at(MemorySpace::kNewBuffer), commit_, *run.hyper, *kernels_);
+  program::commit(state_of(lane), at(MemorySpace::kGradient), at(MemorySpace::kNewBuffer), commit_, *run.hyper,
+                  *kernels_);
 }
 
 template <class T>
@@ -211,13 +212,14 @@ double LaneProgram<T>::gradients(std::int64_t lane, const Batch& batch, std::int
 
 template <class T>
 void LaneProgram<T>::commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) {
-  nn::commit(state_of(lane), gradients.gradients<T>(), gradients.new_buffers<T>(), commit_, hyper, *kernels_);
+  program::commit(state_of(lane), gradients.gradients<T>(), gradients.new_buffers<T>(), commit_, hyper, *kernels_);
 }
 
 template <class T>
 double LaneProgram<T>::squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
                                              const LaneHyper& hyper) const {
-  return nn::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients.gradients<T>(), hyper, *kernels_);
+  return program::squared_gradient_norm(states_[static_cast<std::size_t>(lane)], gradients.gradients<T>(), hyper,
+                                        *kernels_);
 }
 
 template <class T>
@@ -266,4 +268,4 @@ LANISTA_STEPS(float)
 LANISTA_STEPS(double)
 #undef LANISTA_STEPS
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -10,7 +10,7 @@
 #include "lanista/model/autodiff/optimizer.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -91,7 +91,7 @@ class Lanes : public ::testing::TestWithParam<TestModel> {};
 
 TEST_P(Lanes, AreIndependentOfOtherLanes) {
   Rng rng(7);
-  for (const std::string& optimizer : step::optimizer_names()) {
+  for (const std::string& optimizer : autodiff::optimizer_names()) {
     const Derived derived = derive(GetParam(), optimizer);
     const Trial trial = random_trial(rng);
     const LaneHistory wanted = alone(derived, trial, Precision::kFloat32);
@@ -237,4 +237,4 @@ TEST(Lanes, KeepTheirStateWhenTheirStepThrows) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -6,7 +6,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 std::vector<std::size_t> row_major(std::size_t rank) {
@@ -137,4 +137,4 @@ void Reorder::apply(const kernels::Kernels<T>& k, std::int64_t n, const T* x, T*
 template void Reorder::apply(const kernels::Kernels<float>&, std::int64_t, const float*, float*) const;
 template void Reorder::apply(const kernels::Kernels<double>&, std::int64_t, const double*, double*) const;
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

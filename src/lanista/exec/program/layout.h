@@ -9,7 +9,7 @@
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/model/graph/shape.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The order of axes in memory of a value with logical (PyTorch) dimensions.
 enum class Layout : std::uint8_t {
@@ -111,4 +111,4 @@ void Reorder::convert(std::int64_t n, const From* x, To* y) const {
   }
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

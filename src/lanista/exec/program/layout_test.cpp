@@ -7,7 +7,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using graph::kBatch;
@@ -110,4 +110,4 @@ TEST(AxisView, CountsOuterAndInnerElementsOfAnAxis) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

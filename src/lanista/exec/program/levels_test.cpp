@@ -6,7 +6,7 @@
 #include "lanista/exec/program/program.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -59,4 +59,4 @@ TEST(Levels, GiveTheSameBytesAfterFiftySteps) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -4,7 +4,7 @@
 
 #include "lanista/exec/program/layout.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using graph::Port;
@@ -172,4 +172,4 @@ LoweredGraph lower(const graph::Graph& graph, const graph::Types& types, const s
   return lowered;
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

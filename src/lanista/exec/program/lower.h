@@ -9,7 +9,7 @@
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/op.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// One call of a kernel: a node of the step graph after lowering.
 struct KernelCall {
@@ -59,4 +59,4 @@ struct LoweredGraph {
 LoweredGraph lower(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
                    const std::set<graph::Port>& keep, const LoweringRules& rules);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

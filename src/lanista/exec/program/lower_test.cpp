@@ -4,7 +4,7 @@
 
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -110,4 +110,4 @@ TEST(Lower, DoesNotFuseReluBehindAChangeOfShape) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

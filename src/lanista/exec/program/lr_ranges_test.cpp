@@ -10,7 +10,7 @@
 #include "lanista/model/autodiff/optimizer.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -108,7 +108,7 @@ std::vector<LrRange> rates_of(const Program& program, const std::string& node, d
 
 TEST(LrRanges, MatchHandWrittenOptimiserSteps) {
   LaneHyper hyper{.lr = 0.03, .momentum = 0.8, .weight_decay = 0.05, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6};
-  for (const step::Optimizer& optimizer : step::optimizers()) {
+  for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) {
     SCOPED_TRACE(optimizer.name);
     const Derived derived = derive(kTwoParts, optimizer.name);
     Program program = compile(derived, {.max_batch = kBatch, .precision = Precision::kFloat64});
@@ -157,7 +157,7 @@ std::vector<LrRange> random_ranges(const Program& program, Rng& rng, bool ones) 
 // Factors of 1 have no effect.
 TEST(LrRanges, OfFactorOneChangeNoBit) {
   Rng rng(17);
-  for (const step::Optimizer& optimizer : step::optimizers()) {
+  for (const autodiff::Optimizer& optimizer : autodiff::optimizers()) {
     SCOPED_TRACE(optimizer.name);
     const Derived derived = derive(small_cnn(), optimizer.name);
     Program plain = compile(derived, {.max_batch = 8}), rated = compile(derived, {.max_batch = 8});
@@ -231,4 +231,4 @@ TEST(LrRanges, SplitARangeAtFactorBoundaries) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

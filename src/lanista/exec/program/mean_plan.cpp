@@ -4,7 +4,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 MeanPlan::MeanPlan(const graph::Shape& x, const std::vector<std::int64_t>& axes, const graph::Shape& y) {
   const auto rank = static_cast<std::int64_t>(x.rank());
@@ -79,4 +79,4 @@ template void MeanPlan::mean(const kernels::Kernels<double>&, std::int64_t, cons
 template void MeanPlan::gradient(const kernels::Kernels<float>&, std::int64_t, const float*, float*, float*) const;
 template void MeanPlan::gradient(const kernels::Kernels<double>&, std::int64_t, const double*, double*, double*) const;
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -7,7 +7,7 @@
 #include "lanista/exec/program/layout.h"
 #include "lanista/model/graph/shape.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A mean over some axes as prepared steps: a chain of means, each over one run of neighbouring memory axes, in
 /// ascending memory order. A copy follows if the remaining axes change their order. The gradient is the reverse chain.
@@ -43,4 +43,4 @@ class MeanPlan {
   ElementCount max_elements_;  // of the largest value between two means
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -6,7 +6,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using graph::kBatch;
@@ -92,4 +92,4 @@ TEST(MeanPlan, ComputesMeanAndGradientForAnyAxesAndLayout) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -7,7 +7,7 @@
 #include "lanista/base/check.h"
 #include "lanista/exec/program/score_metrics.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using Of = SampleSum::Of;
@@ -235,4 +235,4 @@ std::span<const double> HostMetrics::losses(std::span<const double> predictions,
   return losses_;
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -9,7 +9,7 @@
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/program/chunk.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A value that every sample has and that is summed over samples.
 struct SampleSum {
@@ -47,7 +47,7 @@ struct TargetScaling {
 
 /// The metrics that are requested of predictions. Those for another kind of target must not be requested.
 struct Metrics {
-  std::string loss;                  ///< Name in step::losses().
+  std::string loss;                  ///< Name in autodiff::losses().
   std::vector<SampleSum> sums = {};  ///< Values that are summed over samples.
   bool labels = false;               ///< True: targets are labels, 0 or 1, and predictions their logits.
   /// True: counts of (truth, prediction); for classes one matrix, for labels one 2 x 2 matrix a label.
@@ -139,4 +139,4 @@ class HostMetrics {
   std::vector<double> losses_, scratch_, standard_;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using Of = SampleSum::Of;
@@ -273,4 +273,4 @@ TEST(HostMetrics, RejectsAScalingOfAnotherWidth) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

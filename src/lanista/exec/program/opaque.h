@@ -12,7 +12,7 @@
 #include "lanista/base/result.h"
 #include "lanista/model/graph/opaque.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The arguments of a caller's kernel for one mini-batch. Every value is contiguous and row-major in logical order ([n,
 /// C, H, W] for images), whatever layout the program uses. All are valid during the call only.
@@ -76,4 +76,4 @@ class Operators {
   std::tuple<std::map<std::string, OpaqueFunction<float>>, std::map<std::string, OpaqueFunction<double>>> functions_;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

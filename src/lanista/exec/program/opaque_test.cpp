@@ -12,7 +12,7 @@
 #include "lanista/model/ops/op_rules.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -70,11 +70,11 @@ Operators with_swish_beta() {
 }
 
 Derived derived_with(const Operators& operators, const std::string& text) {
-  const graph::OpTable ops = step::training_ops(operators.table());
+  const graph::OpTable ops = autodiff::training_ops(operators.table());
   const auto model = graph::parse(text);
-  const auto train = step::derive_training_step(*model, {}, ops);
+  const auto train = autodiff::derive_training_step(*model, {}, ops);
   EXPECT_TRUE(train.ok()) << train.error().text();
-  const auto infer = step::derive_inference_step(*model, ops);
+  const auto infer = autodiff::derive_inference_step(*model, ops);
   EXPECT_TRUE(infer.ok()) << infer.error().text();
   return {*model, *train, *infer};
 }
@@ -231,4 +231,4 @@ TEST(OpaqueOperator, RejectsNonRealValues) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

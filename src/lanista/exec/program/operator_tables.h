@@ -4,7 +4,7 @@
 #include "lanista/exec/program/program.h"
 #include "lanista/model/graph/op.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The operators of a program: those of its options, or the shipped ones. The shipped tables are made once a process.
 /// It refers to the tables of the options, which must outlive it, and to itself, so it does not move.
@@ -17,7 +17,7 @@ class OperatorTables {
 
   /// The operators that models may use, with the caller's kernels.
   const Operators& operators() const { return *operators_; }
-  /// The operators of training steps: step::training_ops of operators().table().
+  /// The operators of training steps: autodiff::training_ops of operators().table().
   const graph::OpTable& step_ops() const { return *step_ops_; }
 
  private:
@@ -26,4 +26,4 @@ class OperatorTables {
   const graph::OpTable* step_ops_;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -1,6 +1,6 @@
 #include "lanista/exec/program/plan.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 template <class Show>
@@ -32,4 +32,4 @@ std::string PlanLine::text() const {
          ") -> " + values_text(outputs);
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

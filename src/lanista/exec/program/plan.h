@@ -8,7 +8,7 @@
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/shape.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A value that a call reads or writes, as a plan shows it.
 struct PlanValue {
@@ -41,4 +41,4 @@ struct PlanLine {
   std::string text() const;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -2,7 +2,7 @@
 
 #include "lanista/exec/program/batch_split.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 std::string address_text(Address address) {
@@ -114,4 +114,4 @@ template PlanLine copy_line<double>(const PlanLine&, graph::NodeId, std::int64_t
 template PlanLine commit_line<float>(const PlanLine&, const StateLayout&, const std::string&);
 template PlanLine commit_line<double>(const PlanLine&, const StateLayout&, const std::string&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

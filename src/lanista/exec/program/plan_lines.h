@@ -5,7 +5,7 @@
 #include "lanista/exec/program/state_layout.h"
 
 // Builders for the lines of a plan. `common` holds the fields that all lines of a section share.
-namespace lanista::nn {
+namespace lanista::program {
 
 /// Bytes of one element of a type; `real` is sizeof the program's element type, which is used for kReal.
 std::int64_t element_bytes(graph::DType type, std::size_t real);
@@ -26,4 +26,4 @@ PlanLine copy_line(const PlanLine& common, graph::NodeId node, std::int64_t elem
 template <class T>
 PlanLine commit_line(const PlanLine& common, const StateLayout& layout, const std::string& optimizer);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

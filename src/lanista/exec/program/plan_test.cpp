@@ -5,7 +5,7 @@
 #include "lanista/exec/program/backend.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -90,4 +90,4 @@ TEST(ProfileStep, RunsAStepAndAPredictionAndCallsBackPerLine) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -7,7 +7,7 @@
 #include "lanista/base/check.h"
 #include "lanista/exec/program/backend.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 Program::Program(std::unique_ptr<Executable> executable)
     : executable_(std::move(executable)), results_(static_cast<std::size_t>(executable_->properties().lanes)) {}
@@ -15,19 +15,19 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-Result<Program> Program::compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+Result<Program> Program::compile(const autodiff::TrainingStep* train, const autodiff::InferenceStep& infer,
                                  const ProgramOptions& options) {
   const Backend& backend = options.backend != nullptr ? *options.backend : cpu_backend();
   LANISTA_ASSIGN(auto executable, backend.compile(train, infer, options));
   return Program(std::move(executable));
 }
 
-Result<Program> Program::compile(const step::TrainingStep& train, const step::InferenceStep& infer,
+Result<Program> Program::compile(const autodiff::TrainingStep& train, const autodiff::InferenceStep& infer,
                                  const ProgramOptions& options) {
   return compile(&train, infer, options);
 }
 
-Result<Program> Program::compile(const step::InferenceStep& infer, const ProgramOptions& options) {
+Result<Program> Program::compile(const autodiff::InferenceStep& infer, const ProgramOptions& options) {
   return compile(nullptr, infer, options);
 }
 
@@ -194,4 +194,4 @@ void Program::profile_step(const Batch& batch, const LaneHyper& hyper, const std
   with_training().evaluator().profile_step(batch, hyper, done);
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

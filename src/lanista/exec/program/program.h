@@ -21,7 +21,7 @@
 #include "lanista/exec/program/plan.h"
 #include "lanista/model/autodiff/training_step.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 class Backend;
 class Executable;
@@ -46,7 +46,7 @@ struct ProgramOptions {
   const Backend* backend = nullptr;           ///< Compiling backend; null: the CPU backend at its best level.
   MemoryBudget* budget = nullptr;  ///< Budget of planned memory and states, which outlives the program; null: no limit.
   const Operators* operators = nullptr;  ///< Caller's operators, read while compiling; null: the shipped ones.
-  /// Result of step::training_ops for these operators, to save the work; null: computed.
+  /// Result of autodiff::training_ops for these operators, to save the work; null: computed.
   const graph::OpTable* step_ops = nullptr;
   /// Test hook before each commit of a lane; if it throws, the lane is unchanged.
   std::function<void(std::int64_t lane)> before_commit = {};
@@ -65,11 +65,11 @@ class Program {
   /// Compiles a program that trains and predicts. Errors: kInvalidArgument (an option out of range, an instruction set
   /// level that the CPU lacks, or stages of another model), kResourceExhausted (budget, memory or threads of the
   /// system), kUnimplemented (an operator without a kernel, by name).
-  static Result<Program> compile(const step::TrainingStep& train, const step::InferenceStep& infer,
+  static Result<Program> compile(const autodiff::TrainingStep& train, const autodiff::InferenceStep& infer,
                                  const ProgramOptions& options);
   /// Compiles a program that only predicts; its states have no optimiser slots, and functions that train throw
   /// InternalError. Errors: those of the overload above.
-  static Result<Program> compile(const step::InferenceStep& infer, const ProgramOptions& options);
+  static Result<Program> compile(const autodiff::InferenceStep& infer, const ProgramOptions& options);
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   ~Program();
@@ -149,8 +149,8 @@ class Program {
   void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper);
   /// Copies the buffers of `from` (running statistics of batch norm) into the lane, and changes nothing else.
   void renew_buffers(std::int64_t lane, const LaneGradients& from);
-  /// Returns the sum of squares of `gradients` (nn::squared_gradient_norm) with the optimiser state of the lane, which
-  /// is unchanged.
+  /// Returns the sum of squares of `gradients` (program::squared_gradient_norm) with the optimiser state of the lane,
+  /// which is unchanged.
   double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const;
 
   /// Writes predictions (logits, or numbers as the model gives them) of a lane: [batch.size, …] in canonical order,
@@ -178,7 +178,7 @@ class Program {
   std::int64_t prediction_size() const;
 
  private:
-  static Result<Program> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  static Result<Program> compile(const autodiff::TrainingStep* train, const autodiff::InferenceStep& infer,
                                  const ProgramOptions& options);
   explicit Program(std::unique_ptr<Executable> executable);
   Executable& at(std::int64_t lane) const;
@@ -189,4 +189,4 @@ class Program {
   std::vector<LaneResult> results_;  // of train_step
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -7,7 +7,7 @@
 #include "lanista/base/rng.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -265,4 +265,4 @@ TEST(CausalMask, HidesLaterPositionsIncludingNan) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

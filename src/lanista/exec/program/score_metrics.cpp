@@ -8,7 +8,7 @@
 
 #include "lanista/base/portable_math.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
@@ -240,4 +240,4 @@ double average_precision_of_labels(std::span<const double> logits, std::span<con
   return mean_of_labels(logits, targets, labels, precision_by_recall);
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

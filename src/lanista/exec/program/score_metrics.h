@@ -5,7 +5,7 @@
 
 #include "lanista/exec/program/metrics.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The softmax probabilities of a row of logits without NaN, computed by logarithms. So probabilities near 0 and near 1
 /// keep their precision.
@@ -69,4 +69,4 @@ double roc_auc_of_labels(std::span<const double> logits, std::span<const float> 
 /// Average precision; a label without rows counts as 0. NaN without samples or if a logit is NaN.
 double average_precision_of_labels(std::span<const double> logits, std::span<const float> targets, std::int64_t labels);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using Counts = std::vector<std::int64_t>;
@@ -130,4 +130,4 @@ TEST(ScoreMetrics, RankProbabilitiesThatRoundToOne) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -4,7 +4,7 @@
 #include "lanista/exec/program/plan_lines.h"
 #include "lanista/model/autodiff/memory_plan.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using graph::Port;
@@ -17,7 +17,7 @@ std::vector<Port> outputs(const KernelCall& call) {
 
 // The memory plan of the calls. The planner reads graphs, and after lowering the calls differ from the step's graph.
 template <class T>
-step::MemoryPlan plan(const LoweredGraph& lowered, const SectionInputs<T>& inputs) {
+autodiff::MemoryPlan plan(const LoweredGraph& lowered, const SectionInputs<T>& inputs) {
   graph::GraphBuilder builder;
   std::vector<graph::NodeId> order;
   std::map<graph::NodeId, const KernelCall*> calls;
@@ -39,8 +39,8 @@ step::MemoryPlan plan(const LoweredGraph& lowered, const SectionInputs<T>& input
   };
   const auto outputs_of = [&](graph::NodeId id) { return outputs(*calls.at(id)); };
   const auto in_place = [&](graph::NodeId id) { return inputs.table.find(calls.at(id)->kernel)->second.in_place; };
-  return step::plan_memory(std::move(builder).take(), order, {inputs.live_out.begin(), inputs.live_out.end()}, size,
-                           outputs_of, in_place);
+  return autodiff::plan_memory(std::move(builder).take(), order, {inputs.live_out.begin(), inputs.live_out.end()}, size,
+                               outputs_of, in_place);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ Result<void> check_kernels(const LoweredGraph& lowered, const SectionInputs<T>& 
 
 template <class T>
 Section<T> build_section(const LoweredGraph& lowered, const SectionInputs<T>& inputs) {
-  const step::MemoryPlan memory = plan(lowered, inputs);
+  const autodiff::MemoryPlan memory = plan(lowered, inputs);
   Section<T> section;
   section.arena_bytes = memory.bytes;
   section.addresses = inputs.fixed_addresses;
@@ -104,4 +104,4 @@ template Result<void> check_kernels(const LoweredGraph&, const SectionInputs<dou
 template Section<float> build_section(const LoweredGraph&, const SectionInputs<float>&);
 template Section<double> build_section(const LoweredGraph&, const SectionInputs<double>&);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

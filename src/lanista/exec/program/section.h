@@ -10,7 +10,7 @@
 #include "lanista/exec/program/plan.h"
 #include "lanista/model/graph/op.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// One call of a section that reduces over the batch, as two halves.
 template <class T>
@@ -59,4 +59,4 @@ Result<void> check_kernels(const LoweredGraph& lowered, const SectionInputs<T>& 
 template <class T>
 Section<T> build_section(const LoweredGraph& lowered, const SectionInputs<T>& inputs);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -4,13 +4,13 @@
 
 #include "lanista/exec/program/plan_lines.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 using graph::Port;
 
 template <class T>
 void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout,
-                            const std::vector<step::StateTensor>& state) {
+                            const std::vector<autodiff::StateTensor>& state) {
   for (std::size_t i = 0; i < state.size(); ++i) {
     const StateTensorLayout& item = layout.items[i];
     const Port port{state[i].node, 0};
@@ -21,7 +21,7 @@ void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout,
 }
 
 template <class T>
-std::vector<CommitInput> commit_inputs(const step::TrainingStep& train, const LoweredGraph& lowered,
+std::vector<CommitInput> commit_inputs(const autodiff::TrainingStep& train, const LoweredGraph& lowered,
                                        const StateLayout& layout) {
   std::vector<CommitInput> result;
   for (const StateTensorLayout& item : layout.items) {
@@ -34,7 +34,7 @@ std::vector<CommitInput> commit_inputs(const step::TrainingStep& train, const Lo
   return result;
 }
 
-std::set<Port> outputs_read_after(const step::TrainingStep& train) {
+std::set<Port> outputs_read_after(const autodiff::TrainingStep& train) {
   std::set<Port> ports{train.loss};
   for (const auto& [parameter, gradient] : train.gradient) ports.insert(gradient);
   for (const auto& [buffer, value] : train.renewed) ports.insert(value);
@@ -42,7 +42,7 @@ std::set<Port> outputs_read_after(const step::TrainingStep& train) {
 }
 
 template <class T>
-Section<T> train_section(const step::TrainingStep& train, const LoweredGraph& lowered, const StateLayout& layout,
+Section<T> train_section(const autodiff::TrainingStep& train, const LoweredGraph& lowered, const StateLayout& layout,
                          SectionInputs<T> inputs) {
   assign_state_addresses(inputs, layout, train.state);
   inputs.fixed_addresses[train.input] = {MemorySpace::kInput, 0};
@@ -74,7 +74,7 @@ Section<T> train_section(const step::TrainingStep& train, const LoweredGraph& lo
 }
 
 template <class T>
-Section<T> infer_section(const step::InferenceStep& infer, const LoweredGraph& lowered, const StateLayout& layout,
+Section<T> infer_section(const autodiff::InferenceStep& infer, const LoweredGraph& lowered, const StateLayout& layout,
                          SectionInputs<T> inputs) {
   inputs.line.section = "infer";
   assign_state_addresses(inputs, layout, infer.state);
@@ -83,19 +83,21 @@ Section<T> infer_section(const step::InferenceStep& infer, const LoweredGraph& l
   return build_section(lowered, inputs);
 }
 
-template void assign_state_addresses(SectionInputs<float>&, const StateLayout&, const std::vector<step::StateTensor>&);
-template void assign_state_addresses(SectionInputs<double>&, const StateLayout&, const std::vector<step::StateTensor>&);
-template std::vector<CommitInput> commit_inputs<float>(const step::TrainingStep&, const LoweredGraph&,
+template void assign_state_addresses(SectionInputs<float>&, const StateLayout&,
+                                     const std::vector<autodiff::StateTensor>&);
+template void assign_state_addresses(SectionInputs<double>&, const StateLayout&,
+                                     const std::vector<autodiff::StateTensor>&);
+template std::vector<CommitInput> commit_inputs<float>(const autodiff::TrainingStep&, const LoweredGraph&,
                                                        const StateLayout&);
-template std::vector<CommitInput> commit_inputs<double>(const step::TrainingStep&, const LoweredGraph&,
+template std::vector<CommitInput> commit_inputs<double>(const autodiff::TrainingStep&, const LoweredGraph&,
                                                         const StateLayout&);
-template Section<float> train_section(const step::TrainingStep&, const LoweredGraph&, const StateLayout&,
+template Section<float> train_section(const autodiff::TrainingStep&, const LoweredGraph&, const StateLayout&,
                                       SectionInputs<float>);
-template Section<double> train_section(const step::TrainingStep&, const LoweredGraph&, const StateLayout&,
+template Section<double> train_section(const autodiff::TrainingStep&, const LoweredGraph&, const StateLayout&,
                                        SectionInputs<double>);
-template Section<float> infer_section(const step::InferenceStep&, const LoweredGraph&, const StateLayout&,
+template Section<float> infer_section(const autodiff::InferenceStep&, const LoweredGraph&, const StateLayout&,
                                       SectionInputs<float>);
-template Section<double> infer_section(const step::InferenceStep&, const LoweredGraph&, const StateLayout&,
+template Section<double> infer_section(const autodiff::InferenceStep&, const LoweredGraph&, const StateLayout&,
                                        SectionInputs<double>);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The exception for a step of which another rank has failed, is lost, or does not wait any longer.
 class PeerLost : public std::runtime_error {
@@ -44,4 +44,4 @@ class ShardCommunicator {
   std::int64_t rank_, width_;
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -6,7 +6,7 @@
 #include "lanista/base/check.h"
 #include "lanista/model/autodiff/optimizer.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // Appends a range, or extends the last one if it continues it.
@@ -22,9 +22,9 @@ class LayoutRequirements {
  public:
   explicit LayoutRequirements(const RequiredLayout& wanted) : wanted_(wanted) {}
 
-  Result<void> read(const LoweredGraph& lowered, const std::vector<step::StateTensor>& state) {
+  Result<void> read(const LoweredGraph& lowered, const std::vector<autodiff::StateTensor>& state) {
     std::map<graph::NodeId, std::string> names;
-    for (const step::StateTensor& tensor : state) names[tensor.node] = tensor.name;
+    for (const autodiff::StateTensor& tensor : state) names[tensor.node] = tensor.name;
     for (const KernelCall& call : lowered.calls) {
       for (std::size_t slot = 0; slot < call.inputs.size(); ++slot) {
         const auto name = names.find(call.inputs[slot].node);
@@ -54,10 +54,10 @@ class LayoutRequirements {
 
 }  // namespace
 
-Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const LoweredGraph& train_calls,
-                                      const step::InferenceStep& infer, const LoweredGraph& infer_calls,
+Result<StateLayout> plan_state_layout(const autodiff::TrainingStep* train, const LoweredGraph& train_calls,
+                                      const autodiff::InferenceStep& infer, const LoweredGraph& infer_calls,
                                       const RequiredLayout& wanted) {
-  const std::vector<step::StateTensor>& state = train != nullptr ? train->state : infer.state;
+  const std::vector<autodiff::StateTensor>& state = train != nullptr ? train->state : infer.state;
   LANISTA_CHECK(state.size() == infer.state.size(), "training and inference have different states");
   LayoutRequirements requirements(wanted);
   LANISTA_TRY(requirements.read(train_calls, state));
@@ -65,7 +65,7 @@ Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const Low
 
   StateLayout result;
   for (std::size_t i = 0; i < state.size(); ++i) {
-    const step::StateTensor& tensor = state[i];
+    const autodiff::StateTensor& tensor = state[i];
     LANISTA_CHECK(infer.state[i].name == tensor.name && infer.state[i].shape == tensor.shape,
                   "training and inference have different states at '" + tensor.name + "'");
     StateTensorLayout item{
@@ -80,10 +80,10 @@ Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const Low
     result.items.push_back(std::move(item));
   }
   if (train == nullptr) return result;
-  const step::Optimizer* optimizer = step::find_optimizer(train->options.optimizer);
+  const autodiff::Optimizer* optimizer = autodiff::find_optimizer(train->options.optimizer);
   LANISTA_CHECK(optimizer != nullptr, "a step without optimiser");
   result.slots = optimizer->slots;
   return result;
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -10,7 +10,7 @@
 #include "lanista/exec/program/lower.h"
 #include "lanista/model/autodiff/training_step.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A range of a flat buffer, in elements.
 struct Range {
@@ -20,7 +20,7 @@ struct Range {
 
 /// One tensor of the state and its place in the flat parameters (if trained) or the flat buffers.
 struct StateTensorLayout {
-  step::StateTensor tensor;        ///< Name, shape, initial values, and whether it is trained.
+  autodiff::StateTensor tensor;    ///< Name, shape, initial values, and whether it is trained.
   Range range;                     ///< Elements in the flat parameters or buffers.
   Layout layout = Layout::kPlain;  ///< Order of the axes there.
   Reorder to_layout, from_layout;  ///< Copies from canonical order to `layout`, and back.
@@ -45,8 +45,8 @@ using RequiredLayout = std::function<Layout(const KernelCall&, std::size_t input
 ///
 /// `train_calls` and `infer_calls` are the lowered sections. `train` is null for a program that only predicts. Errors:
 /// kUnimplemented if two readers of a parameter require different layouts.
-Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const LoweredGraph& train_calls,
-                                      const step::InferenceStep& infer, const LoweredGraph& infer_calls,
+Result<StateLayout> plan_state_layout(const autodiff::TrainingStep* train, const LoweredGraph& train_calls,
+                                      const autodiff::InferenceStep& infer, const LoweredGraph& infer_calls,
                                       const RequiredLayout& wanted);
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

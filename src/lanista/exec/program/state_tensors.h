@@ -9,7 +9,7 @@
 #include "lanista/base/tensor.h"
 
 // Helpers for tensors that leave a state.
-namespace lanista::nn {
+namespace lanista::program {
 
 /// The element type of a Tensor with values of type T: kF32 for float, else kF64.
 template <class T>
@@ -22,4 +22,4 @@ inline Tensor make_tensor(std::string name, ElementType type, std::vector<std::i
   return tensor;
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

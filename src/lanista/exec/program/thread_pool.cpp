@@ -15,7 +15,7 @@
 #include "lanista/base/check.h"
 #include "lanista/exec/kernels/kernels.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 // Rounds follow each other within microseconds, less than the time to wake a thread. So idle threads spin for some tens
@@ -207,4 +207,4 @@ void ThreadPool::run(std::int64_t num_tasks, TaskFunction call, const void* cont
   if (helpers.failure) std::rethrow_exception(std::exchange(helpers.failure, nullptr));
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

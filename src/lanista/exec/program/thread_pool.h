@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace lanista::nn {
+namespace lanista::program {
 
 /// A fixed number of threads that run numbered tasks: the caller and `threads - 1` helpers, each with flush-to-zero
 /// set.
@@ -43,4 +43,4 @@ class ThreadPool {
   std::unique_ptr<Helpers> helpers_;  // null for one thread
 };
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -11,7 +11,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 TEST(ThreadPool, RunsEveryTaskOnce) {
@@ -79,4 +79,4 @@ TEST(ThreadPool, SupportsMoveAndAssignment) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -7,7 +7,7 @@
 #include "lanista/model/autodiff/optimizer.h"
 #include "support/exec/program/torch_oracle.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 using namespace testing;
@@ -93,7 +93,7 @@ ErrorBounds train(const TestModel& model, const Recipe& recipe, Precision precis
 TEST(Training, CoversEveryOptimiser) {
   std::vector<Recipe> all = recipes();
   for (const Recipe& each : recipes_by_sign()) all.push_back(each);
-  for (const std::string& name : step::optimizer_names()) {
+  for (const std::string& name : autodiff::optimizer_names()) {
     EXPECT_TRUE(std::ranges::any_of(all, [&](const Recipe& each) { return each.optimizer == name; }))
         << "no recipe trains with " << name;
   }
@@ -129,4 +129,4 @@ TEST(Training, IsAsAccurateAsTheReferenceLoopInFloat32) {
 }
 
 }  // namespace
-}  // namespace lanista::nn
+}  // namespace lanista::program

@@ -105,7 +105,7 @@ std::vector<std::vector<double>> gradients_of_rows(const std::vector<Tensor>& st
   std::vector<std::vector<double>> out;
   BatchBuffers buffers(1, digits().spec());
   for (const std::int64_t row : digits().rows(data::Part::kTrain)) {
-    const nn::Batch one = buffers.fill(digits(), std::span(&row, 1));
+    const program::Batch one = buffers.fill(digits(), std::span(&row, 1));
     std::vector<double> x(one.features.begin(), one.features.end()), y(kOut);
     x.push_back(1);
     double sum = 0;
@@ -193,7 +193,7 @@ TEST(Adaptive, MeasuresGradientNoiseAndGoodput) {
     double least = 1;
     for (const std::int64_t scale : {2, 4, 8, 16, 32}) {
       const double s = static_cast<double>(scale), seen = first / mean_square(scale * from) / s;
-      const double predicted = cluster::efficiency_of({mean_of(sqr), mean_of(var)}, s);
+      const double predicted = goodput::efficiency_of({mean_of(sqr), mean_of(var)}, s);
       EXPECT_NEAR(predicted, seen, 0.1 * seen) << scale * from;
       least = std::min(least, seen);
     }

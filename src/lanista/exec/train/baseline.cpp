@@ -187,8 +187,8 @@ std::optional<LinearModel> linear_model(const data::Dataset& set) {
 void measure(const LinearModel& model, const data::Dataset& set, Part part, const std::string& prefix,
              const Evaluation& evaluation, study::Baseline& baseline) {
   const std::int64_t outputs = set.spec().outputs(), answers = set.spec().labels_per_sample();
-  nn::HostMetrics host(evaluation.requested(), set.spec().width(), kernels::best_isa());
-  nn::MetricSums sums;
+  program::HostMetrics host(evaluation.requested(), set.spec().width(), kernels::best_isa());
+  program::MetricSums sums;
   const std::span<const std::int64_t> all = set.rows(part);
   const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, kMaxNumbersInMemory / outputs));
   for (std::size_t at = 0; at < all.size(); at += at_once) {

@@ -14,18 +14,18 @@ double batch_scale(std::int64_t batch, std::int64_t from) {
   return static_cast<double>(batch) / static_cast<double>(from);
 }
 
-cluster::RateRule rate_rule_of(study::RateScaling follows) {
+goodput::RateRule rate_rule_of(study::RateScaling follows) {
   switch (follows) {
     case study::RateScaling::kAdaScaleGain:
-      return cluster::RateRule::kAdaScale;
+      return goodput::RateRule::kAdaScale;
     case study::RateScaling::kSquareRoot:
-      return cluster::RateRule::kSquareRoot;
+      return goodput::RateRule::kSquareRoot;
     case study::RateScaling::kLinear:
-      return cluster::RateRule::kLinear;
+      return goodput::RateRule::kLinear;
     case study::RateScaling::kNone:
       break;
   }
-  return cluster::RateRule::kNone;
+  return goodput::RateRule::kNone;
 }
 
 }  // namespace
@@ -41,17 +41,17 @@ Result<UpdateCost> update_cost(const graph::Graph& model, const graph::OpTable& 
   return cost;
 }
 
-std::optional<BatchChoice> choose_batch(const cluster::GradientStats& noise, const UpdateCost& cost, std::int64_t from,
+std::optional<BatchChoice> choose_batch(const goodput::GradientStats& noise, const UpdateCost& cost, std::int64_t from,
                                         std::int64_t most, std::int64_t now) {
   const auto goodput = [&](std::int64_t batch) {
-    return static_cast<double>(batch) / cost.seconds(batch) * cluster::efficiency_of(noise, batch_scale(batch, from));
+    return static_cast<double>(batch) / cost.seconds(batch) * goodput::efficiency_of(noise, batch_scale(batch, from));
   };
   std::int64_t best = now;
   for (std::int64_t batch = from; batch <= most; batch *= 2) {
     if (goodput(batch) > goodput(best)) best = batch;
   }
   const double here = goodput(now);
-  if (!cluster::worth_changing(here, goodput(best))) return std::nullopt;
+  if (!goodput::worth_changing(here, goodput(best))) return std::nullopt;
   while (best > kMaxBatchChange * now) best /= 2;
   while (best * kMaxBatchChange < now) best *= 2;
   return BatchChoice{best, goodput(best) / here};
@@ -75,7 +75,7 @@ std::int64_t BatchAdapter::max_updates_in_chunk(std::int64_t step, std::int64_t 
 void BatchAdapter::note(double small_square, double square, std::int64_t rows) {
   const double samples = static_cast<double>(rows) / static_cast<double>(small_rows_),
                scale = batch_scale(rows, first_batch_);
-  const cluster::GradientSquares norms{.mean_square = small_square, .square_of_mean = square};
+  const goodput::GradientSquares norms{.mean_square = small_square, .square_of_mean = square};
   noise_.add({&norms, 1}, samples, scale, std::max(static_cast<double>(kStepsPerMeasurement), scale));
 }
 
@@ -86,18 +86,18 @@ std::optional<BatchChoice> BatchAdapter::choose(std::int64_t now, std::int64_t p
 }
 
 double BatchAdapter::lr_factor(std::int64_t batch) const {
-  return cluster::lr_factor(rate_rule_of(rules_.rate), gradient_stats(), batch_scale(batch, first_batch_));
+  return goodput::lr_factor(rate_rule_of(rules_.rate), gradient_stats(), batch_scale(batch, first_batch_));
 }
 
-cluster::GradientStats BatchAdapter::gradient_stats() const {
-  cluster::GradientStats stats = noise_.total();
+goodput::GradientStats BatchAdapter::gradient_stats() const {
+  goodput::GradientStats stats = noise_.total();
   const std::int64_t remembered = std::clamp<std::int64_t>(noise_.steps(), 1, kAveragedMeasurements);
   stats.sqr = std::max(stats.sqr, stats.var / static_cast<double>(remembered));
   return stats;
 }
 
 std::string BatchAdapter::text() const {
-  const cluster::NoiseScale::State known = noise_.state();
+  const goodput::NoiseScale::State known = noise_.state();
   return nlohmann::json{real_json(known.sums.front().sqr), real_json(known.sums.front().var), real_json(known.weight),
                         known.steps}
       .dump();

@@ -37,7 +37,7 @@ inline constexpr std::int64_t kMaxBatchChange = 4;
 ///
 /// Candidates are `from` times powers of two, up to `most` samples. `now` is the current batch. Nothing if the best
 /// gains at most 5 %. Otherwise the result differs from `now` by a factor of at most kMaxBatchChange.
-std::optional<BatchChoice> choose_batch(const cluster::GradientStats& noise, const UpdateCost& cost, std::int64_t from,
+std::optional<BatchChoice> choose_batch(const goodput::GradientStats& noise, const UpdateCost& cost, std::int64_t from,
                                         std::int64_t most, std::int64_t now);
 
 /// The gradient noise of a trial with an adaptive batch, and the batch and learning rate that follow from it. A value;
@@ -76,12 +76,12 @@ class BatchAdapter {
   double lr_factor(std::int64_t batch) const;
 
   /// The averages of all measurements.
-  const cluster::NoiseScale& noise() const { return noise_; }
+  const goodput::NoiseScale& noise() const { return noise_; }
   /// The averaged variance and squared norm of the gradient that decide batch and rate.
   ///
   /// The squared norm is at least (variance) / (number of averaged measurements). A smaller value cannot be
   /// distinguished from zero, and zero would mean that no batch and no rate is too large.
-  cluster::GradientStats gradient_stats() const;
+  goodput::GradientStats gradient_stats() const;
   /// All measurements as a JSON text for TrainerState::facts.
   std::string text() const;
   /// Replaces the measurements by those of text(). Errors: kDataLoss (a malformed text).
@@ -91,7 +91,7 @@ class BatchAdapter {
   std::int64_t first_batch_ = 1, small_rows_ = 1;
   study::AdaptiveBatchRules rules_;
   UpdateCost cost_;
-  cluster::NoiseScale noise_;
+  goodput::NoiseScale noise_;
 };
 
 }  // namespace lanista::train

@@ -50,7 +50,7 @@ TEST(ChooseBatch, NeedsFivePercentGainAndLimitsTheChange) {
     const std::int64_t from = rng.between(1, 40), doublings = rng.between(0, 8), most = from << doublings;
     const std::int64_t now = from << rng.between(0, doublings);
     const UpdateCost cost{std::exp(rng.uniform(-12.0, -5.0)), std::exp(rng.uniform(-14.0, -9.0))};
-    const cluster::GradientStats noise{std::exp(rng.uniform(-4.0, 2.0)), std::exp(rng.uniform(-6.0, 4.0))};
+    const goodput::GradientStats noise{std::exp(rng.uniform(-4.0, 2.0)), std::exp(rng.uniform(-6.0, 4.0))};
     const double phi = static_cast<double>(from) * noise.var / noise.sqr;
     const auto goodput = [&](std::int64_t batch) {
       const auto m = static_cast<double>(batch), m0 = static_cast<double>(from);

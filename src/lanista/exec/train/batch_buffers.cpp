@@ -16,18 +16,18 @@ BatchBuffers::BatchBuffers(std::int64_t batch, const data::DataSpec& spec)
   }
 }
 
-nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows) {
+program::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows) {
   const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
   const auto used = std::span(features_).first(rows.size() * width);
   data.gather_features(rows, used);
-  nn::Batch batch = make_batch(data, rows, used);
+  program::Batch batch = make_batch(data, rows, used);
   // A streamed data set has no table: its rows are computed when they are read.
   if (!data.spec().stream) batch.table = &table_of(data);
   return batch;
 }
 
-const nn::SampleTable& BatchBuffers::table_of(const data::Dataset& data) {
-  nn::SampleTable& table = tables_[&data];
+const program::SampleTable& BatchBuffers::table_of(const data::Dataset& data) {
+  program::SampleTable& table = tables_[&data];
   if (table.identity != nullptr) return table;
   table.identity = &data;
   table.rows = data.spec().rows;
@@ -43,18 +43,18 @@ const nn::SampleTable& BatchBuffers::table_of(const data::Dataset& data) {
   return table;
 }
 
-nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows,
-                             const data::Augmenter& augmenter, std::uint64_t data_seed, std::int64_t epoch) {
+program::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows,
+                                  const data::Augmenter& augmenter, std::uint64_t data_seed, std::int64_t epoch) {
   const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
   const auto used = std::span(features_).first(rows.size() * width);
   augmenter.gather(data, data_seed, epoch, rows, used);
   return make_batch(data, rows, used);
 }
 
-nn::Batch BatchBuffers::make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
-                                   std::span<const float> given_features) {
+program::Batch BatchBuffers::make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
+                                        std::span<const float> given_features) {
   const auto& spec = data.spec();
-  nn::Batch batch;
+  program::Batch batch;
   batch.size = static_cast<std::int64_t>(rows.size());
   batch.sample_index = rows;
   batch.features = given_features;
@@ -76,8 +76,8 @@ nn::Batch BatchBuffers::make_batch(const data::Dataset& data, std::span<const st
   return batch;
 }
 
-nn::BatchSource BatchBuffers::evaluation_batches(const data::Dataset& data, std::span<const std::int64_t> rows) {
-  return [this, &data, rows, batch = nn::Batch()]() mutable -> const nn::Batch* {
+program::BatchSource BatchBuffers::evaluation_batches(const data::Dataset& data, std::span<const std::int64_t> rows) {
+  return [this, &data, rows, batch = program::Batch()]() mutable -> const program::Batch* {
     if (rows.empty()) return nullptr;
     const auto wanted = rows.first(std::min(batch_, rows.size()));
     rows = rows.subspan(wanted.size());

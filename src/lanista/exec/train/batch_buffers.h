@@ -18,32 +18,32 @@ class BatchBuffers {
   BatchBuffers(std::int64_t batch, const data::DataSpec& spec);  ///< Memory for at most `batch` samples.
 
   /// Returns the samples of these rows, in their order, without augmentation. The batch has their table
-  /// (nn::Batch::table), unless the data set is streamed.
+  /// (program::Batch::table), unless the data set is streamed.
   ///
   /// The batch is valid until the next call and refers to `rows`, which must live as long. `data` must outlive the
   /// buffers.
-  nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows);
+  program::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows);
   /// Returns the samples of these rows with the augmentation of pass `epoch` over the data, counted from 0. Lifetimes
   /// are those of the other `fill`.
-  nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows, const data::Augmenter& augmenter,
-                 std::uint64_t data_seed, std::int64_t epoch);
+  program::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows, const data::Augmenter& augmenter,
+                      std::uint64_t data_seed, std::int64_t epoch);
   /// Returns the samples of these rows with features that the caller has prepared and keeps alive. Lifetimes are those
   /// of `fill`.
-  nn::Batch make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
-                       std::span<const float> given_features);
+  program::Batch make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
+                            std::span<const float> given_features);
   /// Returns a source of batches, without augmentation, of all `rows` in order, for an evaluation.
   ///
   /// Targets are in their original unit. Buffers, data and rows must outlive the source, which overwrites the buffers.
-  nn::BatchSource evaluation_batches(const data::Dataset& data, std::span<const std::int64_t> rows);
+  program::BatchSource evaluation_batches(const data::Dataset& data, std::span<const std::int64_t> rows);
 
  private:
-  const nn::SampleTable& table_of(const data::Dataset& data);
+  const program::SampleTable& table_of(const data::Dataset& data);
 
   std::size_t batch_;
   std::vector<float> features_, targets_;
   std::vector<float> weights_;  // empty until a weighted data set is read
   std::vector<std::int32_t> labels_;
-  std::map<const data::Dataset*, nn::SampleTable> tables_;
+  std::map<const data::Dataset*, program::SampleTable> tables_;
 };
 
 }  // namespace lanista::train

@@ -5,10 +5,10 @@
 
 namespace lanista::train {
 
-Result<void> check_weights(std::span<const Tensor> weights, const nn::StateFormat& kind) {
+Result<void> check_weights(std::span<const Tensor> weights, const program::StateFormat& kind) {
   const ElementType type = kind.is_double() ? ElementType::kF64 : ElementType::kF32;
   const auto& items = kind.layout().items;
-  for (const nn::StateTensorLayout& item : items) {
+  for (const program::StateTensorLayout& item : items) {
     const auto found = std::ranges::find(weights, item.tensor.name, &Tensor::name);
     const bool fits = found != weights.end() && found->shape == item.tensor.shape.dims && found->type == type &&
                       found->bytes.size() == static_cast<std::size_t>(found->elements()) * element_size(type);
@@ -25,7 +25,7 @@ Result<void> check_weights(std::span<const Tensor> weights, const nn::StateForma
                ""};
 }
 
-Result<void> BestEpochWeights::reserve_memory(const nn::StateFormat& kind, MemoryBudget* budget) {
+Result<void> BestEpochWeights::reserve_memory(const program::StateFormat& kind, MemoryBudget* budget) {
   if (!selects_best()) return {};
   if (is_reserved_) return {};
   if (step_ >= 0) LANISTA_TRY(check_weights(weights_, kind));

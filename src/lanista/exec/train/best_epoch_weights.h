@@ -32,7 +32,7 @@ class BestEpochWeights {
   bool selects_best() const { return initial_selector_.selects_best(); }
   /// Reserves memory for one copy in `budget`, until release(); null: no limit. `kind` is the format of the run's
   /// state. Errors: kResourceExhausted; kDataLoss (restored weights do not fit).
-  Result<void> reserve_memory(const nn::StateFormat& kind, MemoryBudget* budget);
+  Result<void> reserve_memory(const program::StateFormat& kind, MemoryBudget* budget);
   /// Adds the run's next measurement, and copies the weights of `state` if the epoch is the best so far. If it throws,
   /// nothing has changed.
   void observe(const study::Measurement& measurement, const RunState& state);
@@ -65,6 +65,6 @@ class BestEpochWeights {
 
 /// Checks that weights are all parameters and buffers of this format, no more. Errors: kDataLoss, naming what does not
 /// fit.
-Result<void> check_weights(std::span<const Tensor> weights, const nn::StateFormat& kind);
+Result<void> check_weights(std::span<const Tensor> weights, const program::StateFormat& kind);
 
 }  // namespace lanista::train

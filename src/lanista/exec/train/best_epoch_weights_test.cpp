@@ -24,7 +24,7 @@ const data::Dataset& small_blobs() {
   return set;
 }
 const graph::OpTable& step_ops_of_all() {
-  static const graph::OpTable table = step::training_ops(graph::builtin_ops());
+  static const graph::OpTable table = autodiff::training_ops(graph::builtin_ops());
   return table;
 }
 study::SelectionRule by_loss() { return {{{false, "val_loss"}}, {}}; }

@@ -27,7 +27,7 @@ std::string random_model(Rng& rng) {
 TrainerInput random_trial(Rng rng, std::uint32_t id) {
   study::Recipe recipe;
   recipe.loss = "cross_entropy";
-  recipe.optimizer = step::optimizers()[rng.below(step::optimizers().size())].name;
+  recipe.optimizer = autodiff::optimizers()[rng.below(autodiff::optimizers().size())].name;
   recipe.schedule = std::array{"constant", "step", "cosine"}[rng.below(3)];
   recipe.step_every = 3;
   recipe.step_factor = 0.5;
@@ -199,7 +199,7 @@ TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
 
 // Whatever a trial is made of, a fork of it shares. It asks for memory for lists of numbers, and for nothing else.
 TEST(Branch, ForkCopiesOnlyNumbers) {
-  using nn::testing::AllocationCounter;
+  using program::testing::AllocationCounter;
   if (!AllocationCounter::works()) GTEST_SKIP() << "a sanitizer has the allocator";
   TrainerInput bare = random_trial(Rng(1), 3);
   bare.recipe.augment.clear();

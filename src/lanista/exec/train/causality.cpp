@@ -45,13 +45,14 @@ Error reads_ahead_error(std::int64_t position, std::int64_t token) {
 
 }  // namespace
 
-Result<void> check_causality(const step::InferenceStep& infer, const data::DataSpec& spec, nn::ProgramOptions options) {
+Result<void> check_causality(const autodiff::InferenceStep& infer, const data::DataSpec& spec,
+                             program::ProgramOptions options) {
   if (spec.positions < 2 || spec.vocab < 2) return {};  // no later token, or no other token
   options.lanes = options.threads = 1;
   options.shards = options.accumulate = 1;
   options.max_batch = 2;
   options.before_commit = {};
-  LANISTA_ASSIGN(auto program, nn::Program::compile(infer, options));
+  LANISTA_ASSIGN(auto program, program::Program::compile(infer, options));
   Rng rng = Rng(1).split("causality");
   LANISTA_TRY(program.begin(0, rng.key()));
   std::vector<Tensor> state = program.extract(0);

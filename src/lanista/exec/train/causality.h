@@ -14,6 +14,7 @@ namespace lanista::train {
 /// ones at 64 or 65 sampled tokens. Data with fewer than two positions or tokens needs no check. `options` gives
 /// backend, operators and precision. Errors: kInvalidArgument (an answer changes with a later token: both positions),
 /// those of Program::compile.
-Result<void> check_causality(const step::InferenceStep& infer, const data::DataSpec& spec, nn::ProgramOptions options);
+Result<void> check_causality(const autodiff::InferenceStep& infer, const data::DataSpec& spec,
+                             program::ProgramOptions options);
 
 }  // namespace lanista::train

@@ -18,7 +18,7 @@ namespace lanista::train {
 namespace {
 
 const graph::OpTable& text_ops() {
-  static const graph::OpTable kOps = step::training_ops(graph::builtin_ops());
+  static const graph::OpTable kOps = autodiff::training_ops(graph::builtin_ops());
   return kOps;
 }
 
@@ -42,7 +42,7 @@ data::Dataset next_tokens(std::uint64_t seed = 1) {
 Result<void> checked(const std::string& layers, const data::DataSpec& spec) {
   const auto model = graph::parse("%0 = input(shape=[8], dtype=\"index\")\n" + layers);
   EXPECT_TRUE(model.ok()) << (model ? "" : model.error().text());
-  const auto infer = step::derive_inference_step(*model, text_ops());
+  const auto infer = autodiff::derive_inference_step(*model, text_ops());
   EXPECT_TRUE(infer.ok()) << (infer ? "" : infer.error().text());
   return check_causality(*infer, spec, {.shards = 3});
 }

@@ -49,7 +49,7 @@ TrainedWithHelpers train_as_guarded_leader(const TrainerInput& input, const std:
   std::int64_t steps = 0;
   int polls = kMaxGuardPolls;
   while (run.progress().epochs_done() < input.recipe.epochs) {
-    nn::ShardCommunicator* peers = nullptr;
+    program::ShardCommunicator* peers = nullptr;
     if (session) {
       const auto state = [&]() -> Result<std::string> {
         TrainerState now = run.save();
@@ -183,7 +183,7 @@ TEST(DataParallelGuard, IgnoresRoundsThatAreTooEarly) {
 TEST(DataParallelGuard, ChecksTermsDespiteAValidChecksum) {
   const TrainerInput input = small_trial();
   const auto group = *LaneGroup::create(input, 1);
-  const nn::Program& program = group.program();
+  const program::Program& program = group.program();
   const auto seen = [&](const std::function<void(EpochTerms&)>& corrupt) {
     EpochTerms terms;
     terms.width = 2;

@@ -44,12 +44,12 @@ std::int64_t EpochTerms::send_buffers_offset() const {
   return round_up_to_line(static_cast<std::int64_t>(sizeof(Header))) + round_up_to_line(state_bytes);
 }
 
-std::int64_t send_buffer_bytes(const nn::Program& program) {
+std::int64_t send_buffer_bytes(const program::Program& program) {
   const std::int64_t num_accumulators = (program.shards() + 1) / 2;  // most of one rank
   return round_up_to_line(num_accumulators * program.shard_bytes()) + kStampBytes;
 }
 
-Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& program, std::int64_t slot,
+Result<std::int64_t> check_terms(const EpochTerms& terms, const program::Program& program, std::int64_t slot,
                                  std::uint32_t epoch) {
   if (terms.checksum != terms.compute_checksum() || terms.epoch != epoch)
     return terms_error(epoch, "terms that do not match their checksum");

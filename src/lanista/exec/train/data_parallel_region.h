@@ -70,11 +70,11 @@ inline constexpr std::int64_t kStampBytes = 64;
 static_assert(RoundStamp::is_always_lock_free && sizeof(RoundStamp) <= kStampBytes);
 
 /// Bytes of one send buffer of this program, stamp included, for any number of ranks from two.
-std::int64_t send_buffer_bytes(const nn::Program& program);
+std::int64_t send_buffer_bytes(const program::Program& program);
 
 /// Checks the terms of epoch `epoch` for the helper in slot `slot`, and returns the rank of that helper. Errors:
 /// kDataLoss, naming the wrong number and what is allowed.
-Result<std::int64_t> check_terms(const EpochTerms& terms, const nn::Program& program, std::int64_t slot,
+Result<std::int64_t> check_terms(const EpochTerms& terms, const program::Program& program, std::int64_t slot,
                                  std::uint32_t epoch);
 
 /// The opened folder and the file name of a session.

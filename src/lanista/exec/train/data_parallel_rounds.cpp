@@ -108,7 +108,7 @@ void RankRounds::wait_for(std::int64_t other) {
 void RankRounds::throw_peer_lost(std::int64_t other, const char* why) {
   has_lost_peer_ = true;
   abort_epoch();
-  throw nn::PeerLost("rank " + std::to_string(other) + " of a shared step" + why);
+  throw program::PeerLost("rank " + std::to_string(other) + " of a shared step" + why);
 }
 
 }  // namespace lanista::train::data_parallel

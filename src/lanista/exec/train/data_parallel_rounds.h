@@ -13,7 +13,7 @@ namespace lanista::train::data_parallel {
 ///
 /// `terms` are this side's own, checked copy, so nothing that another process writes later changes a size or an offset.
 /// A rank with stamps and progress that contradict each other counts as lost.
-class RankRounds final : public nn::ShardCommunicator {
+class RankRounds final : public program::ShardCommunicator {
  public:
   /// `terms` are checked (check_terms), and `rank` is this process's rank. `region` must outlive this.
   RankRounds(SharedRegion& region, const EpochTerms& terms, std::int64_t rank);

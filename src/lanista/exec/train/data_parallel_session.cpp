@@ -43,8 +43,8 @@ void DataParallelLeader::end(bool is_complete) {
   if (failed) remove_file();
 }
 
-Result<nn::ShardCommunicator*> DataParallelLeader::begin(const nn::Program& program,
-                                                         const std::function<Result<std::string>()>& state) {
+Result<program::ShardCommunicator*> DataParallelLeader::begin(const program::Program& program,
+                                                              const std::function<Result<std::string>()>& state) {
   LANISTA_CHECK(!rank_rounds_, "the last data-parallel epoch has not ended");
   const std::int64_t most = std::min(program.shards(), kMaxHelpers + 1) - 1;
   if (!region_) {
@@ -122,10 +122,10 @@ Result<std::unique_ptr<DataParallelHelper>> DataParallelHelper::join(const std::
   return Error{Code::kNotFound, "all slots of the session are taken", path};
 }
 
-nn::ShardCommunicator& DataParallelHelper::peers() { return *rank_rounds_; }
+program::ShardCommunicator& DataParallelHelper::peers() { return *rank_rounds_; }
 bool DataParallelHelper::has_lost_peer() const { return rank_rounds_ && rank_rounds_->has_lost_peer(); }
 
-Result<std::optional<std::string>> DataParallelHelper::wait(const nn::Program& program,
+Result<std::optional<std::string>> DataParallelHelper::wait(const program::Program& program,
                                                             const std::function<bool()>& should_stop) {
   rank_rounds_.reset();
   SharedWord& word = region_->header().slots[static_cast<std::size_t>(slot_)].status;

@@ -49,7 +49,8 @@ class DataParallelLeader {
   /// begin. Null if no helper is ready, as in the first call, which creates the file; helpers may join from then on.
   /// Errors: kInvalidArgument or kNotFound (the path has no folder), kFailedPrecondition (the folder is not private),
   /// kIo (a file operation), kResourceExhausted (no memory), those of `state`.
-  Result<nn::ShardCommunicator*> begin(const nn::Program& program, const std::function<Result<std::string>()>& state);
+  Result<program::ShardCommunicator*> begin(const program::Program& program,
+                                            const std::function<Result<std::string>()>& state);
   /// Ends the epoch. If it is not complete, waiting helpers are released with PeerLost, and the file is deleted.
   void end(bool is_complete);
   bool has_lost_peer() const;  ///< True: a helper of the current epoch has failed.
@@ -79,9 +80,9 @@ class DataParallelHelper {
   ///
   /// Nothing if `should_stop()`, called every 5 ms, returns true, if the leader is gone, or if the epoch has ended
   /// already. Errors: kDataLoss (a number of the epoch is wrong: which, and what is allowed), kResourceExhausted.
-  Result<std::optional<std::string>> wait(const nn::Program& program, const std::function<bool()>& should_stop);
+  Result<std::optional<std::string>> wait(const program::Program& program, const std::function<bool()>& should_stop);
   /// The exchange with the other ranks of the epoch that wait() returned; valid until the next wait().
-  nn::ShardCommunicator& peers();
+  program::ShardCommunicator& peers();
   bool has_lost_peer() const;  ///< True: another rank of that epoch has failed.
 
  private:

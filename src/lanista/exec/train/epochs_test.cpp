@@ -352,7 +352,7 @@ TEST(EpochsThatGrow, MatchAPlainLoop) { train_as_a_plain_loop(growing_recipe, 60
 /// Of five steps a pass, the last one short.
 TrainerInput random_trial(Rng rng) {
   study::Recipe recipe = plain_recipe();
-  recipe.optimizer = step::optimizers()[rng.below(step::optimizers().size())].name;
+  recipe.optimizer = autodiff::optimizers()[rng.below(autodiff::optimizers().size())].name;
   recipe.precision = rng.bernoulli(0.2) ? "float64" : "float32";
   recipe.schedule = std::array{"constant", "cosine"}[rng.below(2)];
   recipe.epochs = 4;

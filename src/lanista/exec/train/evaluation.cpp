@@ -14,13 +14,13 @@
 namespace lanista::train {
 namespace {
 
-using nn::MetricSums;
-using nn::SampleSum;
+using program::MetricSums;
+using program::SampleSum;
 using Value = std::function<double(const MetricSums& sums)>;
 
 /// The inputs of a metric: the number in its name, the size of a prediction, and the requested sums.
 struct MetricBuilder {
-  nn::Metrics& requested;
+  program::Metrics& requested;
   std::int64_t number;
   std::int64_t width;
 
@@ -35,7 +35,7 @@ struct MetricBuilder {
     requested.confusion = true;
     return nan_unless_complete([of, classes = width](const MetricSums& sums) { return of(sums.confusion, classes); });
   }
-  Value from_error_columns(double (*of)(std::span<const nn::ErrorColumn>, std::int64_t)) const {
+  Value from_error_columns(double (*of)(std::span<const program::ErrorColumn>, std::int64_t)) const {
     requested.columns = true;
     return nan_unless_complete([of](const MetricSums& sums) { return of(sums.columns, sums.samples); });
   }
@@ -67,8 +67,9 @@ constexpr MetricEntry kMetricEntries[] = {
     {"accuracy", [](const MetricBuilder& builder) { return builder.mean(Of::kTop, 1); }},
     {"top<k>",
      [](const MetricBuilder& builder) { return builder.mean(Of::kTop, static_cast<double>(builder.number)); }},
-    {"balanced_accuracy", [](const MetricBuilder& builder) { return builder.from_confusion(nn::balanced_accuracy); }},
-    {"f1_macro", [](const MetricBuilder& builder) { return builder.from_confusion(nn::f1_macro); }},
+    {"balanced_accuracy",
+     [](const MetricBuilder& builder) { return builder.from_confusion(program::balanced_accuracy); }},
+    {"f1_macro", [](const MetricBuilder& builder) { return builder.from_confusion(program::f1_macro); }},
     {"log_loss", [](const MetricBuilder& builder) { return builder.mean(Of::kLogLoss, 0); }},
     {"perplexity",
      [](const MetricBuilder& builder) -> Value {
@@ -78,15 +79,15 @@ constexpr MetricEntry kMetricEntries[] = {
      [](const MetricBuilder& builder) {
        builder.requested.calibration = true;
        return MetricBuilder::nan_unless_complete(
-           [](const MetricSums& sums) { return nn::calibration_error(sums.bins); });
+           [](const MetricSums& sums) { return program::calibration_error(sums.bins); });
      }},
-    {"matthews", [](const MetricBuilder& builder) { return builder.from_confusion(nn::matthews); }},
-    {"roc_auc", [](const MetricBuilder& builder) { return builder.from_scores(nn::roc_auc); }},
-    {"average_precision", [](const MetricBuilder& builder) { return builder.from_scores(nn::average_precision); }},
-    {"f1", [](const MetricBuilder& builder) { return builder.from_confusion(nn::f1); }},
+    {"matthews", [](const MetricBuilder& builder) { return builder.from_confusion(program::matthews); }},
+    {"roc_auc", [](const MetricBuilder& builder) { return builder.from_scores(program::roc_auc); }},
+    {"average_precision", [](const MetricBuilder& builder) { return builder.from_scores(program::average_precision); }},
+    {"f1", [](const MetricBuilder& builder) { return builder.from_confusion(program::f1); }},
     {"mae", [](const MetricBuilder& builder) { return builder.mean(Of::kAbsoluteError, 0); }},
-    {"rmse", [](const MetricBuilder& builder) { return builder.from_error_columns(nn::rmse); }},
-    {"r2", [](const MetricBuilder& builder) { return builder.from_error_columns(nn::r2); }},
+    {"rmse", [](const MetricBuilder& builder) { return builder.from_error_columns(program::rmse); }},
+    {"r2", [](const MetricBuilder& builder) { return builder.from_error_columns(program::r2); }},
     {"mape", [](const MetricBuilder& builder) { return builder.mean(Of::kRelativeError, 0); }},
     {"quantile<q>",
      [](const MetricBuilder& builder) {
@@ -97,14 +98,14 @@ constexpr MetricEntry kMetricEntries[] = {
 constexpr MetricEntry kLabelMetricEntries[] = {
     {"accuracy", [](const MetricBuilder& builder) { return builder.mean(Of::kRightLabels, 0); }},
     {"exact_match", [](const MetricBuilder& builder) { return builder.mean(Of::kAllLabels, 0); }},
-    {"f1_macro", [](const MetricBuilder& builder) { return builder.from_confusion(nn::f1_of_labels); }},
+    {"f1_macro", [](const MetricBuilder& builder) { return builder.from_confusion(program::f1_of_labels); }},
     {"log_loss", [](const MetricBuilder& builder) { return builder.mean(Of::kLabelLoss, 0); }},
-    {"roc_auc", [](const MetricBuilder& builder) { return builder.from_label_scores(nn::roc_auc_of_labels); }},
+    {"roc_auc", [](const MetricBuilder& builder) { return builder.from_label_scores(program::roc_auc_of_labels); }},
     {"average_precision",
-     [](const MetricBuilder& builder) { return builder.from_label_scores(nn::average_precision_of_labels); }},
+     [](const MetricBuilder& builder) { return builder.from_label_scores(program::average_precision_of_labels); }},
 };
 
-Value value_of(const study::NamedMetric& named, nn::Metrics& requested, std::int64_t width) {
+Value value_of(const study::NamedMetric& named, program::Metrics& requested, std::int64_t width) {
   if (const auto& compute = named.metric.compute) {
     requested.scores = true;
     return MetricBuilder::nan_unless_complete([compute, width](const MetricSums& sums) {
@@ -120,9 +121,9 @@ Value value_of(const study::NamedMetric& named, nn::Metrics& requested, std::int
 
 }  // namespace
 
-nn::ProgramOptions program_options_of(const study::Recipe& recipe) {
-  static_assert(study::kMaxBatchParts == nn::kMaxBatchParts);
-  nn::ProgramOptions options;
+program::ProgramOptions program_options_of(const study::Recipe& recipe) {
+  static_assert(study::kMaxBatchParts == program::kMaxBatchParts);
+  program::ProgramOptions options;
   options.max_batch = study::largest_batch(recipe);
   options.shards = recipe.shards;
   options.accumulate = recipe.accumulate;
@@ -130,17 +131,17 @@ nn::ProgramOptions program_options_of(const study::Recipe& recipe) {
   return options;
 }
 
-nn::TargetScaling target_scaling_of(const data::DataSpec& data) {
+program::TargetScaling target_scaling_of(const data::DataSpec& data) {
   if (!data.target_normalization) return {};
   return {data.target_normalization->mean, data.target_normalization->scale};
 }
 
 Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
-                       std::span<const study::Metric> own, nn::TargetScaling unit)
+                       std::span<const study::Metric> own, program::TargetScaling unit)
     : requested_{.loss = loss, .unit = std::move(unit)} {
-  const step::Loss* known = step::find_loss(loss);
+  const autodiff::Loss* known = autodiff::find_loss(loss);
   LANISTA_CHECK(known != nullptr, "unknown loss " + loss);
-  requested_.labels = known->kind == step::TargetKind::kMultilabel;
+  requested_.labels = known->kind == autodiff::TargetKind::kMultilabel;
   const auto targets =
       requested_.labels ? study::Targets::multilabel() : study::Targets(known->of_classes() ? width : 0);
   for (const std::string& name : metrics.empty() ? study::default_metrics(targets) : metrics) {
@@ -150,7 +151,7 @@ Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& 
   }
 }
 
-std::map<std::string, double> Evaluation::values(const nn::MetricSums& sums, const std::string& prefix) const {
+std::map<std::string, double> Evaluation::values(const program::MetricSums& sums, const std::string& prefix) const {
   std::map<std::string, double> out{{prefix + "loss", sums.loss / static_cast<double>(sums.samples)}};
   for (const auto& [name, value] : values_) out[prefix + name] = value(sums);
   return out;

@@ -18,32 +18,32 @@ namespace lanista::train {
 
 /// Returns the program options that a recipe sets: largest batch, shards, accumulate and precision; the rest are
 /// defaults.
-nn::ProgramOptions program_options_of(const study::Recipe& recipe);
+program::ProgramOptions program_options_of(const study::Recipe& recipe);
 
 /// Returns mean and scale of a data set's targets; empty if they are not normalised.
-nn::TargetScaling target_scaling_of(const data::DataSpec& data);
+program::TargetScaling target_scaling_of(const data::DataSpec& data);
 
 /// The loss and metrics of a trial by name (search/study/metric.h): what a program must measure, and the values that
 /// follow.
 class Evaluation {
  public:
-  /// `loss` is a name in step::losses(). `metrics` must suit the targets (study::check_metric), else this throws; empty
-  /// means accuracy for classes and labels, mae for numbers. `width` is the number of classes, labels or numbers of an
-  /// answer. `own` are metrics of the caller, `unit` is the scaling of the targets.
+  /// `loss` is a name in autodiff::losses(). `metrics` must suit the targets (study::check_metric), else this throws;
+  /// empty means accuracy for classes and labels, mae for numbers. `width` is the number of classes, labels or numbers
+  /// of an answer. `own` are metrics of the caller, `unit` is the scaling of the targets.
   Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
-             std::span<const study::Metric> own = {}, nn::TargetScaling unit = {});
+             std::span<const study::Metric> own = {}, program::TargetScaling unit = {});
 
   /// The sums that a program must measure. Valid as long as this object.
-  const nn::Metrics& requested() const { return requested_; }
+  const program::Metrics& requested() const { return requested_; }
   /// Returns the loss and the metrics by name, with `prefix` in front ("val_accuracy"). Without samples they are NaN.
   ///
   /// If a prediction is NaN, accuracy, top<k> and exact_match count its row as wrong (accuracy of labels: that label).
   /// Other metrics are then NaN.
-  std::map<std::string, double> values(const nn::MetricSums& sums, const std::string& prefix) const;
+  std::map<std::string, double> values(const program::MetricSums& sums, const std::string& prefix) const;
 
  private:
-  using Value = std::function<double(const nn::MetricSums& sums)>;
-  nn::Metrics requested_;
+  using Value = std::function<double(const program::MetricSums& sums)>;
+  program::Metrics requested_;
   std::vector<std::pair<std::string, Value>> values_;
 };
 

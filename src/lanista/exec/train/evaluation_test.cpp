@@ -22,8 +22,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 std::map<std::string, double> measured(const Evaluation& evaluation, std::int64_t width,
                                        const std::vector<double>& predictions, const std::vector<std::int32_t>& labels,
                                        const std::vector<float>& targets) {
-  nn::MetricSums sums;
-  nn::HostMetrics(evaluation.requested(), width, kernels::best_isa()).add(predictions, labels, targets, sums);
+  program::MetricSums sums;
+  program::HostMetrics(evaluation.requested(), width, kernels::best_isa()).add(predictions, labels, targets, sums);
   return evaluation.values(sums, "");
 }
 
@@ -173,7 +173,7 @@ TrainerInput input(std::uint32_t id, const data::Dataset& data, const graph::OpT
 
 TEST(Evaluation, OfLanesMatchesEachTrialAlone) {
   const data::Dataset data = *data::open({}, ".", real_file_system());
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   auto group = *LaneGroup::create(input(1, data, ops), 3);
   std::vector<TrialRun> runs;
   for (const std::uint32_t id : {1U, 2U, 3U}) runs.push_back(*TrialRun::create(input(id, data, ops)));
@@ -203,7 +203,7 @@ TEST(Evaluation, OfLanesMatchesEachTrialAlone) {
 
 TEST(Evaluation, RefusesMetricsThatDoNotSuitTheData) {
   const data::Dataset data = *data::open({}, ".", real_file_system());
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   TrainerInput wrong = input(1, data, ops);
   wrong.metrics = {"rmse"};
   EXPECT_EQ(TrialRun::create(wrong).error().where, "train.metrics");

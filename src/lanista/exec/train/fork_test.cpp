@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t kRows = 24, kOthers = 4, kSteps = 200;
 
 /// Rows that suit the model.
-data::Dataset rows_for(const nn::testing::Derived& derived) {
-  const nn::testing::OwnedBatch all = nn::testing::random_batch(derived, kRows + 2 * kOthers, 7);
+data::Dataset rows_for(const program::testing::Derived& derived) {
+  const program::testing::OwnedBatch all = program::testing::random_batch(derived, kRows + 2 * kOthers, 7);
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
   data::RawData raw;
   raw.features = all.features;
@@ -32,14 +32,14 @@ data::Dataset rows_for(const nn::testing::Derived& derived) {
     if (dim != graph::kBatch) raw.spec.features.dims.push_back(dim);
   }
   if (input.dtype == graph::DType::kIndex) raw.spec.vocab = 12;
-  const step::Loss& loss = *step::find_loss(derived.train.options.loss);
+  const autodiff::Loss& loss = *autodiff::find_loss(derived.train.options.loss);
   if (loss.of_classes()) {
     raw.spec.classes = prediction.dims.back();
     const std::int64_t positions = prediction.elements(1) / raw.spec.classes;
     if (positions > 1) raw.spec.positions = positions;
   } else {
     raw.spec.target_size = prediction.elements(1);
-    raw.spec.multilabel = loss.kind == step::TargetKind::kMultilabel;
+    raw.spec.multilabel = loss.kind == autodiff::TargetKind::kMultilabel;
   }
   data::Split split;
   for (std::int64_t row = 0; row < all.size; ++row)
@@ -67,10 +67,10 @@ struct Case {
   std::size_t model, optimizer, schedule, selector;
 };
 
-TrainerInput trial_of(const Case& c, const nn::testing::Derived& derived, const data::Dataset& data) {
+TrainerInput trial_of(const Case& c, const program::testing::Derived& derived, const data::Dataset& data) {
   study::Recipe recipe;
   recipe.loss = derived.train.options.loss;
-  recipe.optimizer = step::optimizers()[c.optimizer].name;
+  recipe.optimizer = autodiff::optimizers()[c.optimizer].name;
   recipe.schedule = schedules()[c.schedule];
   recipe.step_every = 5;
   recipe.step_factor = 0.7;
@@ -164,15 +164,15 @@ void expect_equal_runs(const TrainerInput& input, std::uint64_t salt) {
 }
 
 TEST(Fork, MatchesSourceForTwoHundredStepsWithSameSettings) {
-  const auto models = nn::testing::operator_models();
+  const auto models = program::testing::operator_models();
   const bool whole = std::getenv("LANISTA_WHOLE_CROSS") != nullptr;
   std::size_t cases = 0;
   Rng rng(16);
   for (std::size_t m = 0; m < models.size(); ++m) {
-    const nn::testing::Derived derived = nn::testing::derive(models[m]);
+    const program::testing::Derived derived = program::testing::derive(models[m]);
     const data::Dataset data = rows_for(derived);
     std::vector<Case> chosen;
-    for (std::size_t o = 0; o < step::optimizers().size(); ++o) {
+    for (std::size_t o = 0; o < autodiff::optimizers().size(); ++o) {
       for (std::size_t s = 0; s < schedules().size(); ++s) {
         for (std::size_t k = 0; k < selectors().size(); ++k) chosen.push_back({m, o, s, k});
       }
@@ -182,7 +182,7 @@ TEST(Fork, MatchesSourceForTwoHundredStepsWithSameSettings) {
       chosen = {chosen[rng.below(chosen.size())]};
     }
     for (const Case& c : chosen) {
-      SCOPED_TRACE(models[m].name + " " + step::optimizers()[c.optimizer].name + " " + schedules()[c.schedule] +
+      SCOPED_TRACE(models[m].name + " " + autodiff::optimizers()[c.optimizer].name + " " + schedules()[c.schedule] +
                    " selector " + std::to_string(c.selector));
       expect_equal_runs(trial_of(c, derived, data), ++cases);
       if (::testing::Test::HasFatalFailure()) return;
@@ -193,11 +193,11 @@ TEST(Fork, MatchesSourceForTwoHundredStepsWithSameSettings) {
 }
 
 TEST(Fork, HasItsOwnDropoutMasksAndRate) {
-  nn::testing::TestModel model = nn::testing::model_named("mlp");
+  program::testing::TestModel model = program::testing::model_named("mlp");
   model.text =
       "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.5)\n%3 = linear(%2, out=5)\n%4 = "
       "output(%3)\n";
-  const nn::testing::Derived derived = nn::testing::derive(model);
+  const program::testing::Derived derived = program::testing::derive(model);
   const data::Dataset data = rows_for(derived);
   const TrainerInput input = trial_of({0, 0, 0, 0}, derived, data);
   LaneGroup group = *LaneGroup::create(input, 1);

@@ -32,14 +32,15 @@ Result<std::vector<Tensor>> weights_of(const graph::Graph& prefix, const FrozenM
 }
 
 /// Compiles a program that predicts.
-Result<nn::Program> compile(const graph::Graph& prefix, std::span<const Tensor> weights, const FrozenModel& input) {
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(prefix, *input.step_ops));
-  nn::ProgramOptions options;
+Result<program::Program> compile(const graph::Graph& prefix, std::span<const Tensor> weights,
+                                 const FrozenModel& input) {
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(prefix, *input.step_ops));
+  program::ProgramOptions options;
   options.max_batch = kBatch;
   options.backend = input.backend;
   options.budget = input.budget;
   options.operators = input.operators;
-  LANISTA_ASSIGN(auto program, nn::Program::compile(infer, options));
+  LANISTA_ASSIGN(auto program, program::Program::compile(infer, options));
   LANISTA_TRY(program.begin(0, 0));
   std::vector<Tensor> state = program.extract(0);
   for (const Tensor& tensor : weights) *std::ranges::find(state, tensor.name, &Tensor::name) = tensor;
@@ -61,7 +62,7 @@ struct FrozenPrefix::Impl {
   graph::Shape input_shape, output_shape;  // of one sample
   std::vector<Tensor> weights;
   Digest digest;
-  nn::Program program;
+  program::Program program;
   std::mutex mutex = {};  // protects the program
 
   void apply(std::span<const float> samples, std::span<float> out) {
@@ -71,7 +72,7 @@ struct FrozenPrefix::Impl {
     const std::lock_guard lock(mutex);
     for (std::size_t at = 0; at < rows; at += kBatch) {
       const std::size_t count = std::min<std::size_t>(kBatch, rows - at);
-      nn::Batch batch;
+      program::Batch batch;
       batch.size = static_cast<std::int64_t>(count);
       batch.features = samples.subspan(at * from, count * from);
       program.predict(0, batch, out.subspan(at * to, count * to));

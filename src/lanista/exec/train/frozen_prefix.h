@@ -22,10 +22,10 @@ struct FrozenModel {
   graph::Graph model;               ///< The whole model.
   std::set<graph::NodeId> frozen;   ///< Nodes that run in inference form with `weights`.
   std::span<const Tensor> weights;  ///< Float32 tensors by name, read while creating. Those of other nodes are ignored.
-  const graph::OpTable* step_ops = nullptr;  ///< Result of step::training_ops, read while creating; never null.
-  const nn::Operators* operators = nullptr;  ///< Caller's operators, read while creating; null: the shipped ones.
-  MemoryBudget* budget = nullptr;            ///< Budget of the program; null: no limit.
-  const nn::Backend* backend = &nn::cpu_backend();  ///< Backend that compiles the prefix; never null.
+  const graph::OpTable* step_ops = nullptr;  ///< Result of autodiff::training_ops, read while creating; never null.
+  const program::Operators* operators = nullptr;  ///< Caller's operators, read while creating; null: the shipped ones.
+  MemoryBudget* budget = nullptr;                 ///< Budget of the program; null: no limit.
+  const program::Backend* backend = &program::cpu_backend();  ///< Backend that compiles the prefix; never null.
 };
 
 /// The frozen part of a model, computed once for all heads that train on it.
@@ -37,7 +37,7 @@ class FrozenPrefix {
  public:
   /// Compiles the prefix and cuts the model behind the frozen nodes. Errors: those of graph::cut_behind_frozen;
   /// kInvalidArgument (weights that are missing or do not fit, by name); kResourceExhausted, kUnimplemented of
-  /// nn::Program.
+  /// program::Program.
   static Result<FrozenPrefix> create(const FrozenModel& input);
 
   /// The part that is trained. Its state tensors, fresh weights and dropout masks are those of the whole model.

@@ -90,14 +90,14 @@ FrozenPrefix backbone() {
   return *std::move(prefix);
 }
 
-nn::Program program(const graph::Graph& model, step::StepOptions options) {
-  auto made = nn::Program::compile(*step::derive_training_step(model, options, ops()),
-                                   *step::derive_inference_step(model, ops()), {.max_batch = kBatch});
+program::Program program(const graph::Graph& model, autodiff::StepOptions options) {
+  auto made = program::Program::compile(*autodiff::derive_training_step(model, options, ops()),
+                                        *autodiff::derive_inference_step(model, ops()), {.max_batch = kBatch});
   EXPECT_TRUE(made->begin(0, 0));
   return *std::move(made);
 }
 
-void put(nn::Program& into, const std::vector<Tensor>& weights) {
+void put(program::Program& into, const std::vector<Tensor>& weights) {
   std::vector<Tensor> state = into.extract(0);
   for (Tensor& tensor : state) {
     const auto given = std::ranges::find(weights, tensor.name, &Tensor::name);
@@ -114,10 +114,10 @@ struct Whole {
 // A whole model by hand: for every batch the backbone in inference form, then a step of the head.
 Whole by_hand(std::uint64_t trial, std::int64_t epochs) {
   const study::Recipe settings = recipe(trial);
-  nn::Program front = program(*graph::parse(kBackbone + "%5 = output(%4)\n"), {.loss = "mse"});
+  program::Program front = program(*graph::parse(kBackbone + "%5 = output(%4)\n"), {.loss = "mse"});
   front.initialise(0, 0);
   put(front, backbone_weights());
-  nn::Program back =
+  program::Program back =
       program(*graph::parse("%4 = input(shape=[5,3,3])\n" + kHead), {"cross_entropy", trial % 2 == 0 ? "sgd" : "adam"});
   back.initialise(0, trial);
 
@@ -130,7 +130,7 @@ Whole by_hand(std::uint64_t trial, std::int64_t epochs) {
     const std::int64_t steps = (static_cast<std::int64_t>(order.size()) + kBatch - 1) / kBatch;
     double sum = 0;
     for (std::size_t at = 0; at < order.size(); at += kBatch) {
-      nn::Batch batch;
+      program::Batch batch;
       batch.sample_index = std::span(order).subspan(at, std::min<std::size_t>(kBatch, order.size() - at));
       const std::size_t count = batch.sample_index.size();
       batch.size = static_cast<std::int64_t>(count);
@@ -140,7 +140,7 @@ Whole by_hand(std::uint64_t trial, std::int64_t epochs) {
       front.predict(0, batch, std::span(values).first(count * 45));
       batch.features = std::span(values).first(count * 45);
       batch.labels = std::span(labels).first(count);
-      nn::LaneHyper hyper;
+      program::LaneHyper hyper;
       hyper.lr = learning_rate(settings, step++, steps);
       hyper.momentum = settings.momentum;
       hyper.beta1 = settings.beta1;
@@ -217,15 +217,15 @@ TEST(FrozenPrefix, MakesTheWholeModelWithTheHeadsWeights) {
   const FrozenPrefix prefix = backbone();
   const data::Dataset features = *prefix.features(digits(), StoredSamples::kAll, nullptr);
   std::vector<Tensor> weights = trained(input(prefix.head(), features, 7), 1).save().tensors;
-  nn::Program head = program(prefix.head(), {"cross_entropy", "adam"});
+  program::Program head = program(prefix.head(), {"cross_entropy", "adam"});
   head.initialise(0, 0);
   put(head, weights);
   weights.insert(weights.end(), prefix.weights().begin(), prefix.weights().end());
-  nn::Program whole = program(*graph::parse(kBackbone + kHead), {"cross_entropy", "adam"});
+  program::Program whole = program(*graph::parse(kBackbone + kHead), {"cross_entropy", "adam"});
   whole.initialise(0, 0);
   put(whole, weights);
 
-  const auto logits = [](nn::Program& of, const data::Dataset& data) {
+  const auto logits = [](program::Program& of, const data::Dataset& data) {
     const auto rows = std::span(data.rows(data::Part::kTest)).first(kBatch);
     std::vector<float> samples(static_cast<std::size_t>(kBatch * data.spec().features.elements_per_sample()));
     data.gather_features(rows, samples);
@@ -238,7 +238,7 @@ TEST(FrozenPrefix, MakesTheWholeModelWithTheHeadsWeights) {
 
 TEST(FrozenPrefix, ComputesNoGradientBelowTheHead) {
   const auto count = [](const graph::Graph& model, std::string_view op) {
-    return step::derive_training_step(model, {}, ops())->graph.nodes_of(op).size();
+    return autodiff::derive_training_step(model, {}, ops())->graph.nodes_of(op).size();
   };
   const graph::Graph whole = *graph::parse(kBackbone + kHead), head = backbone().head();
   EXPECT_EQ(count(whole, "conv2d_grad_x"), 1U);

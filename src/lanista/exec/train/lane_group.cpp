@@ -30,7 +30,7 @@ std::string failure_of(const Call& call) {
 
 }  // namespace
 
-LaneGroup::LaneGroup(const TrainerInput& like, nn::Program program)
+LaneGroup::LaneGroup(const TrainerInput& like, program::Program program)
     : slots_(std::make_unique<LaneSlots>(std::move(program))),
       spec_(like.data->spec()),
       batch_(study::largest_batch(like.recipe)) {
@@ -48,12 +48,12 @@ LaneGroup::LaneGroup(const TrainerInput& like, nn::Program program)
 
 Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes) {
   LANISTA_ASSIGN(const auto train,
-                 step::derive_training_step(like.model, step::StepOptions{like.recipe.loss, like.recipe.optimizer},
-                                            *like.step_ops));
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(like.model, *like.step_ops));
-  nn::ProgramOptions options = program_options_of(like);
+                 autodiff::derive_training_step(
+                     like.model, autodiff::StepOptions{like.recipe.loss, like.recipe.optimizer}, *like.step_ops));
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(like.model, *like.step_ops));
+  program::ProgramOptions options = program_options_of(like);
   options.lanes = lanes;
-  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, options));
+  LANISTA_ASSIGN(auto program, program::Program::compile(train, infer, options));
   LANISTA_TRY(check_predictions(program, like.data->spec()));
   LANISTA_TRY(check_causality(infer, like.data->spec(), program_options_of(like)));
   LaneGroup group(like, std::move(program));
@@ -64,13 +64,14 @@ Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes
 }
 
 std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t max_updates,
-                                std::span<StepResult> results, nn::ShardCommunicator* communicator) {
+                                std::span<StepResult> results, program::ShardCommunicator* communicator) {
   const std::int64_t steps = train_chunk(runs, max_updates, results, communicator);
   measure(runs, results);
   return steps;
 }
 
-StepResult LaneGroup::train_as_helper(TrialRun& run, std::int64_t max_updates, nn::ShardCommunicator& communicator) {
+StepResult LaneGroup::train_as_helper(TrialRun& run, std::int64_t max_updates,
+                                      program::ShardCommunicator& communicator) {
   TrialRun* const one = &run;
   StepResult end;
   train_chunk({&one, 1}, max_updates, {&end, 1}, &communicator);
@@ -78,7 +79,7 @@ StepResult LaneGroup::train_as_helper(TrialRun& run, std::int64_t max_updates, n
 }
 
 std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates,
-                                    std::span<StepResult> results, nn::ShardCommunicator* communicator) {
+                                    std::span<StepResult> results, program::ShardCommunicator* communicator) {
   LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == results.size() && max_updates >= 1,
                 std::to_string(runs.size()) + " runs with " + std::to_string(results.size()) +
                     " results in a group of " + std::to_string(lanes()) + " lanes");
@@ -156,9 +157,9 @@ void LaneGroup::measure_gradient_noise(std::span<TrialRun* const> runs, std::spa
     if (active_[lane] == 0 || !measures_gradient_noise(run)) continue;
     results[i].failure = failure_of([&] {
       const auto rows = rows_of(run, 0).first(static_cast<std::size_t>(run.settings().adapter()->small_rows()));
-      const nn::Batch batch = read_batch(run, rows, buffers_[0]);
-      const nn::LaneHyper hyper = hyper_of(run, 0);
-      nn::Program& program = slots_->program();
+      const program::Batch batch = read_batch(run, rows, buffers_[0]);
+      const program::LaneHyper hyper = hyper_of(run, 0);
+      program::Program& program = slots_->program();
       program.gradients(run.state().run_state().lane(), batch, batch.size, hyper, scratch_gradients());
       small_squares_[lane] = program.squared_gradient_norm(run.state().run_state().lane(), scratch_gradients(), hyper);
     });
@@ -167,7 +168,7 @@ void LaneGroup::measure_gradient_noise(std::span<TrialRun* const> runs, std::spa
 }
 
 // Returns memory for gradients that update nothing.
-nn::LaneGradients& LaneGroup::scratch_gradients() {
+program::LaneGradients& LaneGroup::scratch_gradients() {
   if (!scratch_gradients_) {
     auto made = slots_->program().make_gradients();
     if (!made) throw std::bad_alloc();
@@ -177,8 +178,8 @@ nn::LaneGradients& LaneGroup::scratch_gradients() {
 }
 
 // Returns the input of the update that is `ahead` updates after the next.
-nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
-                                 std::span<const std::uint8_t> lanes) {
+program::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
+                                      std::span<const std::uint8_t> lanes) {
   std::size_t num_batches = 0;
   bool is_shared = !runs.empty();
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -196,11 +197,12 @@ nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t a
     const auto rows = selection ? selection.batch() : rows_of(*runs[i], ahead);
     batches_[lane] = read_batch(*runs[i], rows, buffers_[num_batches++]);
   }
-  const std::span<const nn::Batch> batches(batches_);
+  const std::span<const program::Batch> batches(batches_);
   return {is_shared ? batches.subspan(lane_of(*runs[0]), 1) : batches, hyper_};
 }
 
-nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const {
+program::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows,
+                                     BatchBuffers& buffers) const {
   const TrialDefinition& trial = run.definition();
   const data::Dataset& data = *trial.input.data;
   const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
@@ -212,13 +214,13 @@ nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_
 
 // Trains the active lanes. A lane that threw repeats its step once alone, and then waits for the next chunk.
 void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepResult> results,
-                      nn::ShardCommunicator* communicator) {
-  nn::Program& program = slots_->program();
+                      program::ShardCommunicator* communicator) {
+  program::Program& program = slots_->program();
   for (const TrialRun* run : runs)
     lane_results_[lane_of(*run)] = {.loss_sum = run->progress().loss_sum(), .failure = {}};
   const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes,
-                            nn::ShardCommunicator* with) {
-    return nn::Chunk{
+                            program::ShardCommunicator* with) {
+    return program::Chunk{
         .steps = count,
         .active = lanes,
         .step_input = [this, runs, first, lanes](std::int64_t step) { return work_of(runs, first + step, lanes); },
@@ -231,18 +233,19 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
     if (const Selection& selection = run->rows().selection(); selection && selection.batch().empty())
       trains[lane_of(*run)] = 0;
   }
-  nn::ShardCommunicator* const all_peers = std::ranges::count(trains, std::uint8_t{1}) == 1 ? communicator : nullptr;
+  program::ShardCommunicator* const all_peers =
+      std::ranges::count(trains, std::uint8_t{1}) == 1 ? communicator : nullptr;
   const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, trains, all_peers), lane_results_); });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t lane = lane_of(*runs[i]);
     if (active_[lane] == 0) continue;
-    nn::LaneResult& end = lane_results_[lane];
+    program::LaneResult& end = lane_results_[lane];
     if (trains[lane] == 0) {
       end.steps = steps;
     } else if (end.steps < steps && (end.failure || !all.empty())) {
       std::vector<std::uint8_t> alone(active_.size(), 0);
       alone[lane] = 1;
-      const nn::LaneResult before = std::exchange(end, {.loss_sum = end.loss_sum, .failure = {}});
+      const program::LaneResult before = std::exchange(end, {.loss_sum = end.loss_sum, .failure = {}});
       results[i].failure = failure_of([&] {
         program.run(chunk_of(1, before.steps, alone, nullptr), lane_results_);
         if (end.failure) std::rethrow_exception(std::exchange(end.failure, nullptr));
@@ -264,15 +267,15 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
 // Renews the running statistics of batch norm over all rows. They come from selected rows, or from another model, but
 // predictions use all rows. Training does not read them.
 void LaneGroup::recalibrate(TrialRun& run) {
-  nn::Program& program = slots_->program();
+  program::Program& program = slots_->program();
   const std::int64_t recalibration = recalibration_of(run);
   if (recalibration == 0 || program.state_format().layout().renewed.empty()) return;
-  nn::LaneGradients& scratch_gradients = this->scratch_gradients();
+  program::LaneGradients& scratch_gradients = this->scratch_gradients();
   const auto size = static_cast<std::size_t>(run.definition().input.recipe.batch);
   const std::span<const std::int64_t> rows = run.rows().order();
   const std::size_t batches = std::min(static_cast<std::size_t>(recalibration), rows.size() / size);
   for (std::size_t i = 0; i < batches; ++i) {
-    const nn::Batch batch = read_batch(run, rows.subspan(i * size, size), buffers_[0]);
+    const program::Batch batch = read_batch(run, rows.subspan(i * size, size), buffers_[0]);
     program.gradients(run.state().run_state().lane(), batch, batch.size, hyper_of(run, 0), scratch_gradients);
     program.renew_buffers(run.state().run_state().lane(), scratch_gradients);
   }
@@ -350,7 +353,7 @@ std::vector<std::map<std::string, double>> LaneGroup::evaluate(std::span<TrialRu
   for (const TrialRun* run : runs) {
     evaluations.push_back(evaluation_of(run->definition().input));
   }
-  std::vector<nn::LaneMetrics> lanes;
+  std::vector<program::LaneMetrics> lanes;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     lanes.push_back({.lane = runs[i]->state().run_state().lane(), .requested = &evaluations[i].requested()});
   }

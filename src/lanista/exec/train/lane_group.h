@@ -67,10 +67,10 @@ class LaneGroup {
   /// again alone may have done fewer updates. With `communicator`, other ranks compute shards of one run's steps; null:
   /// none. If they fail, the run continues alone. `results` is as in step().
   std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
-                       nn::ShardCommunicator* communicator = nullptr);
+                       program::ShardCommunicator* communicator = nullptr);
   /// Trains a copy of another process's run as its helper, up to `max_updates` updates or the end of the epoch. The
   /// epoch is not measured here.
-  StepResult train_as_helper(TrialRun& run, std::int64_t max_updates, nn::ShardCommunicator& communicator);
+  StepResult train_as_helper(TrialRun& run, std::int64_t max_updates, program::ShardCommunicator& communicator);
 
   /// Returns metrics of a run's current weights on a part by name, with `prefix` in front. The run keeps its lane.
   /// Throws what the program throws.
@@ -80,30 +80,30 @@ class LaneGroup {
   /// statistics stay. Errors: kResourceExhausted; kInternal (an exception, with its text).
   Result<std::map<std::string, double>> measure_copy(const TrialRun& run);
 
-  /// Returns measured times of a pipeline step, once: nn::Program::take_step_times.
-  std::optional<nn::StepTimes> take_step_times() { return slots_->program().take_step_times(); }
+  /// Returns measured times of a pipeline step, once: program::Program::take_step_times.
+  std::optional<program::StepTimes> take_step_times() { return slots_->program().take_step_times(); }
 
   /// The program of the group, valid as long as the group.
-  const nn::Program& program() const { return slots_->program(); }
+  const program::Program& program() const { return slots_->program(); }
   /// True if the run's state is in a lane of this group.
   bool holds(const TrialRun& run) const { return run.state().run_state().is_in(*slots_); }
   /// Moves the states in the lanes of this group, except those of `runs`, to host memory.
   void keep_only(std::span<TrialRun* const> runs);
 
  private:
-  LaneGroup(const TrainerInput& like, nn::Program program);
+  LaneGroup(const TrainerInput& like, program::Program program);
   void assign_lanes(std::span<TrialRun* const> runs);
   static std::size_t lane_of(const TrialRun& run) { return static_cast<std::size_t>(run.state().run_state().lane()); }
   void begin_passes(std::span<TrialRun* const> runs, std::span<StepResult> results);
   void select(std::span<TrialRun* const> runs, std::span<StepResult> results);
   void measure_gradient_noise(std::span<TrialRun* const> runs, std::span<StepResult> results);
-  nn::LaneGradients& scratch_gradients();
+  program::LaneGradients& scratch_gradients();
   std::int64_t train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
-                           nn::ShardCommunicator* communicator);
-  nn::StepInput work_of(std::span<TrialRun* const> runs, std::int64_t ahead, std::span<const std::uint8_t> lanes);
-  nn::Batch read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const;
+                           program::ShardCommunicator* communicator);
+  program::StepInput work_of(std::span<TrialRun* const> runs, std::int64_t ahead, std::span<const std::uint8_t> lanes);
+  program::Batch read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const;
   void train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepResult> results,
-             nn::ShardCommunicator* communicator);
+             program::ShardCommunicator* communicator);
   void measure(std::span<TrialRun* const> runs, std::span<StepResult> results);
   void recalibrate(TrialRun& run);
   std::vector<std::map<std::string, double>> evaluate(std::span<TrialRun* const> runs, data::Part part,
@@ -111,14 +111,14 @@ class LaneGroup {
 
   std::unique_ptr<LaneSlots> slots_;  // keeps its address when the group moves
   data::DataSpec spec_;
-  std::int64_t batch_;                   // most samples of a batch
-  nn::LaneGradients scratch_gradients_;  // for recalibration and gradient noise; made when needed
-  std::vector<BatchBuffers> buffers_;    // one for each data position of a step
+  std::int64_t batch_;                        // most samples of a batch
+  program::LaneGradients scratch_gradients_;  // for recalibration and gradient noise; made when needed
+  std::vector<BatchBuffers> buffers_;         // one for each data position of a step
   // Of each lane:
-  std::vector<nn::Batch> batches_;
-  std::vector<nn::LaneHyper> hyper_;
+  std::vector<program::Batch> batches_;
+  std::vector<program::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
-  std::vector<nn::LaneResult> lane_results_;
+  std::vector<program::LaneResult> lane_results_;
   std::vector<std::uint8_t> needs_gradient_norm_;  // whether the current update is measured for gradient noise
   std::vector<double> small_squares_;  // of those: squared norm of the gradient over the update's first rows
   // Of each current run:

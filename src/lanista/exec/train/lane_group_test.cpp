@@ -20,21 +20,21 @@ namespace {
 /// The identity with a trained number that must stay close to one; it throws if a step moves it away.
 struct Touchy {
   template <class T>
-  void forward(const nn::OpaqueCall<T>& call) const {
+  void forward(const program::OpaqueCall<T>& call) const {
     const T level = call.params[0][0];
     if (std::abs(level - 1) > T{0.5}) throw std::runtime_error("touched too much");
     if (std::abs(level - 1) > T{0.25}) throw std::bad_alloc();
     std::ranges::copy(call.inputs[0], call.results[0].begin());
   }
   template <class T>
-  void backward(const nn::OpaqueCall<T>& call) const {
+  void backward(const program::OpaqueCall<T>& call) const {
     std::ranges::copy(call.dy, call.results[0].begin());
     call.results[1][0] = 1;
   }
 };
 
-const nn::Operators& operators() {
-  static const nn::Operators all = [] {
+const program::Operators& operators() {
+  static const program::Operators all = [] {
     graph::OpDef def;
     def.name = "touchy";
     def.help = "The identity, with a number that must stay close to one.";
@@ -42,14 +42,14 @@ const nn::Operators& operators() {
     def.params = [](const graph::OpArgs&) -> std::vector<graph::ParamSpec> {
       return {{"level", graph::ops::unbatched({1}), true, graph::Init::kOnes, 0}};
     };
-    nn::Operators with;
+    program::Operators with;
     LANISTA_CHECK(with.add(std::move(def), Touchy()).ok(), "the operator is refused");
     return with;
   }();
   return all;
 }
 const graph::OpTable& ops() {
-  static const graph::OpTable table = step::training_ops(operators().table());
+  static const graph::OpTable table = autodiff::training_ops(operators().table());
   return table;
 }
 

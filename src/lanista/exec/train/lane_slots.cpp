@@ -36,7 +36,7 @@ RunState::RunState(LaneSlots& seats, std::int64_t lane) : exists_(true), slots_(
   seats.lane_states_[static_cast<std::size_t>(lane)] = this;
 }
 
-nn::LaneState& RunState::on_host() {
+program::LaneState& RunState::on_host() {
   release_lane();
   return host_state_;
 }
@@ -57,22 +57,22 @@ std::vector<Tensor> RunState::extract() const {
 
 Result<RunState> RunState::clone(std::uint64_t trial_seed) const {
   if (slots_ == nullptr) {
-    LANISTA_ASSIGN(nn::LaneState copy, host_state_.clone(trial_seed));
+    LANISTA_ASSIGN(program::LaneState copy, host_state_.clone(trial_seed));
     return RunState(std::move(copy));
   }
-  nn::Program& program = slots_->program_;
+  program::Program& program = slots_->program_;
   if (const std::int64_t lane = slots_->empty_lane(); lane >= 0) {
     LANISTA_TRY(program.clone(lane_, lane, trial_seed));
     return RunState(*slots_, lane);
   }
   std::vector<Tensor> tensors = program.extract(lane_);
   set_state_seed(tensors, trial_seed);
-  LANISTA_ASSIGN(nn::LaneState copy, program.make_state(trial_seed));
+  LANISTA_ASSIGN(program::LaneState copy, program.make_state(trial_seed));
   LANISTA_TRY(copy.insert(tensors));
   return RunState(std::move(copy));
 }
 
-LaneSlots::LaneSlots(nn::Program program)
+LaneSlots::LaneSlots(program::Program program)
     : program_(std::move(program)), lane_states_(static_cast<std::size_t>(program_.lanes()), nullptr) {}
 
 LaneSlots::~LaneSlots() { evict_all_but({}); }

@@ -13,7 +13,7 @@ namespace lanista::train {
 
 class LaneSlots;
 
-/// Replaces the i64 scalar "seed" in the tensors of a state (nn::LaneState::extract), which makes it the state of
+/// Replaces the i64 scalar "seed" in the tensors of a state (program::LaneState::extract), which makes it the state of
 /// another trial. Does nothing without that tensor.
 void set_state_seed(std::vector<Tensor>& state, std::uint64_t trial_seed);
 
@@ -27,7 +27,8 @@ class RunState {
  public:
   RunState() = default;  ///< No state; converts to false.
   /// A state in host memory.
-  explicit RunState(nn::LaneState state) : host_state_(std::move(state)), exists_(static_cast<bool>(host_state_)) {}
+  explicit RunState(program::LaneState state)
+      : host_state_(std::move(state)), exists_(static_cast<bool>(host_state_)) {}
   RunState(RunState&& other) noexcept;
   RunState& operator=(RunState&& other) noexcept;
   ~RunState() { drop(); }
@@ -41,12 +42,13 @@ class RunState {
 
   /// Moves the state to host memory, if it is in a lane, and returns it. The reference is valid until the state moves
   /// again.
-  nn::LaneState& on_host();
+  program::LaneState& on_host();
   /// Moves the state to host memory, if it is in a lane.
   void release_lane();
   /// Deletes the state; its lane, if any, is then empty.
   void drop() noexcept;
-  /// Returns a copy of the state as tensors (nn::LaneState::extract). The state stays in its lane or in host memory.
+  /// Returns a copy of the state as tensors (program::LaneState::extract). The state stays in its lane or in host
+  /// memory.
   std::vector<Tensor> extract() const;
   /// Returns a copy of the state for another trial with seed `trial_seed`: in an empty lane of the same slots, or else
   /// in host memory. Errors: kResourceExhausted.
@@ -56,7 +58,7 @@ class RunState {
   friend class LaneSlots;
   RunState(LaneSlots& seats, std::int64_t lane);
 
-  nn::LaneState host_state_;
+  program::LaneState host_state_;
   bool exists_ = false;
   LaneSlots* slots_ = nullptr;
   std::int64_t lane_ = -1;
@@ -70,14 +72,14 @@ class RunState {
 class LaneSlots {
  public:
   /// Takes a program with empty lanes.
-  explicit LaneSlots(nn::Program program);
+  explicit LaneSlots(program::Program program);
   ~LaneSlots();  ///< Moves all states to host memory.
   LaneSlots(const LaneSlots&) = delete;
   LaneSlots& operator=(const LaneSlots&) = delete;
 
   /// The program, for use; its lanes must not be attached or detached directly.
-  nn::Program& program() { return program_; }
-  const nn::Program& program() const { return program_; }
+  program::Program& program() { return program_; }
+  const program::Program& program() const { return program_; }
 
   /// Puts all `states`, which must exist, into lanes; there are at most as many as lanes. Those in lanes of other slots
   /// leave them first. As many other states as necessary move to host memory. If it throws, no state is lost.
@@ -90,7 +92,7 @@ class LaneSlots {
   std::int64_t empty_lane() const;  // -1: none
   void evict(std::int64_t lane);
 
-  nn::Program program_;
+  program::Program program_;
   std::vector<RunState*> lane_states_;  // of each lane; null: it is empty
 };
 

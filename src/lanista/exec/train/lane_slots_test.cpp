@@ -19,8 +19,8 @@
 namespace lanista::train {
 namespace {
 
-using nn::testing::CountingBackend;
-using nn::testing::Counts;
+using program::testing::CountingBackend;
+using program::testing::Counts;
 using Attached = std::map<std::uint64_t, std::int64_t>;
 
 class LaneSlotsTest : public ::testing::Test {
@@ -61,7 +61,7 @@ class LaneSlotsTest : public ::testing::Test {
   std::vector<Tensor> alone(std::uint32_t id, std::int64_t steps) {
     TrainerInput plain = input(id);
     plain.budget = nullptr;
-    plain.backend = &nn::cpu_backend();
+    plain.backend = &program::cpu_backend();
     auto trainer = Trainer::create(plain);
     while (trainer->step_count() < steps) trainer->step();
     return nameless(trainer->save());
@@ -72,7 +72,7 @@ class LaneSlotsTest : public ::testing::Test {
   }
 
   const data::Dataset data_ = *data::open({}, ".", real_file_system());
-  const graph::OpTable ops_ = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops_ = autodiff::training_ops(graph::builtin_ops());
   MemoryBudget budget_;
   CountingBackend backend_;
 };

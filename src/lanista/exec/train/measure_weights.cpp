@@ -12,9 +12,9 @@ namespace lanista::train {
 namespace {
 
 /// Returns a program that predicts, with the weights in its lane.
-Result<nn::Program> program_with_weights(const TrainerInput& input, std::span<const Tensor> tensors) {
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(input.model, *input.step_ops));
-  LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options_of(input)));
+Result<program::Program> program_with_weights(const TrainerInput& input, std::span<const Tensor> tensors) {
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(input.model, *input.step_ops));
+  LANISTA_ASSIGN(auto program, program::Program::compile(infer, program_options_of(input)));
   LANISTA_TRY(check_predictions(program, input.data->spec()));
   LANISTA_TRY(program.begin(0, 0));
   std::vector<Tensor> state = program.extract(0);
@@ -40,7 +40,7 @@ Result<std::map<std::string, double>> measure_weights(const TrainerInput& input,
   LANISTA_ASSIGN(auto program, program_with_weights(input, tensors));
   BatchBuffers buffers(input.recipe.batch, input.data->spec());
   const Evaluation evaluation = evaluation_of(input);
-  nn::LaneMetrics lane{.lane = 0, .requested = &evaluation.requested()};
+  program::LaneMetrics lane{.lane = 0, .requested = &evaluation.requested()};
   program.evaluate(buffers.evaluation_batches(*input.data, input.data->rows(part)), {&lane, 1});
   return evaluation.values(lane.sums, prefix);
 }
@@ -51,9 +51,9 @@ Result<std::vector<double>> predict_part(const TrainerInput& input, std::span<co
   const auto& rows = input.data->rows(part);
   const auto width = static_cast<std::size_t>(program.prediction_size());
   std::vector<double> out(rows.size() * width);
-  const nn::BatchSource batches = buffers.evaluation_batches(*input.data, rows);
+  const program::BatchSource batches = buffers.evaluation_batches(*input.data, rows);
   std::size_t at = 0;
-  while (const nn::Batch* batch = batches()) {
+  while (const program::Batch* batch = batches()) {
     const std::size_t count = static_cast<std::size_t>(batch->size) * width;
     program.predict(0, *batch, std::span(out).subspan(at, count));
     at += count;
@@ -72,12 +72,12 @@ Result<std::map<std::string, double>> measure_predictions(const TrainerInput& in
     return Error{Code::kInvalidArgument, "the number of predictions is not the number of rows", ""};
   }
   const Evaluation evaluation = evaluation_of(input);
-  nn::HostMetrics metrics(evaluation.requested(), spec.width(), kernels::best_isa());
-  nn::MetricSums sums;
+  program::HostMetrics metrics(evaluation.requested(), spec.width(), kernels::best_isa());
+  program::MetricSums sums;
   BatchBuffers buffers(input.recipe.batch, spec);
-  const nn::BatchSource batches = buffers.evaluation_batches(*input.data, rows);
+  const program::BatchSource batches = buffers.evaluation_batches(*input.data, rows);
   std::size_t at = 0;
-  while (const nn::Batch* batch = batches()) {
+  while (const program::Batch* batch = batches()) {
     const std::size_t count = static_cast<std::size_t>(batch->size * spec.outputs());
     metrics.add(predictions.subspan(at, count), batch->labels, batch->targets, sums);
     at += count;

@@ -6,12 +6,12 @@
 
 namespace lanista::train {
 
-nn::LaneHyper hyper_of(const TrialRun& run, std::int64_t ahead) {
+program::LaneHyper hyper_of(const TrialRun& run, std::int64_t ahead) {
   const UpdatePlan plan = run.updates();
   const study::StepSettings& now = plan.setting();  // settings change only between chunks
   const Selection& selection = run.rows().selection();
   const LaneValues& lane = run.state().lane_values();
-  nn::LaneHyper h;
+  program::LaneHyper h;
   const std::int64_t at = run.progress().step_count() + ahead * plan.steps_per_full_update();
   const std::int64_t clock = selection && selection.counts_trained() ? selection.num_trained_batches() : at;
   h.lr = learning_rate(run.definition().input.recipe, now, clock, run.definition().epochs);

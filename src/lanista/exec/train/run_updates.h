@@ -10,7 +10,7 @@ namespace lanista::train {
 
 /// Returns the hyper-parameters of one update of a run. `ahead` is the number of updates before it, after the current
 /// state. The spans of the result are valid until a group admits the run again.
-nn::LaneHyper hyper_of(const TrialRun& run, std::int64_t ahead);
+program::LaneHyper hyper_of(const TrialRun& run, std::int64_t ahead);
 
 /// Returns the training rows, in order, of one update of a run. `ahead` is as for hyper_of. They are rows of the
 /// current data pass, before example selection.

@@ -27,7 +27,7 @@ RandomData random_row_model(std::uint64_t seed, const std::string& loss, std::in
   data::DataSpec& spec = out.raw.spec;
   spec.name = "random";
   spec.features.dims = {kFeatures};
-  const bool classes = step::find_loss(loss)->of_classes();
+  const bool classes = autodiff::find_loss(loss)->of_classes();
   spec.multilabel = loss == "bce";
   spec.classes = classes ? 3 : 0;
   spec.target_size = classes ? 1 : 3;
@@ -67,7 +67,7 @@ RandomData repeated(const RandomData& from, const std::vector<float>& weights) {
 }
 
 TrainerInput whole_batches(const data::Dataset& data, const std::string& loss) {
-  static const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  static const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   study::Recipe recipe;
   recipe.loss = loss;
   recipe.optimizer = "sgd";
@@ -76,7 +76,7 @@ TrainerInput whole_batches(const data::Dataset& data, const std::string& loss) {
   recipe.epochs = 4;
   recipe.batch = data.spec().split_rows[0];  // the whole part, so the order of samples has no effect
   recipe.lr = 0.3;
-  recipe.label_smoothing = step::find_loss(loss)->of_classes() ? 0.1 : 0;
+  recipe.label_smoothing = autodiff::find_loss(loss)->of_classes() ? 0.1 : 0;
   return {
       .trial = TrialId{1},
       .model = *graph::parse("%0 = input(shape=[3])\n%1 = linear(%0, out=5)\n%2 = tanh(%1)\n%3 = linear(%2, out=3)\n"

@@ -140,9 +140,9 @@ TEST(Selection, MatchesTheReferenceAlgorithm) {
     Trainer trainer = *Trainer::create(input);
     const auto settings = *data::resolve_selection_options(select);
     const auto chooser = *data::make_selector(select, {.seed = input.trial_seed, .rows = digits().spec().rows});
-    const auto train = *step::derive_training_step(input.model, {input.recipe.loss, input.recipe.optimizer}, ops());
-    const auto infer = *step::derive_inference_step(input.model, ops());
-    nn::Program program = *nn::Program::compile(train, infer, {.max_batch = input.recipe.batch});
+    const auto train = *autodiff::derive_training_step(input.model, {input.recipe.loss, input.recipe.optimizer}, ops());
+    const auto infer = *autodiff::derive_inference_step(input.model, ops());
+    program::Program program = *program::Program::compile(train, infer, {.max_batch = input.recipe.batch});
     ASSERT_TRUE(program.begin(0, input.trial_seed));
     BatchBuffers buffers(input.recipe.batch, digits().spec());
     std::deque<std::int64_t> queue;
@@ -182,10 +182,10 @@ TEST(Selection, MatchesTheReferenceAlgorithm) {
           const std::size_t count = std::min<std::size_t>(queue.size(), 100);
           const std::vector<std::int64_t> batch(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
           queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
-          nn::LaneHyper hyper;
+          program::LaneHyper hyper;
           hyper.lr = learning_rate(input.recipe, settings.at("clock") == "trained" ? updates : step, steps);
           hyper.momentum = input.recipe.momentum;
-          const nn::Batch read = buffers.fill(digits(), batch);
+          const program::Batch read = buffers.fill(digits(), batch);
           const std::uint8_t active = 1;
           double loss = 0;
           program.train_step({&read, 1}, {&hyper, 1}, {&active, 1}, {&loss, 1});
@@ -216,9 +216,9 @@ TEST(Selection, RecalibratesRunningStatisticsOnAllRows) {
   without.options["recalibrate"] = 0;
   Trainer with = *Trainer::create(trial(3, hard)), plain = *Trainer::create(trial(3, without));
   TrainerInput again = trial(3, hard);
-  const auto train = *step::derive_training_step(again.model, {again.recipe.loss, again.recipe.optimizer}, ops());
-  const auto infer = *step::derive_inference_step(again.model, ops());
-  nn::Program program = *nn::Program::compile(train, infer, {.max_batch = again.recipe.batch});
+  const auto train = *autodiff::derive_training_step(again.model, {again.recipe.loss, again.recipe.optimizer}, ops());
+  const auto infer = *autodiff::derive_inference_step(again.model, ops());
+  program::Program program = *program::Program::compile(train, infer, {.max_batch = again.recipe.batch});
   ASSERT_TRUE(program.begin(0, again.trial_seed));
   for (std::int64_t i = 1; i < with.steps_per_epoch(); ++i) {
     with.step();
@@ -234,10 +234,10 @@ TEST(Selection, RecalibratesRunningStatisticsOnAllRows) {
   const auto order = data::epoch_order(digits().rows(data::Part::kTrain), again.data_seed, 0);
   BatchBuffers buffers(again.recipe.batch, digits().spec());
   for (std::size_t b = 0; b < 12; ++b) {
-    const nn::Batch batch = buffers.fill(digits(), std::span(order).subspan(b * 100, 100));
+    const program::Batch batch = buffers.fill(digits(), std::span(order).subspan(b * 100, 100));
     const std::uint8_t active = 1;
     double loss = 0;
-    const nn::LaneHyper still;                 // lr 0
+    const program::LaneHyper still;            // lr 0
     ASSERT_TRUE(program.insert(0, expected));  // masks are those of the step
     program.train_step({&batch, 1}, {&still, 1}, {&active, 1}, {&loss, 1});
     const auto after = program.extract(0);

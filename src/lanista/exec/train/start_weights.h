@@ -14,7 +14,7 @@ namespace lanista::train {
 
 /// The saved state of a trial: tensors and named numbers from which it resumes with the same bits.
 struct TrainerState {
-  /// State as of nn::LaneState::extract, with those of the example selection; empty: no state yet.
+  /// State as of program::LaneState::extract, with those of the example selection; empty: no state yet.
   std::vector<Tensor> tensors;
   /// Numbers and lists as text, by name: "epoch", "step", "loss_sum", "measurements"; more for branches and searches.
   std::map<std::string, std::string> facts;

@@ -52,7 +52,7 @@ class StartTest : public ::testing::Test {
   }
 
   const data::Dataset data = *data::open({}, ".", real_file_system());
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
 };
 
 TEST_F(StartTest, CopiesOnlyTheWeights) {
@@ -258,7 +258,7 @@ std::pair<std::vector<double>, std::vector<double>> moments(const data::Dataset&
                                                             std::span<const std::int64_t> rows) {
   constexpr std::size_t kFeatures = 64;
   BatchBuffers buffers(static_cast<std::int64_t>(rows.size()), data.spec());
-  const nn::Batch batch = buffers.fill(data, rows);
+  const program::Batch batch = buffers.fill(data, rows);
   std::vector<double> mean(kFeatures), variance(kFeatures);
   const auto n = static_cast<double>(rows.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {

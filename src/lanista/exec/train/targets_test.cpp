@@ -54,7 +54,7 @@ struct Trained {
 };
 
 TrainerInput input_of(const data::Dataset& data, const std::string& loss) {
-  static const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  static const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   study::Recipe recipe;
   recipe.loss = loss;
   recipe.optimizer = "sgd";

@@ -20,8 +20,8 @@ Evaluation evaluation_of(const TrainerInput& input) {
   return Evaluation(input.recipe.loss, input.metrics, spec.width(), own_metrics(input), target_scaling_of(spec));
 }
 
-nn::ProgramOptions program_options_of(const TrainerInput& input) {
-  nn::ProgramOptions options = program_options_of(input.recipe);
+program::ProgramOptions program_options_of(const TrainerInput& input) {
+  program::ProgramOptions options = program_options_of(input.recipe);
   options.backend = input.backend;
   options.model = &input.model;
   options.budget = input.budget;
@@ -30,7 +30,7 @@ nn::ProgramOptions program_options_of(const TrainerInput& input) {
   return options;
 }
 
-Result<void> check_predictions(const nn::Program& program, const data::DataSpec& spec) {
+Result<void> check_predictions(const program::Program& program, const data::DataSpec& spec) {
   const std::int64_t wanted = spec.outputs();
   if (program.prediction_size() == wanted) return {};
   return Error{Code::kInvalidArgument,
@@ -40,18 +40,18 @@ Result<void> check_predictions(const nn::Program& program, const data::DataSpec&
 }
 
 Digest lane_group_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
-                      const nn::Backend& backend) {
+                      const program::Backend& backend) {
   return Hasher().digest(study::program_key(study::structure_key(model, ops), recipe)).text(backend.name()).finish();
 }
 
 Result<void> check_metrics(const TrainerInput& input) {
   const auto& spec = input.data->spec();
-  const step::Loss* loss = step::find_loss(input.recipe.loss);
+  const autodiff::Loss* loss = autodiff::find_loss(input.recipe.loss);
   const study::Targets targets = spec.targets();
   if (loss == nullptr || loss->kind != targets.kind) {
     return Error{Code::kInvalidArgument,
                  "loss '" + input.recipe.loss + "' does not fit data '" + spec.name + "' with " +
-                     std::string(step::target_kind_name(targets.kind)) + " as targets",
+                     std::string(autodiff::target_kind_name(targets.kind)) + " as targets",
                  "train.loss"};
   }
   for (const auto& name : input.metrics) LANISTA_TRY(study::check_metric(name, targets, own_metrics(input)));

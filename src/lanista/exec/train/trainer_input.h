@@ -40,11 +40,12 @@ struct TrainerInput {
   study::Recipe recipe;  ///< Settings of the training.
   /// Names of the metrics to measure; empty: accuracy for classes and labels, mae for numbers.
   std::vector<std::string> metrics;
-  std::uint64_t trial_seed = 0;              ///< Seed of initial values and dropout masks.
-  std::uint64_t data_seed = 0;               ///< Seed of the order of rows and of augmentation.
-  const data::Dataset* data = nullptr;       ///< Data set, which outlives the trainer; never null.
-  const graph::OpTable* step_ops = nullptr;  ///< Result of step::training_ops, which outlives the trainer; never null.
-  const nn::Operators* operators = nullptr;  ///< Caller's operators, read while creating; null: the shipped ones.
+  std::uint64_t trial_seed = 0;         ///< Seed of initial values and dropout masks.
+  std::uint64_t data_seed = 0;          ///< Seed of the order of rows and of augmentation.
+  const data::Dataset* data = nullptr;  ///< Data set, which outlives the trainer; never null.
+  const graph::OpTable* step_ops =
+      nullptr;  ///< Result of autodiff::training_ops, which outlives the trainer; never null.
+  const program::Operators* operators = nullptr;  ///< Caller's operators, read while creating; null: the shipped ones.
   /// Caller's metrics, which outlive the trainer; may be null.
   const std::vector<study::Metric>* own_metrics = nullptr;
   MemoryBudget* budget = nullptr;      ///< Budget of tensor memory; null: no limit.
@@ -52,7 +53,7 @@ struct TrainerInput {
   std::shared_ptr<const StartWeights> start = nullptr;  ///< First weights; null: random values.
   std::int64_t race_steps = 0;                          ///< Steps of the start race for each candidate; 0: no race.
   std::vector<AlternativeStartWeights> alternative_starts = {};  ///< Other candidates of the start race.
-  const nn::Backend* backend = &nn::cpu_backend();               ///< Backend that compiles the program; never null.
+  const program::Backend* backend = &program::cpu_backend();     ///< Backend that compiles the program; never null.
   study::SelectionRule keep = {};  ///< Rule that selects the epoch of the result; default: the last.
   space::Sample known = {};        ///< Known values for the rule: hyper-parameters, params and flops.
 };
@@ -60,17 +61,17 @@ struct TrainerInput {
 /// Returns the evaluation of this trial. The loss and metrics must suit the data (check_metrics).
 Evaluation evaluation_of(const TrainerInput& input);
 /// Returns the options of a program with one lane for this trial.
-nn::ProgramOptions program_options_of(const TrainerInput& input);
+program::ProgramOptions program_options_of(const TrainerInput& input);
 /// Checks that the loss and the metrics exist and suit the targets of the data. Errors: kInvalidArgument, naming the
 /// one that does not.
 Result<void> check_metrics(const TrainerInput& input);
 /// Checks that one prediction of the program has as many numbers as the data needs. Errors: kInvalidArgument, with both
 /// numbers.
-Result<void> check_predictions(const nn::Program& program, const data::DataSpec& spec);
+Result<void> check_predictions(const program::Program& program, const data::DataSpec& spec);
 
 /// Returns a digest that is equal for trials that may be lanes of one executable: those with equal study::program_key
 /// and equal backend name.
 Digest lane_group_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
-                      const nn::Backend& backend);
+                      const program::Backend& backend);
 
 }  // namespace lanista::train

@@ -129,7 +129,7 @@ void TrialRun::release() {
   rows_.forget_pass();
 }
 
-Result<void> TrialRun::admit(const nn::Program& program) {
+Result<void> TrialRun::admit(const program::Program& program) {
   // Fresh weights would continue under this trial's name and steps.
   if (!state_.is_in_memory() && progress_.step_count() > 0) {
     return Error{Code::kInternal, missing_state_message(), ""};
@@ -173,7 +173,7 @@ void TrialRun::record_gradient_noise(double small_square, double square) {
   settings_.note_gradient_noise(small_square, square, updates().rows_in_next());
 }
 
-bool TrialRun::count_steps(const nn::LaneResult& end) {
+bool TrialRun::count_steps(const program::LaneResult& end) {
   const std::int64_t steps = updates().steps_of(end.steps);
   const std::int64_t epochs_before = epochs().epochs_completed(progress_.step_count());
   progress_.add_steps(steps, end.loss_sum);

@@ -91,7 +91,7 @@ class TrialRun {
 
   // The rest is for the group in which it trains.
   // Makes the state. Errors: those of TrialState::admit, kInternal (the run has steps, but its state is lost).
-  Result<void> admit(const nn::Program& program);
+  Result<void> admit(const program::Program& program);
   // At the begin of an epoch: changes an adaptive batch as the gradient noise requires.
   void adapt_batch();
   // Makes the order of the current pass, or shares that of another run with the same batch.
@@ -99,7 +99,7 @@ class TrialRun {
   // Of the next update, which is done but not counted.
   void record_gradient_noise(double small_square, double square);
   // Counts the steps of a lane. Returns true at the end of an epoch.
-  bool count_steps(const nn::LaneResult& end);
+  bool count_steps(const program::LaneResult& end);
   // At the end of an epoch. If it throws, nothing has changed.
   void record_measurement(std::map<std::string, double> metrics);
 

@@ -48,7 +48,7 @@ class TrialRunTest : public ::testing::Test {
   }
 
   const data::Dataset data = *data::open({}, ".", real_file_system());
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
   MemoryBudget budget;
   LaneGroup group = *LaneGroup::create(input(), 2);
   TrialRun run = *TrialRun::create(input());

@@ -10,9 +10,9 @@ namespace lanista::train {
 namespace {
 
 // Returns the lane attributes in the order of `wanted`. Random values of composed operators are part of the key.
-std::vector<double> lane_attr_values(const TrainerInput& input, std::span<const nn::LaneAttr> wanted) {
+std::vector<double> lane_attr_values(const TrainerInput& input, std::span<const program::LaneAttr> wanted) {
   std::vector<double> numbers;
-  for (const nn::LaneAttr& number : wanted) {
+  for (const program::LaneAttr& number : wanted) {
     const graph::Node& node = input.model.node(number.node);
     const graph::OpDef* def = input.step_ops->find(node.op);
     const auto spec = std::ranges::find(def->attrs, number.attr, &graph::AttrSpec::name);
@@ -23,13 +23,13 @@ std::vector<double> lane_attr_values(const TrainerInput& input, std::span<const 
 }
 
 // Returns the ranges of parameters with a learning-rate factor of their own (train.rates).
-std::vector<nn::LrRange> lr_ranges(const study::Recipe& recipe, const nn::StateLayout& layout) {
-  std::vector<nn::LrRange> out;
-  for (const nn::StateTensorLayout& item : layout.items) {
+std::vector<program::LrRange> lr_ranges(const study::Recipe& recipe, const program::StateLayout& layout) {
+  std::vector<program::LrRange> out;
+  for (const program::StateTensorLayout& item : layout.items) {
     const auto node = study::node_of(item.tensor.name);
     const auto found = node && item.tensor.trained ? recipe.rates.find(*node) : recipe.rates.end();
     if (found == recipe.rates.end()) continue;
-    const nn::Range& range = item.range;
+    const program::Range& range = item.range;
     if (!out.empty() && out.back().begin + out.back().count == range.begin && out.back().factor == found->second) {
       out.back().count += range.count;
     } else {
@@ -39,13 +39,13 @@ std::vector<nn::LrRange> lr_ranges(const study::Recipe& recipe, const nn::StateL
   return out;
 }
 
-Result<void> apply_start_weights(const StartWeights& start, nn::LaneState& fresh) {
+Result<void> apply_start_weights(const StartWeights& start, program::LaneState& fresh) {
   if (auto assigned = fresh.assign(start.tensors); !assigned) {
     return Error{assigned.error().code, "the start does not fit: " + assigned.error().message, ""};
   }
   if (start.steps > 0) fresh.set_step_count(start.steps);
   if (!start.is_complete) return {};
-  for (const nn::StateTensorLayout& item : fresh.state_format().layout().items) {
+  for (const program::StateTensorLayout& item : fresh.state_format().layout().items) {
     if (std::ranges::find(start.tensors, item.tensor.name, &Tensor::name) != start.tensors.end()) continue;
     return Error{Code::kInvalidArgument, "the start has no tensor '" + item.tensor.name + "'", ""};
   }
@@ -54,11 +54,11 @@ Result<void> apply_start_weights(const StartWeights& start, nn::LaneState& fresh
 
 }  // namespace
 
-Result<void> TrialState::admit(const nn::Program& program, const TrainerInput& input, const StartWeights* start) {
+Result<void> TrialState::admit(const program::Program& program, const TrainerInput& input, const StartWeights* start) {
   lane_values_ = {lane_attr_values(input, program.lane_attrs()),
                   lr_ranges(input.recipe, program.state_format().layout())};
   if (state_) return best_epoch_.reserve_memory(program.state_format(), input.budget);
-  LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input.trial_seed));
+  LANISTA_ASSIGN(program::LaneState fresh, program.make_state(input.trial_seed));
   if (restored_) {
     if (auto inserted = fresh.insert(restored_->tensors); !inserted) {
       return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};

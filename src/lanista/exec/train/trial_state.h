@@ -21,9 +21,9 @@ namespace lanista::train {
 
 /// Values of a trial that each lane of a program may set for itself, in the layout of that program.
 struct LaneValues {
-  std::vector<double> attrs;  ///< Attributes of nodes, in the order of nn::Program::lane_attrs().
+  std::vector<double> attrs;  ///< Attributes of nodes, in the order of program::Program::lane_attrs().
   /// Ranges of parameters with a factor of the learning rate (train.rates), ascending.
-  std::vector<nn::LrRange> lr_ranges;
+  std::vector<program::LrRange> lr_ranges;
 };
 
 /// The tensors of a run: its state on the host, in a lane or restored, and the weights of its selected epoch.
@@ -47,7 +47,7 @@ class TrialState {
   /// Makes the state for a program: from the restored tensors, from `start`, or with random values if `start` is null.
   /// Does nothing to a state that exists. Errors: kResourceExhausted, kDataLoss (restored tensors do not fit),
   /// kInvalidArgument (the start does not fit).
-  Result<void> admit(const nn::Program& program, const TrainerInput& input, const StartWeights* start);
+  Result<void> admit(const program::Program& program, const TrainerInput& input, const StartWeights* start);
   /// Adds the measurement of an epoch of the run, and copies the current weights if this epoch is the best so far. If
   /// it throws, nothing has changed.
   void observe(const study::Measurement& measurement) { best_epoch_.observe(measurement, state_); }

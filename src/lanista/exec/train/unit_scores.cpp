@@ -14,10 +14,10 @@ namespace lanista::train {
 
 Result<std::map<graph::NodeId, std::vector<double>>> score_units(const TrainerInput& input,
                                                                  std::span<const Tensor> weights) {
-  LANISTA_ASSIGN(const auto train,
-                 step::derive_training_step(input.model, {input.recipe.loss, input.recipe.optimizer}, *input.step_ops));
-  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(input.model, *input.step_ops));
-  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, program_options_of(input)));
+  LANISTA_ASSIGN(const auto train, autodiff::derive_training_step(
+                                       input.model, {input.recipe.loss, input.recipe.optimizer}, *input.step_ops));
+  LANISTA_ASSIGN(const auto infer, autodiff::derive_inference_step(input.model, *input.step_ops));
+  LANISTA_ASSIGN(auto program, program::Program::compile(train, infer, program_options_of(input)));
   LANISTA_TRY(check_predictions(program, input.data->spec()));
   LANISTA_TRY(program.begin(0, input.trial_seed));
   std::vector<Tensor> state = program.extract(0);
@@ -30,17 +30,17 @@ Result<std::map<graph::NodeId, std::vector<double>>> score_units(const TrainerIn
   if (auto inserted = program.insert(0, state); !inserted) {
     return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
   }
-  LANISTA_ASSIGN(nn::LaneGradients gradients, program.make_gradients());
+  LANISTA_ASSIGN(program::LaneGradients gradients, program.make_gradients());
 
   const auto order = data::epoch_order(input.data->rows(data::Part::kTrain), input.data_seed, 0);
   const auto size = std::min(static_cast<std::size_t>(input.recipe.batch), order.size());
   const std::size_t batches = std::min(static_cast<std::size_t>(kScoreBatches), order.size() / size);
   BatchBuffers buffers(input.recipe.batch, input.data->spec());
-  nn::LaneHyper still;  // without updates
+  program::LaneHyper still;  // without updates
   still.label_smoothing = input.recipe.label_smoothing;
   std::map<graph::NodeId, std::vector<double>> out;
   for (std::size_t i = 0; i < batches; ++i) {
-    const nn::Batch batch = buffers.fill(*input.data, std::span(order).subspan(i * size, size));
+    const program::Batch batch = buffers.fill(*input.data, std::span(order).subspan(i * size, size));
     program.gradients(0, batch, batch.size, still, gradients);
     LANISTA_ASSIGN(const auto each, zoo::unit_importance(input.model, *input.step_ops, state, gradients.extract()));
     for (const auto& [node, scores] : each) {

@@ -95,11 +95,11 @@ TEST(UnitScores, MatchTheLossSlopeWhenAUnitIsScaledDown) {
     ASSERT_TRUE(scores) << scores.error().text();
     ASSERT_EQ(scores->at(graph::NodeId{each.node}).size(), each.units);
 
-    const auto train = *step::derive_training_step(input.model, {input.recipe.loss, input.recipe.optimizer}, ops());
-    nn::Program program =
-        *nn::Program::compile(train, *step::derive_inference_step(input.model, ops()), program_options_of(input));
+    const auto train = *autodiff::derive_training_step(input.model, {input.recipe.loss, input.recipe.optimizer}, ops());
+    program::Program program = *program::Program::compile(train, *autodiff::derive_inference_step(input.model, ops()),
+                                                          program_options_of(input));
     ASSERT_TRUE(program.begin(0, input.trial_seed));
-    nn::LaneGradients unused = *program.make_gradients();
+    program::LaneGradients unused = *program.make_gradients();
     const auto order = data::epoch_order(digits().rows(data::Part::kTrain), input.data_seed, 0);
     BatchBuffers buffers(100, digits().spec());
     const auto loss = [&](std::size_t unit, double scale, std::size_t at) {
@@ -115,7 +115,7 @@ TEST(UnitScores, MatchTheLossSlopeWhenAUnitIsScaledDown) {
         if (tensor.name == "step") elements_of<std::int64_t>(tensor)[0] = 0;
       }
       EXPECT_TRUE(program.insert(0, state));
-      const nn::Batch batch = buffers.fill(digits(), std::span(order).subspan(at * 100, 100));
+      const program::Batch batch = buffers.fill(digits(), std::span(order).subspan(at * 100, 100));
       return program.gradients(0, batch, 100, {}, unused) / 100;
     };
     for (std::size_t unit = 0; unit < each.units; ++unit) {

@@ -108,7 +108,7 @@ Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std
     spec.normalization = fit_normalization(raw.features, width, normalization_entries(spec.features), split[0]);
   }
   spec.target_normalization.reset();
-  if (spec.targets().kind == step::TargetKind::kNumbers && targets != "raw") {
+  if (spec.targets().kind == autodiff::TargetKind::kNumbers && targets != "raw") {
     spec.target_normalization = fit_normalization(raw.targets, spec.target_size, spec.target_size, split[0]);
   }
   spec.hash = hash_all(raw, split);

@@ -112,7 +112,7 @@ OptionSpec within(double min, double max, std::string name, std::string help) {
 Field optimizer_number(std::optional<double> study::OptimizerConfig::*member, double min, double max,
                        const std::string& name, const std::string& help) {
   Field out = field(&StudyConfig::train, &study::TrainConfig::optimizer, member,
-                    within(min, max, name, help + "; of " + step::optimizers_reading(name)));
+                    within(min, max, name, help + "; of " + autodiff::optimizers_reading(name)));
   out.get = [member, name](const StudyConfig& c) {
     const std::optional<double>& given = c.train.optimizer.*member;
     const std::optional<double> value = given ? given : study::default_number(c, name);
@@ -155,7 +155,7 @@ Field epochs_field() {
 Section train_section() {
   using study::TrainConfig;
   const auto block = &StudyConfig::train;
-  std::vector<std::string> losses = step::loss_names();
+  std::vector<std::string> losses = autodiff::loss_names();
   losses.insert(losses.begin(), "auto");
   return {
       "train",
@@ -174,7 +174,7 @@ Section train_section() {
                                   "first epoch that reads all training rows; epoch e before it reads e / all_rows_at "
                                   "of them"))),
        field(block, &TrainConfig::optimizer, &study::OptimizerConfig::name,
-             one_of("optimizer", step::optimizer_names(), "update rule")),
+             one_of("optimizer", autodiff::optimizer_names(), "update rule")),
        field(block, &TrainConfig::schedule, &study::ScheduleConfig::name,
              one_of("schedule", {"constant", "step", "cosine"}, "learning rate over time")),
        field(block, &TrainConfig::schedule, &study::ScheduleConfig::step_every,
@@ -190,9 +190,9 @@ Section train_section() {
        field(block, &TrainConfig::optimizer, &study::OptimizerConfig::lr, from(0, "lr", "learning rate")),
        optimizer_number(&study::OptimizerConfig::momentum, 0, 0.9999, "momentum", "momentum of the gradient"),
        field(block, &TrainConfig::optimizer, &study::OptimizerConfig::nesterov,
-             any("nesterov", "whether the momentum is Nesterov's; of " + step::optimizers_reading("nesterov"))),
+             any("nesterov", "whether the momentum is Nesterov's; of " + autodiff::optimizers_reading("nesterov"))),
        field(block, &TrainConfig::optimizer, &study::OptimizerConfig::weight_decay,
-             from(0, "weight_decay", "weight decay: L2, decoupled for " + step::decoupled_optimizer_names())),
+             from(0, "weight_decay", "weight decay: L2, decoupled for " + autodiff::decoupled_optimizer_names())),
        optimizer_number(&study::OptimizerConfig::beta1, 0, 0.9999, "beta1", "first decay rate"),
        optimizer_number(&study::OptimizerConfig::beta2, 0, 0.999999, "beta2", "second decay rate"),
        optimizer_number(&study::OptimizerConfig::eps, 1e-16, 1, "eps", "number that is added to the denominator"),

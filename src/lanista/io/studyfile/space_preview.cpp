@@ -89,7 +89,7 @@ std::string space_preview(const study::StudyConfig& config, const mutate::ModelS
 }
 
 std::string no_variation_hint(const study::StudyConfig& config, const mutate::ModelSpace& models) {
-  if (strategy::repeats_exhausted_space(config.strategy)) return "";
+  if (search::repeats_exhausted_space(config.strategy)) return "";
   const auto varies = [](const space::Parameter& parameter) { return space::domain_size(parameter.domain) != 1; };
   if (models.mutator_count() > 0 || std::ranges::any_of(models.parameters(), varies) ||
       std::ranges::any_of(config.space.params.parameters(), varies)) {

@@ -14,8 +14,8 @@ using nlohmann::json;
 
 /// The optimiser that has this hyper-parameter, if it is not the study's optimiser; else empty.
 std::string other_optimizer(const std::string& optimizer, const std::string& parameter) {
-  const step::Optimizer* own = step::find_optimizer(optimizer);
-  return own == nullptr || own->reads(parameter) ? "" : step::optimizers_reading(parameter);
+  const autodiff::Optimizer* own = autodiff::find_optimizer(optimizer);
+  return own == nullptr || own->reads(parameter) ? "" : autodiff::optimizers_reading(parameter);
 }
 
 class SpaceReader {

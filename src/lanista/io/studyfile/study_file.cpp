@@ -115,8 +115,8 @@ class Reader {
     const auto is_option = [&](const auto& plugin) {
       return std::ranges::any_of(plugin.options, [&](const OptionSpec& option) { return option.name == key; });
     };
-    if (std::ranges::any_of(strategy::builtin_strategies(), is_option)) out.insert("strategy." + key);
-    if (std::ranges::any_of(strategy::builtin_stopping_rules(), is_option)) out.insert("stop." + key);
+    if (std::ranges::any_of(search::builtin_strategies(), is_option)) out.insert("strategy." + key);
+    if (std::ranges::any_of(search::builtin_stopping_rules(), is_option)) out.insert("stop." + key);
     return out;
   }
 
@@ -246,18 +246,17 @@ class Reader {
 
   void check_plugins() {
     if (config_.strategy.name != kMltuner) {  // its mistakes are reported already
-      check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options,
+      check_plugin(search::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options,
                    {std::string(kMltuner)});
     }
-    check_plugin(strategy::builtin_stopping_rules(), "stop", "rule", config_.stop.rule, config_.stop.options);
-    const auto all = strategy::builtin_strategies();
-    const auto plugin = std::ranges::find(all, config_.strategy.name, &strategy::StrategyPlugin::name);
+    check_plugin(search::builtin_stopping_rules(), "stop", "rule", config_.stop.rule, config_.stop.options);
+    const auto all = search::builtin_strategies();
+    const auto plugin = std::ranges::find(all, config_.strategy.name, &search::StrategyPlugin::name);
     if (plugin == all.end()) return;
     const bool keeps = find_key(root_, "train") && find_key(find_key(root_, "train"), "keep");
     if (plugin->forks && !keeps) config_.train.measured.keep = study::kKeepLast;
-    for (const auto& refusal :
-         {strategy::own_halving_conflict(*plugin, config_), strategy::early_closing_conflict(config_),
-          strategy::repeated_space_conflict(config_), strategy::second_stage_conflict(config_)}) {
+    for (const auto& refusal : {search::own_halving_conflict(*plugin, config_), search::early_closing_conflict(config_),
+                                search::repeated_space_conflict(config_), search::second_stage_conflict(config_)}) {
       if (refusal) mistakes_.add(find_node_at(root_, refusal->where), refusal->where, refusal->message);
     }
   }

@@ -115,7 +115,7 @@ void add_model(json& model) {
 
 /// Options of all strategies. Of options with one name the last strategy's counts.
 void add_strategy(json& strategy) {
-  for (const auto& plugin : strategy::builtin_strategies()) {
+  for (const auto& plugin : search::builtin_strategies()) {
     strategy["name"]["enum"].push_back(plugin.name);
     for (const auto& option : plugin.options) strategy[option.name] = option_schema(option);
   }
@@ -134,7 +134,7 @@ void add_further_options(json& strategy, json& stop) {
   for (const OptionSpec& option : mltuner_strategy_options()) {
     if (!strategy.contains(option.name)) strategy[option.name] = option_schema(option);
   }
-  for (const auto& plugin : strategy::builtin_stopping_rules()) {
+  for (const auto& plugin : search::builtin_stopping_rules()) {
     stop["rule"]["enum"].push_back(plugin.name);
     for (const auto& option : plugin.options) stop[option.name] = option_schema(option);
   }

@@ -113,7 +113,7 @@ Result<void> expand_mltuner_strategy(study::StudyConfig& config, bool has_bound)
   config.train.tune = with_normalized_ranges({std::string(kMltuner), std::move(options)});
   config.strategy.name = "random";
   config.strategy.options = {{"again", true}};
-  const bool again = !strategy::repeated_space_conflict(config);  // else other settings train it several times
+  const bool again = !search::repeated_space_conflict(config);  // else other settings train it several times
   if (!again) config.strategy.options = Options::object();
   config.stop.rule = "patience";
   config.stop.options = {{"epochs", end}};

@@ -6,7 +6,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 using graph::Attrs;
 using graph::Node;
@@ -97,4 +97,4 @@ Result<void> BackwardPass::run() {
   return builder_.status();
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

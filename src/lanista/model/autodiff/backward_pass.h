@@ -6,7 +6,7 @@
 
 #include "lanista/model/autodiff/forward_lowering.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// Adds the backward pass to a step graph by reverse accumulation over the nodes of the forward pass.
 ///
@@ -37,4 +37,4 @@ class BackwardPass {
   std::map<graph::NodeId, graph::Port> parameter_gradient_;
 };
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

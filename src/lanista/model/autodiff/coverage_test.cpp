@@ -6,7 +6,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "support/model/autodiff/test_models.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 TEST(EveryOperator, HasGradientRuleOrDecomposition) {
@@ -81,4 +81,4 @@ TEST(EveryOperator, DerivesAnInferenceStepOverTheSameState) {
 }
 
 }  // namespace
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -10,7 +10,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::Attrs;
@@ -139,4 +139,4 @@ Result<InferenceStep> derive_inference_step(const graph::Graph& model, const gra
   return step;
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

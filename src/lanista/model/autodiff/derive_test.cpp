@@ -7,7 +7,7 @@
 #include "lanista/model/graph/text.h"
 #include "support/model/autodiff/test_models.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::NodeId;
@@ -306,4 +306,4 @@ TEST(TrainingStep, RejectsUnknownLossAndOptimizer) {
 }
 
 }  // namespace
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -5,7 +5,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 using graph::Attrs;
 using graph::Node;
@@ -136,4 +136,4 @@ Port ForwardLowering::lower(const std::string& op, std::vector<Port> inputs, Att
   return result;
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

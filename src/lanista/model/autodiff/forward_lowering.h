@@ -10,7 +10,7 @@
 #include "lanista/model/autodiff/step_builder.h"
 #include "lanista/model/autodiff/training_step.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// The form of the forward pass: with the train forms of operators, or with the operators themselves.
 enum class Mode { kTraining, kInference };
@@ -71,4 +71,4 @@ class ForwardLowering {
   std::deque<ForwardNode> nodes_;
 };
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

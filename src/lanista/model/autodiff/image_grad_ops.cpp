@@ -3,7 +3,7 @@
 #include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::AttrRole;
@@ -86,4 +86,4 @@ Result<void> add_image_grad_ops(graph::OpTable& table) {
   return table.add(resize_grad_op());
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

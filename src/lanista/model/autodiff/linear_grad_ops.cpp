@@ -4,7 +4,7 @@
 #include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::AttrRole;
@@ -105,4 +105,4 @@ Result<void> add_linear_grad_ops(graph::OpTable& table) {
   return table.add(conv_grad_op("conv2d_grad_w", "Gradient of conv2d by its weight.", infer_conv_grad_w));
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -11,7 +11,7 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/model/graph/shape.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// What the target of a sample is.
 enum class TargetKind {
@@ -51,4 +51,4 @@ std::vector<std::string> loss_names();
 /// The default loss of a target kind.
 const Loss& default_loss(TargetKind kind);
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -7,7 +7,7 @@
 #include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::DType;
@@ -125,4 +125,4 @@ const Loss& default_loss(TargetKind kind) {
   return *found;
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

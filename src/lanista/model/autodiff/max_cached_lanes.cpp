@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 constexpr std::int64_t kCacheBytes = std::int64_t{1} << 20;
@@ -13,4 +13,4 @@ std::int64_t max_cached_lanes(std::int64_t state_bytes) {
   return std::clamp<std::int64_t>(kCacheBytes / std::max<std::int64_t>(state_bytes, 1), 1, kDefaultLanes);
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

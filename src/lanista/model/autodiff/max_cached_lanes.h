@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// Default for the largest number of lanes of a worker. Eight lanes share batches and programs; with more, the last
 /// trial of a lane group delays the others.
@@ -14,4 +14,4 @@ inline constexpr std::int64_t kDefaultLanes = 8;
 /// With more lanes, the weights of one lane evict those of another from the cache in each step.
 std::int64_t max_cached_lanes(std::int64_t state_bytes);
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 TEST(MaxCachedLanes, FitIntoSecondLevelCache) {
@@ -13,4 +13,4 @@ TEST(MaxCachedLanes, FitIntoSecondLevelCache) {
 }
 
 }  // namespace
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

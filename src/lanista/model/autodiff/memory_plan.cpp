@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
@@ -133,4 +133,4 @@ MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeI
   return plan;
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

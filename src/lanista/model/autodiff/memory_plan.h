@@ -7,7 +7,7 @@
 
 #include "lanista/model/graph/graph.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// The offset of every planned value of a step in one arena. Offsets are multiples of 64 bytes.
 struct MemoryPlan {
@@ -33,4 +33,4 @@ MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeI
                        const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs,
                        const InPlace& in_place = {});
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -7,7 +7,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::NodeId;
@@ -311,4 +311,4 @@ TEST(MemoryPlan, LetsKeptValuesLiveToTheEnd) {
 }
 
 }  // namespace
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

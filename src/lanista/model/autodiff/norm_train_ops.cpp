@@ -4,7 +4,7 @@
 #include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::AttrRole;
@@ -98,4 +98,4 @@ Result<void> add_norm_train_ops(graph::OpTable& table) {
   return table.add(grad_op("group_norm", group_norm_shapes));
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -7,7 +7,7 @@
 
 #include "lanista/model/graph/op.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// The definition of an optimiser, without its kernel, which has the same name in kernels/family/update.inc.h.
 struct Optimizer {
@@ -46,4 +46,4 @@ std::string decoupled_optimizer_names();
 /// No value if no optimiser reads it.
 std::optional<double> default_number(std::string_view optimizer, std::string_view number);
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

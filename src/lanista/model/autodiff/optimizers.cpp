@@ -6,7 +6,7 @@
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::OpArgs;
@@ -122,4 +122,4 @@ std::optional<double> default_number(std::string_view optimizer, std::string_vie
   return std::nullopt;
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -4,7 +4,7 @@
 #include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::AttrRole;
@@ -140,4 +140,4 @@ Result<void> add_other_grad_ops(graph::OpTable& table) {
   return add_movement_grads(table);
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -3,7 +3,7 @@
 #include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::DType;
@@ -41,4 +41,4 @@ Result<void> add_sequence_grad_ops(graph::OpTable& table) {
       step_op("batch_sum", "Sums over the batch: the gradient of what all samples share.", 1, infer_batch_sum));
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -4,7 +4,7 @@
 #include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/ops/op_rules.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 using graph::AttrRole;
@@ -81,4 +81,4 @@ Result<void> add_state_ops(graph::OpTable& table) {
   return table.add(buffer_update_op());
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -7,7 +7,7 @@
 
 #include "lanista/model/autodiff/step_ops.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 using graph::Attrs;
 using graph::NodeId;
@@ -89,4 +89,4 @@ Result<StepBuilder::BuiltStep> StepBuilder::finish() && {
   return BuiltStep{std::move(builder_).take(), *std::move(types), std::move(origin_)};
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

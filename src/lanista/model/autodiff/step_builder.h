@@ -10,7 +10,7 @@
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/op.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// Builds a step graph node by node and infers the types of its values.
 ///
@@ -60,4 +60,4 @@ class StepBuilder {
   std::optional<Error> error_;
 };
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -7,7 +7,7 @@
 #include "lanista/model/graph/op.h"
 
 // The operators that occur only in step graphs, by theme.
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// Adds the sources of step graphs and the operators of the commit section. Errors, also of the next functions:
 /// kAlreadyExists for a name in the table.
@@ -31,4 +31,4 @@ graph::OpDef step_op(std::string name, std::string help, int num_inputs,
 /// caller adds outputs and gradient.
 graph::OpDef train_form_of(std::string_view model_op);
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

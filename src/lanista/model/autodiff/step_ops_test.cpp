@@ -4,7 +4,7 @@
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 namespace {
 
 // Shape of the last node, or the error's message.
@@ -127,4 +127,4 @@ TEST(StepOperators, CountGradientFlopsLikeForward) {
 }
 
 }  // namespace
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -5,7 +5,7 @@
 #include "lanista/model/autodiff/step_ops.h"
 #include "lanista/model/autodiff/training_step.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 graph::OpTable training_ops(const graph::OpTable& model_ops) {
   graph::OpTable table = model_ops;
@@ -44,4 +44,4 @@ graph::OpDef step_op(std::string name, std::string help, int num_inputs,
   return def;
 }
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

@@ -10,7 +10,7 @@
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/op.h"
 
-namespace lanista::step {
+namespace lanista::autodiff {
 
 /// The settings of a recipe that change the step graph. All other settings are numbers, which each lane may have for
 /// itself.
@@ -76,4 +76,4 @@ Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepO
 /// Derives the inference step of a model. `ops` must be the result of training_ops(). Errors: as in `graph::verify`.
 Result<InferenceStep> derive_inference_step(const graph::Graph& model, const graph::OpTable& ops);
 
-}  // namespace lanista::step
+}  // namespace lanista::autodiff

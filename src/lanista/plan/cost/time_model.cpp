@@ -7,7 +7,7 @@
 
 #include <Eigen/Dense>
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 constexpr std::size_t kNeighbours = 3;
@@ -147,4 +147,4 @@ double TimeModel::predict(const std::vector<double>& features) const {
   return value + sum / weights;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

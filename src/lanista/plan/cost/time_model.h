@@ -6,7 +6,7 @@
 
 // Predicts the time of a program that was never run, from the times of others: a regression of the logarithm of the
 // time on logarithms of its features, corrected by the residuals of neighbours.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// One measured time, with the features that predict it. All rows of a model have the same number of features.
 struct TimedRow {
@@ -62,4 +62,4 @@ class TimeModel {
   TimeError error_;
 };
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

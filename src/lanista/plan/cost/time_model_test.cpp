@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 using Row = std::vector<long double>;
@@ -157,4 +157,4 @@ TEST(TimeModel, OfOneRowReturnsItsTime) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// A width of a trial.
@@ -90,4 +90,4 @@ Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster) {
   return out;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

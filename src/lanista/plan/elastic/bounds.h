@@ -5,7 +5,7 @@
 #include "lanista/plan/elastic/cluster.h"
 
 // Lower bounds on the makespan of a group of trials. They hold for every schedule (Fluid; strip packing).
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Lower bounds on the makespan of trials, in seconds. Trials start from their beginning, and changes of width cost
 /// nothing.
@@ -28,4 +28,4 @@ struct Bounds {
 /// about 100 steps of O(trials x widest^2).
 Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster);
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

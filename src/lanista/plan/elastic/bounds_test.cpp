@@ -10,7 +10,7 @@
 #include "lanista/base/rng.h"
 #include "support/plan/elastic/test_support.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 std::vector<Prediction> random_trials(Rng& rng, std::int64_t count) {
@@ -182,4 +182,4 @@ TEST(Bounds, DoNotGrowWithMoreWorkers) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

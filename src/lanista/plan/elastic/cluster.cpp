@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// Returns the error for a field out of range.
@@ -80,4 +80,4 @@ double seconds_at(const Prediction& trial, const Width& width, const Cluster& cl
   return seconds_at(trial, 1) * slowdown(trial.busy * static_cast<double>(width.parts), width.parts, cluster);
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

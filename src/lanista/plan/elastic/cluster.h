@@ -8,7 +8,7 @@
 #include "lanista/base/result.h"
 
 // Workers and predicted times of trials: the input of schedulers.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Equal workers, such as GPUs or sets of cores.
 struct Cluster {
@@ -69,4 +69,4 @@ struct Width {
 /// Returns the seconds of the whole budget at a width. On a part of a worker the other trials are as busy as this one.
 double seconds_at(const Prediction& trial, const Width& width, const Cluster& cluster);
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

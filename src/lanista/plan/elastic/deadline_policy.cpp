@@ -11,7 +11,7 @@
 #include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/fluid.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -264,4 +264,4 @@ std::unique_ptr<Policy> deadline_policy(const PlanTarget& target, const ElasticO
   return std::make_unique<DeadlinePolicy>(target, options);
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -7,7 +7,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 DecisionBuilder::DecisionBuilder(const SchedulerState& state) : state_(state), loads_(state.loads()) {
   for (const Task& task : state.tasks) placements_.push_back(task.placement);
@@ -99,4 +99,4 @@ std::vector<std::size_t> longest_first(const SchedulerState& state) {
   return order;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

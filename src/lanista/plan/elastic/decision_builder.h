@@ -6,7 +6,7 @@
 
 #include "lanista/plan/elastic/scheduler_state.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Builds a decision: the placements of tasks, and the resulting load of workers. It starts with the present
 /// placements.
@@ -61,4 +61,4 @@ class DecisionBuilder {
 /// Returns the indices of the tasks by their remaining seconds at width 1, longest first. Equal ones keep their order.
 std::vector<std::size_t> longest_first(const SchedulerState& state);
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

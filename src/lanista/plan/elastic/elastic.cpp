@@ -14,7 +14,7 @@
 #include "lanista/plan/elastic/fluid.h"
 #include "lanista/plan/elastic/simulate.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -248,4 +248,4 @@ class Elastic : public Policy {
 
 std::unique_ptr<Policy> elastic(const ElasticOptions& options) { return std::make_unique<Elastic>(options); }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

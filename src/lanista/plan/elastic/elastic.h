@@ -5,7 +5,7 @@
 #include "lanista/plan/elastic/scheduler_state.h"
 
 // The elastic scheduler of lanista.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Settings of the elastic scheduler.
 struct ElasticOptions {
@@ -37,4 +37,4 @@ std::unique_ptr<Policy> deadline_policy(const PlanTarget& target, const ElasticO
 /// exists: one worker each in the order of arrival, and more workers only where that pays in spite of the error.
 std::unique_ptr<Policy> elastic(const ElasticOptions& options = {});
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -13,7 +13,7 @@
 #include "lanista/plan/elastic/simulate.h"
 #include "support/plan/elastic/test_support.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 TEST(Elastic, ReachesTheAreaBoundWhereFluidOverflows) {
@@ -177,4 +177,4 @@ TEST(Elastic, FillsWorkersToTheEndWithoutWidening) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

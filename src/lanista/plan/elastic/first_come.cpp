@@ -5,7 +5,7 @@
 
 #include "lanista/plan/elastic/decision_builder.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 class FirstCome : public Policy {
@@ -25,4 +25,4 @@ class FirstCome : public Policy {
 
 std::unique_ptr<Policy> first_come() { return std::make_unique<FirstCome>(); }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 bool resizes(const Prediction& trial, double left, const Width& now, const Width& wanted, const Cluster& cluster) {
   const double before = left * seconds_at(trial, now, cluster);
@@ -32,4 +32,4 @@ std::optional<double> water_level(std::span<const double> seconds, const Cluster
   return high;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

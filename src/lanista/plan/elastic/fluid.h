@@ -5,7 +5,7 @@
 
 #include "lanista/plan/elastic/cluster.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Returns true if a running trial should change from width `now` to width `wanted` (Fluid, MLSys'21, algorithm 2).
 ///
@@ -21,4 +21,4 @@ bool resizes(const Prediction& trial, double left, const Width& now, const Width
 /// is found by bisection.
 std::optional<double> water_level(std::span<const double> seconds, const Cluster& cluster);
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -10,7 +10,7 @@
 #include "lanista/base/rng.h"
 #include "support/plan/elastic/test_support.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 std::vector<double> values(const std::vector<Width>& widths) {
@@ -131,4 +131,4 @@ TEST(DynamicWidths, ChangeOnlyIfTheInequalityHolds) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -8,7 +8,7 @@
 
 #include "lanista/plan/elastic/elastic.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// A leader with work, and its trials with work.
@@ -200,4 +200,4 @@ Helpers assign_helpers(const HelperInput& helper_input, const Policy& policy) {
 
 std::unique_ptr<Policy> policy_of_helpers() { return elastic({.min_gain = 0.01}); }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -10,7 +10,7 @@
 #include "lanista/plan/elastic/scheduler_state.h"
 
 // Helpers: workers without trials compute a share of the steps of other workers' trials.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// A trial and its leader, the worker that owns it until the trial ends or the worker is lost.
 struct PlacedTrial {
@@ -58,4 +58,4 @@ Helpers assign_helpers(const HelperInput& helper_input, const Policy& policy);
 /// The gain is small because a helper has nothing else to do, and because a trial does not wait for a new helper.
 std::unique_ptr<Policy> policy_of_helpers();
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -14,7 +14,7 @@
 #include "bench/baselines/baseline_policies.h"
 #include "lanista/base/rng.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 using Assigned = std::map<std::size_t, TrialId>;
@@ -301,4 +301,4 @@ TEST(Helpers, UsuallyEndTrialsOfOneLeaderSooner) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

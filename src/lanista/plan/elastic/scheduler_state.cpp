@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 std::int64_t SchedulerState::num_alive() const { return std::ranges::count(alive, true); }
 
@@ -91,4 +91,4 @@ Result<void> check_decision(const SchedulerState& state, const Decision& decisio
   return {};
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -10,7 +10,7 @@
 #include "lanista/plan/elastic/cluster.h"
 
 // The input and the result of schedulers: trials, their placements, and the workers.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Where a trial runs: nowhere, on a part of one worker, or on whole workers of its own.
 struct Placement {
@@ -110,4 +110,4 @@ class Policy {
   virtual Decision decide(const SchedulerState& state) const = 0;
 };
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

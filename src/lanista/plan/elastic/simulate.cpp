@@ -7,7 +7,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -357,4 +357,4 @@ double end_if(std::span<const Prediction> actual, SchedulerState state, const Po
   return state.now;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

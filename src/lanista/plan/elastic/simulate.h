@@ -9,7 +9,7 @@
 #include "lanista/plan/elastic/scheduler_state.h"
 
 // Simulates trials under a scheduler, with a simulated clock.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// A trial that a source starts now.
 struct Arrival {
@@ -109,4 +109,4 @@ class SingleGroup : public TrialSource {
   std::vector<Arrival> trials_;
 };
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

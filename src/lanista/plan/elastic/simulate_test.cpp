@@ -16,7 +16,7 @@
 #include "lanista/plan/elastic/elastic.h"
 #include "support/plan/elastic/test_support.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 std::vector<std::unique_ptr<Policy>> all_policies() {
@@ -349,4 +349,4 @@ TEST(EveryPolicy, StaysAboveTheBounds) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

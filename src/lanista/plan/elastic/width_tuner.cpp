@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// Returns 1, 2, 4 and so on, and `most`.
@@ -98,4 +98,4 @@ std::map<std::int64_t, double> WidthTuner::seconds(const std::string& program) c
   return out;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

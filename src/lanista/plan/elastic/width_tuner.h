@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// Finds the number of workers with which the steps of a program are shortest, while it trains. Not thread-safe.
 ///
@@ -45,4 +45,4 @@ class WidthTuner {
   std::map<std::string, Program> programs_;
 };
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -7,7 +7,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// Trains epochs at the widths of the tuner, with the seconds of `step`. Returns the number of epochs of each width.
@@ -89,4 +89,4 @@ TEST(WidthTuner, StartsFromKnownTimesAndUsesMeasuredOnes) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

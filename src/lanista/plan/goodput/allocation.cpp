@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 std::int32_t devices_of(const Allocation& allocation) {
   std::int32_t sum = 0;
@@ -57,4 +57,4 @@ double restart_factor(const JobView& job, double restart_seconds) {
   return std::max(job.age - job.restarts * restart_seconds, 0.0) / (job.age + restart_seconds);
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

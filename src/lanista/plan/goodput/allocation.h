@@ -13,7 +13,7 @@
 #include "lanista/plan/goodput/goodput.h"
 
 // The input and the result of allocators: the jobs, the nodes, and the devices of each job.
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Devices of one node that a job gets.
 struct NodeShare {
@@ -114,4 +114,4 @@ Result<void> check_allocations(const AllocatorState& state, std::span<const Allo
 /// 4.2).
 double restart_factor(const JobView& job, double restart_seconds);
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

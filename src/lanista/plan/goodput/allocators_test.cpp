@@ -11,7 +11,7 @@
 #include "lanista/plan/goodput/packing.h"
 #include "support/plan/goodput/test_jobs.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 TEST(Packing, SeparatesDistributedJobsAndKeepsPlacements) {
@@ -176,4 +176,4 @@ TEST(Bounds, OfShortestFirstMatchAManualCalculation) {
 }
 
 }  // namespace
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

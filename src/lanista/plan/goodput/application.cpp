@@ -7,7 +7,7 @@
 #include "lanista/base/check.h"
 #include "lanista/plan/goodput/csv_columns.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 using Curve = std::vector<std::pair<std::int64_t, StepTimes>>;
@@ -255,4 +255,4 @@ Result<Application> read_application(FileSystem& fs, const std::string& folder, 
   return application;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

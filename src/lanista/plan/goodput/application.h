@@ -11,7 +11,7 @@
 #include "lanista/plan/goodput/scattered_table.h"
 
 // Measurements of a training job on a real cluster: the times of its steps, and the progress of each step.
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Squared norm and variance of a job's gradient.
 struct GradientStats {
@@ -105,4 +105,4 @@ class Application {
 /// wrong cell.
 Result<Application> read_application(FileSystem& fs, const std::string& folder, const std::string& name);
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

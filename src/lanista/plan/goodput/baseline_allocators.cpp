@@ -6,7 +6,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 /// The free devices of each node.
@@ -181,4 +181,4 @@ std::unique_ptr<Allocator> first_come() { return std::make_unique<FirstCome>(); 
 std::unique_ptr<Allocator> tiresias() { return std::make_unique<Tiresias>(); }
 std::unique_ptr<Allocator> optimus() { return std::make_unique<Optimus>(); }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -5,7 +5,7 @@
 #include "lanista/plan/goodput/allocation.h"
 
 // Allocators of other systems, as baselines.
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Returns the allocator that gives each job the replicas that its user requests, in the order of arrival.
 ///
@@ -22,4 +22,4 @@ std::unique_ptr<Allocator> tiresias();
 /// Each job gets one replica, and then the job that gains the most time gets one more.
 std::unique_ptr<Allocator> optimus();
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -8,7 +8,7 @@
 
 #include "lanista/plan/goodput/packing.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
@@ -126,4 +126,4 @@ CompletionBounds bounds_of(const Workload& workload, const Nodes& nodes, bool pi
   return bounds;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -5,7 +5,7 @@
 #include "lanista/plan/goodput/allocation.h"
 #include "lanista/plan/goodput/workload.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Lower bounds on the mean completion time of the jobs, in seconds. They hold for every policy.
 ///
@@ -31,4 +31,4 @@ std::vector<double> best_seconds_by_devices(const Application& application, cons
 /// lower bound for all policies.
 double shortest_first_mean(std::span<const double> arrivals, std::span<const double> work, double devices);
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 Result<CsvColumns> CsvColumns::read(FileSystem& fs, const std::string& path, const std::vector<std::string>& names) {
   LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
@@ -47,4 +47,4 @@ Result<std::int64_t> CsvColumns::integer(std::size_t row, std::size_t column, st
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

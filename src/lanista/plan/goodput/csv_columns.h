@@ -7,7 +7,7 @@
 #include "lanista/base/csv.h"
 #include "lanista/base/file_system.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// A CSV file in memory, with named columns. Rows and columns are counted from 0.
 class CsvColumns {
@@ -37,4 +37,4 @@ class CsvColumns {
   std::string path_;
 };
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

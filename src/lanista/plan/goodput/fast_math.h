@@ -5,7 +5,7 @@
 
 // Logarithm and exponential for models that are evaluated a million times. They are about five times as fast as those
 // of base/portable_math.h. The relative error is about 1e-13. Results have the same bits on all machines.
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Returns the natural logarithm of a positive normal number.
 inline double fast_log(double x) {
@@ -31,4 +31,4 @@ inline double fast_exp(double x) {
   return sum * std::bit_cast<double>(static_cast<std::uint64_t>(static_cast<std::int64_t>(n) + 1023) << 52U);
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

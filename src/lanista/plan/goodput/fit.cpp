@@ -7,7 +7,7 @@
 
 #include "lanista/plan/goodput/fast_math.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 constexpr double kLeast = 1e-8;  ///< Stands for zero, since parameters are in logarithms.
@@ -289,4 +289,4 @@ FitResult fit_throughput(std::span<const StepSample> samples, const ThroughputMo
   return result;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

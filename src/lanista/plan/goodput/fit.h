@@ -7,7 +7,7 @@
 #include "lanista/plan/goodput/goodput.h"
 
 // Fits a throughput model to the measured steps of a job (Pollux, OSDI'21, section 4.1).
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Measured mean seconds of the steps at one configuration of nodes, replicas and local batch.
 struct StepSample {
@@ -46,4 +46,4 @@ struct FitResult {
 /// Without any sample the result is the start.
 FitResult fit_throughput(std::span<const StepSample> samples, const ThroughputModel* begin = nullptr);
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -7,7 +7,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/plan/goodput/fast_math.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 ThroughputModel random_model(Rng& rng) {
@@ -99,4 +99,4 @@ TEST(Fit, IgnoresInvalidTimes) {
 }
 
 }  // namespace
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -6,7 +6,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 using Cells = std::vector<std::uint8_t>;  ///< Devices of each node; one row for each job.
@@ -301,4 +301,4 @@ class Genetic : public Allocator {
 
 std::unique_ptr<Allocator> genetic(const GeneticOptions& options) { return std::make_unique<Genetic>(options); }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

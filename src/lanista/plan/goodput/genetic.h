@@ -4,7 +4,7 @@
 
 #include "lanista/plan/goodput/allocation.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Settings of the genetic search.
 struct GeneticOptions {
@@ -22,4 +22,4 @@ struct GeneticOptions {
 /// last population. O(population x generations x jobs x nodes) for a decision.
 std::unique_ptr<Allocator> genetic(const GeneticOptions& options = {});
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -5,7 +5,7 @@
 
 #include "lanista/plan/goodput/fast_math.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 constexpr double kNoSync = 1e-8;  ///< Seconds of the synchronisation of one replica.
@@ -107,4 +107,4 @@ BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t repli
   return best;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -6,7 +6,7 @@
 #include "lanista/plan/goodput/application.h"
 
 // Goodput: throughput times statistical efficiency (Pollux, Qiao et al., OSDI'21, sections 3 and 4).
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Predicts the seconds of steps.
 ///
@@ -97,4 +97,4 @@ inline bool worth_changing(double running_goodput, double best_goodput) {
   return best_goodput > 1.05 * running_goodput;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

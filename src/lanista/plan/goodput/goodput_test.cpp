@@ -9,7 +9,7 @@
 #include "lanista/plan/goodput/allocation.h"
 #include "lanista/plan/goodput/noise_scale.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 TEST(Throughput, IsTheFormulaOfThePaper) {
@@ -221,4 +221,4 @@ TEST(NoiseScale, IsEmptyForFewStepsAndSkipsNonFinite) {
 }
 
 }  // namespace
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

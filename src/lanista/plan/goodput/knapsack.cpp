@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
@@ -95,4 +95,4 @@ std::vector<std::int32_t> solve_large(const ChoiceLists& lists, std::int32_t tot
   return counts;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -5,7 +5,7 @@
 #include <vector>
 
 // How many devices each job gets, exactly, if the value of a job depends on its own devices alone.
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// A number of devices for a job, and its value.
 struct DeviceCount {
@@ -37,4 +37,4 @@ struct ChoiceLists {
 /// above the gain of a first device of `total` other jobs. O(jobs + lists + candidates x total x choices).
 std::vector<std::int32_t> solve_large(const ChoiceLists& lists, std::int32_t total);
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

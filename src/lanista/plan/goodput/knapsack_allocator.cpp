@@ -8,7 +8,7 @@
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/packing.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 /// What is known of the jobs of one kind.
@@ -166,4 +166,4 @@ std::unique_ptr<Allocator> knapsack_allocator(const KnapsackOptions& options) {
   return std::make_unique<KnapsackAllocator>(options);
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -4,7 +4,7 @@
 
 #include "lanista/plan/goodput/allocation.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// What an exact allocation maximises.
 enum class Goal {
@@ -37,4 +37,4 @@ struct KnapsackOptions {
 /// the result is packed. O(jobs x devices x choices).
 std::unique_ptr<Allocator> knapsack_allocator(const KnapsackOptions& options = {});
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -9,7 +9,7 @@
 #include "lanista/plan/goodput/knapsack.h"
 #include "support/plan/goodput/test_jobs.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 TEST(KnapsackAllocator, IsTheBestOfAllPackedCounts) {
@@ -140,4 +140,4 @@ TEST(KnapsackAllocator, EstimatesRemainingWorkByJobsOfTheKind) {
 }
 
 }  // namespace
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

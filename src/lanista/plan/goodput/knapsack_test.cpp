@@ -8,7 +8,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 TEST(Knapsack, IsTheBestOfAll) {
@@ -103,4 +103,4 @@ TEST(Knapsack, LargeSolverPrefersTheFirstOfEquals) {
 }
 
 }  // namespace
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -6,7 +6,7 @@
 #include "lanista/base/check.h"
 #include "lanista/base/portable_math.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 bool NoiseScale::add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale) {
   LANISTA_CHECK(samples > 1 && scale > 0 && represented_scale >= 0,
@@ -83,4 +83,4 @@ std::optional<double> NoiseScale::noise_scale(std::int64_t initial_batch, std::i
   return static_cast<double>(initial_batch) * stats.var / stats.sqr;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

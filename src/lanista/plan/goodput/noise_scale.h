@@ -8,7 +8,7 @@
 #include "lanista/plan/goodput/application.h"
 
 // The gradient noise scale, from norms that training computes (McCandlish et al. 2018; Pollux, section 3).
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Squared norms of one parameter group in one step with n gradients over m samples each.
 ///
@@ -79,4 +79,4 @@ class NoiseScale {
   bool is_biased_ = false;
 };
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -5,7 +5,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 bool is_packable(std::int32_t devices, const Nodes& nodes) {
   if (devices > nodes.devices) return devices % nodes.devices == 0;
@@ -99,4 +99,4 @@ std::vector<Allocation> pack(std::span<const std::int32_t> counts, std::span<con
   return Packer(counts, current, nodes).run();
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -4,7 +4,7 @@
 
 #include "lanista/plan/goodput/allocation.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Returns true if this many devices always fit next to other packable counts.
 ///
@@ -20,4 +20,4 @@ bool is_packable(std::int32_t devices, const Nodes& nodes);
 std::vector<Allocation> pack(std::span<const std::int32_t> counts, std::span<const Allocation> current,
                              const Nodes& nodes);
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

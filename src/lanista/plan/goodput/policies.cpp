@@ -6,7 +6,7 @@
 #include "lanista/plan/goodput/genetic.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 NamedPolicy plain(std::string name, std::string help, JobFreedom freedom, std::unique_ptr<Allocator> (*make)()) {
@@ -68,4 +68,4 @@ const NamedPolicy* find_policy(std::string_view name) {
   return found == policies().end() ? nullptr : &*found;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

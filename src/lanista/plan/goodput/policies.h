@@ -8,7 +8,7 @@
 
 #include "lanista/plan/goodput/simulate.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// An allocator by name, with the settings that it is simulated with.
 struct NamedPolicy {
@@ -31,4 +31,4 @@ const std::vector<NamedPolicy>& policies();
 /// Returns the policy of this name, or null if there is none.
 const NamedPolicy* find_policy(std::string_view name);
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -6,7 +6,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 using Real = long double;
@@ -236,4 +236,4 @@ std::optional<StepTimes> ScatteredTable::at(const GridPoint& point) const {
   return StepTimes{static_cast<double>(value.step), static_cast<double>(value.sync)};
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

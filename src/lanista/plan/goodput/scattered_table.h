@@ -6,7 +6,7 @@
 #include <vector>
 
 // Interpolation between values that were measured at some points of a grid.
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// A measured configuration: nodes, replicas, batch size of a replica.
 using GridPoint = std::array<std::int32_t, 3>;
@@ -42,4 +42,4 @@ class ScatteredTable {
   std::vector<StepTimes> values_;
 };
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

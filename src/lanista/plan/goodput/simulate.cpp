@@ -6,7 +6,7 @@
 
 #include "lanista/plan/goodput/simulated_job.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 double ClusterResult::mean_completion() const {
   double sum = 0;
@@ -131,4 +131,4 @@ Result<ClusterResult> simulate(const Workload& workload, Allocator& allocator, c
   return Simulation(workload, allocator, options).run();
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -8,7 +8,7 @@
 #include "lanista/plan/goodput/workload.h"
 
 // A simulated cluster with the semantics of the simulator of Pollux's artefact.
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// What a job may choose by itself.
 enum class JobFreedom {
@@ -73,4 +73,4 @@ struct ClusterResult {
 /// kFailedPrecondition for jobs that have not finished at `until`.
 Result<ClusterResult> simulate(const Workload& workload, Allocator& allocator, const SimulationOptions& options = {});
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

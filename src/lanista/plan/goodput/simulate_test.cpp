@@ -11,7 +11,7 @@
 #include "lanista/plan/goodput/policies.h"
 #include "support/plan/goodput/test_support.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 namespace {
 
 Workload workload_of(const std::string& rows) {
@@ -272,4 +272,4 @@ TEST(Simulation, MatchesTheArtefactToTheLastDigit) {
 }
 
 }  // namespace
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

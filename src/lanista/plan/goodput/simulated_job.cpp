@@ -5,7 +5,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 void JobProfile::add(const StepSample& sample) {
   if (!seen_.insert({sample.nodes, sample.replicas, sample.local_batch}).second) return;
@@ -190,4 +190,4 @@ JobOutcome SimulatedJob::finish() const {
   return {index_, submission_.time, began_.value_or(0), ended_.value_or(0), std::max(restarts_, 0), service_};
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

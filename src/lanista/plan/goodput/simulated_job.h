@@ -9,7 +9,7 @@
 
 #include "lanista/plan/goodput/simulate.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Measured steps and gradients of one job, or of all jobs of an application, with the model that is fitted to them.
 ///
@@ -98,4 +98,4 @@ class SimulatedJob {
   std::unique_ptr<TrueCosts> true_costs_;
 };
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -4,7 +4,7 @@
 
 #include "lanista/plan/goodput/csv_columns.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 Result<Workload> read_workload(FileSystem& fs, const std::string& path, const std::string& data) {
   const std::string traces = fs.exists(data + "/traces") ? data + "/traces" : data;
@@ -40,4 +40,4 @@ Result<Workload> read_workload(FileSystem& fs, const std::string& path, const st
   return workload;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -6,7 +6,7 @@
 
 #include "lanista/plan/goodput/application.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// A job that a user submits.
 struct Submission {
@@ -31,4 +31,4 @@ struct Workload {
 /// jobs.
 Result<Workload> read_workload(FileSystem& fs, const std::string& path, const std::string& data);
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -4,7 +4,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 std::size_t choose_device(std::span<const DeviceLoad> devices, double work) {
   LANISTA_CHECK(!devices.empty(), "at least one device is needed");
@@ -18,4 +18,4 @@ std::size_t choose_device(std::span<const DeviceLoad> devices, double work) {
   return best;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// The speed of a device, as work in a second. The unit of work is free, but the same for all devices.
 struct DeviceSpeed {
@@ -25,4 +25,4 @@ struct DeviceLoad {
 /// golden ratio of the best (Cho and Sahni, 1980). A pure function.
 std::size_t choose_device(std::span<const DeviceLoad> devices, double work);
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -10,7 +10,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 constexpr double kUnlimited = 1e300;  // One trial is as fast as all together.
@@ -110,4 +110,4 @@ TEST(DeviceChoice, SkipsASlowDeviceThatWouldEndLast) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -5,7 +5,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 DevicePlanners::DevicePlanners(const std::vector<Machine>& devices) {
   LANISTA_CHECK(!devices.empty(), "at least one device is needed");
@@ -42,4 +42,4 @@ Regrouping DevicePlanners::changes() {
   return out;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

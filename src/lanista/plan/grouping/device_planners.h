@@ -7,7 +7,7 @@
 
 #include "lanista/plan/grouping/planner.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// One planner for each of several devices. Trials of two devices are never in one group. Not thread-safe.
 ///
@@ -30,4 +30,4 @@ class DevicePlanners {
   std::map<TrialId, std::size_t> devices_;  // The device of each trial.
 };
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

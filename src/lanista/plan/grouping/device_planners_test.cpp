@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// Returns a running trial of this program.
@@ -81,4 +81,4 @@ TEST(DevicePlanners, SeparateTrialsOfTwoDevicesWhenTheyMove) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -4,7 +4,7 @@
 
 #include "lanista/plan/grouping/planner.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 std::int64_t fair_share(std::int64_t trials, std::int64_t workers) {
   const std::int64_t each = std::max<std::int64_t>(workers, 1);
@@ -16,7 +16,7 @@ std::int64_t num_lane_sharers(const Machine& machine) {
 }
 
 std::int64_t max_lanes_of(const PlannedTrial& trial, const Machine& machine) {
-  const std::int64_t wanted = machine.lanes > 0 ? machine.lanes : step::max_cached_lanes(trial.state_bytes);
+  const std::int64_t wanted = machine.lanes > 0 ? machine.lanes : autodiff::max_cached_lanes(trial.state_bytes);
   const std::int64_t each = std::max<std::int64_t>(trial.state_bytes + trial.best_weights_bytes, 1);
   const std::int64_t fitting = machine.bytes / num_lane_sharers(machine) / each;
   return std::max<std::int64_t>(std::min(wanted, fitting), 1);
@@ -29,4 +29,4 @@ GroupPlan make_plan(std::span<const PlannedTrial> trials, const Machine& machine
   return planner.plan();
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -13,7 +13,7 @@
 #include "lanista/model/autodiff/max_cached_lanes.h"
 
 // Which trials train together: the plan that `lanista plan` prints, the engine logs and executors follow.
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// The workers and the memory of a device, as limits of groups.
 struct Machine {
@@ -55,7 +55,7 @@ std::int64_t num_lane_sharers(const Machine& machine);
 /// Returns the largest number of lanes of a program that fit into a worker's part of the memory and that pay. At least
 /// 1.
 ///
-/// The number that pays is `machine.lanes`, or step::max_cached_lanes if that is 0.
+/// The number that pays is `machine.lanes`, or autodiff::max_cached_lanes if that is 0.
 std::int64_t max_lanes_of(const PlannedTrial& trial, const Machine& machine);
 
 /// Returns the plan in which trials of one program are lanes together.
@@ -95,4 +95,4 @@ std::string regrouping_text(const Regrouping& changes);
 /// that are not ascending.
 Result<Regrouping> regrouping_from_text(std::string_view text);
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

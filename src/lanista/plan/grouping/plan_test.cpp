@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 PlannedTrial trial(std::uint32_t id, const std::string& program, std::int64_t bytes = 0) {
@@ -127,4 +127,4 @@ TEST(GroupPlan, RefusesMalformedText) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -6,7 +6,7 @@
 
 #include "lanista/plan/grouping/plan.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// Most trials of a text. The limit keeps a short range from using all memory.
@@ -145,4 +145,4 @@ Result<Regrouping> regrouping_from_text(std::string_view text) {
   return changes;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

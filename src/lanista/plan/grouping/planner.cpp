@@ -5,7 +5,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// Returns the trials of each group as changes.
@@ -189,4 +189,4 @@ Regrouping regrouping_of(const GroupPlan& plan) {
   return changes;
 }
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -10,7 +10,7 @@
 #include "lanista/base/digest.h"
 #include "lanista/plan/grouping/plan.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 
 /// The plan of trials that come and go, with few moves.
 ///
@@ -86,4 +86,4 @@ class Grouping {
 /// Returns a plan as the changes from an empty plan. Groups of one are left out; the others are numbered from 1.
 Regrouping regrouping_of(const GroupPlan& plan);
 
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::schedule {
+namespace lanista::plan {
 namespace {
 
 /// Returns a trial of this program.
@@ -205,4 +205,4 @@ TEST(Regrouping, RefusesMalformedText) {
 }
 
 }  // namespace
-}  // namespace lanista::schedule
+}  // namespace lanista::plan

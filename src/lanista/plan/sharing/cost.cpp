@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 double RooflineCost::op_us(std::span<const OperatorWork* const> lanes) const {
   double launches = 0;
@@ -18,4 +18,4 @@ double RooflineCost::op_us(std::span<const OperatorWork* const> lanes) const {
   return host_us + launches * rates_.launch_us + std::max(flops / rates_.flops_per_us, bytes / rates_.bytes_per_us);
 }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

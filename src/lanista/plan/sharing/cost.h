@@ -8,7 +8,7 @@
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/shape.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// The work of one node in one step of its trial: forward and backward pass over the whole batch.
 struct OperatorWork {
@@ -62,4 +62,4 @@ class RooflineCost final : public CostModel {
   Roofline rates_;
 };
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

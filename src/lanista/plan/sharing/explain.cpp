@@ -6,7 +6,7 @@
 #include "lanista/plan/sharing/group.h"
 #include "lanista/plan/sharing/structure.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 std::string_view form_text(GroupForm form) {
@@ -121,4 +121,4 @@ class Explainer {
 
 std::string explain(const FusionPlan& plan) { return Explainer(plan).run(); }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

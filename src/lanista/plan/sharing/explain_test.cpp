@@ -7,7 +7,7 @@
 #include "lanista/plan/sharing/structure.h"
 #include "support/plan/sharing/test_models.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using testing::backbone_with_head;
@@ -93,4 +93,4 @@ TEST(Difference, NamesTheFirstNodeWithOtherInputs) {
 }
 
 }  // namespace
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -13,7 +13,7 @@
 #include "lanista/model/graph/shape.h"
 
 // The input of the planner: the trials with their models, data and settings.
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// One step of the input pipeline (module io/data): a reader, a decoder, a transform or an augmentation.
 struct DataStep {
@@ -42,7 +42,7 @@ inline std::int64_t element_bytes(graph::DType dtype, Precision precision) {
 ///
 /// Learning rates, weight decays and seeds are numbers of a lane and do not matter here.
 struct StepRecipe {
-  step::StepOptions step;                     ///< Loss and optimiser.
+  autodiff::StepOptions step;                 ///< Loss and optimiser.
   std::int64_t batch_size = 32;               ///< Samples of a batch.
   DataKey data;                               ///< Samples and input pipeline.
   std::int64_t local_step = 0;                ///< Steps that the trial has finished; equal numbers read the same batch.
@@ -63,4 +63,4 @@ struct FusionMember {
   std::string alone;  ///< Reason why it must train alone, such as "its group failed"; empty if it may share.
 };
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 /// Returns the bytes that must be copied to make input `slot` of all lanes contiguous. It is zero where all lanes read
@@ -107,4 +107,4 @@ double FusionPlan::us() const {
   return sum;
 }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

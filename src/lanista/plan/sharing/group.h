@@ -9,7 +9,7 @@
 #include "lanista/plan/sharing/plan.h"
 
 // Operators, time and memory of one group.
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// Returns the group of one program, with its operators and its predicted time and memory.
 ///
@@ -40,4 +40,4 @@ double step_us(const LogicalGraph& graph, const CostModel& cost, std::span<const
 /// Returns microseconds as text for people, with one decimal: "12.5 us".
 std::string us_text(double us);
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

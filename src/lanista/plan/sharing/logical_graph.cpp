@@ -10,7 +10,7 @@
 #include "lanista/model/graph/flat_graph.h"
 #include "lanista/model/graph/infer.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using graph::HashInput;
@@ -297,4 +297,4 @@ std::string node_text(const LogicalNode& node) {
   return attrs.empty() ? text : text + "(" + attrs + ")";
 }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -12,7 +12,7 @@
 #include "lanista/plan/sharing/cost.h"
 #include "lanista/plan/sharing/fusion_member.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// One output of a logical node.
 struct OutputRef {
@@ -78,4 +78,4 @@ std::size_t merge_equal(LogicalGraph& graph);
 /// Returns the text of a node for people: "read" for a data step, else "%3 linear(out=64)".
 std::string node_text(const LogicalNode& node);
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

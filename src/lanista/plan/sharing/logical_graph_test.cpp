@@ -6,7 +6,7 @@
 
 #include "support/plan/sharing/test_models.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using testing::member;
@@ -113,4 +113,4 @@ TEST(Union, PairsAlikeNodesOfOneModelOneByOne) {
 }
 
 }  // namespace
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -6,7 +6,7 @@
 #include "lanista/model/graph/infer.h"
 #include "lanista/plan/sharing/logical_graph.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 constexpr std::int64_t kBatch = 64;  ///< Batch in which prefixes are computed, in samples.
@@ -57,4 +57,4 @@ Result<Materialized> materialization_of(const graph::Graph& prefix, const Prefix
   return out;
 }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

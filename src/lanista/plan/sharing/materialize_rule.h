@@ -9,7 +9,7 @@
 #include "lanista/plan/sharing/plan.h"
 
 // Whether the output of a frozen prefix is cached for every sample.
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// The trials that read the output of a shared prefix, and the memory to cache that output.
 struct PrefixReaders {
@@ -26,4 +26,4 @@ struct PrefixReaders {
 Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers,
                                         const graph::OpTable& ops, const CostModel& cost);
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

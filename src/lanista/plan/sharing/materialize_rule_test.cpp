@@ -4,7 +4,7 @@
 
 #include "lanista/model/graph/text.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 const graph::Graph& prefix() {
@@ -50,4 +50,4 @@ TEST(Materialization, PaysIfLaterEpochsSaveMoreThanStoringNeeds) {
 }
 
 }  // namespace
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

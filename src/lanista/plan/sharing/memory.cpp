@@ -9,7 +9,7 @@
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/plan/sharing/structure.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using graph::NodeId;
@@ -49,7 +49,7 @@ std::set<NodeId> trained_nodes(const LogicalGraph& graph, std::size_t member) {
 
 }  // namespace
 
-MemoryModel::MemoryModel(const graph::OpTable& ops) : ops_(step::training_ops(ops)) {}
+MemoryModel::MemoryModel(const graph::OpTable& ops) : ops_(autodiff::training_ops(ops)) {}
 
 Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t member) {
   const Digest key = step_key(graph, member);
@@ -58,13 +58,13 @@ Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t memb
     return {};
   }
   const FusionMember& planned = graph.members[member];
-  auto derived = step::derive_training_step(planned.model, planned.recipe.step, ops_);
+  auto derived = autodiff::derive_training_step(planned.model, planned.recipe.step, ops_);
   if (!derived) {
     Error error = std::move(derived).error();
     error.where = "trial " + std::to_string(planned.trial.value);
     return error;
   }
-  const step::TrainingStep& step = *derived;
+  const autodiff::TrainingStep& step = *derived;
   const std::set<NodeId> trained = trained_nodes(graph, member);
   const auto outside = [&](NodeId id) {
     const auto origin = step.origin.find(id);
@@ -73,8 +73,8 @@ Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t memb
 
   StepBytes bytes;
   std::vector<Port> keep{step.prediction};
-  const std::size_t slots = step::find_optimizer(planned.recipe.step.optimizer)->slots.size();
-  for (const step::StateTensor& tensor : step.state) {
+  const std::size_t slots = autodiff::find_optimizer(planned.recipe.step.optimizer)->slots.size();
+  for (const autodiff::StateTensor& tensor : step.state) {
     if (outside(tensor.node)) continue;
     const auto gradient = step.gradient.find(tensor.node);
     const bool updated = gradient != step.gradient.end() && !planned.frozen.contains(step.origin.at(tensor.node));
@@ -91,7 +91,7 @@ Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t memb
     for (std::uint32_t slot = 0; slot < step.types.outputs(id).size(); ++slot) ports.push_back({id, slot});
     return ports;
   };
-  bytes.activations = step::plan_memory(step.graph, order, keep, size, outputs).bytes;
+  bytes.activations = autodiff::plan_memory(step.graph, order, keep, size, outputs).bytes;
   by_structure_[key] = bytes;
   by_member_[member] = bytes;
   return {};
@@ -144,7 +144,7 @@ std::int64_t MemoryModel::prefix_bytes(const LogicalGraph& graph, const PlannedP
     return ports;
   };
   const std::vector<Port> kept(keep.begin(), keep.end());
-  return plus(weights, step::plan_memory(std::move(builder).take(), order, kept, size, outputs).bytes);
+  return plus(weights, autodiff::plan_memory(std::move(builder).take(), order, kept, size, outputs).bytes);
 }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

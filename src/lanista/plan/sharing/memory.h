@@ -8,9 +8,9 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/plan/sharing/plan.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 
-/// Predicts the peak memory of a group by the liveness of its values (step::plan_memory). Not thread-safe.
+/// Predicts the peak memory of a group by the liveness of its values (autodiff::plan_memory). Not thread-safe.
 ///
 /// add_member keeps its results, so that each structure of a training step is derived once. The results do not depend
 /// on the order of the calls.
@@ -43,4 +43,4 @@ class MemoryModel {
   std::map<std::size_t, StepBytes> by_member_;
 };
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

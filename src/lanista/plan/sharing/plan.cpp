@@ -7,7 +7,7 @@
 #include "lanista/plan/sharing/structure.h"
 #include "lanista/plan/sharing/verify.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 /// Returns an error unless each of the `members` numbers is in exactly one program.
@@ -57,4 +57,4 @@ Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const st
   return plan;
 }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -10,7 +10,7 @@
 #include "lanista/plan/sharing/logical_graph.h"
 
 // The groups of a batch of trials with their shared work and predicted costs, as a value that can be printed.
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// One operator of a group's step. Each lane is a logical node.
 ///
@@ -75,7 +75,7 @@ struct FusionPlan {
 
 /// Computes what given groups share, and what they need in time and memory.
 ///
-/// The caller has decided which trials train together (schedule::make_plan): each entry of `programs` lists the
+/// The caller has decided which trials train together (plan::make_plan): each entry of `programs` lists the
 /// members of one lane program. Equal prefixes of the models are merged. The plan is verified (verify.h). The same
 /// arguments give the same plan.
 /// Errors: those of `unite`; those of a training step that cannot be derived, with the trial in `where`;
@@ -86,4 +86,4 @@ Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const st
 /// Returns a text for people that lists each group with its cost, what it shares, and why trials are not in one group.
 std::string explain(const FusionPlan& plan);
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -8,7 +8,7 @@
 
 #include "support/plan/sharing/test_models.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using testing::backbone_with_head;
@@ -182,4 +182,4 @@ TEST(FusionPlan, NamesTheTrialWithAStepThatCannotBeDerived) {
 }
 
 }  // namespace
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -11,7 +11,7 @@
 #include "support/plan/sharing/test_models.h"
 
 // In plans of random trials, every trial computes the same values as alone.
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using testing::ops;
@@ -126,4 +126,4 @@ TEST(Planner, GivesTheSamePlanAgain) {
 }
 
 }  // namespace
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -7,7 +7,7 @@
 
 #include "lanista/model/graph/flat_graph.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using graph::HashInput;
@@ -136,4 +136,4 @@ Difference stream_difference(const LogicalGraph& graph, std::size_t a, std::size
   return {0, "other data steps"};
 }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -7,7 +7,7 @@
 #include "lanista/plan/sharing/logical_graph.h"
 
 // When two trials may be lanes of one program, and how they differ otherwise.
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// Returns a key that is equal for members with the same training step, except for node ids. `member` is an index in
 /// LogicalGraph::members.
@@ -31,4 +31,4 @@ Difference step_difference(const LogicalGraph& graph, std::size_t a, std::size_t
 /// Returns the first reason why two members do not read the same batches; an empty text if they do.
 Difference stream_difference(const LogicalGraph& graph, std::size_t a, std::size_t b);
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

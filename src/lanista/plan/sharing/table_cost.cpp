@@ -5,7 +5,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 constexpr double kBytesPerUs = 1e3;  ///< bytes in a microsecond at 1 GB/s
@@ -63,4 +63,4 @@ double TableCost::copy_us(double bytes) const { return 2 * bytes / (prices_.call
 double TableCost::store_us(double bytes) const { return bytes / (prices_.memory_gb_per_second * kBytesPerUs); }
 double TableCost::load_us(double bytes) const { return bytes / (prices_.memory_gb_per_second * kBytesPerUs); }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

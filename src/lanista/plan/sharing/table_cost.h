@@ -5,7 +5,7 @@
 #include "lanista/plan/cost/cost_table.h"
 #include "lanista/plan/sharing/cost.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// Returns CostKey::work of a node's forward and backward pass: operator, attributes, input types, batch, and its
 /// gradients.
@@ -44,4 +44,4 @@ class TableCost final : public CostModel {
   MachinePrices prices_;
 };
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -7,7 +7,7 @@
 #include "lanista/plan/sharing/plan.h"
 #include "support/plan/sharing/test_models.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using testing::member;
@@ -100,4 +100,4 @@ TEST(TableCost, LetsAGroupSaveOnlySharedWork) {
 }
 
 }  // namespace
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

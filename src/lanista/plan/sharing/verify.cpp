@@ -10,7 +10,7 @@
 #include "lanista/model/graph/flat_graph.h"
 #include "lanista/plan/sharing/group.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 /// The checks of one plan. Each returns an error with the node that is wrong.
@@ -198,4 +198,4 @@ Result<void> verify(const FusionPlan& plan, const graph::OpTable& ops) {
   return verifier.check_groups(plan.groups, all);
 }
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

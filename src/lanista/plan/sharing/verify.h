@@ -4,7 +4,7 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/plan/sharing/plan.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 
 /// Checks that a plan computes what its trials would compute alone.
 ///
@@ -17,4 +17,4 @@ namespace lanista::fuse {
 /// The same holds for the parts of each group. Errors: kInternal, with the node.
 Result<void> verify(const FusionPlan& plan, const graph::OpTable& ops);
 
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -8,7 +8,7 @@
 
 #include "support/plan/sharing/test_models.h"
 
-namespace lanista::fuse {
+namespace lanista::sharing {
 namespace {
 
 using testing::ops;
@@ -94,4 +94,4 @@ TEST_F(BrokenPlan, ShowsOtherFrozenWeights) {
 }
 
 }  // namespace
-}  // namespace lanista::fuse
+}  // namespace lanista::sharing

@@ -14,7 +14,7 @@
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr const char* kStopping = "stopping";
@@ -256,4 +256,4 @@ StoppingPlugin asha_plugin() {
           make_asha};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

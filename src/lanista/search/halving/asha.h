@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Returns the rungs, in epochs: min, min·eta, min·eta², … below max, and then max. It uses whole numbers, because
 /// logarithms miss exact powers. Needs 1 <= min <= max and eta >= 2.
@@ -16,4 +16,4 @@ std::vector<std::int64_t> geometric_rungs(std::int64_t min, std::int64_t eta, st
 /// rungs.
 std::vector<std::int64_t> bracket_shares(std::int64_t rungs, std::int64_t eta, std::int64_t brackets);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

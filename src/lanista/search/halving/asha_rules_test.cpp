@@ -9,7 +9,7 @@
 
 #include "lanista/search/sampler/builtin.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 Result<std::unique_ptr<Halving>> asha(const nlohmann::json& options, std::int64_t epochs = 9,
@@ -198,4 +198,4 @@ TEST(AshaPromotion, PromotesWithinBoundsOfArrivalOrder) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

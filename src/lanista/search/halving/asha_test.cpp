@@ -9,7 +9,7 @@
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using study::Verdict;
@@ -338,4 +338,4 @@ TEST(Asha, RejectsInvalidRungs) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 
 #include "lanista/search/halving/asha.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 Brackets::Brackets(std::vector<std::int64_t> rungs, std::int64_t eta, std::int64_t brackets)
     : rungs_(std::move(rungs)), shares_(bracket_shares(std::ssize(rungs_) + 1, eta, brackets)) {
@@ -79,4 +79,4 @@ std::optional<std::size_t> Brackets::rung_at(std::size_t bracket, std::int64_t e
   return rung;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

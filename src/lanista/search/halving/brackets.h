@@ -9,7 +9,7 @@
 #include "lanista/base/digest.h"
 #include "lanista/search/study/trial.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Assigns trials to brackets and follows their progress, for every form of successive halving. Each bracket has its
 /// own rungs; bracket b leaves out the first b of them.
@@ -54,4 +54,4 @@ class Brackets {
   std::unordered_map<Digest, std::size_t> bracket_of_decisions_;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

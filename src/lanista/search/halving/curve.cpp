@@ -13,7 +13,7 @@
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// A trial ends at an epoch from `least` on if its curve is unlikely to end below the best result of the complete
@@ -98,4 +98,4 @@ StoppingPlugin curve_plugin() {
           make_curve};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 #include "lanista/search/math/extrapolation.h"
 #include "lanista/search/sampler/builtin.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 std::unique_ptr<Halving> curve_rule(const nlohmann::json& options) {
@@ -74,4 +74,4 @@ TEST(CurveRule, RejectsGoalsItCannotExtrapolate) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -9,7 +9,7 @@
 #include "lanista/base/rng.h"
 #include "support/search/halving/synchronous_test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::must;
@@ -119,4 +119,4 @@ TEST_F(EarlyRungClosing, ClosesLastRungForRemainingTrials) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

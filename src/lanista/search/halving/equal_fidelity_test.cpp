@@ -6,7 +6,7 @@
 #include "lanista/search/sampler/history.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -274,4 +274,4 @@ TEST(Evolution, KeepsSuccessfulParentsDespiteFailures) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

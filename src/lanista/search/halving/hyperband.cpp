@@ -4,7 +4,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -50,4 +50,4 @@ std::vector<Bracket> hyperband_brackets(std::int64_t min, std::int64_t eta, std:
   return out;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

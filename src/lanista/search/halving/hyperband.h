@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// One run of successive halving: the number of trials that begin, and the rungs in epochs.
 struct Bracket {
@@ -34,4 +34,4 @@ enum class BracketSize {
 /// min <= max <= 10^9 and eta >= 2.
 std::vector<Bracket> hyperband_brackets(std::int64_t min, std::int64_t eta, std::int64_t max, BracketSize size);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -4,7 +4,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using Table = std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>;
@@ -147,4 +147,4 @@ TEST(TrialsAtRung, RoundDownShareOfFirstRung) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

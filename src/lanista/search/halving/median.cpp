@@ -9,7 +9,7 @@
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr const char* kVizier = "vizier";
@@ -113,4 +113,4 @@ StoppingPlugin median_plugin() {
           make_median};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

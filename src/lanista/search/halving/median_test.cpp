@@ -7,7 +7,7 @@
 
 #include "lanista/search/sampler/builtin.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using study::OutcomeKind;
@@ -131,4 +131,4 @@ TEST_F(Median, MatchesDefinitionOnRandomHistories) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -10,7 +10,7 @@
 #include "lanista/search/study/constraint.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// A trial ends at the first epoch from `least` on that is `epochs` epochs after its last improvement (early stopping
@@ -85,4 +85,4 @@ StoppingPlugin patience_plugin() {
           make_patience};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -9,7 +9,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/search/sampler/builtin.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using study::Verdict;
@@ -119,4 +119,4 @@ TEST(Patience, DropsEndedTrials) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -7,7 +7,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 class PerFold final : public Halving {
@@ -82,4 +82,4 @@ std::unique_ptr<Halving> halving_per_fold(std::vector<std::unique_ptr<Halving>> 
   return std::make_unique<PerFold>(std::move(one_a_fold));
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

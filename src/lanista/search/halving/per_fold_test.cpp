@@ -4,7 +4,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Stops trials below the best result so far, begins trials with two epochs, and resumes paused ones.
@@ -86,4 +86,4 @@ TEST(PerFold, AssignsBudgetsAndResumesPerFold) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -6,7 +6,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::must;
@@ -269,4 +269,4 @@ TEST(AshaPromotion, StartsBracketAtItsFirstRung) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

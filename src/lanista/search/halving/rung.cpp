@@ -5,7 +5,7 @@
 #include <iterator>
 #include <limits>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 bool Rung::is_promoted(std::vector<double> losses, double violation, std::int64_t eta) {
   const std::int64_t share = ++count_ / eta, num_best = std::max<std::int64_t>(1, share);
@@ -129,4 +129,4 @@ std::vector<std::size_t> epsilon_net(const std::vector<std::vector<double>>& poi
   return out;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Rules by which a result at a rung is promoted. `n` is the number of results so far, the new one included.
 enum class RungRule {
@@ -59,4 +59,4 @@ class Rung {
 /// index may occur twice once all points are selected.
 std::vector<std::size_t> epsilon_net(const std::vector<std::vector<double>>& points, std::int64_t places);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

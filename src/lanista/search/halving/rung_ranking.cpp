@@ -7,7 +7,7 @@
 #include "lanista/search/halving/rung.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 void RungRanking::add(TrialId trial, std::vector<double> losses, double violation) {
   ++count_;
@@ -56,4 +56,4 @@ void RungRanking::take_front(const std::vector<const Result*>& front, std::size_
   }
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -6,7 +6,7 @@
 
 #include "lanista/base/id.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// The results of one rung in the order of promotion.
 ///
@@ -38,4 +38,4 @@ class RungRanking {
   std::set<Result> results_;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

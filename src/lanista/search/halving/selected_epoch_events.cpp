@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 class SelectedEpochSampler final : public Sampler {
@@ -69,4 +69,4 @@ std::unique_ptr<Halving> with_selected_epochs(std::unique_ptr<Halving> inner, co
   return std::make_unique<SelectedEpochHalving>(std::move(inner), rule);
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

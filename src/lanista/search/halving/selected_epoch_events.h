@@ -8,7 +8,7 @@
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/epoch_selection.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Translates the events of a study to selected epochs: a measurement gets the metrics of the epoch that is selected by
 /// then. So results of one epoch are results at equal fidelity. If the rule selects the last epoch, events are
@@ -36,4 +36,4 @@ std::unique_ptr<Sampler> with_selected_epochs(std::unique_ptr<Sampler> inner, co
 /// Returns a halving that passes translated events to `inner`; `inner` itself if the rule selects the last epoch.
 std::unique_ptr<Halving> with_selected_epochs(std::unique_ptr<Halving> inner, const study::SelectionRule& rule);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

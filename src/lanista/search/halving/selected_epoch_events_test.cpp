@@ -9,7 +9,7 @@
 #include "lanista/search/sampler/builtin.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 study::SelectionRule by_loss() { return {{{false, "val_loss"}}, {}}; }
@@ -116,4 +116,4 @@ TEST(SelectedEpochEvents, ForwardOtherCallsToHalving) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

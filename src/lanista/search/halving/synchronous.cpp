@@ -15,7 +15,7 @@
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
@@ -376,4 +376,4 @@ StoppingPlugin hyperband_plugin() {
           make_hyperband, true};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

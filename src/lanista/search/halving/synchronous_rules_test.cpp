@@ -8,7 +8,7 @@
 
 #include "support/search/halving/synchronous_test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using study::OutcomeKind;
@@ -184,4 +184,4 @@ TEST(SynchronousHalving, RejectsInvalidOptions) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -12,7 +12,7 @@
 #include "lanista/search/sampler/repeat.h"
 #include "support/search/halving/synchronous_test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using study::OutcomeKind;
@@ -460,4 +460,4 @@ TEST(Hyperband, HalvesTrainingsPerFold) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -8,7 +8,7 @@
 #include "lanista/base/check.h"
 #include "lanista/base/portable_math.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using Eigen::MatrixXd;
@@ -165,4 +165,4 @@ bool CmaEs::has_converged() const {
          !std::isfinite(sigma_);
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// The constants of CMA-ES for a dimension and a population.
 ///
@@ -79,4 +79,4 @@ class CmaEs {
   std::int64_t generation_ = 0;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -7,7 +7,7 @@
 
 #include "support/search/sampler/test_functions.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::rosenbrock;
@@ -188,4 +188,4 @@ TEST(CmaEs, IncreasesStepSizeOnEqualLosses) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -1,6 +1,6 @@
 #include "lanista/search/math/differential_evolution.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 std::vector<double> offspring(const std::vector<double>& target,
                               const std::array<const std::vector<double>*, 3>& parents, const DifferentialStep& step,
@@ -18,4 +18,4 @@ std::vector<double> offspring(const std::vector<double>& target,
   return out;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Settings of one step of differential evolution (Storn and Price, 1997).
 struct DifferentialStep {
@@ -22,4 +22,4 @@ std::vector<double> offspring(const std::vector<double>& target,
                               const std::array<const std::vector<double>*, 3>& parents, const DifferentialStep& step,
                               const Rng& rng);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -8,7 +8,7 @@
 #include "lanista/base/check.h"
 #include "lanista/base/portable_math.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// The shape of a learning curve: a power or an exponential of the epoch.
@@ -96,4 +96,4 @@ double probability_below(std::span<const double> losses, std::int64_t epochs, do
   return chance / weights;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Returns the probability that a learning curve ends below `target` after `epochs`, from its first losses.
 ///
@@ -22,4 +22,4 @@ double probability_below(std::span<const double> losses, std::int64_t epochs, do
 /// The error is about 0.002 (Wallace, 1959).
 double student_cdf(double t, double degrees);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -8,7 +8,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 TEST(StudentCdf, MatchesPublishedTables) {
@@ -90,4 +90,4 @@ TEST(ProbabilityBelow, IsCalibratedOnSampledCurves) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -10,7 +10,7 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/search/math/lbfgs.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using Eigen::Index;
@@ -214,4 +214,4 @@ std::vector<std::vector<double>> GaussianProcess::joint_samples(const std::vecto
   return out;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Returns the Matern kernel with nu = 5/2, unit length and unit variance: (1 + sqrt5 r + 5 r^2 / 3) exp(-sqrt5 r).
 double matern52(double distance);
@@ -76,4 +76,4 @@ class GaussianProcess {
   std::vector<std::vector<double>> weights_;  ///< K^-1 y, one vector per column.
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -7,7 +7,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/search/math/lbfgs.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 TEST(Lbfgs, FindsTheMinimumOfRosenbrock) {
@@ -162,4 +162,4 @@ TEST(GaussianProcess, WeightsUncertainValuesLess) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -8,7 +8,7 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/search/sampler/sobol.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -161,4 +161,4 @@ double Improvement::score(const Point& x) const {
   return highest + portable_log(sum / static_cast<double>(logs.size())) + portable_log(sigma) + feasible;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

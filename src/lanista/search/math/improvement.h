@@ -6,7 +6,7 @@
 
 #include "lanista/search/math/gaussian_process.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Points of a space with their losses and their violations of constraints, all of one fidelity.
 struct EvaluatedPoints {
@@ -77,4 +77,4 @@ class Improvement {
   std::vector<double> incumbents_;          ///< One loss per fantasy. Empty while no point is feasible.
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

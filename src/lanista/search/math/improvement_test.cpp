@@ -8,7 +8,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using Point = std::vector<double>;
@@ -179,4 +179,4 @@ TEST(Standardised, AcceptsEqualValuesAndEmptyInput) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

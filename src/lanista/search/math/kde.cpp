@@ -8,7 +8,7 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/search/math/truncated_normal.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr double kSqrtTwoPi = 2.50662827463100050242;
@@ -95,4 +95,4 @@ std::vector<double> ProductKde::sample_near_row(const Rng& rng, double widening)
   return out;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// A kernel density estimate over numbers of the unit interval and choices together.
 ///
@@ -45,4 +45,4 @@ class ProductKde {
   std::vector<double> log_misses_;  ///< One logarithm per axis: the factor for another level than the row's.
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

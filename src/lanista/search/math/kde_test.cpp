@@ -8,7 +8,7 @@
 
 #include "lanista/search/math/truncated_normal.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using Rows = std::vector<std::vector<double>>;
@@ -172,4 +172,4 @@ TEST(TruncatedNormal, IsInsideTheIntervalAndMonotone) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <deque>
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using Vector = std::vector<double>;
@@ -81,4 +81,4 @@ Vector minimize_lbfgs(const Differentiable& f, Vector x, std::int64_t iterations
   return x;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// A function that returns its value at `x` and writes its gradient, which has the size of `x`. It may return infinity
 /// or NaN where it is not defined.
@@ -14,4 +14,4 @@ using Differentiable = std::function<double(const std::vector<double>& x, std::v
 /// most `iterations` iterations. The result is never worse than `x`.
 std::vector<double> minimize_lbfgs(const Differentiable& f, std::vector<double> x, std::int64_t iterations);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -8,7 +8,7 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/search/math/truncated_normal.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
@@ -171,4 +171,4 @@ double Parzen::log_density(const std::vector<AxisValue>& at) const {
   return most + portable_log(sum);
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

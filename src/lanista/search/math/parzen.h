@@ -6,7 +6,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/space/unit_interval.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// A value of a domain as a coordinate.
 struct AxisValue {
@@ -62,4 +62,4 @@ class Parzen {
 /// others rise linearly from 1 / n to 1.
 std::vector<double> observation_weights(std::size_t n);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

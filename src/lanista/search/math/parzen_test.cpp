@@ -6,7 +6,7 @@
 
 #include "lanista/base/portable_math.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using space::Domain;
@@ -106,4 +106,4 @@ TEST(Parzen, IsUniformInChoicesAndWideInNumbersWithoutObservations) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -4,7 +4,7 @@
 
 #include "lanista/base/portable_math.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 std::vector<double> Policy::probabilities(const std::string& decision, std::int64_t count) const {
   const auto n = static_cast<std::size_t>(count);
@@ -40,4 +40,4 @@ void Policy::reinforce(const std::string& decision, std::int64_t count, std::int
   }
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -7,7 +7,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// A factorised categorical policy: one independent softmax over the answers of each decision.
 ///
@@ -30,4 +30,4 @@ class Policy {
   std::map<std::pair<std::string, std::int64_t>, std::vector<double>> logits_;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

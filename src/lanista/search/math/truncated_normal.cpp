@@ -4,7 +4,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 double normal_mass(double lo, double hi) {
   if (lo > 0) return portable_normal_cdf(-lo) - portable_normal_cdf(-hi);
@@ -17,4 +17,4 @@ double TruncatedNormal::quantile(double u) const {
   return std::clamp(mean + deviation * normal_quantile(p), 0.0, 1.0);
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -2,7 +2,7 @@
 
 #include "lanista/base/portable_math.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Returns the mass of the standard normal between lo and hi. Needs lo <= hi. In either tail it keeps its precision.
 double normal_mass(double lo, double hi);
@@ -18,4 +18,4 @@ struct TruncatedNormal {
   double quantile(double u) const;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

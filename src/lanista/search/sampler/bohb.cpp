@@ -15,7 +15,7 @@
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr double kMinLogDensity = -73.68272297580947;  ///< Lower bound of a log density, log(1e-32).
@@ -243,4 +243,4 @@ StrategyPlugin bohb_plugin() {
       }};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

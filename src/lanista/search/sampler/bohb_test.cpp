@@ -6,7 +6,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::must;
@@ -202,4 +202,4 @@ TEST(Bohb, ProposesGoodConditionalParameters) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

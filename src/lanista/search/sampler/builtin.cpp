@@ -7,7 +7,7 @@
 #include "lanista/search/study/trainings.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 class NoHalving final : public Halving {
@@ -150,4 +150,4 @@ std::vector<study::Goal> comparison_goals(const std::vector<study::Goal>& goals,
   return {{study::more_is_better(metric).value_or(false), metric}};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

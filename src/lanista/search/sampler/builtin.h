@@ -2,7 +2,7 @@
 
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 // One function per plug-in. builtin_strategies and builtin_stopping_rules are the public lists.
 
@@ -57,4 +57,4 @@ std::int64_t pbt_quantile(std::int64_t members, double quantile);
 /// more is better, else it is minimised.
 std::vector<study::Goal> comparison_goals(const std::vector<study::Goal>& goals, const std::string& metric);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -9,7 +9,7 @@
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr int kResamplings = 100;          ///< Samples that may be outside of the bounds before one is clipped.
@@ -203,4 +203,4 @@ StrategyPlugin cmaes_plugin() {
           }};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -8,7 +8,7 @@
 #include "support/search/sampler/test_functions.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -314,4 +314,4 @@ TEST(CmaEsSearch, RejectsPopulationOfOne) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

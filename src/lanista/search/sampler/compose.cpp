@@ -3,7 +3,7 @@
 
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 class Composed final : public Strategy {
@@ -73,4 +73,4 @@ std::unique_ptr<Strategy> compose(std::unique_ptr<Sampler> sampler, std::unique_
   return std::make_unique<Composed>(std::move(sampler), std::move(halving));
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -6,7 +6,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::blueprint_context;
@@ -269,4 +269,4 @@ INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategy, ::testing::Combine(::testing::V
                          });
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -4,7 +4,7 @@
 
 #include "lanista/model/graph/infer.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// True for an upper bound that is a limit of the model space.
@@ -43,4 +43,4 @@ std::optional<std::string> ConstraintFilter::violated_constraint(const study::Pr
   return std::nullopt;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -6,7 +6,7 @@
 
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// The constraints of a study that are known before training. A sampler discards a proposal that breaks one and samples
 /// again.
@@ -28,4 +28,4 @@ class ConstraintFilter {
   std::vector<study::Constraint> constraints_;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -8,7 +8,7 @@
 #include "lanista/search/sampler/history.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -160,4 +160,4 @@ TEST(MeasuredConstraints, RankInfeasibleTrialsLast) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

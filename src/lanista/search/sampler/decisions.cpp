@@ -1,6 +1,6 @@
 #include "lanista/search/sampler/decisions.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 DecisionList::DecisionList(const Context& context, bool joint)
     : params_(context.params), bases_(static_cast<std::int64_t>(context.models->bases().size())) {
   space::Categorical bases;
@@ -58,4 +58,4 @@ std::pair<std::int64_t, space::Sample> DecisionList::choose_values(
   return {base, std::move(sample)};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

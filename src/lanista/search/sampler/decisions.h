@@ -8,7 +8,7 @@
 
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// The decisions of a proposal, without mutations, as a list: the base model, then every declared parameter.
 ///
@@ -45,4 +45,4 @@ class DecisionList {
   std::vector<std::size_t> group_of_;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -17,7 +17,7 @@
 #include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/study/earlier_study.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using UnitPoint = std::vector<double>;  ///< A configuration: one coordinate per decision in the unit cube.
@@ -301,4 +301,4 @@ StrategyPlugin dehb_plugin() {
   return plugin;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

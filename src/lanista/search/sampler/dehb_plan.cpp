@@ -5,7 +5,7 @@
 
 #include "lanista/base/check.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Size of the population if trials have one budget. Without brackets, DEHB is plain differential evolution.
@@ -91,4 +91,4 @@ bool DehbPlan::can_promote() const {
          std::ranges::any_of(open_, [this](const Bracket& bracket) { return brackets_.promotes(bracket.number); });
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

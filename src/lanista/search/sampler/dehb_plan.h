@@ -8,7 +8,7 @@
 
 #include "lanista/search/study/trial.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// The brackets of Hyperband as DEHB uses them.
 ///
@@ -102,4 +102,4 @@ class DehbPlan {
   std::vector<std::size_t> next_target_;  ///< Index of the next target, one per budget.
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

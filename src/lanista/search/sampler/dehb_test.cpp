@@ -12,7 +12,7 @@
 #include "lanista/search/sampler/dehb_plan.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::must;
@@ -361,4 +361,4 @@ TEST(Dehb, IsRejectedWithStoppingRuleOrRepeats) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Returns the key of a line. It is equal for proposals that differ only in the parameters `along`, in their seed and
@@ -291,4 +291,4 @@ std::size_t DominancePruner::next_index(std::span<const QueueEntry> waiting, std
   return best;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

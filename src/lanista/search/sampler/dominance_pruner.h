@@ -15,7 +15,7 @@
 #include "lanista/search/study/pruning_rules.h"
 #include "lanista/search/study/trial.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Prunes trials by the pruning rules of a study (study/pruning_rules.h), and orders the trials of a group.
 ///
@@ -130,4 +130,4 @@ class DominancePruner {
   Rules contradicted_;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

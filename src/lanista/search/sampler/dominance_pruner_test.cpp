@@ -8,7 +8,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using study::Outcome;
@@ -401,4 +401,4 @@ TEST(TrainingOrder, PrefersNeededTrialWithLargestSavings) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 std::optional<std::string> DuplicateFilter::rejection_reason(const study::Proposal& proposal) const {
   if (contains(study::run_key(proposal))) return "tried before";
@@ -41,4 +41,4 @@ void ReplayableSampler::observe(const study::Event& event) {
   fold_event(event);
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

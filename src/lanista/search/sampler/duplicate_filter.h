@@ -10,7 +10,7 @@
 #include "lanista/search/sampler/constraint_filter.h"
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Proposals that are not allowed: duplicates of earlier ones, and those that break a constraint known before training.
 ///
@@ -68,4 +68,4 @@ class ReplayableSampler : public Sampler {
   std::uint64_t proposed_ = 0;
 };
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -4,7 +4,7 @@
 
 #include "lanista/search/halving/selected_epoch_events.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Passes events and proposals on, without parents of the earlier study.
@@ -51,4 +51,4 @@ std::unique_ptr<Sampler> with_earlier_trials(std::unique_ptr<Sampler> inner, con
   return std::make_unique<EarlierSampler>(std::move(inner));
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

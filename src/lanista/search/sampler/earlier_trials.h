@@ -5,7 +5,7 @@
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/earlier_study.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Returns `inner` after it has observed the trials of an earlier study, as if they were its first ones.
 ///
@@ -15,4 +15,4 @@ namespace lanista::strategy {
 std::unique_ptr<Sampler> with_earlier_trials(std::unique_ptr<Sampler> inner, const study::Earlier& earlier,
                                              const study::SelectionRule& rule);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -10,7 +10,7 @@
 #include "lanista/search/sampler/constraint_filter.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Proposes the enqueued configurations first, then what the inner sampler proposes.
@@ -155,4 +155,4 @@ std::unique_ptr<Sampler> with_enqueued_first(std::unique_ptr<Sampler> inner, std
   return std::make_unique<EnqueuedSampler>(std::move(inner), std::move(first));
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -7,7 +7,7 @@
 
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Name of the option for enqueued configurations.
 inline constexpr const char* kEnqueue = "enqueue";
@@ -36,4 +36,4 @@ Result<study::Proposal> exact_proposal(const Context& context, const nlohmann::j
 /// `inner` observes these trials as if they were its own. After a resume the sampler continues where it was.
 std::unique_ptr<Sampler> with_enqueued_first(std::unique_ptr<Sampler> inner, std::vector<study::Proposal> first);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using nlohmann::json;
@@ -103,4 +103,4 @@ std::vector<std::string> every_strategy() {
 INSTANTIATE_TEST_SUITE_P(Builtin, AfterEnqueued, ::testing::ValuesIn(every_strategy()));
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -11,7 +11,7 @@
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 struct Settings {
@@ -201,4 +201,4 @@ StrategyPlugin evolution_plugin() {
       }};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

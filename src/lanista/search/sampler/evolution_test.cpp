@@ -5,7 +5,7 @@
 #include "lanista/model/graph/infer.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -175,4 +175,4 @@ TEST(Evolution, RejectsInvalidMutationCounts) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

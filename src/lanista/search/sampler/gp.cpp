@@ -15,7 +15,7 @@
 #include "lanista/search/sampler/sobol.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 struct Settings {
@@ -263,4 +263,4 @@ StrategyPlugin gp_plugin() {
       }};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

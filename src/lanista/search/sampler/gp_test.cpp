@@ -7,7 +7,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -263,4 +263,4 @@ TEST(GaussianProcessSearch, KeepsEarlyAndLateEpochsApart) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -3,7 +3,7 @@
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr std::int64_t kMaxEmptyPoints = 100'000;  ///< Points in a row that may give nothing new.
@@ -77,4 +77,4 @@ StrategyPlugin grid_plugin() {
       false};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -4,7 +4,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -57,4 +57,4 @@ TEST(Grid, EnumeratesBasesWithoutParameters) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

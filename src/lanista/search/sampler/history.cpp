@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Returns dense ranks: equal keys get equal numbers, without gaps.
@@ -176,4 +176,4 @@ std::optional<Observation> History::observe(const study::Event& event) {
   return std::nullopt;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

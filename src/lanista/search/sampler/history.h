@@ -10,7 +10,7 @@
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// The losses of a trial at the end of one epoch.
 struct EpochLosses {
@@ -119,4 +119,4 @@ std::pair<std::size_t, bool> insert_or_replace(Observations& all, Observation se
   return {all.size() - 1, true};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

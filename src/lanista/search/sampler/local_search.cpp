@@ -6,7 +6,7 @@
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 struct Settings {
@@ -162,4 +162,4 @@ StrategyPlugin local_search_plugin() {
       }};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -94,4 +94,4 @@ TEST(LocalSearch, BeatsRandomSearch) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -161,4 +161,4 @@ EvaluatedPoints points_of_modelled_epoch(std::span<const ModelledTrial> seen, co
   return out;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -8,7 +8,7 @@
 #include "lanista/search/math/improvement.h"
 #include "lanista/search/sampler/history.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// An ended or paused trial, as a model of the losses uses it.
 struct ModelledTrial {
@@ -27,4 +27,4 @@ struct ModelledTrial {
 EvaluatedPoints points_of_modelled_epoch(std::span<const ModelledTrial> seen, const std::vector<bool>& unordered,
                                          std::size_t enough, std::size_t limit);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -6,7 +6,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Returns a trial with the losses of its epochs 1, 2, ...; without losses it failed. Excesses are ten times as large.
@@ -94,4 +94,4 @@ TEST(ModelledPoints, AcceptsOnlyFailedTrials) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

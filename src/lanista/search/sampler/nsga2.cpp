@@ -5,7 +5,7 @@
 #include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 struct Settings {
@@ -196,4 +196,4 @@ StrategyPlugin nsga2_plugin() {
           }};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -6,7 +6,7 @@
 #include "lanista/search/study/pareto.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -140,4 +140,4 @@ TEST(Nsga2, CoversAFrontBetterThanRandom) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

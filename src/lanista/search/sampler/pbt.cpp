@@ -17,7 +17,7 @@
 #include "lanista/search/study/earlier_study.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Returns the key of what is fixed for a trial: its model and the hyper-parameters that cannot change while it trains.
@@ -70,7 +70,7 @@ class Population {
   }
 
   /// Returns the next generation, or nothing while a member trains.
-  std::vector<lanista::strategy::Member> next() const {
+  std::vector<lanista::search::Member> next() const {
     if (members_.empty()) return {};
     std::int64_t epoch = std::numeric_limits<std::int64_t>::max();
     for (const auto& [trial, member] : members_) {
@@ -84,7 +84,7 @@ class Population {
     const std::int64_t budget = std::min(epoch + settings_.interval, settings_.epochs);
     std::map<TrialId, study::Fork> forks = forks_of(arrived, epoch);
     // A fork comes before its source, which stays paused until then.
-    std::vector<lanista::strategy::Member> group;
+    std::vector<lanista::search::Member> group;
     for (const auto& [trial, fork] : forks) group.emplace_back(ResumeTrial{trial, budget, fork});
     for (const TrialId trial : arrived) {
       if (!forks.contains(trial)) group.emplace_back(ResumeTrial{trial, budget});
@@ -305,4 +305,4 @@ StrategyPlugin pbt_plugin() {
   return plugin;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

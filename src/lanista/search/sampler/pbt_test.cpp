@@ -11,7 +11,7 @@
 #include "lanista/search/sampler/perturbation.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using space::Value;
@@ -84,7 +84,7 @@ struct PopulationHarness {
     const auto paused_trials = static_cast<std::int64_t>(members.size());
     const Suggestion answer = must(strategy.suggest({100, new_trials, 0, paused_trials}));
     std::vector<ResumeTrial> out;
-    for (const strategy::Member& each : answer.group.members) out.push_back(std::get<ResumeTrial>(each));
+    for (const search::Member& each : answer.group.members) out.push_back(std::get<ResumeTrial>(each));
     for (const ResumeTrial& each : out) {
       PopulationMember& member = members.at(each.trial);
       member.budget = each.budget;
@@ -450,4 +450,4 @@ TEST(Pbt, RejectsFixedParametersByName) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

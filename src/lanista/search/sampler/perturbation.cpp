@@ -7,7 +7,7 @@
 
 #include "lanista/model/space/chooser.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using space::Value;
@@ -81,4 +81,4 @@ space::Sample explored(const space::SearchSpace& space, const space::Sample& sam
   return out;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -3,7 +3,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/space/domain.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Settings of the exploration of population based training (Jaderberg et al. 2017, section 4.1.2).
 struct Exploration {
@@ -24,4 +24,4 @@ space::Value explored(const space::Domain& domain, const space::Value& value, co
 space::Sample explored(const space::SearchSpace& space, const space::Sample& sample, const Exploration& how,
                        const Rng& rng);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

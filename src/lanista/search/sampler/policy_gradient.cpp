@@ -9,7 +9,7 @@
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr std::uint64_t kTries = 32;  ///< Samples of a mutation until one is applicable, as in random search.
@@ -212,4 +212,4 @@ StrategyPlugin policy_gradient_plugin() {
           }};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

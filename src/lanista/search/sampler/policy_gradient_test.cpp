@@ -3,7 +3,7 @@
 #include "lanista/search/math/policy.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -111,4 +111,4 @@ TEST(PolicyGradient, BeatsRandomSearchOnSeparableDecisions) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

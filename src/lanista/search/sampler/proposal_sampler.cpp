@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 OptionSpec mutation_count_option() {
   return number_option("mutations", OptionSpec::Kind::kIntList, {0, 3}, 0, 64,
@@ -148,4 +148,4 @@ Result<std::optional<study::Proposal>> unique_or_random(
   return random_unique(proposal_sampler, rng, duplicates);
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -9,7 +9,7 @@
 #include "lanista/search/sampler/duplicate_filter.h"
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Number of samples that a strategy takes from its own model before it samples at random.
 inline constexpr std::int64_t kMaxAttempts = 100;
@@ -98,4 +98,4 @@ Result<std::optional<study::Proposal>> unique_or_random(
     const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates, const Rng& own,
     const std::function<Result<study::Proposal>(const Rng&)>& sample_next);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

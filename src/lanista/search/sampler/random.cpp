@@ -5,7 +5,7 @@
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr const char* kAgain = "again";
@@ -74,4 +74,4 @@ StrategyPlugin random_plugin() {
       false};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

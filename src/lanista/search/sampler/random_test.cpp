@@ -5,7 +5,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -97,4 +97,4 @@ TEST(RandomSearch, RepeatsNothingWithoutFeasiblePoint) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

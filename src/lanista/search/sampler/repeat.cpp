@@ -10,7 +10,7 @@
 
 #include "lanista/search/study/trainings.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 /// Trains each proposal several times and reports averages to the inner sampler.
@@ -215,4 +215,4 @@ std::unique_ptr<Sampler> with_repeated_trainings(std::unique_ptr<Sampler> inner,
   return std::make_unique<RepeatingSampler>(std::move(inner), config);
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

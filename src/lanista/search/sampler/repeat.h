@@ -4,7 +4,7 @@
 
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Returns a sampler that trains every proposal of `inner` several times and reports one averaged trial to it.
 ///
@@ -17,4 +17,4 @@ namespace lanista::strategy {
 /// themselves.
 std::unique_ptr<Sampler> with_repeated_trainings(std::unique_ptr<Sampler> inner, const study::StudyConfig& config);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

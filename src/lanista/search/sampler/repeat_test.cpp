@@ -6,7 +6,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::must;
@@ -248,4 +248,4 @@ TEST(Repeat, MapsParentsToStudyIds) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -14,7 +14,7 @@
 #include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/tuning/tuner.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 TrialId trial_of(const study::Measured& measured) { return measured.measurement.trial; }
@@ -254,4 +254,4 @@ std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
   return std::nullopt;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

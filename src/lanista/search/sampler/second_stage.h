@@ -5,7 +5,7 @@
 
 #include "lanista/search/sampler/strategy.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// Returns `search` followed by the second stage of strategy.then, or `search` itself without strategy.then.
 ///
@@ -22,4 +22,4 @@ Result<std::unique_ptr<Strategy>> with_second_stage(std::unique_ptr<Strategy> se
 /// Returns an error at strategy.then if a setting of the study cannot be used with it, or nullopt.
 std::optional<Error> second_stage_conflict(const study::StudyConfig& config);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

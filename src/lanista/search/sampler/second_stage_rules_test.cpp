@@ -9,7 +9,7 @@
 #include "lanista/search/tuning/tuner.h"
 #include "support/search/sampler/second_stage_test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::must;
@@ -119,4 +119,4 @@ TEST(SecondStage, ReportsConflictingOptions) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

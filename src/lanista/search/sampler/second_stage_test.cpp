@@ -14,7 +14,7 @@
 #include "lanista/search/study/refinements.h"
 #include "support/search/sampler/second_stage_test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::must;
@@ -425,4 +425,4 @@ TEST(SecondStage, ForwardsErrorsOfSearch) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

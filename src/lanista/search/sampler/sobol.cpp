@@ -7,7 +7,7 @@
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr std::size_t kMaxDimensions = 3667;  ///< Dimensions for which Boost has direction numbers.
@@ -134,4 +134,4 @@ StrategyPlugin sobol_plugin() {
       false};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// How the points of a Sobol sequence are randomised. Each way keeps them evenly spread.
 enum class Scramble {
@@ -20,4 +20,4 @@ enum class Scramble {
 /// need the same one. The direction numbers are those of Joe and Kuo, for at most 3667 dimensions.
 std::vector<double> sobol_point(std::size_t dimensions, std::uint64_t index, Scramble scramble, const Rng& rng);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

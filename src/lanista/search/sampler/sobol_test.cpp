@@ -6,7 +6,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -111,4 +111,4 @@ TEST(Sobol, RejectsTooManyDimensions) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -18,7 +18,7 @@
 #include "lanista/search/study/epoch_selection.h"
 #include "lanista/search/study/trial.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// The free slots of the engine and the trials that exist, as input of a suggestion.
 struct Capacity {
@@ -238,4 +238,4 @@ std::optional<Error> repeated_space_conflict(const study::StudyConfig& config);
 std::vector<StrategyPlugin> builtin_strategies();      ///< Returns all samplers. The README describes each of them.
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< Returns all stopping rules. The README describes each one.
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -11,7 +11,7 @@
 #include "lanista/search/sampler/decisions.h"
 #include "lanista/search/sampler/proposal_sampler.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 struct Settings {
@@ -188,4 +188,4 @@ StrategyPlugin tpe_plugin() {
           }};
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

@@ -5,7 +5,7 @@
 
 #include "lanista/search/sampler/history.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 
 /// How the number of good trials grows with the number n of trials.
 enum class Gamma {
@@ -28,4 +28,4 @@ std::vector<std::size_t> best_trials(const std::vector<Observation>& trials, std
 /// It is meant for a few dozen points, because the time is exponential in the number of coordinates.
 double hypervolume(std::vector<std::vector<double>> points, const std::vector<double>& reference);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

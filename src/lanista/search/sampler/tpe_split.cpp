@@ -5,7 +5,7 @@
 #include "lanista/search/sampler/tpe.h"
 #include "lanista/search/study/pareto.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 constexpr std::size_t kMaxGoodTrials = 25;
@@ -114,4 +114,4 @@ std::vector<std::size_t> best_trials(const std::vector<Observation>& trials, std
   return order;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::search

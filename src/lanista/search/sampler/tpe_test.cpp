@@ -8,7 +8,7 @@
 #include "lanista/search/sampler/decisions.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy {
+namespace lanista::search {
 namespace {
 
 using testing::make;
@@ -160,4 +160,4 @@ TEST(Tpe, BeatsRandomSearchJointAndIndependent) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::search

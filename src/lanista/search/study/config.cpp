@@ -97,7 +97,7 @@ const Setters<StepSettings>& step_setting_setters() {
 
 const Setters<Recipe>& recipe_setters() {
   static const Setters<Recipe> table{
-      {"optimizer", text("optimizer", &Recipe::optimizer, step::optimizer_names())},
+      {"optimizer", text("optimizer", &Recipe::optimizer, autodiff::optimizer_names())},
       {"schedule", text("schedule", &Recipe::schedule, {"constant", "step", "cosine"})},
       {"warmup_epochs", number("warmup_epochs", &Recipe::warmup_epochs)},
   };
@@ -139,9 +139,9 @@ std::optional<double> default_number(const StudyConfig& config, const std::strin
       if (const auto* name = std::get_if<std::string>(&value)) optimizers.push_back(*name);
     }
   }
-  const std::optional<double> usual = step::default_number(optimizers.front(), number);
+  const std::optional<double> usual = autodiff::default_number(optimizers.front(), number);
   const bool agreed = std::ranges::all_of(
-      optimizers, [&](const std::string& each) { return step::default_number(each, number) == usual; });
+      optimizers, [&](const std::string& each) { return autodiff::default_number(each, number) == usual; });
   return agreed ? usual : std::nullopt;
 }
 
@@ -173,7 +173,7 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   const auto chosen = sample.find("optimizer");
   if (chosen != sample.end()) LANISTA_TRY(recipe_setters().at("optimizer")(recipe, chosen->second));
   const auto usual = [&](const std::optional<double>& given, const char* number) {
-    return given ? *given : *step::default_number(recipe.optimizer, number);
+    return given ? *given : *autodiff::default_number(recipe.optimizer, number);
   };
   recipe.momentum = usual(train.optimizer.momentum, "momentum");
   recipe.beta1 = usual(train.optimizer.beta1, "beta1");

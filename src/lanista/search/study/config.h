@@ -129,7 +129,7 @@ struct SpaceConfig {
 };
 /// The loss that training minimises.
 struct LossConfig {
-  std::string name = "auto";   ///< Auto, or one of step::losses(); auto: by the kind of target.
+  std::string name = "auto";   ///< Auto, or one of autodiff::losses(); auto: by the kind of target.
   double label_smoothing = 0;  ///< Share of the target that all classes get equally.
 };
 /// What is measured after each epoch, and which epoch gives a trial's result.
@@ -151,7 +151,7 @@ struct LengthConfig {
 };
 /// The update rule and its hyper-parameters, where the space does not vary them.
 struct OptimizerConfig {
-  std::string name = "sgd";                           ///< Name of one of step::optimizers().
+  std::string name = "sgd";                           ///< Name of one of autodiff::optimizers().
   double lr = 0.05;                                   ///< Base learning rate, before schedule, warm-up and factors.
   double weight_decay = 0;                            ///< Coefficient of the weight decay.
   std::optional<double> momentum, beta1, beta2, eps;  ///< None: the default of the optimiser.

@@ -32,13 +32,13 @@ bool number_fits(const Metric& metric, std::int64_t number) {
 bool suits(const Metric& metric, const Targets& targets) {
   switch (metric.targets) {
     case MetricTargets::kClasses:
-      return targets.classes > 0 || (targets.kind == step::TargetKind::kMultilabel && !metric.label_metric.empty());
+      return targets.classes > 0 || (targets.kind == autodiff::TargetKind::kMultilabel && !metric.label_metric.empty());
     case MetricTargets::kTwoClasses:
       return targets.classes == 2;
     case MetricTargets::kNumbers:
-      return targets.kind == step::TargetKind::kNumbers;
+      return targets.kind == autodiff::TargetKind::kNumbers;
     case MetricTargets::kLabels:
-      return targets.kind == step::TargetKind::kMultilabel;
+      return targets.kind == autodiff::TargetKind::kMultilabel;
   }
   return false;
 }
@@ -177,7 +177,7 @@ Result<void> check_metric(std::string_view name, const Targets& targets, std::sp
 }
 
 std::vector<std::string> default_metrics(const Targets& targets) {
-  return {targets.kind == step::TargetKind::kNumbers ? "mae" : "accuracy"};
+  return {targets.kind == autodiff::TargetKind::kNumbers ? "mae" : "accuracy"};
 }
 
 std::vector<std::string> applicable_metrics(const Targets& targets) {

@@ -26,16 +26,16 @@ struct Scored {
 struct Targets {
   /// Targets with this number of classes; 0: numbers.
   Targets(std::int64_t of_classes)  // NOLINT(google-explicit-constructor): a number of classes is enough
-      : kind(of_classes > 0 ? step::TargetKind::kClasses : step::TargetKind::kNumbers), classes(of_classes) {}
+      : kind(of_classes > 0 ? autodiff::TargetKind::kClasses : autodiff::TargetKind::kNumbers), classes(of_classes) {}
   /// Returns targets with several labels a row.
   static Targets multilabel() {
     Targets out(0);
-    out.kind = step::TargetKind::kMultilabel;
+    out.kind = autodiff::TargetKind::kMultilabel;
     return out;
   }
 
-  step::TargetKind kind;  ///< Kind of target.
-  std::int64_t classes;   ///< Number of classes; 0: targets are numbers or several labels.
+  autodiff::TargetKind kind;  ///< Kind of target.
+  std::int64_t classes;       ///< Number of classes; 0: targets are numbers or several labels.
 };
 
 /// The targets that a metric is defined for: classes, exactly two classes, numbers, or several labels a row.

@@ -42,7 +42,7 @@ Digest program_key(const Digest& structure, const Recipe& recipe) {
 }
 
 std::int64_t state_bytes(std::int64_t parameters, const Recipe& recipe) {
-  const step::Optimizer* optimizer = step::find_optimizer(recipe.optimizer);
+  const autodiff::Optimizer* optimizer = autodiff::find_optimizer(recipe.optimizer);
   const auto slots = optimizer == nullptr ? 0 : static_cast<std::int64_t>(optimizer->slots.size());
   return parameters * (1 + slots) * (recipe.precision == "float64" ? 8 : 4);
 }

@@ -47,7 +47,7 @@ double StepShape::nominal_step() const {
 }
 
 double StepShape::nominal_update() const {
-  const step::Optimizer* known = step::find_optimizer(optimizer);
+  const autodiff::Optimizer* known = autodiff::find_optimizer(optimizer);
   const double slots = known == nullptr ? 0 : static_cast<double>(known->slots.size());
   // Parameters and slots are read and written, gradients are read.
   return parameters * (3 + 2 * slots) * (precision == "float64" ? 8 : 4) / kBytesPerSecond;

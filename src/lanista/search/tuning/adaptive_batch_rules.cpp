@@ -41,7 +41,7 @@ Result<AdaptiveBatchRules> adaptive_batch_rules(const Recipe& recipe) {
   rules.most = options.at("most").get<std::int64_t>();
   LANISTA_TRY(check_adaptive_batch(recipe.batch, rules.most));
   const auto rate_option = options.at("rate").get<std::string>();
-  const step::Optimizer* optimizer = step::find_optimizer(recipe.optimizer);
+  const autodiff::Optimizer* optimizer = autodiff::find_optimizer(recipe.optimizer);
   const bool divides = optimizer != nullptr && std::ranges::find(optimizer->slots, "v") != optimizer->slots.end();
   rules.rate = rate_option == "adascale" || (rate_option == "auto" && !divides) ? RateScaling::kAdaScaleGain
                : rate_option == "sqrt" || rate_option == "auto"                 ? RateScaling::kSquareRoot

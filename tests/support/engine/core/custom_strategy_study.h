@@ -21,7 +21,7 @@ inline const FakeOptions kOptions{.workers = 2, .checkpoint_one_in = 3, .fail_on
 /// Studies with a strategy that no configuration names.
 struct CustomStudy {
   study::StudyConfig config;
-  std::function<std::unique_ptr<strategy::Strategy>(const std::shared_ptr<const mutate::ModelSpace>&)> make;
+  std::function<std::unique_ptr<search::Strategy>(const std::shared_ptr<const mutate::ModelSpace>&)> make;
 
   Result<RunResult> run_study(Bench& bench, std::uint64_t seed) const { return run_study(bench, seed, bench.disk); }
   Result<RunResult> run_study(Bench& bench, std::uint64_t seed, FileSystem& fs) const {

@@ -14,7 +14,7 @@ namespace lanista::engine::testing {
 /// its seed and of the events. Some starts name states that are not kept.
 class RandomCloneStrategy final : public RandomVerdictStrategy {
  public:
-  RandomCloneStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
+  RandomCloneStrategy(std::unique_ptr<search::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
       : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("breeder"),
                               {.pause_probability = 0.4,
                                .stop_probability = 0.05,
@@ -22,10 +22,10 @@ class RandomCloneStrategy final : public RandomVerdictStrategy {
                                .forgets_ended_trials = false}) {}
   std::string_view name() const override { return "breeder"; }
 
-  Result<strategy::Suggestion> suggest(const strategy::Capacity& capacity) const override {
+  Result<search::Suggestion> suggest(const search::Capacity& capacity) const override {
     Rng rng = suggestion_rng();
-    if (capacity.running > 0 && rng.bernoulli(0.2)) return strategy::Suggestion::wait();
-    strategy::Suggestion out;
+    if (capacity.running > 0 && rng.bernoulli(0.2)) return search::Suggestion::wait();
+    search::Suggestion out;
     out.group.id = next_group();
     out.group.barrier = rng.bernoulli(0.1);
     std::set<TrialId> used;
@@ -35,25 +35,25 @@ class RandomCloneStrategy final : public RandomVerdictStrategy {
       const bool exists = it != known().end();
       const bool is_paused = exists && it->second.paused && used.insert(it->first).second;
       if (is_paused && u < 0.15) {
-        out.group.members.emplace_back(strategy::ResumeTrial{it->first, rng.between(it->second.epoch + 1, epochs())});
+        out.group.members.emplace_back(search::ResumeTrial{it->first, rng.between(it->second.epoch + 1, epochs())});
       } else if (is_paused && u < 0.25) {
-        out.group.members.emplace_back(strategy::StopTrial{it->first});
+        out.group.members.emplace_back(search::StopTrial{it->first});
       } else if (exists && it->second.epoch > 0 && u < 0.85 && capacity.new_trials > 0) {
         study::Proposal child = it->second.proposal;
         child.parent = it->first;
         child.start = study::Start{it->first, it->second.epoch, "", ""};
         set_budget(child, rng);
-        out.group.members.emplace_back(strategy::NewTrial{std::move(child)});
+        out.group.members.emplace_back(search::NewTrial{std::move(child)});
       } else if (capacity.new_trials > 0) {
         const auto fresh = inner().suggest({1});
         if (!fresh || fresh->proposals().empty()) continue;
         study::Proposal proposal = fresh->proposals().front();
         set_budget(proposal, rng);
-        out.group.members.emplace_back(strategy::NewTrial{std::move(proposal)});
+        out.group.members.emplace_back(search::NewTrial{std::move(proposal)});
       }
     }
     if (!out.group.members.empty()) return out;
-    return capacity.running > 0 ? strategy::Suggestion::wait() : strategy::Suggestion::space_exhausted();
+    return capacity.running > 0 ? search::Suggestion::wait() : search::Suggestion::space_exhausted();
   }
 };
 

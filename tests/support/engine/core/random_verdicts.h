@@ -15,7 +15,7 @@ namespace lanista::engine::testing {
 
 /// A test strategy with random verdicts: a function of its seed and of the events. Derived classes define its
 /// proposals.
-class RandomVerdictStrategy : public strategy::Strategy {
+class RandomVerdictStrategy : public search::Strategy {
  public:
   /// Distribution of its verdicts.
   struct VerdictDistribution {
@@ -24,7 +24,7 @@ class RandomVerdictStrategy : public strategy::Strategy {
     bool forgets_ended_trials = true;                    ///< False: it forgets failed trials only.
   };
 
-  RandomVerdictStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, Rng rng,
+  RandomVerdictStrategy(std::unique_ptr<search::Strategy> inner, std::int64_t epochs, Rng rng,
                         const VerdictDistribution& distribution)
       : inner_(std::move(inner)), epochs_(epochs), rng_(rng), distribution_(distribution) {}
 
@@ -42,7 +42,7 @@ class RandomVerdictStrategy : public strategy::Strategy {
     inner_->observe(event);
   }
 
-  strategy::TrialVerdict verdict(TrialId trial) const override {
+  search::TrialVerdict verdict(TrialId trial) const override {
     const auto it = known_.find(trial);
     const std::int64_t epoch = it == known_.end() ? 0 : it->second.epoch;
     Rng rng = rng_.split("verdict").split(trial.value).split(static_cast<std::uint64_t>(epoch));
@@ -63,7 +63,7 @@ class RandomVerdictStrategy : public strategy::Strategy {
 
   std::int64_t epochs() const { return epochs_; }
   const KnownTrials& known() const { return known_; }
-  const strategy::Strategy& inner() const { return *inner_; }
+  const search::Strategy& inner() const { return *inner_; }
   /// Number of the requested answer, and its random stream.
   std::int64_t next_group() const { return static_cast<std::int64_t>(events_) + 1; }
   Rng suggestion_rng() const { return rng_.split("suggest").split(events_); }
@@ -78,7 +78,7 @@ class RandomVerdictStrategy : public strategy::Strategy {
   }
 
  private:
-  std::unique_ptr<strategy::Strategy> inner_;
+  std::unique_ptr<search::Strategy> inner_;
   std::int64_t epochs_;
   Rng rng_;
   VerdictDistribution distribution_;

@@ -106,17 +106,17 @@ class ForwardingExecutor : public Executor {
 };
 
 /// A strategy that repeats one proposal.
-class RepeatingStrategy final : public strategy::Strategy {
+class RepeatingStrategy final : public search::Strategy {
  public:
   explicit RepeatingStrategy(study::Proposal proposal) : proposal_(std::move(proposal)) {}
   std::string_view name() const override { return "stubborn"; }
-  Result<strategy::Suggestion> suggest(const strategy::Capacity&) const override {
-    return strategy::Suggestion{strategy::Suggestion::Kind::kGroup, {0, {strategy::NewTrial{proposal_}}}};
+  Result<search::Suggestion> suggest(const search::Capacity&) const override {
+    return search::Suggestion{search::Suggestion::Kind::kGroup, {0, {search::NewTrial{proposal_}}}};
   }
   void observe(const study::Event& event) override {
     if (std::holds_alternative<study::Ended>(event)) ++ended;
   }
-  strategy::TrialVerdict verdict(TrialId) const override { return {}; }
+  search::TrialVerdict verdict(TrialId) const override { return {}; }
   int ended = 0;  ///< Ended trials.
 
  private:
@@ -183,9 +183,9 @@ struct Bench {
   nlohmann::json numerics = {{"class", "test"}, {"threads", 1}};
   std::atomic<int> pause = 0;
   Observer observer;
-  schedule::Machine machine;
+  plan::Machine machine;
   std::vector<TrainingDevice> devices;  // below two: one device
-  std::vector<schedule::DeviceSpeed> speeds;
+  std::vector<plan::DeviceSpeed> speeds;
   int num_device_measurements = 0;  // number of device measurements
 
   Services services(FileSystem& fs, Executor& executor) {

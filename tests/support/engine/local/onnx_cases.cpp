@@ -216,7 +216,7 @@ std::vector<OnnxCase> base_cases() {
 
 std::vector<OnnxCase> composed_cases() {
   std::vector<OnnxCase> cases;
-  for (const nn::testing::TestModel& model : nn::testing::operator_models()) {
+  for (const program::testing::TestModel& model : program::testing::operator_models()) {
     cases.push_back(make_case(model.name, parsed(model.text)));
   }
   const auto transformer = mutate::builtin_base("small-transformer", {{8}}, 10, kVocab);
@@ -228,7 +228,7 @@ std::vector<OnnxCase> composed_cases() {
 
 std::vector<OnnxCase> mutated_cases(int count) {
   std::vector<mutate::BaseModel> bases = all_bases();
-  for (const nn::testing::TestModel& model : nn::testing::operator_models()) {
+  for (const program::testing::TestModel& model : program::testing::operator_models()) {
     bases.push_back({model.name, parsed(model.text)});
   }
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
@@ -275,12 +275,12 @@ Tensor predict(const OnnxCase& one) {
 
 Tensor predict(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<double>& mean,
                const std::vector<double>& scale, const Tensor& x) {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-  const auto train = step::derive_training_step(graph, {.loss = "mse"}, ops);
+  const graph::OpTable ops = autodiff::training_ops(graph::builtin_ops());
+  const auto train = autodiff::derive_training_step(graph, {.loss = "mse"}, ops);
   LANISTA_CHECK(train.ok(), train ? "" : train.error().text());
-  const auto infer = step::derive_inference_step(graph, ops);
+  const auto infer = autodiff::derive_inference_step(graph, ops);
   LANISTA_CHECK(infer.ok(), infer ? "" : infer.error().text());
-  auto program = nn::Program::compile(*train, *infer, {.max_batch = kBatch});
+  auto program = program::Program::compile(*train, *infer, {.max_batch = kBatch});
   LANISTA_CHECK(program.ok(), program ? "" : program.error().text());
   const auto begun = program->begin(0, 1);
   LANISTA_CHECK(begun.ok(), begun ? "" : begun.error().text());

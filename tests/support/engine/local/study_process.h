@@ -49,7 +49,7 @@ class StudyProcess {
     worker_config.metrics = config_.train.measured.metrics;
     worker_config.checkpoint_every = config_.keep.checkpoint_every;
     worker_config.crash_marks = false;
-    executor_ = *WorkerExecutor::create(worker_config, data_, nn::Operators(), fs_, clock_);
+    executor_ = *WorkerExecutor::create(worker_config, data_, program::Operators(), fs_, clock_);
   }
 
   Result<engine::RunResult> run() {
@@ -65,7 +65,7 @@ class StudyProcess {
 
   const study::StudyConfig& config() const { return config_; }
   const data::DataSpec& data() const { return data_.spec(); }
-  schedule::Machine machine() const { return executor_->machine(); }
+  plan::Machine machine() const { return executor_->machine(); }
 
  private:
   engine::Services services() {

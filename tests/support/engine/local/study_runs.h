@@ -33,7 +33,7 @@ inline Result<engine::RunResult> run_process(MemoryFileSystem& disk, const engin
   worker_config.lanes = process_run.lanes;
   worker_config.crash_marks = false;
   worker_config.checkpoint_every = 0;
-  const auto executor = *WorkerExecutor::create(worker_config, data, nn::Operators(), disk, clock);
+  const auto executor = *WorkerExecutor::create(worker_config, data, program::Operators(), disk, clock);
   std::atomic<int> pause = 0;
   engine::Observer observer;
   observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {

@@ -89,7 +89,7 @@ class WorkerExecutorTest : public ::testing::Test {
 
   /// Checks trials that were started.
   void expect_ended(WorkerExecutor& executor, std::uint32_t trials) {
-    const auto step_ops = step::training_ops(ops_.table());
+    const auto step_ops = autodiff::training_ops(ops_.table());
     for (std::uint32_t id = 1; id <= trials; ++id) executor.command(engine::Allow{TrialId{id}, 1});
     for (std::uint32_t begun = 0; begun < trials;) {
       const auto report = executor.next(20);
@@ -144,7 +144,7 @@ class WorkerExecutorTest : public ::testing::Test {
   std::string folder_;
   RealClock clock_;
   data::Dataset data_;
-  nn::Operators ops_;
+  program::Operators ops_;
 };
 
 }  // namespace lanista::runtime

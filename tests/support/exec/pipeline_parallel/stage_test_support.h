@@ -22,7 +22,7 @@
 #include "lanista/model/ops/op_rules.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 /// The model's operators in their order, in `count` runs; stages at some places in turn. All forward passes, then all
 /// backward passes, the weights' parts last of all.
@@ -199,4 +199,4 @@ class ThreadRanks final : public RemoteRanks {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

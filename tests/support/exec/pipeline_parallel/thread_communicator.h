@@ -9,7 +9,7 @@
 #include "lanista/exec/program/aligned_bytes.h"
 #include "lanista/exec/program/shard_communicator.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 /// Peers that are threads of one test, and never fail: the plainest thing that is right.
 class ThreadCommunicators {
@@ -45,4 +45,4 @@ class ThreadCommunicators {
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

@@ -5,7 +5,7 @@
 #include "lanista/exec/program/sections.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 namespace {
 
 using graph::Port;
@@ -78,7 +78,7 @@ bool v1_rule_overwrote_value_read_again(const LoweredGraph& lowered, const std::
   return wrong;
 }
 
-bool v1_rule_overwrote_value_read_again(const step::TrainingStep& train, const step::InferenceStep& infer) {
+bool v1_rule_overwrote_value_read_again(const autodiff::TrainingStep& train, const autodiff::InferenceStep& infer) {
   const LoweredGraph training =
       lower(train.graph, train.types, train.compute, outputs_read_after(train), shipped_lowering_rules());
   const Port loss = training.source(train.loss);
@@ -91,4 +91,4 @@ bool v1_rule_overwrote_value_read_again(const step::TrainingStep& train, const s
          v1_rule_overwrote_value_read_again(inference, {inference.source(infer.prediction)}, {});
 }
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

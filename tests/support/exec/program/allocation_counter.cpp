@@ -60,15 +60,15 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
 
 }  // extern "C"
 
-bool lanista::nn::testing::AllocationCounter::works() { return true; }
+bool lanista::program::testing::AllocationCounter::works() { return true; }
 
 #else
 
-bool lanista::nn::testing::AllocationCounter::works() { return false; }
+bool lanista::program::testing::AllocationCounter::works() { return false; }
 
 #endif
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 AllocationCounter::AllocationCounter() {
   allocations = 0;
@@ -79,4 +79,4 @@ AllocationCounter::~AllocationCounter() { counting = false; }
 
 std::int64_t AllocationCounter::count() const { return allocations; }
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

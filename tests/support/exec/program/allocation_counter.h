@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 /// Counts the calls of the process to the C allocator while the object exists. One object at a time.
 class AllocationCounter {
@@ -17,4 +17,4 @@ class AllocationCounter {
   std::int64_t count() const;
 };
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 struct CountingBackend::CallLog {
   std::mutex mutex;
@@ -125,8 +125,8 @@ class CountingExecutable final : public SingleObjectExecutable {
 CountingBackend::CountingBackend(const Backend& inner) : inner_(inner), call_log_(std::make_shared<CallLog>()) {}
 CountingBackend::~CountingBackend() = default;
 
-Result<std::unique_ptr<Executable>> CountingBackend::compile(const step::TrainingStep* train,
-                                                             const step::InferenceStep& infer,
+Result<std::unique_ptr<Executable>> CountingBackend::compile(const autodiff::TrainingStep* train,
+                                                             const autodiff::InferenceStep& infer,
                                                              const ProgramOptions& options) const {
   LANISTA_ASSIGN(auto inner, inner_.compile(train, infer, options));
   return std::unique_ptr<Executable>(std::make_unique<CountingExecutable>(std::move(inner), call_log_));
@@ -142,4 +142,4 @@ void CountingBackend::fail_next_attach() {
   call_log_->refuses = true;
 }
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

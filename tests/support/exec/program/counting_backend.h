@@ -8,7 +8,7 @@
 
 #include "lanista/exec/program/backend.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 /// Calls that the executables of a counting backend received.
 struct Counts {
@@ -25,7 +25,7 @@ class CountingBackend final : public Backend {
 
   std::string_view name() const override { return "counting"; }
   std::string_view numeric_class() const override { return inner_.numeric_class(); }
-  Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  Result<std::unique_ptr<Executable>> compile(const autodiff::TrainingStep* train, const autodiff::InferenceStep& infer,
                                               const ProgramOptions& options) const override;
 
   Counts counts() const;
@@ -40,4 +40,4 @@ class CountingBackend final : public Backend {
   std::shared_ptr<CallLog> call_log_;  // executables may outlive the backend
 };
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

@@ -8,7 +8,7 @@
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/graph/text.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 namespace {
 
 // Lines between `%0 = input` and `output(%last)`. A line "op(%k, …)" gets the next number.
@@ -294,7 +294,7 @@ TestModel small_cnn() {
 }
 
 LoweringRules shipped_lowering_rules() {
-  static const graph::OpTable kOps = step::training_ops(graph::builtin_ops());
+  static const graph::OpTable kOps = autodiff::training_ops(graph::builtin_ops());
   static const std::vector<Fusion> kFusions = fusions_of(kernel_table<float>());
   return {kOps, kFusions};
 }
@@ -303,9 +303,9 @@ Derived derive(const TestModel& m, const std::string& optimizer) {
   const graph::OpTable& ops = shipped_lowering_rules().ops;
   auto parsed = graph::parse(m.text);
   LANISTA_CHECK(parsed.ok(), m.name + ": " + (parsed ? "" : parsed.error().text()));
-  auto train = step::derive_training_step(*parsed, {.loss = m.loss, .optimizer = optimizer}, ops);
+  auto train = autodiff::derive_training_step(*parsed, {.loss = m.loss, .optimizer = optimizer}, ops);
   LANISTA_CHECK(train.ok(), m.name + ": " + (train ? "" : train.error().text()));
-  auto infer = step::derive_inference_step(*parsed, ops);
+  auto infer = autodiff::derive_inference_step(*parsed, ops);
   LANISTA_CHECK(infer.ok(), m.name + ": " + (infer ? "" : infer.error().text()));
   return {*std::move(parsed), *std::move(train), *std::move(infer)};
 }
@@ -340,10 +340,10 @@ OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t
     for (float& token : batch.features) token = static_cast<float>(rng.below(12));
   }
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
-  const step::Loss& loss = *step::find_loss(derived.train.options.loss);
+  const autodiff::Loss& loss = *autodiff::find_loss(derived.train.options.loss);
   if (!loss.of_classes()) {
     fill(batch.targets, prediction);
-    if (loss.kind == step::TargetKind::kMultilabel) {
+    if (loss.kind == autodiff::TargetKind::kMultilabel) {
       for (float& value : batch.targets) value = value > 0 ? 1.0F : 0.0F;
     }
   } else {
@@ -372,4 +372,4 @@ const Tensor& tensor_named(const std::vector<Tensor>& state, std::string_view na
   return state.front();
 }
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

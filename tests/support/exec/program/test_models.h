@@ -8,13 +8,13 @@
 #include "lanista/exec/program/lower.h"
 #include "lanista/exec/program/program.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 /// A model in text form, for tests.
 struct TestModel {
   std::string name;  ///< letters, digits and underscores
   std::string text;
-  std::string loss = "cross_entropy";  ///< of step::losses()
+  std::string loss = "cross_entropy";  ///< of autodiff::losses()
 };
 
 /// Small models that together use every operator. Each operator follows a trained layer, so that its input gradient
@@ -29,8 +29,8 @@ TestModel small_cnn();  ///< [1,8,8] -> conv 16 relu pool -> conv 32 relu pool -
 /// A model with its steps.
 struct Derived {
   graph::Graph model;
-  step::TrainingStep train;
-  step::InferenceStep infer;
+  autodiff::TrainingStep train;
+  autodiff::InferenceStep infer;
 };
 Derived derive(const TestModel& model, const std::string& optimizer = "sgd");
 
@@ -58,4 +58,4 @@ double step_once(Program& program, const OwnedBatch& batch, const LaneHyper& hyp
 
 const Tensor& tensor_named(const std::vector<Tensor>& state, std::string_view name);
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

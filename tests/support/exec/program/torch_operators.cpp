@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -408,4 +408,4 @@ const Table& torch_operators() {
   return kTable;
 }
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

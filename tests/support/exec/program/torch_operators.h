@@ -9,7 +9,7 @@
 
 #include "lanista/model/graph/op.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 /// An operator call, as its LibTorch implementation sees it.
 struct TorchCall {
@@ -33,4 +33,4 @@ using TorchOperator = std::function<std::vector<at::Tensor>(const TorchCall&)>;
 /// shares no code with the modules that it tests (autodiff, kernels, program).
 const std::map<std::string, TorchOperator, std::less<>>& torch_operators();
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

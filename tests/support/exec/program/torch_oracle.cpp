@@ -8,7 +8,7 @@
 #include "lanista/base/check.h"
 #include "support/exec/program/torch_operators.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 namespace {
 
 using List = std::vector<std::int64_t>;
@@ -392,4 +392,4 @@ Tensors TorchModel::state() const {
   return all;
 }
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

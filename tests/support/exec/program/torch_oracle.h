@@ -12,7 +12,7 @@
 #include "lanista/exec/program/program.h"
 #include "support/exec/program/test_models.h"
 
-namespace lanista::nn::testing {
+namespace lanista::program::testing {
 
 using Tensors = std::map<std::string, at::Tensor>;
 
@@ -36,7 +36,7 @@ class TorchModel {
   /// From now on, every value and parameter has a uniform relative error of up to `size`. The distance to the
   /// undisturbed results shows the effect of rounding.
   void disturb(double size, std::uint64_t seed);
-  /// Sets an attribute of the lane (nn::LaneAttr).
+  /// Sets an attribute of the lane (program::LaneAttr).
   void set_number(graph::NodeId node, const std::string& attr, double value) { numbers_[{node, attr}] = value; }
 
   /// Mean loss of a batch in training form, with the sample weights if there are any. Buffers advance.
@@ -65,7 +65,7 @@ class TorchModel {
   std::vector<at::Tensor> parameters() const;
 
   graph::Graph model_;
-  step::StepOptions options_;
+  autodiff::StepOptions options_;
   at::ScalarType dtype_;
   const graph::OpTable& ops_;
   Tensors tensors_;                   // parameters and buffers
@@ -85,4 +85,4 @@ at::Tensor to_torch(const Tensor& tensor);
 /// of them is NaN; `least` is the smallest scale.
 double scaled_error(const at::Tensor& a, const at::Tensor& b, double least = 1e-3);
 
-}  // namespace lanista::nn::testing
+}  // namespace lanista::program::testing

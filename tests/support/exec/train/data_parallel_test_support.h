@@ -29,7 +29,7 @@ inline const data::Dataset& shared_digits() {
   return set;
 }
 inline const graph::OpTable& shared_ops() {
-  static const graph::OpTable table = step::training_ops(graph::builtin_ops());
+  static const graph::OpTable table = autodiff::training_ops(graph::builtin_ops());
   return table;
 }
 
@@ -96,7 +96,7 @@ inline TrainedWithHelpers train_as_leader(const TrainerInput& input, const std::
   TrialRun* const one = &run;
   while (run.progress().epochs_done() < kNumEpochs) {
     before(run.progress().epochs_done());
-    nn::ShardCommunicator* peers = nullptr;
+    program::ShardCommunicator* peers = nullptr;
     if (session) {
       const auto state = [&]() -> Result<std::string> {
         TrainerState now = run.save();

@@ -15,7 +15,7 @@ inline const data::Dataset& digits() {
   return set;
 }
 inline const graph::OpTable& ops() {
-  static const graph::OpTable table = step::training_ops(graph::builtin_ops());
+  static const graph::OpTable table = autodiff::training_ops(graph::builtin_ops());
   return table;
 }
 

@@ -4,7 +4,7 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/model/graph/text.h"
 
-namespace lanista::step::testing {
+namespace lanista::autodiff::testing {
 namespace {
 
 // From features to features: `call` reads %1 and is node %2.
@@ -93,4 +93,4 @@ std::map<std::string, std::string> model_of_each_operator() {
   return models;
 }
 
-}  // namespace lanista::step::testing
+}  // namespace lanista::autodiff::testing

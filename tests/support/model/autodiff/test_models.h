@@ -5,7 +5,7 @@
 
 #include "lanista/model/graph/graph.h"
 
-namespace lanista::step::testing {
+namespace lanista::autodiff::testing {
 
 /// Returns the model of a text. Throws if the text is invalid, which fails the test.
 graph::Graph parsed(const std::string& text);
@@ -17,4 +17,4 @@ graph::Graph small_mlp();
 /// after it, so that it must propagate gradients.
 std::map<std::string, std::string> model_of_each_operator();
 
-}  // namespace lanista::step::testing
+}  // namespace lanista::autodiff::testing

@@ -9,7 +9,7 @@
 #include "lanista/plan/goodput/allocation.h"
 
 // Jobs for tests of allocators.
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Random jobs, each with its own model.
 struct RandomJobs {
@@ -60,4 +60,4 @@ inline std::vector<std::int32_t> counts_of(const std::vector<Allocation>& all) {
   return counts;
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

@@ -8,7 +8,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/plan/goodput/application.h"
 
-namespace lanista::cluster {
+namespace lanista::goodput {
 
 /// Writes a text file.
 inline void write_text(FileSystem& fs, const std::string& path, const std::string& text) {
@@ -44,4 +44,4 @@ inline void write_net(FileSystem& fs, const std::string& folder = "data/traces/n
   write_text(fs, folder + "/validation-256.csv", header + "101,40,0.5,1,3\n202,70,0.6,1,6\n303,90,0.7,1,11\n");
 }
 
-}  // namespace lanista::cluster
+}  // namespace lanista::goodput

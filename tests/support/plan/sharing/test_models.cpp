@@ -9,7 +9,7 @@
 #include "lanista/model/graph/text.h"
 #include "lanista/plan/sharing/structure.h"
 
-namespace lanista::fuse::testing {
+namespace lanista::sharing::testing {
 namespace {
 
 /// Returns the model after one mutation of a random node: a wider layer, another activation, a new node or a skip.
@@ -140,4 +140,4 @@ std::vector<std::vector<std::size_t>> programs_by_step(const std::vector<FusionM
   return programs;
 }
 
-}  // namespace lanista::fuse::testing
+}  // namespace lanista::sharing::testing

@@ -8,7 +8,7 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/plan/sharing/plan.h"
 
-namespace lanista::fuse::testing {
+namespace lanista::sharing::testing {
 
 /// Returns the built-in operators.
 const graph::OpTable& ops();
@@ -42,4 +42,4 @@ std::vector<std::vector<std::size_t>> one_program(std::size_t lanes);
 /// Returns the programs in which members with equal training steps are lanes. A trial that must run alone does.
 std::vector<std::vector<std::size_t>> programs_by_step(const std::vector<FusionMember>& members);
 
-}  // namespace lanista::fuse::testing
+}  // namespace lanista::sharing::testing

@@ -4,7 +4,7 @@
 
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy::testing {
+namespace lanista::search::testing {
 
 /// Returns a context with one goal, which the tests invent.
 inline Context halved_context(std::uint64_t seed, std::int64_t epochs) {
@@ -21,4 +21,4 @@ inline Result<std::unique_ptr<Halving>> rule_of(const StoppingPlugin& plugin, co
                      must(resolve_options(options, plugin.options)));
 }
 
-}  // namespace lanista::strategy::testing
+}  // namespace lanista::search::testing

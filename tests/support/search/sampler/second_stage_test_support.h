@@ -6,7 +6,7 @@
 #include "lanista/search/sampler/second_stage.h"
 #include "support/search/sampler/test_support.h"
 
-namespace lanista::strategy::testing {
+namespace lanista::search::testing {
 
 /// Returns small_context with goals that are metrics of a study.
 inline Context staged_context(std::uint64_t seed, bool mutators = true) {
@@ -39,4 +39,4 @@ inline std::unique_ptr<Strategy> search_of(const StrategyPlugin& plugin, const C
   return compose(std::move(sampler), must(rule.make({context.goals, context.epochs}, options)));
 }
 
-}  // namespace lanista::strategy::testing
+}  // namespace lanista::search::testing

@@ -4,7 +4,7 @@
 #include <vector>
 
 // Test functions with a known minimum of 0.
-namespace lanista::strategy::testing {
+namespace lanista::search::testing {
 
 /// The sum of squares, with its minimum at the origin.
 inline double sphere(const std::vector<double>& x) {
@@ -22,4 +22,4 @@ inline double rosenbrock(const std::vector<double>& x) {
   return sum;
 }
 
-}  // namespace lanista::strategy::testing
+}  // namespace lanista::search::testing

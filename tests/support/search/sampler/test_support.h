@@ -10,7 +10,7 @@
 #include "lanista/model/mutate/mutator.h"
 #include "lanista/search/sampler/builtin.h"
 
-namespace lanista::strategy::testing {
+namespace lanista::search::testing {
 
 /// Returns the value. Aborts on an error.
 template <class T>
@@ -156,4 +156,4 @@ inline std::string text_of(const Suggestion& group) {
   return text;
 }
 
-}  // namespace lanista::strategy::testing
+}  // namespace lanista::search::testing

@@ -53,17 +53,19 @@ class AtenHostDevice final : public AtenCpuDevice {
   std::int64_t max_dataset_bytes() const override { return std::int64_t{1} << 30; }
 };
 
-class AtenBackend final : public nn::Backend {
+class AtenBackend final : public program::Backend {
  public:
   explicit AtenBackend(const AtenDevice& device) : device_(device) {}
   std::string_view name() const override { return device_.name(); }
   std::string_view numeric_class() const override { return device_.numeric_class(); }
   std::vector<std::string> drain_warnings() const override { return device_.warnings().drain(); }
-  nn::Capability capability() const override {
-    return device_.device().is_cpu() ? nn::Capability{} : nn::Capability{.workers = 1, .prefers_many_lanes = true};
+  program::Capability capability() const override {
+    return device_.device().is_cpu() ? program::Capability{}
+                                     : program::Capability{.workers = 1, .prefers_many_lanes = true};
   }
-  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                  const nn::ProgramOptions& options) const override {
+  Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                       const autodiff::InferenceStep& infer,
+                                                       const program::ProgramOptions& options) const override {
     be_single_threaded();
     try {
       return AtenExecutable::compile(train, infer, options, device_);
@@ -79,7 +81,7 @@ class AtenBackend final : public nn::Backend {
 };
 
 // Backends live until the process ends, because programs may outlive their caller.
-Result<const nn::Backend*> cuda_backend(int index) {
+Result<const program::Backend*> cuda_backend(int index) {
   static std::mutex mutex;
   static std::map<int, std::unique_ptr<const AtenBackend>> known;
   const std::lock_guard lock(mutex);
@@ -111,7 +113,7 @@ std::vector<std::string> aten_operators() {
   return names;
 }
 
-Result<const nn::Backend*> aten_backend(std::string_view device) {
+Result<const program::Backend*> aten_backend(std::string_view device) {
   static const AtenBackend cpu(aten_cpu()), host(aten_host());
   if (device == "cpu") return &cpu;
   if (device == "host") return &host;

@@ -12,7 +12,7 @@ namespace lanista::device {
 ///
 /// The backend exists until the process ends. Errors: kInvalidArgument for an unknown name; kUnavailable if this
 /// machine has no such device.
-Result<const nn::Backend*> aten_backend(std::string_view device);
+Result<const program::Backend*> aten_backend(std::string_view device);
 
 /// Returns the sorted names of all step operators that this backend supports, with the optimiser updates.
 std::vector<std::string> aten_operators();

@@ -20,14 +20,14 @@ Error unimplemented(std::string message) {
   return {.code = Code::kUnimplemented, .message = std::move(message), .where = {}};
 }
 
-Result<void> check_options(const nn::ProgramOptions& options) {
+Result<void> check_options(const program::ProgramOptions& options) {
   if (options.shards == 1 && options.accumulate == 1) return {};
   return unimplemented("a batch in parts (train.shards=" + std::to_string(options.shards) +
                        ", train.accumulate=" + std::to_string(options.accumulate) +
                        ") needs the CPU; set both to 1 on this device, or run on the CPU (run.devices: [cpu])");
 }
 
-std::size_t element_size(const nn::StateFormat& state_format) {
+std::size_t element_size(const program::StateFormat& state_format) {
   return state_format.is_double() ? sizeof(double) : sizeof(float);
 }
 
@@ -42,22 +42,22 @@ std::int64_t bytes_of_values(const graph::Graph& graph, const graph::Types& type
     for (std::uint32_t slot = 0; slot < types.outputs(id).size(); ++slot) ports.push_back({id, slot});
     return ports;
   };
-  return step::plan_memory(graph, order, {}, size, outputs).bytes;
+  return autodiff::plan_memory(graph, order, {}, size, outputs).bytes;
 }
 
 // Parameters that a product may update while it computes their gradients, by gradient.
-std::map<graph::Port, graph::Port> updatable_by_products(const step::TrainingStep& train,
-                                                         const nn::StateLayout& layout) {
+std::map<graph::Port, graph::Port> updatable_by_products(const autodiff::TrainingStep& train,
+                                                         const program::StateLayout& layout) {
   std::map<graph::Port, graph::Port> updatable_parameters;
   std::set<graph::Port> several;
-  for (const nn::StateTensorLayout& item : layout.items) {
+  for (const program::StateTensorLayout& item : layout.items) {
     const auto found = train.gradient.find(item.tensor.node);
     if (!item.tensor.trained || found == train.gradient.end()) continue;
     if (!updatable_parameters.emplace(found->second, graph::Port{item.tensor.node, 0}).second)
       several.insert(found->second);
     const bool is_product = train.graph.node(found->second.node).op == "linear_grad_w";
     const bool is_transposed =
-        item.tensor.shape.dims.size() == 2 && nn::memory_axes(item.layout, 2) == std::vector<std::size_t>{1, 0};
+        item.tensor.shape.dims.size() == 2 && program::memory_axes(item.layout, 2) == std::vector<std::size_t>{1, 0};
     if (!is_product || !is_transposed) several.insert(found->second);
   }
   std::erase_if(updatable_parameters, [&](const auto& each) { return several.contains(each.first); });
@@ -68,8 +68,8 @@ std::map<graph::Port, graph::Port> updatable_by_products(const step::TrainingSte
 
 // Everything that is computed before memory is allocated.
 struct AtenExecutable::CompiledParts {
-  std::optional<step::TrainingStep> train;
-  step::InferenceStep infer;
+  std::optional<autodiff::TrainingStep> train;
+  autodiff::InferenceStep infer;
   AtenSection compute, predict;
   AtenUpdate update = nullptr;
   std::int64_t planned_bytes = 0;
@@ -77,11 +77,11 @@ struct AtenExecutable::CompiledParts {
   std::unique_ptr<AtenQueue> queue;
   Tensor rows;  // [lanes that fit into memory, elements of a state]
 
-  void allocate_rows(std::int64_t lanes, const nn::StateFormat& state_format, at::Device device);
+  void allocate_rows(std::int64_t lanes, const program::StateFormat& state_format, at::Device device);
 };
 
 // Allocates state rows. If memory ends, it tries half as many lanes, down to one.
-void AtenExecutable::CompiledParts::allocate_rows(std::int64_t lanes, const nn::StateFormat& state_format,
+void AtenExecutable::CompiledParts::allocate_rows(std::int64_t lanes, const program::StateFormat& state_format,
                                                   at::Device device) {
   const AtenScope scope(*queue);
   const std::int64_t row = state_format.bytes() / static_cast<std::int64_t>(element_size(state_format));
@@ -98,23 +98,23 @@ void AtenExecutable::CompiledParts::allocate_rows(std::int64_t lanes, const nn::
   }
 }
 
-Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::TrainingStep* train,
-                                                                const step::InferenceStep& infer,
-                                                                const nn::ProgramOptions& options,
-                                                                const AtenDevice& device) {
+Result<std::unique_ptr<program::Executable>> AtenExecutable::compile(const autodiff::TrainingStep* train,
+                                                                     const autodiff::InferenceStep& infer,
+                                                                     const program::ProgramOptions& options,
+                                                                     const AtenDevice& device) {
   const c10::InferenceMode no_gradients;
   LANISTA_TRY(check_options(options));
   // The CPU backend checks the options and gives the state format, because states move between it and the device.
-  nn::ProgramOptions like = options;
+  program::ProgramOptions like = options;
   like.max_batch = std::min<std::int64_t>(options.max_batch, 1);
   like.threads = std::min(options.threads, 1);
   like.precision = stored(options.precision);
   like.budget = nullptr;
-  LANISTA_ASSIGN(const auto cpu_program, nn::cpu_backend().compile(train, infer, like));
-  nn::ExecutableProperties properties = cpu_program->properties();
+  LANISTA_ASSIGN(const auto cpu_program, program::cpu_backend().compile(train, infer, like));
+  program::ExecutableProperties properties = cpu_program->properties();
   properties.shard_bytes = 0;
 
-  const nn::OperatorTables all(options);
+  const program::OperatorTables all(options);
   const graph::OpTable& ops = all.step_ops();
   const AtenTable table = aten_table(device.kernels(), options.precision);
   const AtenFusions fusions = aten_fusions(device.kernels(), options.precision);
@@ -153,7 +153,7 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
                                .outputs = {}});
   }
   properties.plan.insert(properties.plan.end(), parts.predict.plan().begin(), parts.predict.plan().end());
-  for (nn::PlanLine& line : properties.plan) line.batch = options.max_batch;
+  for (program::PlanLine& line : properties.plan) line.batch = options.max_batch;
   parts.planned_bytes = options.lanes * (properties.state_format->bytes() + values);
   if (options.budget != nullptr) {
     LANISTA_ASSIGN(parts.reservation, options.budget->reserve(parts.planned_bytes));
@@ -162,7 +162,7 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
   try {
     parts.queue = device.queue();
     parts.allocate_rows(options.lanes, *properties.state_format, device.device());
-    nn::ProgramOptions made = options;
+    program::ProgramOptions made = options;
     properties.lanes = made.lanes = parts.rows.size(0);
     if (made.lanes < options.lanes) {
       device.warnings().add("device " + std::string(device.name()) + " has no memory for the states of " +
@@ -172,7 +172,7 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
     std::unique_ptr<AtenExecutable> executable(
         new AtenExecutable(std::move(properties), std::move(parts), made, device));
     executable->check_lane_equality();
-    return std::unique_ptr<nn::Executable>(std::move(executable));
+    return std::unique_ptr<program::Executable>(std::move(executable));
   } catch (const std::exception&) {
     return Error{.code = Code::kResourceExhausted,
                  .message = "the device has no memory for a program of " + std::to_string(bytes) + " bytes (" +
@@ -181,8 +181,8 @@ Result<std::unique_ptr<nn::Executable>> AtenExecutable::compile(const step::Trai
   }
 }
 
-AtenExecutable::AtenExecutable(nn::ExecutableProperties properties, CompiledParts parts,
-                               const nn::ProgramOptions& options, const AtenDevice& device)
+AtenExecutable::AtenExecutable(program::ExecutableProperties properties, CompiledParts parts,
+                               const program::ProgramOptions& options, const AtenDevice& device)
     : SingleObjectExecutable(std::move(properties)),
       options_(options),
       device_(device),
@@ -254,7 +254,8 @@ void AtenExecutable::halve_lanes_per_launch(std::int64_t lanes) {
 }
 
 std::int64_t AtenExecutable::bytes() const {
-  const auto held = std::ranges::count_if(states_, [](const nn::LaneState& state) { return static_cast<bool>(state); });
+  const auto held =
+      std::ranges::count_if(states_, [](const program::LaneState& state) { return static_cast<bool>(state); });
   return planned_bytes_ + held * state_format_->bytes();
 }
 
@@ -265,23 +266,23 @@ std::string AtenExecutable::describe() const {
   if (!lanes_are_equal_) text += "lanes differ: class " + numeric_class_by_lanes() + "\n";
   if (lanes_per_launch_ < options_.lanes)
     text += "memory for " + std::to_string(lanes_per_launch_) + " lanes at once\n";
-  for (const nn::PlanLine& line : properties().plan) text += line.text() + "\n";
+  for (const program::PlanLine& line : properties().plan) text += line.text() + "\n";
   return text;
 }
 
-Result<nn::LaneState> AtenExecutable::make_state(std::uint64_t trial_seed) const {
-  return nn::LaneState::make(state_format_, trial_seed, options_.budget);
+Result<program::LaneState> AtenExecutable::make_state(std::uint64_t trial_seed) const {
+  return program::LaneState::make(state_format_, trial_seed, options_.budget);
 }
 
 // Host memory of a lane's state, as a tensor.
 Tensor AtenExecutable::host_row(std::int64_t lane) const {
-  const nn::LaneState& state = states_[static_cast<std::size_t>(lane)];
+  const program::LaneState& state = states_[static_cast<std::size_t>(lane)];
   void* const bytes =
       state_format_->is_double() ? static_cast<void*>(state.parameters<double>()) : state.parameters<float>();
   return at::from_blob(bytes, {state_rows_.size(1)}, real_.device(at::kCPU));
 }
 
-void AtenExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
+void AtenExecutable::attach(std::int64_t lane, program::LaneState&& state) {
   const AtenScope scope(*queue_);
   state_of(lane) = std::move(state);
   try {
@@ -295,7 +296,7 @@ void AtenExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   }
 }
 
-nn::LaneState AtenExecutable::detach(std::int64_t lane) {
+program::LaneState AtenExecutable::detach(std::int64_t lane) {
   const AtenScope scope(*queue_);
   try {
     if (state_of(lane)) host_row(lane).copy_(state_rows_.select(0, lane));
@@ -307,7 +308,7 @@ nn::LaneState AtenExecutable::detach(std::int64_t lane) {
 
 Result<void> AtenExecutable::clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) {
   const AtenScope scope(*queue_);
-  LANISTA_ASSIGN(nn::LaneState copy, state_of(from).clone(trial_seed));
+  LANISTA_ASSIGN(program::LaneState copy, state_of(from).clone(trial_seed));
   try {
     copy.ensure_unique();
   } catch (const std::bad_alloc&) {
@@ -322,7 +323,7 @@ Result<void> AtenExecutable::clone(std::int64_t from, std::int64_t to, std::uint
 }
 
 std::int64_t AtenExecutable::step_count(std::int64_t lane) const {
-  const nn::LaneState& state = states_[static_cast<std::size_t>(lane)];
+  const program::LaneState& state = states_[static_cast<std::size_t>(lane)];
   return state ? state.step_count() : -1;
 }
 
@@ -332,8 +333,8 @@ std::vector<lanista::Tensor> AtenExecutable::extract_state(std::int64_t lane) co
   return states_[static_cast<std::size_t>(lane)].extract();
 }
 
-Result<nn::LaneGradients> AtenExecutable::make_gradients() const {
-  return nn::LaneGradients::make(state_format_, options_.budget);
+Result<program::LaneGradients> AtenExecutable::make_gradients() const {
+  return program::LaneGradients::make(state_format_, options_.budget);
 }
 
 // A part of the state of some lanes: parameters, buffers or a slot, [lanes, elements].
@@ -343,9 +344,9 @@ Tensor AtenExecutable::state_part(const Lanes& lanes, std::size_t part, std::int
 }
 
 // A tensor of the state in canonical order, as a view of `flat` [lanes, parameters or buffers].
-Tensor AtenExecutable::tensor_view(const Tensor& flat, const nn::StateTensorLayout& item) const {
+Tensor AtenExecutable::tensor_view(const Tensor& flat, const program::StateTensorLayout& item) const {
   const std::vector<std::int64_t>& dims = item.tensor.shape.dims;
-  const std::vector<std::size_t> axes = nn::memory_axes(item.layout, dims.size());
+  const std::vector<std::size_t> axes = program::memory_axes(item.layout, dims.size());
   std::vector<std::int64_t> sizes{flat.size(0)}, order(dims.size() + 1, 0);
   for (std::size_t at = 0; at < axes.size(); ++at) {
     sizes.push_back(dims[axes[at]]);
@@ -354,11 +355,12 @@ Tensor AtenExecutable::tensor_view(const Tensor& flat, const nn::StateTensorLayo
   return flat.narrow(1, item.range.begin, item.range.count).view(sizes).permute(order);
 }
 
-void AtenExecutable::bind_state(const Lanes& lanes, const std::vector<step::StateTensor>& state, Values& values) const {
-  const nn::StateLayout& layout = state_format_->layout();
+void AtenExecutable::bind_state(const Lanes& lanes, const std::vector<autodiff::StateTensor>& state,
+                                Values& values) const {
+  const program::StateLayout& layout = state_format_->layout();
   const Tensor parameters = state_part(lanes, 0, layout.parameters), buffers = state_part(lanes, 1, layout.buffers);
   for (std::size_t i = 0; i < state.size(); ++i) {
-    const nn::StateTensorLayout& item = layout.items[i];
+    const program::StateTensorLayout& item = layout.items[i];
     values[{state[i].node, 0}] = tensor_view(item.tensor.trained ? parameters : buffers, item);
   }
 }

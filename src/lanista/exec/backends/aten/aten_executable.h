@@ -20,38 +20,40 @@ namespace lanista::device {
 ///
 /// States are the rows of one tensor [lanes, elements of StateFormat]. So attach, detach and clone copy one row. Masked
 /// or empty lanes between active ones are computed but never written.
-class AtenExecutable final : public nn::SingleObjectExecutable {
+class AtenExecutable final : public program::SingleObjectExecutable {
  public:
   /// Returns an executable that is compiled for `device`. `train` may be null; then the executable only predicts.
   ///
   /// Errors: kInvalidArgument for invalid options; kUnimplemented for an operator without a table entry or a batch in
   /// parts; kResourceExhausted.
-  static Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train,
-                                                         const step::InferenceStep& infer,
-                                                         const nn::ProgramOptions& options, const AtenDevice& device);
+  static Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                              const autodiff::InferenceStep& infer,
+                                                              const program::ProgramOptions& options,
+                                                              const AtenDevice& device);
   ~AtenExecutable() override;
 
   std::int64_t bytes() const override;
   std::string describe() const override;
-  Result<nn::LaneState> make_state(std::uint64_t trial_seed) const override;
-  void attach(std::int64_t lane, nn::LaneState&& state) override;
-  nn::LaneState detach(std::int64_t lane) override;
+  Result<program::LaneState> make_state(std::uint64_t trial_seed) const override;
+  void attach(std::int64_t lane, program::LaneState&& state) override;
+  program::LaneState detach(std::int64_t lane) override;
   Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) override;
   std::int64_t step_count(std::int64_t lane) const override;
   std::vector<lanista::Tensor> extract_state(std::int64_t lane) const override;
-  void run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) override;
+  void run(const program::Chunk& chunk, std::span<program::LaneResult> ends) override;
   void wait() override;
-  Result<nn::LaneGradients> make_gradients() const override;
-  double gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
-                   nn::LaneGradients& out, bool add) override;
-  void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
-  void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
-  double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                               const nn::LaneHyper& hyper) const override;
-  void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override;
-  void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
-  void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
-  void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
+  Result<program::LaneGradients> make_gradients() const override;
+  double gradients(std::int64_t lane, const program::Batch& batch, std::int64_t total, const program::LaneHyper& hyper,
+                   program::LaneGradients& out, bool add) override;
+  void commit(std::int64_t lane, const program::LaneGradients& gradients, const program::LaneHyper& hyper) override;
+  void renew_buffers(std::int64_t lane, const program::LaneGradients& from) override;
+  double squared_gradient_norm(std::int64_t lane, const program::LaneGradients& gradients,
+                               const program::LaneHyper& hyper) const override;
+  void predict(std::int64_t lane, const program::Batch& batch, program::PredictionBuffer out) override;
+  void evaluate(const program::BatchSource& batches, std::span<program::LaneMetrics> lanes) override;
+  void losses(std::int64_t lane, const program::Batch& batch, double label_smoothing, std::span<double> out) override;
+  void profile_step(const program::Batch& batch, const program::LaneHyper& hyper,
+                    const std::function<void()>& done) override;
 
   /// Returns the number of lanes of one launch. It is below the number of lanes after the device ran out of memory.
   std::int64_t lanes_per_launch() const { return lanes_per_launch_; }
@@ -67,7 +69,7 @@ class AtenExecutable final : public nn::SingleObjectExecutable {
   struct LaneBatches {
     Lanes lanes;
     std::int64_t size = 0;
-    std::vector<const nn::Batch*> of;
+    std::vector<const program::Batch*> of;
     bool shared = false;
   };
   struct StepResults {
@@ -82,27 +84,27 @@ class AtenExecutable final : public nn::SingleObjectExecutable {
   struct Step;
   struct CompiledParts;
 
-  AtenExecutable(nn::ExecutableProperties properties, CompiledParts parts, const nn::ProgramOptions& options,
+  AtenExecutable(program::ExecutableProperties properties, CompiledParts parts, const program::ProgramOptions& options,
                  const AtenDevice& device);
-  nn::LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
+  program::LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
   Tensor host_row(std::int64_t lane) const;
   Tensor state_part(const Lanes& lanes, std::size_t part, std::int64_t elements) const;
-  void bind_state(const Lanes& lanes, const std::vector<step::StateTensor>& state, Values& values) const;
-  Tensor tensor_view(const Tensor& flat, const nn::StateTensorLayout& item) const;
+  void bind_state(const Lanes& lanes, const std::vector<autodiff::StateTensor>& state, Values& values) const;
+  Tensor tensor_view(const Tensor& flat, const program::StateTensorLayout& item) const;
 
-  void check_batch(const nn::Batch& batch, bool trains) const;
-  StepShape shape_of(const LaneBatches& fed, std::span<const nn::LaneHyper> hyper) const;
+  void check_batch(const program::Batch& batch, bool trains) const;
+  StepShape shape_of(const LaneBatches& fed, std::span<const program::LaneHyper> hyper) const;
   StepInputBuffer::Layouts layouts_of(const StepShape& shape) const;
   std::unique_ptr<RecordedStep> make_recorded_step(const StepShape& shape, std::size_t steps = 1) const;
   std::unique_ptr<RecordedStep> record(const StepShape& shape);
   RecordedStep& recorded(const StepShape& shape);
-  void fill(RecordedStep& step, std::size_t at, const LaneBatches& fed, std::span<const nn::LaneHyper> hyper,
+  void fill(RecordedStep& step, std::size_t at, const LaneBatches& fed, std::span<const program::LaneHyper> hyper,
             std::span<const std::uint8_t> active, std::int64_t number) const;
   void fill_batches(StepInputBuffer& inputs, std::size_t at, const LaneBatches& fed, const DeviceDataset* table) const;
   static std::int64_t token_index(float number);
-  Tensor upload_column(const nn::SampleTable& table, const graph::ValueType& type,
-                       std::span<const float> nn::Batch::*member) const;
-  std::shared_ptr<const DeviceDataset> upload_dataset(const nn::SampleTable& table) const;
+  Tensor upload_column(const program::SampleTable& table, const graph::ValueType& type,
+                       std::span<const float> program::Batch::*member) const;
+  std::shared_ptr<const DeviceDataset> upload_dataset(const program::SampleTable& table) const;
   const DeviceDataset* dataset_of(const LaneBatches& fed) const;
   static Tensor read(const StepInputBuffer& inputs, const StepShape& shape, StepInputBuffer::Region region,
                      std::size_t at = 0);
@@ -130,23 +132,23 @@ class AtenExecutable final : public nn::SingleObjectExecutable {
   void check_lane_equality();
   std::string numeric_class_by_lanes() const;
   Tensor predictions(const LaneBatches& fed) const;
-  Tensor predictions_of(const Lanes& lanes, const nn::Batch& batch);
+  Tensor predictions_of(const Lanes& lanes, const program::Batch& batch);
   void halve_lanes_per_launch(std::int64_t lanes);
-  void train_step(const nn::StepInput& step_input, std::int64_t step);
-  void train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const nn::StepInput& step_input,
+  void train_step(const program::StepInput& step_input, std::int64_t step);
+  void train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const program::StepInput& step_input,
                    std::int64_t step);
-  bool train_group(const LaneBatches& fed, const nn::StepInput& step_input, std::vector<std::uint8_t> active,
+  bool train_group(const LaneBatches& fed, const program::StepInput& step_input, std::vector<std::uint8_t> active,
                    std::int64_t step);
-  void check_hyper(const nn::LaneHyper& hyper) const;
-  std::int64_t values_per_target(const nn::Metrics& requested) const;
+  void check_hyper(const program::LaneHyper& hyper) const;
+  std::int64_t values_per_target(const program::Metrics& requested) const;
 
-  nn::ProgramOptions options_;
+  program::ProgramOptions options_;
   const AtenDevice& device_;
   std::unique_ptr<AtenQueue> queue_;
   at::TensorOptions real_;
-  std::shared_ptr<const nn::StateFormat> state_format_;
-  std::optional<step::TrainingStep> train_;
-  step::InferenceStep infer_;
+  std::shared_ptr<const program::StateFormat> state_format_;
+  std::optional<autodiff::TrainingStep> train_;
+  autodiff::InferenceStep infer_;
   AtenSection compute_, predict_;
   AtenUpdate update_ = nullptr;
   std::int64_t classes_ = 0, positions_ = 1, row_ = 1;
@@ -154,7 +156,7 @@ class AtenExecutable final : public nn::SingleObjectExecutable {
   MemoryBudget::Reservation reservation_;
   Tensor state_rows_;                            // [lanes, elements of a state]
   Tensor chunk_totals_;                          // double [kNumTotals, lanes] of the chunk under way
-  std::vector<nn::LaneState> states_;            // the host's memory of each; none where a lane is empty
+  std::vector<program::LaneState> states_;       // the host's memory of each; none where a lane is empty
   std::unique_ptr<PendingChunk> pending_chunk_;  // of a chunk under way
   std::map<StepShape, std::unique_ptr<RecordedStep>> recorded_steps_;
   RecordedStep* queued_ = nullptr;              // recording with filled steps that have not run yet

@@ -4,8 +4,8 @@
 
 namespace lanista::device {
 
-double AtenExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,
-                                 const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
+double AtenExecutable::gradients(std::int64_t lane, const program::Batch& batch, std::int64_t total,
+                                 const program::LaneHyper& hyper, program::LaneGradients& out, bool add) {
   const AtenScope scope(*queue_);
   check_hyper(hyper);
   check_batch(batch, true);
@@ -29,13 +29,14 @@ double AtenExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std:
   return row_sum(of.losses.to(at::kDouble)).item<double>();
 }
 
-void AtenExecutable::commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) {
+void AtenExecutable::commit(std::int64_t lane, const program::LaneGradients& gradients,
+                            const program::LaneHyper& hyper) {
   const AtenScope scope(*queue_);
   const auto to_device = [&](void* from, std::int64_t elements) {
     return at::from_blob(from, {1, elements}, real_.device(at::kCPU)).to(real_);
   };
   const bool vector_width = state_format_->is_double();
-  const nn::StateLayout& layout = state_format_->layout();
+  const program::StateLayout& layout = state_format_->layout();
   const StepResults of{.losses = {},
                        .gradients = to_device(vector_width ? static_cast<void*>(gradients.gradients<double>())
                                                            : gradients.gradients<float>(),
@@ -53,18 +54,18 @@ void AtenExecutable::commit(std::int64_t lane, const nn::LaneGradients& gradient
   count_steps(fed.lanes, {&active, 1});
 }
 
-void AtenExecutable::renew_buffers(std::int64_t lane, const nn::LaneGradients& from) {
+void AtenExecutable::renew_buffers(std::int64_t lane, const program::LaneGradients& from) {
   const AtenScope scope(*queue_);
-  const nn::StateLayout& layout = state_format_->layout();
+  const program::StateLayout& layout = state_format_->layout();
   void* const values =
       state_format_->is_double() ? static_cast<void*>(from.new_buffers<double>()) : from.new_buffers<float>();
   const Tensor all = at::from_blob(values, {1, layout.buffers}, real_.device(at::kCPU));
-  for (const nn::Range& run : layout.renewed) {
+  for (const program::Range& run : layout.renewed) {
     state_part({lane, 1}, 1, layout.buffers).narrow(1, run.begin, run.count).copy_(all.narrow(1, run.begin, run.count));
   }
 }
 
-void AtenExecutable::profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper,
+void AtenExecutable::profile_step(const program::Batch& batch, const program::LaneHyper& hyper,
                                   const std::function<void()>& done) {
   const AtenScope scope(*queue_);
   check_batch(batch, true);

@@ -35,13 +35,13 @@ bool AtenExecutable::probe_lanes() {
   const AtenScope scope(*queue_);
   const std::int64_t size = options_.max_batch;
   LANISTA_CHECK(train_.has_value(), "a program that only predicts has no steps to probe");
-  auto state = nn::LaneState::make(state_format_, 1, nullptr);
+  auto state = program::LaneState::make(state_format_, 1, nullptr);
   if (!state) throw DeviceOutOfMemory(state.error().message);
   void* const bytes =
       state_format_->is_double() ? static_cast<void*>(state->parameters<double>()) : state->parameters<float>();
   const Tensor begin = at::from_blob(bytes, {1, state_rows_.size(1)}, real_.device(at::kCPU)).to(real_.device());
   const auto lanes = static_cast<std::size_t>(options_.lanes);
-  const std::vector<nn::LaneHyper> hyper(lanes, nn::LaneHyper{.momentum = 0.9});
+  const std::vector<program::LaneHyper> hyper(lanes, program::LaneHyper{.momentum = 0.9});
   const std::vector<std::uint8_t> active(lanes, 1);
   Tensor seen;
   bool equal = true;
@@ -58,14 +58,14 @@ bool AtenExecutable::probe_lanes() {
         probe_batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(classes_))));
       }
       for (std::int64_t i = 0; i < size; ++i) probe_batch.samples.push_back(i);
-      const nn::Batch batch{.size = size,
-                            .features = probe_batch.features,
-                            .labels = probe_batch.labels,
-                            .targets = probe_batch.targets,
-                            .sample_index = probe_batch.samples};
+      const program::Batch batch{.size = size,
+                                 .features = probe_batch.features,
+                                 .labels = probe_batch.labels,
+                                 .targets = probe_batch.targets,
+                                 .sample_index = probe_batch.samples};
       const LaneBatches fed{.lanes = {0, options_.lanes},
                             .size = size,
-                            .of = std::vector<const nn::Batch*>(shared ? 1 : lanes, &batch),
+                            .of = std::vector<const program::Batch*>(shared ? 1 : lanes, &batch),
                             .shared = shared};
       num_queued_steps_.assign(lanes, number);
       const auto step = make_recorded_step(shape_of(fed, hyper));

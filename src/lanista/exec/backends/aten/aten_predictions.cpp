@@ -31,7 +31,7 @@ Tensor AtenExecutable::predictions(const LaneBatches& fed) const {
 }
 
 // Predictions of several lanes for one batch, in launches of as many lanes as memory allows.
-Tensor AtenExecutable::predictions_of(const Lanes& lanes, const nn::Batch& batch) {
+Tensor AtenExecutable::predictions_of(const Lanes& lanes, const program::Batch& batch) {
   std::vector<Tensor> parts;
   for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
     const std::int64_t count = std::min(lanes_per_launch_, lanes.begin + lanes.count - begin);
@@ -46,7 +46,7 @@ Tensor AtenExecutable::predictions_of(const Lanes& lanes, const nn::Batch& batch
   return parts.size() == 1 ? parts.front() : at::cat(parts);
 }
 
-void AtenExecutable::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) {
+void AtenExecutable::predict(std::int64_t lane, const program::Batch& batch, program::PredictionBuffer out) {
   const AtenScope scope(*queue_);
   check_batch(batch, false);
   const Tensor all = predictions({.lanes = {lane, 1}, .size = batch.size, .of = {&batch}, .shared = true});
@@ -64,17 +64,17 @@ void AtenExecutable::predict(std::int64_t lane, const nn::Batch& batch, nn::Pred
       out);
 }
 
-void AtenExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) {
+void AtenExecutable::evaluate(const program::BatchSource& batches, std::span<program::LaneMetrics> lanes) {
   const AtenScope scope(*queue_);
   if (lanes.empty()) return;
-  const auto [first, last] = std::ranges::minmax(lanes, {}, &nn::LaneMetrics::lane);
+  const auto [first, last] = std::ranges::minmax(lanes, {}, &program::LaneMetrics::lane);
   const Lanes all{first.lane, last.lane - first.lane + 1};
-  std::vector<nn::HostMetrics> metrics;
-  for (const nn::LaneMetrics& each : lanes) {
+  std::vector<program::HostMetrics> metrics;
+  for (const program::LaneMetrics& each : lanes) {
     metrics.emplace_back(*each.requested, values_per_target(*each.requested), kernels::best_isa());
   }
   std::vector<double> values;
-  while (const nn::Batch* batch = batches()) {
+  while (const program::Batch* batch = batches()) {
     check_batch(*batch, false);
     const Tensor predicted = predictions_of(all, *batch).to(at::kDouble);
     for (std::size_t i = 0; i < lanes.size(); ++i) {
@@ -86,13 +86,14 @@ void AtenExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::Lane
   }
 }
 
-void AtenExecutable::losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) {
+void AtenExecutable::losses(std::int64_t lane, const program::Batch& batch, double label_smoothing,
+                            std::span<double> out) {
   const AtenScope scope(*queue_);
   check_batch(batch, true);
   std::vector<double> predicted(static_cast<std::size_t>(batch.size * properties().prediction_size));
   predict(lane, batch, std::span(predicted));
-  const nn::Metrics requested{.loss = train_->options.loss};
-  nn::HostMetrics metrics(requested, values_per_target(requested), kernels::best_isa());
+  const program::Metrics requested{.loss = train_->options.loss};
+  program::HostMetrics metrics(requested, values_per_target(requested), kernels::best_isa());
   const auto of_answers = metrics.losses(predicted, batch.labels, batch.targets, label_smoothing);
   const auto each = static_cast<std::size_t>(positions_);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -102,8 +103,8 @@ void AtenExecutable::losses(std::int64_t lane, const nn::Batch& batch, double la
 }
 
 // Number of values of one answer: the classes of one position, or the whole prediction.
-std::int64_t AtenExecutable::values_per_target(const nn::Metrics& requested) const {
-  return step::find_loss(requested.loss)->of_classes() ? row_ : properties().prediction_size;
+std::int64_t AtenExecutable::values_per_target(const program::Metrics& requested) const {
+  return autodiff::find_loss(requested.loss)->of_classes() ? row_ : properties().prediction_size;
 }
 
 }  // namespace lanista::device

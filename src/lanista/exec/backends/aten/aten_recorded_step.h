@@ -11,9 +11,9 @@ namespace lanista::device {
 
 /// A chunk that runs. The lanes' results stay on the device until `wait`.
 struct AtenExecutable::PendingChunk {
-  std::span<nn::LaneResult> ends;    ///< result of each lane; written by `wait`
-  std::vector<std::uint8_t> active;  ///< per lane: 1 if it takes part
-  bool needs_gradient_norm = false;  ///< true: results include the squared gradient norm
+  std::span<program::LaneResult> ends;  ///< result of each lane; written by `wait`
+  std::vector<std::uint8_t> active;     ///< per lane: 1 if it takes part
+  bool needs_gradient_norm = false;     ///< true: results include the squared gradient norm
 };
 
 /// Recorded steps of one shape: their input buffer and their calls.

@@ -10,18 +10,18 @@
 namespace lanista::device {
 namespace {
 
-nn::PlanLine line_of(const std::string& section, const graph::Node& node, const AtenCall& call) {
+program::PlanLine line_of(const std::string& section, const graph::Node& node, const AtenCall& call) {
   const auto value = [](const graph::ValueType& type) {
-    return nn::PlanValue{.shape = type.shape, .layout = "strided", .address = "device"};
+    return program::PlanValue{.shape = type.shape, .layout = "strided", .address = "device"};
   };
-  nn::PlanLine line{.section = section,
-                    .node = node.id,
-                    .op = node.op,
-                    .kernel = node.op,
-                    .family = "aten",
-                    .attrs = {},
-                    .inputs = {},
-                    .outputs = {}};
+  program::PlanLine line{.section = section,
+                         .node = node.id,
+                         .op = node.op,
+                         .kernel = node.op,
+                         .family = "aten",
+                         .attrs = {},
+                         .inputs = {},
+                         .outputs = {}};
   for (const graph::ValueType& type : call.args.inputs) line.inputs.push_back(value(type));
   for (const graph::ValueType& type : call.out) line.outputs.push_back(value(type));
   return line;

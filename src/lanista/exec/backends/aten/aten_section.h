@@ -38,11 +38,11 @@ class AtenSection {
   /// the operator, for any exception of ATen.
   void run(const Frame& frame, Values& values, const std::function<void()>& done = {}) const;
   /// Returns the attributes that each lane may set to its own value.
-  const std::vector<nn::LaneAttr>& lane_attrs() const { return lane_attrs_; }
+  const std::vector<program::LaneAttr>& lane_attrs() const { return lane_attrs_; }
   /// Returns true if a call samples random masks.
   bool has_random_masks() const { return samples_masks_; }
-  /// Returns one line per call for nn::Executable::describe, in the order of the calls.
-  const std::vector<nn::PlanLine>& plan() const { return plan_; }
+  /// Returns one line per call for program::Executable::describe, in the order of the calls.
+  const std::vector<program::PlanLine>& plan() const { return plan_; }
   /// Returns the gradients of `updatable_parameters` that a call may apply at once instead of storing them
   /// (`Frame::fused_updates`).
   const std::set<graph::Port>& fused_gradients() const { return fused_gradients_; }
@@ -52,14 +52,14 @@ class AtenSection {
     std::string op;
     AtenRun run;
     std::vector<graph::Port> inputs, outputs, dead_values;
-    nn::PlanLine line;
+    program::PlanLine line;
     bool narrow = false;
   };
   void delay_fused_updates(const std::map<graph::Port, graph::Port>& updatable_parameters);
 
   std::vector<Call> calls_;
-  std::vector<nn::LaneAttr> lane_attrs_;
-  std::vector<nn::PlanLine> plan_;
+  std::vector<program::LaneAttr> lane_attrs_;
+  std::vector<program::PlanLine> plan_;
   bool samples_masks_ = false;
   std::set<graph::Port> fused_gradients_;
 };

@@ -13,13 +13,13 @@ std::int64_t AtenExecutable::token_index(float number) {
   return number >= 0 && number < 0x1p31F ? static_cast<std::int64_t>(number) : std::int64_t{-1};
 }
 
-void AtenExecutable::check_hyper(const nn::LaneHyper& hyper) const {
+void AtenExecutable::check_hyper(const program::LaneHyper& hyper) const {
   LANISTA_CHECK(hyper.lane_attrs.empty() || hyper.lane_attrs.size() == properties().lane_attrs.size(),
                 std::to_string(hyper.lane_attrs.size()) + " lane attributes instead of " +
                     std::to_string(properties().lane_attrs.size()));
 }
 
-void AtenExecutable::check_batch(const nn::Batch& batch, bool trains) const {
+void AtenExecutable::check_batch(const program::Batch& batch, bool trains) const {
   const auto want = [&](std::size_t seen, std::int64_t wanted, const char* what) {
     LANISTA_CHECK(static_cast<std::int64_t>(seen) == wanted, std::to_string(seen) + " " + what + " for " +
                                                                  std::to_string(batch.size) + " samples instead of " +
@@ -44,17 +44,17 @@ void AtenExecutable::check_batch(const nn::Batch& batch, bool trains) const {
   if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
 }
 
-StepShape AtenExecutable::shape_of(const LaneBatches& fed, std::span<const nn::LaneHyper> hyper) const {
+StepShape AtenExecutable::shape_of(const LaneBatches& fed, std::span<const program::LaneHyper> hyper) const {
   StepShape shape{.begin = fed.lanes.begin,
                   .lanes = fed.lanes.count,
                   .size = fed.size,
                   .shared = fed.shared,
                   .weighted = std::ranges::any_of(
-                      fed.of, [](const nn::Batch* batch) { return batch != nullptr && !batch->weights.empty(); }),
+                      fed.of, [](const program::Batch* batch) { return batch != nullptr && !batch->weights.empty(); }),
                   .needs_gradient_norm = pending_chunk_->needs_gradient_norm,
-                  .clipped = std::ranges::any_of(hyper, [](const nn::LaneHyper& h) { return h.clip_norm > 0; }),
+                  .clipped = std::ranges::any_of(hyper, [](const program::LaneHyper& h) { return h.clip_norm > 0; }),
                   .table = dataset_of(fed)};
-  for (const nn::Range& piece : lr_ranges_of(state_format_->layout().trained, hyper)) {
+  for (const program::Range& piece : lr_ranges_of(state_format_->layout().trained, hyper)) {
     shape.lr_ranges.insert(shape.lr_ranges.end(), {piece.begin, piece.count});
   }
   return shape;
@@ -129,39 +129,40 @@ void AtenExecutable::fill_batches(StepInputBuffer& inputs, std::size_t at, const
     }
   };
   const auto values = [&](StepInputBuffer::Region region, const graph::ValueType& type,
-                          std::span<const float> nn::Batch::*member) {
+                          std::span<const float> program::Batch::*member) {
     if (type.dtype != graph::DType::kReal) {
-      each(inputs.host<std::int64_t>(region, at),
-           [&](auto own, const nn::Batch& batch) { std::ranges::transform(batch.*member, own.begin(), token_index); });
+      each(inputs.host<std::int64_t>(region, at), [&](auto own, const program::Batch& batch) {
+        std::ranges::transform(batch.*member, own.begin(), token_index);
+      });
     } else if (state_format_->is_double()) {
       each(inputs.host<double>(region, at),
-           [&](auto own, const nn::Batch& batch) { std::ranges::copy(batch.*member, own.begin()); });
+           [&](auto own, const program::Batch& batch) { std::ranges::copy(batch.*member, own.begin()); });
     } else {
       each(inputs.host<float>(region, at),
-           [&](auto own, const nn::Batch& batch) { std::ranges::copy(batch.*member, own.begin()); });
+           [&](auto own, const program::Batch& batch) { std::ranges::copy(batch.*member, own.begin()); });
     }
   };
   if (table != nullptr || compute_.has_random_masks()) {
     each(inputs.host<std::int64_t>(StepInputBuffer::kSamples, at),
-         [](auto own, const nn::Batch& batch) { std::ranges::copy(batch.sample_index, own.begin()); });
+         [](auto own, const program::Batch& batch) { std::ranges::copy(batch.sample_index, own.begin()); });
   }
   if (table != nullptr) return;
-  values(StepInputBuffer::kFeatures, infer_.types.at(infer_.input), &nn::Batch::features);
-  const bool trains = std::ranges::any_of(fed.of, [this](const nn::Batch* batch) {
+  values(StepInputBuffer::kFeatures, infer_.types.at(infer_.input), &program::Batch::features);
+  const bool trains = std::ranges::any_of(fed.of, [this](const program::Batch* batch) {
     return batch != nullptr && !(classes_ > 0 ? batch->labels.empty() : batch->targets.empty());
   });
   if (!train_ || !trains) return;
   if (classes_ > 0) {
     each(inputs.host<std::int64_t>(StepInputBuffer::kTargets, at),
-         [](auto own, const nn::Batch& batch) { std::ranges::copy(batch.labels, own.begin()); });
+         [](auto own, const program::Batch& batch) { std::ranges::copy(batch.labels, own.begin()); });
   } else {
-    values(StepInputBuffer::kTargets, train_->types.at(train_->target), &nn::Batch::targets);
+    values(StepInputBuffer::kTargets, train_->types.at(train_->target), &program::Batch::targets);
   }
 }
 
 // `hyper` and `active` have entries for these lanes only.
 void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches& fed,
-                          std::span<const nn::LaneHyper> hyper, std::span<const std::uint8_t> active,
+                          std::span<const program::LaneHyper> hyper, std::span<const std::uint8_t> active,
                           std::int64_t number) const {
   StepInputBuffer& inputs = step.inputs;
   Frame& frame = step.frames[at];
@@ -175,7 +176,7 @@ void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches&
   frame.host_lane_attrs.clear();
   const std::size_t known = properties().lane_attrs.size();
   for (std::size_t i = 0; i < hyper.size(); ++i) {
-    const nn::LaneHyper& h = hyper[i];
+    const program::LaneHyper& h = hyper[i];
     const std::size_t lane = static_cast<std::size_t>(fed.lanes.begin) + i;
     const std::int64_t done =
         std::max<std::int64_t>(0, step_count(static_cast<std::int64_t>(lane))) + num_queued_steps_[lane];
@@ -188,8 +189,8 @@ void AtenExecutable::fill(RecordedStep& step, std::size_t at, const LaneBatches&
     for (std::size_t k = 0; k < known; ++k) {
       lane_attrs[i * known + k] = h.lane_attrs.empty() ? properties().lane_attrs[k].value : h.lane_attrs[k];
     }
-    const nn::Batch* batch = fed.of[fed.shared ? 0 : i];
-    const nn::LaneState& state = states_[lane];
+    const program::Batch* batch = fed.of[fed.shared ? 0 : i];
+    const program::LaneState& state = states_[lane];
     mask[i] = active[i];
     keys[2 * i] = keys[2 * i + 1] = 0;
     if (active[i] != 0 && batch != nullptr) {

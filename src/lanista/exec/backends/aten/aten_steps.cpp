@@ -47,7 +47,7 @@ std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::record(const StepS
   nothing.of.resize(shape.shared ? 1 : lanes);
   made->inputs.prepare();
   for (std::size_t at = 0; at < made->frames.size(); ++at) {
-    fill(*made, at, nothing, std::vector<nn::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
+    fill(*made, at, nothing, std::vector<program::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
   }
   made->inputs.send();
   for (std::size_t at = 0; at < made->frames.size(); ++at) {
@@ -108,11 +108,11 @@ Values AtenExecutable::compute_step(const Step& step, const std::function<void()
 }
 
 AtenExecutable::StepResults AtenExecutable::collect_results(const Lanes& lanes, const Values& values) const {
-  const nn::StateLayout& layout = state_format_->layout();
+  const program::StateLayout& layout = state_format_->layout();
   StepResults of{.losses = values.at(train_->loss),
                  .gradients = at::zeros({lanes.count, layout.parameters}, real_),
                  .buffers = state_part(lanes, 1, layout.buffers).clone()};
-  for (const nn::StateTensorLayout& item : layout.items) {
+  for (const program::StateTensorLayout& item : layout.items) {
     const auto& sources = item.tensor.trained ? train_->gradient : train_->renewed;
     const auto found = sources.find(item.tensor.node);
     if (found == sources.end()) continue;
@@ -121,10 +121,10 @@ AtenExecutable::StepResults AtenExecutable::collect_results(const Lanes& lanes, 
   return of;
 }
 
-// [lanes], in double: nn::squared_gradient_norm of each lane.
+// [lanes], in double: program::squared_gradient_norm of each lane.
 Tensor AtenExecutable::gradient_squares(const Step& step, const Tensor& gradients) const {
-  const nn::StateLayout& layout = state_format_->layout();
-  const std::int64_t slot = nn::second_moment_slot(layout);
+  const program::StateLayout& layout = state_format_->layout();
+  const std::int64_t slot = program::second_moment_slot(layout);
   Tensor divided = gradients.to(at::kDouble);
   if (slot >= 0) {
     const UpdateHyperTable hyper = hyper_of(step, 0);
@@ -138,8 +138,8 @@ Tensor AtenExecutable::gradient_squares(const Step& step, const Tensor& gradient
   return row_sum(divided * divided).squeeze(1);
 }
 
-double AtenExecutable::squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                                             const nn::LaneHyper& hyper) const {
+double AtenExecutable::squared_gradient_norm(std::int64_t lane, const program::LaneGradients& gradients,
+                                             const program::LaneHyper& hyper) const {
   const AtenScope scope(*queue_);
   const LaneBatches fed{.lanes = {lane, 1}, .size = 1, .of = {nullptr}, .shared = true};
   const auto step = make_recorded_step(shape_of(fed, {&hyper, 1}));
@@ -176,7 +176,7 @@ std::vector<std::pair<Tensor, Tensor>> AtenExecutable::loss_updates(const Step& 
 // Computes all values before it writes any. Written values are selected, so that lanes stay independent.
 void AtenExecutable::commit_lanes(const Step& step, const StepResults& of,
                                   std::vector<std::pair<Tensor, Tensor>> writes) {
-  const nn::StateLayout& layout = state_format_->layout();
+  const program::StateLayout& layout = state_format_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor mask = (step.frame().active != 0).unsqueeze(1);
   const auto write = [&](const Tensor& to, const Tensor& value) {
@@ -196,7 +196,7 @@ void AtenExecutable::commit_lanes(const Step& step, const StepResults& of,
     write(parameters, updated.parameters);
     for (std::size_t k = 0; k < slots.size(); ++k) write(slots[k], updated.slots[k]);
   }
-  for (const nn::Range& run : layout.renewed) {
+  for (const program::Range& run : layout.renewed) {
     write(state_part(lanes, 1, layout.buffers).narrow(1, run.begin, run.count),
           of.buffers.narrow(1, run.begin, run.count));
   }
@@ -224,7 +224,7 @@ void AtenExecutable::count_steps(const Lanes& lanes, std::span<const std::uint8_
   }
 }
 
-void AtenExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
+void AtenExecutable::run(const program::Chunk& chunk, std::span<program::LaneResult> ends) {
   const AtenScope scope(*queue_);
   LANISTA_CHECK(chunk.communicator == nullptr, "steps on a device are not shared");
   *pending_chunk_ = {.ends = ends,
@@ -247,12 +247,12 @@ void AtenExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends)
 }
 
 // Lanes with batches of different sizes run one size at a time, with the others masked.
-void AtenExecutable::train_step(const nn::StepInput& step_input, std::int64_t step) {
+void AtenExecutable::train_step(const program::StepInput& step_input, std::int64_t step) {
   const auto lanes = static_cast<std::size_t>(options_.lanes);
   LANISTA_CHECK(
       step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
       "a step needs hyper-parameters for every lane, and one batch or one batch per lane");
-  for (const nn::LaneHyper& each : step_input.hyper) check_hyper(each);
+  for (const program::LaneHyper& each : step_input.hyper) check_hyper(each);
   const bool shared = step_input.batches.size() == 1;
   if (shared) check_batch(step_input.batches[0], true);
   std::map<std::int64_t, std::vector<std::uint8_t>> groups;
@@ -279,7 +279,7 @@ void AtenExecutable::train_step(const nn::StepInput& step_input, std::int64_t st
 // Trains the lanes of the group in launches of as many as memory allows. If memory ends, later launches are half as
 // large.
 void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group,
-                                 const nn::StepInput& step_input, std::int64_t step) {
+                                 const program::StepInput& step_input, std::int64_t step) {
   const bool shared = step_input.batches.size() == 1;
   for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
     const std::int64_t count = std::min(lanes_per_launch_, lanes.begin + lanes.count - begin);
@@ -293,7 +293,7 @@ void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_
     LaneBatches fed{
         .lanes = {begin, count}, .size = step_input.batches[shared ? 0 : member].size, .of = {}, .shared = shared};
     for (std::size_t i = 0; i < (shared ? 1 : own.size()); ++i) {
-      const nn::Batch* const batch = &step_input.batches[shared ? 0 : static_cast<std::size_t>(begin) + i];
+      const program::Batch* const batch = &step_input.batches[shared ? 0 : static_cast<std::size_t>(begin) + i];
       fed.of.push_back(shared || own[i] != 0 ? batch : nullptr);
     }
     if (train_group(fed, step_input, {own.begin(), own.end()}, step)) {
@@ -305,7 +305,7 @@ void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_
 }
 
 // Returns false if memory does not suffice for so many lanes at once. Then nothing has changed.
-bool AtenExecutable::train_group(const LaneBatches& fed, const nn::StepInput& step_input,
+bool AtenExecutable::train_group(const LaneBatches& fed, const program::StepInput& step_input,
                                  std::vector<std::uint8_t> active, std::int64_t number) {
   const auto begin = static_cast<std::size_t>(fed.lanes.begin), count = static_cast<std::size_t>(fed.lanes.count);
   const auto fail = [&](std::size_t i) {
@@ -395,7 +395,7 @@ void AtenExecutable::wait() {
     return all.data_ptr<double>()[static_cast<std::size_t>(row) * static_cast<std::size_t>(options_.lanes) + lane];
   };
   for (std::size_t i = 0; i < pending_chunk_->ends.size(); ++i) {
-    nn::LaneResult& end = pending_chunk_->ends[i];
+    program::LaneResult& end = pending_chunk_->ends[i];
     if (end.steps == 0) continue;
     end.loss_sum = total(kLossSum, i);
     end.loss = total(kLoss, i);

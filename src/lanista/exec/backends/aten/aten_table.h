@@ -54,11 +54,11 @@ struct Frame {
 
 /// A node of the step graph as the table's entries see it before it runs.
 struct AtenCall {
-  graph::OpArgs args;                        ///< attributes, and types of all inputs including parameters
-  const std::vector<graph::ValueType>& out;  ///< types of all outputs
-  graph::NodeId id;                          ///< node of the call in the step graph
-  std::vector<nn::LaneAttr>& lane_attrs;     ///< lane attributes of the section so far
-  mutable bool narrow = false;               ///< true, set by the entry: a product of rounded operands
+  graph::OpArgs args;                          ///< attributes, and types of all inputs including parameters
+  const std::vector<graph::ValueType>& out;    ///< types of all outputs
+  graph::NodeId id;                            ///< node of the call in the step graph
+  std::vector<program::LaneAttr>& lane_attrs;  ///< lane attributes of the section so far
+  mutable bool narrow = false;                 ///< true, set by the entry: a product of rounded operands
 
   /// Returns the shape of input number `i`, from 0.
   const graph::Shape& x(std::size_t i = 0) const { return args.inputs[i].shape; }

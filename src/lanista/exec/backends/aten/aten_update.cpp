@@ -68,7 +68,8 @@ Updated rmsprop(const H& hyper, const Tensor& gradients, const Tensor& p, const 
 
 }  // namespace
 
-void UpdateHyperTable::write(std::span<double> row, const nn::LaneHyper& h, double factor, std::int64_t steps_done) {
+void UpdateHyperTable::write(std::span<double> row, const program::LaneHyper& h, double factor,
+                             std::int64_t steps_done) {
   const double lr = h.lr * factor;
   const std::int64_t step = steps_done + 1;
   row[kNegativeLr] = -lr;
@@ -86,17 +87,18 @@ void UpdateHyperTable::write(std::span<double> row, const nn::LaneHyper& h, doub
   row[kIsFirstStep] = step == 1 ? 1 : 0;
   row[kClipNorm] = h.clip_norm;
   row[kLabelSmoothing] = h.label_smoothing;
-  row[kDividesBySecondMoment] = steps_done < nn::kSecondMomentWarmupSteps ? 0 : 1;
-  row[kSecondMomentCorrection] = nn::moment_correction(h.beta2, steps_done);
+  row[kDividesBySecondMoment] = steps_done < program::kSecondMomentWarmupSteps ? 0 : 1;
+  row[kSecondMomentCorrection] = program::moment_correction(h.beta2, steps_done);
 }
 
-std::vector<nn::Range> lr_ranges_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper) {
+std::vector<program::Range> lr_ranges_of(std::span<const program::Range> ranges,
+                                         std::span<const program::LaneHyper> hyper) {
   std::set<std::int64_t> cuts;
-  for (const nn::LaneHyper& lane : hyper) {
-    for (const nn::LrRange& range : lane.lr_ranges) cuts.insert({range.begin, range.begin + range.count});
+  for (const program::LaneHyper& lane : hyper) {
+    for (const program::LrRange& range : lane.lr_ranges) cuts.insert({range.begin, range.begin + range.count});
   }
-  std::vector<nn::Range> out;
-  for (nn::Range rest : ranges) {
+  std::vector<program::Range> out;
+  for (program::Range rest : ranges) {
     for (auto cut = cuts.upper_bound(rest.begin); cut != cuts.end() && *cut < rest.begin + rest.count; ++cut) {
       out.push_back({rest.begin, *cut - rest.begin});
       rest = {*cut, rest.begin + rest.count - *cut};
@@ -106,9 +108,9 @@ std::vector<nn::Range> lr_ranges_of(std::span<const nn::Range> ranges, std::span
   return out;
 }
 
-double lr_factor(const nn::LaneHyper& hyper, std::int64_t element) {
+double lr_factor(const program::LaneHyper& hyper, std::int64_t element) {
   double factor = 1;
-  nn::for_each_lr_range(hyper.lr_ranges, element, 1, [&](auto, auto, double own) { factor = own; });
+  program::for_each_lr_range(hyper.lr_ranges, element, 1, [&](auto, auto, double own) { factor = own; });
   return factor;
 }
 

@@ -39,7 +39,7 @@ class UpdateHyperTable {
 
   /// Fills the row of one lane, which has kColumns elements. The learning rate is multiplied by `factor`, such as a
   /// factor of a part of the model. `steps_done` is the number of earlier steps.
-  static void write(std::span<double> row, const nn::LaneHyper& hyper, double factor, std::int64_t steps_done);
+  static void write(std::span<double> row, const program::LaneHyper& hyper, double factor, std::int64_t steps_done);
 
   /// Wraps a filled table [lanes, kColumns] of double; `real` is the element type and device of values.
   UpdateHyperTable(Tensor table, const at::TensorOptions& real) : table_(std::move(table)), real_(real) {}
@@ -59,9 +59,10 @@ class UpdateHyperTable {
 };
 
 /// Returns the pieces of `ranges` in which every lane has one learning rate factor, in the order of `ranges`.
-std::vector<nn::Range> lr_ranges_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper);
+std::vector<program::Range> lr_ranges_of(std::span<const program::Range> ranges,
+                                         std::span<const program::LaneHyper> hyper);
 /// Returns the learning rate factor of a lane at parameter number `element`; 1 outside its ranges.
-double lr_factor(const nn::LaneHyper& hyper, std::int64_t element);
+double lr_factor(const program::LaneHyper& hyper, std::int64_t element);
 
 /// Result of an optimiser update.
 struct Updated {

@@ -27,7 +27,7 @@ struct EquivalenceCase {
   std::uint64_t sample = 0;  ///< seed of the disturbances
 };
 
-void disturb(nn::Program& program, std::int64_t lane, double size, std::uint64_t sample) {
+void disturb(program::Program& program, std::int64_t lane, double size, std::uint64_t sample) {
   std::vector<Tensor> state = program.extract(lane);
   Rng rng(99 + sample);
   for (Tensor& tensor : state) {
@@ -55,21 +55,21 @@ std::vector<OwnedBatch> batches_of(const Derived& derived, std::int64_t step, st
   return owned;
 }
 
-TrainingRun train(const EquivalenceCase& s, const nn::Backend& backend) {
+TrainingRun train(const EquivalenceCase& s, const program::Backend& backend) {
   const Derived derived = derive(s.model, s.recipe.optimizer);
   TrainingRun trained{
       compile(derived, {.lanes = s.lanes, .max_batch = kBatch, .precision = s.precision, .backend = &backend}), {}};
-  nn::Program& program = trained.program;
+  program::Program& program = trained.program;
   for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
     program.initialise(lane, 7 + static_cast<std::uint64_t>(lane));
     if (s.disturbance > 0) disturb(program, lane, s.disturbance, s.sample);
   }
   std::vector<std::vector<double>> numbers(static_cast<std::size_t>(s.lanes));
   for (std::size_t lane = 1; lane < numbers.size(); ++lane) {
-    for (const nn::LaneAttr& each : program.lane_attrs()) numbers[lane].push_back(each.value * 0.7);
+    for (const program::LaneAttr& each : program.lane_attrs()) numbers[lane].push_back(each.value * 0.7);
   }
   // The first lane trains at one rate; the others have factors for arbitrary ranges.
-  std::vector<std::vector<nn::LrRange>> lr_ranges(numbers.size());
+  std::vector<std::vector<program::LrRange>> lr_ranges(numbers.size());
   for (std::size_t lane = 1; lane < lr_ranges.size() && !s.one_rate; ++lane) {
     const std::int64_t third = std::max<std::int64_t>(1, program.state_format().layout().parameters / 3),
                        own = static_cast<std::int64_t>(lane);
@@ -77,9 +77,9 @@ TrainingRun train(const EquivalenceCase& s, const nn::Backend& backend) {
   }
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const std::vector<OwnedBatch> owned = batches_of(derived, step, s.lanes);
-    std::vector<nn::Batch> batches;
+    std::vector<program::Batch> batches;
     for (const OwnedBatch& each : owned) batches.push_back(each.view());
-    std::vector<nn::LaneHyper> hyper;
+    std::vector<program::LaneHyper> hyper;
     for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
       hyper.push_back(s.recipe.at(lane, step));
       hyper.back().lane_attrs = numbers[static_cast<std::size_t>(lane)];
@@ -108,8 +108,8 @@ struct ErrorTally {
   double worst = 0;  ///< largest error of the other cases
 };
 
-void compare(const EquivalenceCase& s, const nn::Backend& backend, ErrorTally& tally) {
-  const TrainingRun own = train(s, nn::cpu_backend());
+void compare(const EquivalenceCase& s, const program::Backend& backend, ErrorTally& tally) {
+  const TrainingRun own = train(s, program::cpu_backend());
   std::string where;
   const double far = train(s, backend).distance(own, &where);
   const ErrorBound bound = bound_of(s.precision);
@@ -124,7 +124,7 @@ void compare(const EquivalenceCase& s, const nn::Backend& backend, ErrorTally& t
   // Samples fall on different sides of a kink, so one sample may not be enough.
   double rounding = 0;
   for (constexpr std::uint64_t kSamples = 16; away.sample < kSamples && far > bound.times * rounding; ++away.sample) {
-    rounding = std::max(rounding, train(away, nn::cpu_backend()).distance(own));
+    rounding = std::max(rounding, train(away, program::cpu_backend()).distance(own));
   }
   EXPECT_LE(far, bound.times * rounding) << s.model.name << " " << s.recipe.name << " at " << where
                                          << ", with a rounding error of " << rounding;
@@ -136,7 +136,7 @@ std::string text_of(double value) {
   return text;
 }
 
-void compare_all(Precision precision, const nn::Backend& backend) {
+void compare_all(Precision precision, const program::Backend& backend) {
   const std::vector<TestModel> models = operator_models();
   const std::vector<Recipe> all = recipes();
   const std::vector<std::int64_t> lanes =
@@ -291,25 +291,25 @@ TEST_P(CpuEquivalence, FusesWhereAllowed) {
 TEST_P(CpuEquivalence, ReportsEqualGradientNorms) {
   for (const char* optimizer : {"sgd", "adam", "rmsprop"}) {
     const Derived derived = derive(operator_models().front(), optimizer);
-    const auto squares = [&](const nn::Backend& on) {
-      nn::Program program =
+    const auto squares = [&](const program::Backend& on) {
+      program::Program program =
           compile(derived, {.lanes = 2, .max_batch = kBatch, .precision = Precision::kFloat64, .backend = &on});
       for (std::int64_t lane = 0; lane < 2; ++lane) program.initialise(lane, 7 + static_cast<std::uint64_t>(lane));
-      const std::vector<nn::LaneHyper> hyper(2, nn::LaneHyper{.lr = 1e-3, .eps = 1e-3});
+      const std::vector<program::LaneHyper> hyper(2, program::LaneHyper{.lr = 1e-3, .eps = 1e-3});
       const std::vector<std::uint8_t> active{1, 1}, needs_gradient_norm{0, 1};
-      nn::LaneGradients gradients = *program.make_gradients();
+      program::LaneGradients gradients = *program.make_gradients();
       std::vector<double> out;
       for (std::int64_t step = 0; step < 8; ++step) {
         const OwnedBatch batch = random_batch(derived, kBatch, static_cast<std::uint64_t>(step));
-        const nn::Batch view = batch.view();
+        const program::Batch view = batch.view();
         program.gradients(1, view, view.size, hyper[1], gradients);
         const double alone = program.squared_gradient_norm(1, gradients, hyper[1]);
-        std::vector<nn::LaneResult> ends(2);
+        std::vector<program::LaneResult> ends(2);
         program.run({.steps = 1,
                      .active = active,
                      .step_input =
                          [&](std::int64_t) {
-                           return nn::StepInput{{&view, 1}, hyper};
+                           return program::StepInput{{&view, 1}, hyper};
                          },
                      .needs_gradient_norm = needs_gradient_norm},
                     ends);
@@ -318,7 +318,7 @@ TEST_P(CpuEquivalence, ReportsEqualGradientNorms) {
       }
       return out;
     };
-    const auto own = squares(nn::cpu_backend()), device = squares(backend());
+    const auto own = squares(program::cpu_backend()), device = squares(backend());
     for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(device[i], own[i], 1e-8 * own[i]) << optimizer << " " << i;
   }
 }
@@ -330,23 +330,23 @@ TEST_P(CpuEquivalence, GivesEqualBitsWithAndWithoutFusedUpdates) {
     const Derived derived = derive(random_row_model(seed), optimizers[seed % 5]);
     constexpr std::size_t kLanes = 3;
     const auto trained = [&](bool looks) {
-      nn::Program program = compile(derived, {.lanes = kLanes, .max_batch = kBatch, .backend = &backend()});
+      program::Program program = compile(derived, {.lanes = kLanes, .max_batch = kBatch, .backend = &backend()});
       const auto lanes = static_cast<std::size_t>(program.lanes());
-      const nn::LaneHyper hyper{.lr = 0.01, .momentum = seed % 2 == 0 ? 0.9 : 0.0, .weight_decay = 0.01};
-      const std::vector<nn::LaneHyper> all(lanes, hyper);
+      const program::LaneHyper hyper{.lr = 0.01, .momentum = seed % 2 == 0 ? 0.9 : 0.0, .weight_decay = 0.01};
+      const std::vector<program::LaneHyper> all(lanes, hyper);
       std::vector<std::uint8_t> active(lanes), needs_gradient_norm(lanes);
       active[0] = active[2] = 1;
       needs_gradient_norm[2] = looks ? 1 : 0;
       OwnedBatch owned;
-      nn::Batch batch;
-      std::vector<nn::LaneResult> ends(lanes);
+      program::Batch batch;
+      std::vector<program::LaneResult> ends(lanes);
       program.run({.steps = 4,
                    .active = active,
                    .step_input =
                        [&](std::int64_t step) {
                          owned = random_batch(derived, kBatch, seed + static_cast<std::uint64_t>(step));
                          batch = owned.view();
-                         return nn::StepInput{{&batch, 1}, all};
+                         return program::StepInput{{&batch, 1}, all};
                        },
                    .needs_gradient_norm = needs_gradient_norm},
                   ends);
@@ -363,10 +363,10 @@ TEST_P(CpuEquivalence, PredictsAndMeasuresAlike) {
   for (const char* name : {"mlp", "dropout", "batch_norm_image", "positions", "mse_image", "bce"}) {
     const Derived derived = derive(model_named(name));
     const OwnedBatch batch = random_batch(derived, 6, 3);
-    const nn::Batch view = batch.view();
+    const program::Batch view = batch.view();
     std::vector<std::vector<double>> answers;
-    for (const nn::Backend* on : {&nn::cpu_backend(), &backend()}) {
-      nn::Program program =
+    for (const program::Backend* on : {&program::cpu_backend(), &backend()}) {
+      program::Program program =
           compile(derived, {.lanes = 3, .max_batch = 8, .precision = Precision::kFloat64, .backend = on});
       program.initialise(1, 5);
       std::vector<double> all(static_cast<std::size_t>(6 * program.prediction_size()));
@@ -374,11 +374,13 @@ TEST_P(CpuEquivalence, PredictsAndMeasuresAlike) {
       std::vector<double> losses(6);
       program.losses(1, view, 0.1, losses);
       all.insert(all.end(), losses.begin(), losses.end());
-      const nn::Metrics requested{.loss = derived.train.options.loss};
-      std::vector<nn::LaneMetrics> lanes{{.lane = 0, .requested = &requested}, {.lane = 2, .requested = &requested}};
+      const program::Metrics requested{.loss = derived.train.options.loss};
+      std::vector<program::LaneMetrics> lanes{{.lane = 0, .requested = &requested},
+                                              {.lane = 2, .requested = &requested}};
       bool is_done = false;
-      program.evaluate([&]() -> const nn::Batch* { return std::exchange(is_done, true) ? nullptr : &view; }, lanes);
-      for (const nn::LaneMetrics& each : lanes) all.push_back(each.sums.loss);
+      program.evaluate([&]() -> const program::Batch* { return std::exchange(is_done, true) ? nullptr : &view; },
+                       lanes);
+      for (const program::LaneMetrics& each : lanes) all.push_back(each.sums.loss);
       answers.push_back(std::move(all));
     }
     for (std::size_t i = 0; i < answers[0].size(); ++i) {

@@ -15,14 +15,14 @@ constexpr std::int64_t kRowsPerCopy = 1024;
 }  // namespace
 
 // [rows, …], on the device.
-Tensor AtenExecutable::upload_column(const nn::SampleTable& table, const graph::ValueType& type,
-                                     std::span<const float> nn::Batch::*member) const {
+Tensor AtenExecutable::upload_column(const program::SampleTable& table, const graph::ValueType& type,
+                                     std::span<const float> program::Batch::*member) const {
   std::vector<std::int64_t> sizes = StepInputBuffer::sizes_of(type.shape, table.rows);
   const bool is_real = type.dtype == graph::DType::kReal;
   const Tensor whole = at::empty(sizes, is_real ? real_ : real_.dtype(at::kLong));
   for (std::int64_t first = 0; first < table.rows; first += kRowsPerCopy) {
     const std::int64_t count = std::min(kRowsPerCopy, table.rows - first);
-    const nn::Batch batch = table.read(first, count);
+    const program::Batch batch = table.read(first, count);
     sizes[0] = count;
     const auto values = batch.*member;
     LANISTA_CHECK(static_cast<std::int64_t>(values.size()) == type.shape.elements(count), "table and samples differ");
@@ -37,7 +37,7 @@ Tensor AtenExecutable::upload_column(const nn::SampleTable& table, const graph::
   return whole;
 }
 
-std::shared_ptr<const DeviceDataset> AtenExecutable::upload_dataset(const nn::SampleTable& table) const {
+std::shared_ptr<const DeviceDataset> AtenExecutable::upload_dataset(const program::SampleTable& table) const {
   const graph::ValueType& input = infer_.types.at(infer_.input);
   const graph::ValueType& target = train_->types.at(train_->target);
   const std::int64_t bytes =
@@ -50,13 +50,13 @@ std::shared_ptr<const DeviceDataset> AtenExecutable::upload_dataset(const nn::Sa
     samples->reservation = *std::move(reserved);
   }
   try {
-    samples->features = upload_column(table, input, &nn::Batch::features);
+    samples->features = upload_column(table, input, &program::Batch::features);
     if (classes_ == 0) {
-      samples->targets = upload_column(table, target, &nn::Batch::targets);
+      samples->targets = upload_column(table, target, &program::Batch::targets);
     } else {
       Tensor labels = at::empty({table.rows, positions_}, at::TensorOptions(at::kLong));
       for (std::int64_t first = 0; first < table.rows; first += kRowsPerCopy) {
-        const nn::Batch batch = table.read(first, std::min(kRowsPerCopy, table.rows - first));
+        const program::Batch batch = table.read(first, std::min(kRowsPerCopy, table.rows - first));
         std::ranges::copy(batch.labels, labels.data_ptr<std::int64_t>() + first * positions_);
       }
       samples->targets = labels.to(real_.device());
@@ -74,8 +74,8 @@ std::shared_ptr<const DeviceDataset> AtenExecutable::upload_dataset(const nn::Sa
 // table or no memory.
 const DeviceDataset* AtenExecutable::dataset_of(const LaneBatches& fed) const {
   if (!train_ || device_.max_dataset_bytes() == 0) return nullptr;
-  const nn::SampleTable* table = nullptr;
-  for (const nn::Batch* batch : fed.of) {
+  const program::SampleTable* table = nullptr;
+  for (const program::Batch* batch : fed.of) {
     if (batch == nullptr) continue;
     if (batch->table == nullptr || (table != nullptr && batch->table->identity != table->identity)) return nullptr;
     table = batch->table;

@@ -65,12 +65,12 @@ class Samples {
     gather(all_.targets, batch.targets);
     return batch;
   }
-  const nn::SampleTable& table() const { return table_; }
+  const program::SampleTable& table() const { return table_; }
   int reads = 0;
 
  private:
   OwnedBatch all_;
-  nn::SampleTable table_;
+  program::SampleTable table_;
 };
 
 struct DatasetRun {
@@ -89,11 +89,11 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
   auto& executable = static_cast<AtenExecutable&>(**made);
   for (std::int64_t lane = 0; lane < kLanes; ++lane)
     executable.attach(lane, *executable.make_state(4 + static_cast<std::uint64_t>(lane)));
-  const std::vector<nn::LaneHyper> hyper(kLanes, nn::LaneHyper{.lr = 0.05, .momentum = 0.9});
+  const std::vector<program::LaneHyper> hyper(kLanes, program::LaneHyper{.lr = 0.05, .momentum = 0.9});
   std::vector<std::uint8_t> active(kLanes, 1);
-  std::vector<nn::LaneResult> ends(kLanes);
+  std::vector<program::LaneResult> ends(kLanes);
   std::vector<OwnedBatch> owned(kLanes);
-  std::vector<nn::Batch> batches(kLanes);
+  std::vector<program::Batch> batches(kLanes);
   const auto batch_of = [&](std::size_t at, std::int64_t step) {
     Rng rng = Rng(9).split(static_cast<std::uint64_t>(step)).split(at);
     std::vector<std::int64_t> rows;
@@ -112,25 +112,25 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
     if (first > 0) active[1] = 0;
     executable.run({.steps = 8,
                     .active = active,
-                    .step_input = [&](std::int64_t step) -> nn::StepInput {
+                    .step_input = [&](std::int64_t step) -> program::StepInput {
                       for (std::size_t at = 0; at < (shared ? 1 : owned.size()); ++at) batch_of(at, first + step);
                       return {std::span(batches).first(shared ? 1 : owned.size()), hyper};
                     }},
                    ends);
     executable.wait();
-    for (const nn::LaneResult& end : ends) {
+    for (const program::LaneResult& end : ends) {
       EXPECT_FALSE(end.failure);
       result.sums.push_back(end.loss_sum);
     }
   }
   result.uploaded_bytes = executable.uploaded_bytes();
-  const nn::Metrics asked{.loss = derived.train.options.loss};
-  std::vector<nn::LaneMetrics> measured{{.lane = 0, .requested = &asked}, {.lane = 2, .requested = &asked}};
+  const program::Metrics asked{.loss = derived.train.options.loss};
+  std::vector<program::LaneMetrics> measured{{.lane = 0, .requested = &asked}, {.lane = 2, .requested = &asked}};
   batch_of(0, 20);
   bool asked_for = false;
-  executable.evaluate([&]() -> const nn::Batch* { return std::exchange(asked_for, true) ? nullptr : &batches[0]; },
+  executable.evaluate([&]() -> const program::Batch* { return std::exchange(asked_for, true) ? nullptr : &batches[0]; },
                       measured);
-  for (const nn::LaneMetrics& each : measured) result.sums.push_back(each.sums.loss);
+  for (const program::LaneMetrics& each : measured) result.sums.push_back(each.sums.loss);
   for (std::int64_t lane = 0; lane < kLanes; ++lane) result.states.push_back(executable.extract_state(lane));
   return result;
 }

@@ -67,13 +67,14 @@ class HostLikeDevice : public AtenDevice {
   const LaneKernels& kernels_;
 };
 
-class DoubleBackend final : public nn::Backend {
+class DoubleBackend final : public program::Backend {
  public:
   explicit DoubleBackend(const AtenDevice& device) : device_(device) {}
   std::string_view name() const override { return device_.name(); }
   std::string_view numeric_class() const override { return device_.numeric_class(); }
-  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                  const nn::ProgramOptions& options) const override {
+  Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                       const autodiff::InferenceStep& infer,
+                                                       const program::ProgramOptions& options) const override {
     auto made = AtenExecutable::compile(train, infer, options, device_);
     if (made) last = static_cast<const AtenExecutable*>(made->get());
     return made;
@@ -93,11 +94,11 @@ TEST(LaneProbe, ReportsLaneDependenceOnlyWhereItExists) {
     const DoubleBackend backend(device);
     for (const TestModel& model : {small_mlp(), small_cnn()}) {
       const Derived derived = derive(model);
-      nn::Program program = compile_empty(derived, {.lanes = 3, .max_batch = kBatch, .backend = &backend});
+      program::Program program = compile_empty(derived, {.lanes = 3, .max_batch = kBatch, .backend = &backend});
       EXPECT_EQ(program.describe().find("lanes differ: class aten/double/L3") != std::string::npos, forgets);
     }
     const Derived derived = derive(small_mlp());
-    nn::Program alone = compile_empty(derived, {.lanes = 1, .max_batch = kBatch, .backend = &backend});
+    program::Program alone = compile_empty(derived, {.lanes = 1, .max_batch = kBatch, .backend = &backend});
     EXPECT_EQ(alone.describe().find("lanes differ"), std::string::npos) << "a single lane has no other lane";
     const std::vector<std::string> warnings = device.warnings().drain();
     ASSERT_EQ(warnings.size(), forgets ? 1U : 0U) << "the warning appears once";
@@ -114,14 +115,14 @@ TEST(LaneProbe, FindsEqualLanesForEveryOperatorModelOnTheHost) {
   const DoubleBackend backend(device);
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model, "adam");
-    nn::Program program = compile_empty(derived, {.lanes = 3, .max_batch = kBatch, .backend = &backend});
+    program::Program program = compile_empty(derived, {.lanes = 3, .max_batch = kBatch, .backend = &backend});
     EXPECT_EQ(program.describe().find("lanes differ"), std::string::npos) << model.name;
     EXPECT_EQ(backend.last->step_count(0), -1);
   }
   EXPECT_TRUE(device.warnings().drain().empty());
 }
 
-std::string failure_of(const nn::LaneResult& end) {
+std::string failure_of(const program::LaneResult& end) {
   try {
     if (end.failure) std::rethrow_exception(end.failure);
   } catch (const std::exception& error) {
@@ -131,7 +132,7 @@ std::string failure_of(const nn::LaneResult& end) {
 }
 
 struct ProgramSet {
-  std::vector<nn::LaneResult> ends;
+  std::vector<program::LaneResult> ends;
   std::vector<std::vector<lanista::Tensor>> states;
   std::vector<double> losses;  // of the evaluation
   std::int64_t at_once = 0;
@@ -139,20 +140,20 @@ struct ProgramSet {
 
 // Seven steps of some lanes with shared batches or one batch per lane, then an evaluation.
 ProgramSet train(const Derived& derived, const DoubleBackend& backend, std::int64_t lanes, bool shared) {
-  nn::Program program = compile_empty(derived, {.lanes = lanes, .max_batch = kBatch, .backend = &backend});
+  program::Program program = compile_empty(derived, {.lanes = lanes, .max_batch = kBatch, .backend = &backend});
   for (std::int64_t lane = 0; lane < lanes; ++lane)
     EXPECT_TRUE(program.begin(lane, 3 + static_cast<std::uint64_t>(lane)));
   ProgramSet several;
   several.ends.resize(static_cast<std::size_t>(lanes));
-  std::vector<nn::LaneHyper> hyper(several.ends.size(), nn::LaneHyper{.lr = 0.05, .momentum = 0.9});
+  std::vector<program::LaneHyper> hyper(several.ends.size(), program::LaneHyper{.lr = 0.05, .momentum = 0.9});
   for (std::size_t lane = 0; lane < hyper.size(); ++lane) hyper[lane].lr *= 1 + 0.1 * static_cast<double>(lane);
   std::vector<std::uint8_t> active(several.ends.size(), 1);
   active[1] = lanes > 2 ? 0 : 1;
   std::vector<OwnedBatch> owned;
-  std::vector<nn::Batch> batches;
+  std::vector<program::Batch> batches;
   program.run({.steps = 7,
                .active = active,
-               .step_input = [&](std::int64_t step) -> nn::StepInput {
+               .step_input = [&](std::int64_t step) -> program::StepInput {
                  owned.clear();
                  batches.clear();
                  for (std::int64_t lane = 0; lane < (shared ? 1 : lanes); ++lane) {
@@ -163,13 +164,14 @@ ProgramSet train(const Derived& derived, const DoubleBackend& backend, std::int6
                  return {batches, hyper};
                }},
               several.ends);
-  const nn::Metrics asked{.loss = derived.train.options.loss};
-  std::vector<nn::LaneMetrics> measured{{.lane = 0, .requested = &asked}, {.lane = lanes - 1, .requested = &asked}};
+  const program::Metrics asked{.loss = derived.train.options.loss};
+  std::vector<program::LaneMetrics> measured{{.lane = 0, .requested = &asked},
+                                             {.lane = lanes - 1, .requested = &asked}};
   const OwnedBatch batch = random_batch(derived, kBatch, 99);
-  const nn::Batch view = batch.view();
+  const program::Batch view = batch.view();
   bool is_done = false;
-  program.evaluate([&]() -> const nn::Batch* { return std::exchange(is_done, true) ? nullptr : &view; }, measured);
-  for (const nn::LaneMetrics& each : measured) several.losses.push_back(each.sums.loss);
+  program.evaluate([&]() -> const program::Batch* { return std::exchange(is_done, true) ? nullptr : &view; }, measured);
+  for (const program::LaneMetrics& each : measured) several.losses.push_back(each.sums.loss);
   for (std::int64_t lane = 0; lane < lanes; ++lane) several.states.push_back(program.extract(lane));
   several.at_once = backend.last->lanes_per_launch();
   return several;
@@ -218,19 +220,19 @@ TEST(LimitedMemory, FailsALaneThatDoesNotFitAlone) {
   LaneDependentKernels kernels;
   const HostLikeDevice device(kernels);
   const DoubleBackend backend(device);
-  nn::Program program = compile(derived, {.lanes = 3, .max_batch = kBatch, .backend = &backend});
+  program::Program program = compile(derived, {.lanes = 3, .max_batch = kBatch, .backend = &backend});
   const std::vector<lanista::Tensor> before = program.extract(2);
   kernels.max_count = 4;
   const OwnedBatch owned = random_batch(derived, kBatch, 1);
-  const nn::Batch batch = owned.view();
-  const std::vector<nn::LaneHyper> hyper(3);
+  const program::Batch batch = owned.view();
+  const std::vector<program::LaneHyper> hyper(3);
   const std::vector<std::uint8_t> active{1, 0, 1};
-  std::vector<nn::LaneResult> ends(3);
+  std::vector<program::LaneResult> ends(3);
   program.run({.steps = 2,
                .active = active,
                .step_input =
                    [&](std::int64_t) {
-                     return nn::StepInput{{&batch, 1}, hyper};
+                     return program::StepInput{{&batch, 1}, hyper};
                    }},
               ends);
   EXPECT_FALSE(ends[1].failure);
@@ -247,12 +249,12 @@ TEST(LimitedMemory, FailsALaneThatDoesNotFitAlone) {
   }
   EXPECT_EQ(program.extract(2), before);
   kernels.max_count = std::int64_t{1} << 40;
-  std::vector<nn::LaneResult> later(3);
+  std::vector<program::LaneResult> later(3);
   program.run({.steps = 2,
                .active = active,
                .step_input =
                    [&](std::int64_t) {
-                     return nn::StepInput{{&batch, 1}, hyper};
+                     return program::StepInput{{&batch, 1}, hyper};
                    }},
               later);
   EXPECT_EQ(later[2].steps, 2) << "freed memory is used again";
@@ -281,7 +283,7 @@ TEST(LimitedMemory, CompilesFewerLanesWhenStatesDoNotFit) {
   rlimit tight = before;
   tight.rlim_cur = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + (std::int64_t{160} << 20));
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &tight), 0);
-  auto program = nn::Program::compile(derived.train, derived.infer, {.lanes = lanes, .backend = &backend});
+  auto program = program::Program::compile(derived.train, derived.infer, {.lanes = lanes, .backend = &backend});
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
   ASSERT_TRUE(program.ok()) << program.error().message;
   EXPECT_LT(program->lanes(), lanes);

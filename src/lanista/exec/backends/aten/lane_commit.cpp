@@ -18,8 +18,8 @@ constexpr std::int64_t kMaxSamplesPerThread = 256;  // up to which one thread su
 constexpr std::int64_t kClipParts = 256;            // parts of a lane's sum of squares, for any size
 
 // [lanes, elements] of a value in the element order of the state; the elements of a lane are contiguous.
-Tensor in_state_layout(const Tensor& value, const nn::StateTensorLayout& item) {
-  const std::vector<std::size_t> axes = nn::memory_axes(item.layout, item.tensor.shape.dims.size());
+Tensor in_state_layout(const Tensor& value, const program::StateTensorLayout& item) {
+  const std::vector<std::size_t> axes = program::memory_axes(item.layout, item.tensor.shape.dims.size());
   std::vector<std::int64_t> order{0};
   for (const std::size_t axis : axes) order.push_back(static_cast<std::int64_t>(axis) + 1);
   const Tensor flat = value.permute(order).reshape({value.size(0), -1});
@@ -39,7 +39,7 @@ lane::UpdateRule update_rule_of(std::string_view optimizer) {
 class RangeCollector {
  public:
   explicit RangeCollector(std::function<void(const lane::StateRanges&)> run) : run_(std::move(run)) {}
-  void add(const nn::Range& range, const Tensor& from) {
+  void add(const program::Range& range, const Tensor& from) {
     if (of_.items == lane::StateRanges::kMaxRanges) flush();
     const auto at = static_cast<std::size_t>(of_.items++);
     of_.first[at] = of_.count;
@@ -71,7 +71,7 @@ bool AtenExecutable::can_fuse_updates(const StepShape& shape) const {
 
 // Update target of the parameters from `begin` on.
 lane::UpdateTarget AtenExecutable::update_target(const Step& step, std::int64_t piece, std::int64_t begin) const {
-  const nn::StateLayout& layout = state_format_->layout();
+  const program::StateLayout& layout = state_format_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor hyper = step.input(StepInputBuffer::kHyper).select(0, piece);
   const auto part = [&](std::size_t k) {
@@ -92,7 +92,7 @@ std::map<graph::NodeId, FusedUpdate> AtenExecutable::fused_updates_of(const Step
   std::map<graph::NodeId, FusedUpdate> all;
   const lane::UpdateRule by = update_rule_of(train_->options.optimizer);
   if (by == lane::kNoUpdate || !can_fuse_updates(step.shape())) return all;
-  for (const nn::StateTensorLayout& item : state_format_->layout().items) {
+  for (const program::StateTensorLayout& item : state_format_->layout().items) {
     const auto found = train_->gradient.find(item.tensor.node);
     if (!item.tensor.trained || found == train_->gradient.end()) continue;
     if (!compute_.fused_gradients().contains(found->second)) continue;
@@ -124,7 +124,7 @@ void AtenExecutable::update_buffers_with_lane_kernels(const Step& step, const la
 }
 
 void AtenExecutable::commit_fused(const Step& step, const Values& values) {
-  const nn::StateLayout& layout = state_format_->layout();
+  const program::StateLayout& layout = state_format_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor losses = values.at(train_->loss).contiguous();
   lane::LossRecord note{int64_data(step.frame().active),
@@ -151,7 +151,7 @@ void AtenExecutable::commit_fused(const Step& step, const Values& values) {
   RangeCollector updates([&](const lane::StateRanges& of) { update_with_lane_kernels(step, 0, of, {}, &note); });
   RangeCollector buffers([&](const lane::StateRanges& of) { update_buffers_with_lane_kernels(step, of); });
   std::vector<Tensor> kept;  // alive until the kernel has read them
-  for (const nn::StateTensorLayout& item : layout.items) {
+  for (const program::StateTensorLayout& item : layout.items) {
     const auto& sources = item.tensor.trained ? train_->gradient : train_->renewed;
     const auto found = sources.find(item.tensor.node);
     if (found == sources.end() || !values.at(found->second).defined()) continue;  // applied by a fused update
@@ -164,7 +164,7 @@ void AtenExecutable::commit_fused(const Step& step, const Values& values) {
 }
 
 void AtenExecutable::commit_with_lane_kernels(const Step& step, const StepResults& of) {
-  const nn::StateLayout& layout = state_format_->layout();
+  const program::StateLayout& layout = state_format_->layout();
   Tensor scale;
   if (step.shape().clipped) {
     Tensor partial = at::empty({step.shape().lanes, kClipParts}, real_.dtype(at::kDouble));
@@ -182,7 +182,7 @@ void AtenExecutable::commit_with_lane_kernels(const Step& step, const StepResult
     device_.kernels()->run("clip_end", state_rows_.scalar_type(), step.shape().lanes, call);
   }
   for (std::size_t i = 0; i < step.shape().lr_ranges.size(); i += 2) {
-    const nn::Range range{step.shape().lr_ranges[i], step.shape().lr_ranges[i + 1]};
+    const program::Range range{step.shape().lr_ranges[i], step.shape().lr_ranges[i + 1]};
     RangeCollector one([&](const lane::StateRanges& all) {
       update_with_lane_kernels(step, static_cast<std::int64_t>(i / 2), all, scale);
     });
@@ -190,7 +190,7 @@ void AtenExecutable::commit_with_lane_kernels(const Step& step, const StepResult
     one.flush();
   }
   RangeCollector buffers([&](const lane::StateRanges& all) { update_buffers_with_lane_kernels(step, all); });
-  for (const nn::Range& run : layout.renewed) buffers.add(run, of.buffers.narrow(1, run.begin, run.count));
+  for (const program::Range& run : layout.renewed) buffers.add(run, of.buffers.narrow(1, run.begin, run.count));
   buffers.flush();
 }
 

@@ -20,7 +20,7 @@ struct Nothing {
   graph::OpDef def;
   graph::Attrs attrs;
   std::vector<graph::ValueType> types;
-  mutable std::vector<nn::LaneAttr> numbers;
+  mutable std::vector<program::LaneAttr> numbers;
   const AtenCall call{.args = {types, attrs, def}, .out = types, .id = {}, .lane_attrs = numbers};
 };
 

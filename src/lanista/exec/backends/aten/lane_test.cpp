@@ -27,39 +27,39 @@ const std::vector<const char*> kSome{"mlp",
                                      "embedding",
                                      "resize_bilinear"};
 
-const std::vector<nn::LrRange> kRates{{0, 7, 0.5}, {9, 30, 2}};  // ranges of every third trial
+const std::vector<program::LrRange> kRates{{0, 7, 0.5}, {9, 30, 2}};  // ranges of every third trial
 
-nn::LaneHyper hyper_of(std::uint64_t trial) {
-  nn::LaneHyper hyper{
+program::LaneHyper hyper_of(std::uint64_t trial) {
+  program::LaneHyper hyper{
       .lr = 0.02 + 0.01 * static_cast<double>(trial % 4), .momentum = trial % 2 == 0 ? 0.9 : 0.0, .clip_norm = 1};
   if (trial % 3 == 1) hyper.lr_ranges = kRates;
   return hyper;
 }
 
 // Steps of some lanes on shared batches. The step number selects the batch.
-void steps(nn::Program& program, const Derived& derived, const std::vector<std::uint64_t>& trials, std::int64_t from,
-           std::int64_t count, std::vector<nn::LaneResult>* ends = nullptr) {
+void steps(program::Program& program, const Derived& derived, const std::vector<std::uint64_t>& trials,
+           std::int64_t from, std::int64_t count, std::vector<program::LaneResult>* ends = nullptr) {
   // Further lanes are empty.
   std::vector<std::uint8_t> active(static_cast<std::size_t>(program.lanes()));
-  std::vector<nn::LaneHyper> hyper(active.size());
+  std::vector<program::LaneHyper> hyper(active.size());
   for (std::size_t lane = 0; lane < trials.size(); ++lane) {
     active[lane] = trials[lane] != 0;
     hyper[lane] = hyper_of(trials[lane]);
   }
   OwnedBatch owned;
-  nn::Batch batch;
-  std::vector<nn::LaneResult> own(active.size());
-  std::vector<nn::LaneResult>& all = ends != nullptr ? *ends : own;
+  program::Batch batch;
+  std::vector<program::LaneResult> own(active.size());
+  std::vector<program::LaneResult>& all = ends != nullptr ? *ends : own;
   program.run({.steps = count,
                .active = active,
-               .step_input = [&](std::int64_t step) -> nn::StepInput {
+               .step_input = [&](std::int64_t step) -> program::StepInput {
                  owned = random_batch(derived, (from + step) % 3 == 2 ? 5 : kBatch,
                                       static_cast<std::uint64_t>(from + step));
                  batch = owned.view();
                  return {{&batch, 1}, hyper};
                }},
               all);
-  for (const nn::LaneResult& end : all) {
+  for (const program::LaneResult& end : all) {
     if (end.failure) std::rethrow_exception(end.failure);
   }
 }
@@ -74,12 +74,12 @@ class AtenLanes : public DeviceTest {
   }
 
  protected:
-  nn::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision::kFloat32) const {
+  program::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision::kFloat32) const {
     return {.lanes = num_lanes_for(lanes), .max_batch = kBatch, .precision = precision, .backend = &backend()};
   }
   /// The states of a trial that trains alone in a program.
   std::vector<Tensor> alone(const Derived& derived, std::uint64_t trial, std::int64_t count) const {
-    nn::Program program = compile_empty(derived, on_torch(1));
+    program::Program program = compile_empty(derived, on_torch(1));
     EXPECT_TRUE(program.begin(0, trial).ok());
     steps(program, derived, {trial}, 0, count);
     return program.extract(0);
@@ -90,8 +90,8 @@ TEST_P(AtenLanes, AreIndependentOfOtherLanesOnDevice) {
   const std::vector<TestModel> models = operator_models();
   for (std::size_t i = 0; i < models.size(); ++i) {
     if (!runs_all_cases() && i % 6 != 0) continue;
-    const Derived derived = derive(models[i], step::optimizer_names()[i / 6 % step::optimizer_names().size()]);
-    nn::Program many = compile_empty(derived, on_torch(5));
+    const Derived derived = derive(models[i], autodiff::optimizer_names()[i / 6 % autodiff::optimizer_names().size()]);
+    program::Program many = compile_empty(derived, on_torch(5));
     const std::vector<std::uint64_t> trials{4, 0, 7, 9, 2};
     for (std::size_t lane = 0; lane < trials.size(); ++lane) {
       if (trials[lane] != 0) {
@@ -110,11 +110,11 @@ TEST_P(AtenLanes, AreUnaffectedByADivergedLaneOnDevice) {
     const std::vector<std::uint64_t> trials{1, 2, 3, 4};
     std::vector<std::vector<Tensor>> states;
     for (const bool diverges : {false, true}) {
-      nn::Program program = compile_empty(derived, on_torch(4));
+      program::Program program = compile_empty(derived, on_torch(4));
       for (std::int64_t lane = 0; lane < 4; ++lane)
         ASSERT_TRUE(program.begin(lane, trials[static_cast<std::size_t>(lane)]).ok());
       steps(program, derived, trials, 0, 2);
-      std::vector<nn::LaneResult> ends(static_cast<std::size_t>(program.lanes()));
+      std::vector<program::LaneResult> ends(static_cast<std::size_t>(program.lanes()));
       if (diverges) {
         std::vector<Tensor> state = program.extract(1);
         elements_of<float>(state.front())[0] = std::numeric_limits<float>::quiet_NaN();
@@ -136,15 +136,15 @@ TEST_P(AtenLanes, AreUnaffectedByADivergedLaneOnDevice) {
 TEST_P(AtenLanes, SupportEvictRefillCloneAndCompact) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "adamw");
-    nn::Program program = compile_empty(derived, on_torch(3));
+    program::Program program = compile_empty(derived, on_torch(3));
     ASSERT_TRUE(program.begin(0, 1).ok());
     ASSERT_TRUE(program.begin(2, 3).ok());
     steps(program, derived, {1, 0, 3}, 0, 2);
 
-    nn::LaneState evicted = program.detach(0);
+    program::LaneState evicted = program.detach(0);
     ASSERT_TRUE(program.clone(2, 0, 8).ok());  // the clone uses the masks of another trial
     steps(program, derived, {8, 0, 3}, 2, 1);
-    nn::Program smaller = compile_empty(derived, on_torch(2));
+    program::Program smaller = compile_empty(derived, on_torch(2));
     smaller.attach(0, program.detach(2));
     smaller.attach(1, std::move(evicted));
     steps(smaller, derived, {3, 0}, 3, 2);
@@ -152,10 +152,10 @@ TEST_P(AtenLanes, SupportEvictRefillCloneAndCompact) {
     EXPECT_EQ(smaller.extract(0), alone(derived, 3, 5)) << name;
     EXPECT_EQ(smaller.extract(1), alone(derived, 1, 5)) << name;
 
-    nn::Program other = compile_empty(derived, on_torch(1));
+    program::Program other = compile_empty(derived, on_torch(1));
     ASSERT_TRUE(other.begin(0, 3).ok());
     steps(other, derived, {3}, 0, 2);
-    nn::LaneState parent = other.detach(0);
+    program::LaneState parent = other.detach(0);
     const std::vector<Tensor> before = parent.extract();
     auto child = parent.clone(8);
     ASSERT_TRUE(child.ok());
@@ -172,10 +172,10 @@ TEST_P(AtenLanes, GiveEqualBitsForAChunkAndSingleSteps) {
     std::vector<std::vector<Tensor>> states;
     std::vector<double> sums;
     for (const std::int64_t each : {6, 1}) {
-      nn::Program program = compile_empty(derived, on_torch(2));
+      program::Program program = compile_empty(derived, on_torch(2));
       ASSERT_TRUE(program.begin(0, 5).ok());
       ASSERT_TRUE(program.begin(1, 6).ok());
-      std::vector<nn::LaneResult> ends(static_cast<std::size_t>(program.lanes()));
+      std::vector<program::LaneResult> ends(static_cast<std::size_t>(program.lanes()));
       for (std::int64_t at = 0; at < 6; at += each) steps(program, derived, {5, 6}, at, each, &ends);
       for (const std::int64_t lane : {0, 1}) states.push_back(program.extract(lane));
       EXPECT_EQ(ends[0].steps, each);
@@ -190,9 +190,9 @@ TEST_P(AtenLanes, GiveEqualBitsForAChunkAndSingleSteps) {
 TEST_P(AtenLanes, ContinueOnTheCpuAndBack) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "adam");
-    nn::Program device = compile_empty(derived, on_torch(2, Precision::kFloat64));
-    nn::Program own = compile_empty(derived, {.max_batch = kBatch, .precision = Precision::kFloat64});
-    nn::Program whole_way = compile_empty(derived, {.max_batch = kBatch, .precision = Precision::kFloat64});
+    program::Program device = compile_empty(derived, on_torch(2, Precision::kFloat64));
+    program::Program own = compile_empty(derived, {.max_batch = kBatch, .precision = Precision::kFloat64});
+    program::Program whole_way = compile_empty(derived, {.max_batch = kBatch, .precision = Precision::kFloat64});
     ASSERT_TRUE(device.begin(1, 3).ok());
     ASSERT_TRUE(whole_way.begin(0, 3).ok());
     steps(whole_way, derived, {3}, 0, 9);
@@ -214,12 +214,12 @@ TEST_P(AtenLanes, ContinueOnTheCpuAndBack) {
 
 TEST_P(AtenLanes, KeepTheirStateWhenAStepThrows) {
   const Derived derived = derive(model_named("batch_norm_image"), "adam");
-  nn::ProgramOptions options = on_torch(3);
+  program::ProgramOptions options = on_torch(3);
   bool throws = false;
   options.before_commit = [&](std::int64_t lane) {
     if (throws && lane == 1) throw std::runtime_error("planned");
   };
-  nn::Program program = compile(derived, options);
+  program::Program program = compile(derived, options);
   steps(program, derived, {1, 2, 3}, 0, 2);
   const std::vector<Tensor> before = program.extract(1);
   throws = true;
@@ -231,12 +231,12 @@ TEST_P(AtenLanes, KeepTheirStateWhenAStepThrows) {
 
 TEST_P(AtenLanes, CommitGradientsAsAStepDoes) {
   const Derived derived = derive(model_named("batch_norm_image"), "sgd");
-  nn::Program whole_step = compile(derived, on_torch(2)), halves = compile(derived, on_torch(2));
+  program::Program whole_step = compile(derived, on_torch(2)), halves = compile(derived, on_torch(2));
   const OwnedBatch batch = random_batch(derived, kBatch, 4);
-  const nn::LaneHyper hyper = hyper_of(2);
+  const program::LaneHyper hyper = hyper_of(2);
   const auto lanes = static_cast<std::size_t>(whole_step.lanes());
-  const std::vector<nn::LaneHyper> all(lanes, hyper);
-  const nn::Batch view = batch.view();
+  const std::vector<program::LaneHyper> all(lanes, hyper);
+  const program::Batch view = batch.view();
   std::vector<double> loss(lanes);
   std::vector<std::uint8_t> active(lanes);
   active[1] = 1;
@@ -256,7 +256,7 @@ TEST_P(AtenLanes, CommitGradientsAsAStepDoes) {
 
 TEST(AtenTable, HasAnEntryForEveryKernel) {
   const std::vector<std::string> known = aten_operators();
-  for (const auto& [name, entry] : nn::kernel_table<float>()) {
+  for (const auto& [name, entry] : program::kernel_table<float>()) {
     if (entry.fusion) continue;
     EXPECT_TRUE(std::ranges::binary_search(known, name)) << name;
   }
@@ -285,9 +285,9 @@ TEST(AtenBackend, ReportsMissingDevices) {
 
 TEST_P(AtenLanes, RejectUnsupportedOperatorsWithAdvice) {
   const Derived derived = derive(model_named("mlp"));
-  nn::ProgramOptions options = on_torch(1);
+  program::ProgramOptions options = on_torch(1);
   options.shards = 2;
-  const auto parts = nn::Program::compile(derived.train, derived.infer, options);
+  const auto parts = program::Program::compile(derived.train, derived.infer, options);
   ASSERT_FALSE(parts.ok());
   EXPECT_EQ(parts.error().code, Code::kUnimplemented);
   EXPECT_NE(parts.error().message.find("run.devices: [cpu]"), std::string::npos);
@@ -295,11 +295,11 @@ TEST_P(AtenLanes, RejectUnsupportedOperatorsWithAdvice) {
   MemoryBudget little(1000);
   options = on_torch(4);
   options.budget = &little;
-  const auto poor = nn::Program::compile(derived.train, derived.infer, options);
+  const auto poor = program::Program::compile(derived.train, derived.infer, options);
   ASSERT_FALSE(poor.ok());
   EXPECT_EQ(poor.error().code, Code::kResourceExhausted);
 
-  nn::Program program = compile(derived, on_torch(1));
+  program::Program program = compile(derived, on_torch(1));
   OwnedBatch batch = random_batch(derived, 4, 1);
   batch.labels[2] = 99;
   EXPECT_THROW(step_once(program, batch, {}), InternalError);

@@ -19,8 +19,8 @@ TEST(DeviceLibrary, LoadsAndTrains) {
   ASSERT_TRUE(backend.ok()) << backend.error().message;
   EXPECT_EQ((*backend)->name(), "torch:cpu");
   const Derived derived = derive(small_mlp());
-  nn::Program program = compile(derived, {.max_batch = 8, .backend = *backend});
-  nn::Program linked = compile(derived, {.max_batch = 8, .backend = *aten_backend("cpu")});
+  program::Program program = compile(derived, {.max_batch = 8, .backend = *backend});
+  program::Program linked = compile(derived, {.max_batch = 8, .backend = *aten_backend("cpu")});
   const OwnedBatch batch = random_batch(derived, 8, 1);
   EXPECT_EQ(step_once(program, batch, {}), step_once(linked, batch, {}));
   EXPECT_EQ(program.extract(0), linked.extract(0));

@@ -133,12 +133,13 @@ Gradients linear_reference(const std::vector<lanista::Tensor>& state, const Owne
   return g;
 }
 
-Gradients one_step(const Derived& derived, const nn::Backend& backend, Precision precision, const OwnedBatch& batch) {
-  nn::Program program =
+Gradients one_step(const Derived& derived, const program::Backend& backend, Precision precision,
+                   const OwnedBatch& batch) {
+  program::Program program =
       compile(derived, {.lanes = 2, .max_batch = kBatch, .precision = precision, .backend = &backend});
   const std::vector<lanista::Tensor> before = program.extract(1);
-  const nn::Batch view = batch.view();
-  const std::vector<nn::LaneHyper> hyper(2, nn::LaneHyper{.lr = 1});
+  const program::Batch view = batch.view();
+  const std::vector<program::LaneHyper> hyper(2, program::LaneHyper{.lr = 1});
   const std::vector<std::uint8_t> active{0, 1};
   std::vector<double> loss(2);
   program.train_step({&view, 1}, hyper, active, loss);
@@ -168,7 +169,7 @@ TEST_P(RoundedOperands, RoundsOnlyOperandsOfLinearLayers) {
                         .loss = "mse"};
   const Derived derived = derive(model);
   const OwnedBatch batch = random_batch(derived, kBatch, 5);
-  const nn::Program plain = compile(derived, {});
+  const program::Program plain = compile(derived, {});
   const std::vector<lanista::Tensor> state = plain.extract(0);
   std::vector<std::string> names;
   for (const lanista::Tensor& tensor : state) {
@@ -256,13 +257,14 @@ TEST_P(RoundedOperands, RoundsOnlyOperandsOfConvolutions) {
 TEST_P(RoundedOperands, KeepsFloat32StatesAndIndependentLanes) {
   for (const char* name : {"batch_norm_image", "attention_heads_2__dropout_0_3", "conv_grouped"}) {
     const Derived derived = derive(model_named(name), "adam");
-    nn::Program narrow =
+    program::Program narrow =
         compile(derived,
                 {.lanes = num_lanes_for(3), .max_batch = kBatch, .precision = Precision::kBf16, .backend = &backend()});
-    nn::Program own = compile(derived, {});
+    program::Program own = compile(derived, {});
     EXPECT_EQ(narrow.state_format().digest(), own.state_format().digest()) << name;
     EXPECT_NE(narrow.describe().find("bf16 aten"), std::string::npos);
-    const nn::Program plain = compile(derived, {.lanes = num_lanes_for(3), .max_batch = kBatch, .backend = &backend()});
+    const program::Program plain =
+        compile(derived, {.lanes = num_lanes_for(3), .max_batch = kBatch, .backend = &backend()});
     EXPECT_NE(plain.describe().find("float32 aten"), std::string::npos);
   }
 }
@@ -270,10 +272,10 @@ TEST_P(RoundedOperands, KeepsFloat32StatesAndIndependentLanes) {
 TEST(RoundedOperandsElsewhere, IsRejectedOnOtherDevices) {
   const Derived derived = derive(small_mlp());
   const auto block = block_backend("host");
-  for (const nn::Backend* backend : {&nn::cpu_backend(), block.ok() ? *block : &nn::cpu_backend()}) {
+  for (const program::Backend* backend : {&program::cpu_backend(), block.ok() ? *block : &program::cpu_backend()}) {
     for (const Precision precision : {Precision::kTf32, Precision::kBf16}) {
       const auto program =
-          nn::Program::compile(derived.train, derived.infer, {.precision = precision, .backend = backend});
+          program::Program::compile(derived.train, derived.infer, {.precision = precision, .backend = backend});
       ASSERT_FALSE(program.ok());
       EXPECT_EQ(program.error().code, Code::kUnimplemented);
       EXPECT_NE(program.error().message.find(name_of(precision)), std::string::npos) << program.error().message;

@@ -3,12 +3,12 @@
 #include "lanista/exec/program/backend.h"
 #include "lanista/exec/program/lane_program.h"
 
-namespace lanista::nn {
+namespace lanista::program {
 namespace {
 
 template <class T>
-Result<std::unique_ptr<Executable>> executable_of(kernels::Isa isa, const step::TrainingStep* train,
-                                                  const step::InferenceStep& infer, const ProgramOptions& options) {
+Result<std::unique_ptr<Executable>> executable_of(kernels::Isa isa, const autodiff::TrainingStep* train,
+                                                  const autodiff::InferenceStep& infer, const ProgramOptions& options) {
   LANISTA_ASSIGN(auto program, LaneProgram<T>::compile(isa, train, infer, options));
   return std::unique_ptr<Executable>(std::move(program));
 }
@@ -22,7 +22,7 @@ class CpuBackend final : public Backend {
 
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return class_; }
-  Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  Result<std::unique_ptr<Executable>> compile(const autodiff::TrainingStep* train, const autodiff::InferenceStep& infer,
                                               const ProgramOptions& options) const override {
     if (stored(options.precision) != options.precision) {
       return Error{.code = Code::kUnimplemented,
@@ -48,4 +48,4 @@ const Backend& cpu_backend(kernels::Isa isa) {
   return kLevels.at(static_cast<std::size_t>(isa));
 }
 
-}  // namespace lanista::nn
+}  // namespace lanista::program

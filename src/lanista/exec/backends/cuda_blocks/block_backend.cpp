@@ -11,20 +11,21 @@ namespace lanista::device {
 namespace {
 
 // The order of every sum is that of the CPU kernels with fused multiply-add, and so is the numeric class.
-class BlockBackend final : public nn::Backend {
+class BlockBackend final : public program::Backend {
  public:
   BlockBackend(std::string name, BlockDevice& device) : name_(std::move(name)), device_(device) {}
   std::string_view name() const override { return name_; }
-  std::string_view numeric_class() const override { return nn::cpu_backend(kernels::Isa::kAvx2).numeric_class(); }
-  nn::Capability capability() const override {
+  std::string_view numeric_class() const override { return program::cpu_backend(kernels::Isa::kAvx2).numeric_class(); }
+  program::Capability capability() const override {
     // One thread per structure that is training, because their lanes share a launch (LaunchBatcher) and threads mostly
     // wait for it. A second executable of a structure serves trials that came too late for the first.
     return &device_ == &host_block_device()
-               ? nn::Capability{}
-               : nn::Capability{.workers = 64, .prefers_many_lanes = true, .max_executables = 2};
+               ? program::Capability{}
+               : program::Capability{.workers = 64, .prefers_many_lanes = true, .max_executables = 2};
   }
-  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                  const nn::ProgramOptions& options) const override {
+  Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                       const autodiff::InferenceStep& infer,
+                                                       const program::ProgramOptions& options) const override {
     return BlockExecutable::compile(device_, train, infer, options);
   }
 
@@ -39,7 +40,7 @@ Error unavailable(std::string message) {
 
 }  // namespace
 
-Result<const nn::Backend*> block_backend(std::string_view device) {
+Result<const program::Backend*> block_backend(std::string_view device) {
   constexpr std::string_view kCuda = "cuda:";
   static std::mutex mutex;
   static std::map<std::string, std::unique_ptr<BlockBackend>, std::less<>> known;

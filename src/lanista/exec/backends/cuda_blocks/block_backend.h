@@ -12,6 +12,6 @@ namespace lanista::device {
 /// Threads are 128, 256 or 512, blocks 1, 2, 4 or 8. The backend exists until the process ends. Thread-safe. Errors:
 /// kUnavailable for an unknown name, a device that is missing or cannot be opened, or a CPU without fused multiply-add;
 /// the message has the reason.
-Result<const nn::Backend*> block_backend(std::string_view device);
+Result<const program::Backend*> block_backend(std::string_view device);
 
 }  // namespace lanista::device

@@ -51,7 +51,7 @@ TEST(BlockConvolutions, EqualTheCpuToTheBitForRandomSizes) {
     const TestModel model = random_tap_model(seed);
     const Derived derived = derive(model);
     expect_equal_results(train(derived, host(), 2, 3, recipes(), true, kBatch),
-                         train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
+                         train(derived, program::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
     if (HasFailure()) FAIL() << model.text;
   }
 }
@@ -67,14 +67,14 @@ TEST(BlockConvolutions, HaveNoRacesForRandomSizes) {
 
 TEST(BlockOnCuda, EqualsTheCpuToTheBitForRandomConvolutions) {
   std::string why;
-  const nn::Backend* const backend = cuda(why);
+  const program::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
   const kernels::FlushToZero as_workers;
   for (std::uint64_t seed = 0; seed < 2 * num_models(); ++seed) {
     const TestModel model = random_tap_model(seed);
     const Derived derived = derive(model);
     expect_equal_results(train(derived, *backend, 2, 3, recipes(), true, kBatch),
-                         train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
+                         train(derived, program::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
     if (HasFailure()) FAIL() << model.text;
   }
 }

@@ -6,7 +6,7 @@
 namespace lanista::device {
 namespace {
 
-using Binding = nn::Binding<float>;
+using Binding = program::Binding<float>;
 
 // Sizes and strides of c = a b. Either m or k may grow with the batch.
 struct ProductSizes {
@@ -205,7 +205,7 @@ void matmul(const Binding& b, Emitter& e) {
   const std::size_t rank = y.rank();
   const std::int64_t m = y.dims[rank - 2], n = y.dims[rank - 1], k = left.dims[t_a ? rank - 2 : rank - 1];
   const std::int64_t matrices = y.elements_per_sample() / (m * n);
-  const bool image = nn::value_layout(y) == nn::Layout::kImage;
+  const bool image = program::value_layout(y) == program::Layout::kImage;
   const std::int64_t inner = image ? matrices : 1;
   e.add(block::kProduct,
         {m,

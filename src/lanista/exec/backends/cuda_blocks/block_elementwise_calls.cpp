@@ -4,11 +4,11 @@
 namespace lanista::device {
 namespace {
 
-using Binding = nn::Binding<float>;
+using Binding = program::Binding<float>;
 
 // Elements of the result: a fixed number, and a number per sample.
 std::vector<std::int64_t> count_of(const Binding& b, std::int64_t which = 0) {
-  const nn::ElementCount count(b.y_shape());
+  const program::ElementCount count(b.y_shape());
   return {count.batched ? 0 : count.per_sample, count.batched ? count.per_sample : 0, which};
 }
 
@@ -65,13 +65,13 @@ void positional_embedding(const Binding& b, Emitter& e) {
   e.add(block::kRowAdd, count_of(b, b.x_shape(0).elements_per_sample()), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
 }
 
-std::vector<std::int64_t> axis_of(const nn::AxisView& view) { return {view.outer, view.len, view.inner}; }
+std::vector<std::int64_t> axis_of(const program::AxisView& view) { return {view.outer, view.len, view.inner}; }
 
 std::vector<std::int64_t> softmax_axis(const Binding& b) {
   const graph::Shape& shape = b.y_shape();
   const std::int64_t axis = b.args().integer("axis"), rank = static_cast<std::int64_t>(shape.rank());
   return axis_of(
-      nn::axis_view(shape, nn::value_layout(shape), static_cast<std::size_t>(axis < 0 ? axis + rank : axis)));
+      program::axis_view(shape, program::value_layout(shape), static_cast<std::size_t>(axis < 0 ? axis + rank : axis)));
 }
 
 // Contiguous rows are computed in phases, with partial sums in scratch.
@@ -94,7 +94,8 @@ void dropout_train(const Binding& b, Emitter& e) {
   const auto number = static_cast<std::int64_t>(b.lane_attr("p").index);
   const auto node = static_cast<std::uint64_t>(b.args().integer("origin"));
   const auto word = [](std::uint64_t bits) { return std::int64_t{static_cast<std::int32_t>(bits)}; };
-  e.add(block::kDropout, {nn::ElementCount(b.y_shape()).per_sample, number, word(node & 0xFFFFFFFFU), word(node >> 32)},
+  e.add(block::kDropout,
+        {program::ElementCount(b.y_shape()).per_sample, number, word(node & 0xFFFFFFFFU), word(node >> 32)},
         {e.read(b, 0), e.write(b, 0)});
 }
 

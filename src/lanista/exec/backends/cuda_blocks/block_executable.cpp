@@ -19,7 +19,7 @@ Error unimplemented(std::string message) {
   return {.code = Code::kUnimplemented, .message = std::move(message), .where = {}};
 }
 
-Result<void> check_options(const nn::ProgramOptions& options) {
+Result<void> check_options(const program::ProgramOptions& options) {
   if (options.precision != Precision::kFloat32) {
     return unimplemented(
         "the block backend computes in float32, not in " + std::string(name_of(options.precision)) +
@@ -42,31 +42,32 @@ Error no_memory(std::int64_t lanes, std::int64_t bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<nn::Executable>> BlockExecutable::compile(BlockDevice& device, const step::TrainingStep* train,
-                                                                 const step::InferenceStep& infer,
-                                                                 const nn::ProgramOptions& options) {
+Result<std::unique_ptr<program::Executable>> BlockExecutable::compile(BlockDevice& device,
+                                                                      const autodiff::TrainingStep* train,
+                                                                      const autodiff::InferenceStep& infer,
+                                                                      const program::ProgramOptions& options) {
   LANISTA_TRY(check_options(options));
   // It has the numeric class of the block backend. The caller has checked that this CPU supports it.
   const kernels::Isa isa = kernels::best_isa() == kernels::Isa::kAvx512 ? kernels::Isa::kAvx512 : kernels::Isa::kAvx2;
-  nn::ProgramOptions like = options;
+  program::ProgramOptions like = options;
   like.backend = nullptr;
-  if (train == nullptr) return nn::cpu_backend(isa).compile(train, infer, like);
+  if (train == nullptr) return program::cpu_backend(isa).compile(train, infer, like);
   like.lanes = std::min<std::int64_t>(options.lanes, 1);
-  LANISTA_ASSIGN(auto cpu_executable, nn::cpu_backend(isa).compile(train, infer, like));
-  nn::ExecutableProperties properties = cpu_executable->properties();
+  LANISTA_ASSIGN(auto cpu_executable, program::cpu_backend(isa).compile(train, infer, like));
+  program::ExecutableProperties properties = cpu_executable->properties();
   properties.lanes = options.lanes;
   properties.shard_bytes = 0;
-  for (nn::PlanLine& line : properties.plan) line.family = "block float32";
+  for (program::PlanLine& line : properties.plan) line.family = "block float32";
 
-  const nn::OperatorTables all(options);
+  const program::OperatorTables all(options);
   const graph::OpTable& ops = all.step_ops();
   LANISTA_ASSIGN(BlockProgram program, block_program(*train, *properties.state_format, ops, options.max_batch));
-  for (const nn::PlanLine& line : properties.plan) program.flops += line.section == "infer" ? 0 : line.flops;
+  for (const program::PlanLine& line : properties.plan) program.flops += line.section == "infer" ? 0 : line.flops;
   try {
     std::unique_ptr<BlockExecutable> executable(new BlockExecutable(std::move(properties), device, std::move(program),
                                                                     std::move(cpu_executable), *train, options));
     LANISTA_TRY(executable->reserve_lanes(1));
-    return std::unique_ptr<nn::Executable>(std::move(executable));
+    return std::unique_ptr<program::Executable>(std::move(executable));
   } catch (const std::bad_alloc&) {
     return no_memory(1, program.slab_bytes());
   } catch (const std::runtime_error& error) {
@@ -74,9 +75,9 @@ Result<std::unique_ptr<nn::Executable>> BlockExecutable::compile(BlockDevice& de
   }
 }
 
-BlockExecutable::BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program,
-                                 std::unique_ptr<nn::Executable> cpu_executable, const step::TrainingStep& train,
-                                 const nn::ProgramOptions& options)
+BlockExecutable::BlockExecutable(program::ExecutableProperties properties, BlockDevice& device, BlockProgram program,
+                                 std::unique_ptr<program::Executable> cpu_executable,
+                                 const autodiff::TrainingStep& train, const program::ProgramOptions& options)
     : SingleObjectExecutable(std::move(properties)),
       options_(options),
       device_(&device),
@@ -87,7 +88,7 @@ BlockExecutable::BlockExecutable(nn::ExecutableProperties properties, BlockDevic
       lane_slots_(static_cast<std::size_t>(options.lanes)) {
   const graph::ValueType &input = train.types.at(train.input), &target = train.types.at(train.target);
   const graph::Shape& prediction = train.types.at(train.prediction).shape;
-  input_ = nn::Reorder::to_layout(input.shape, nn::value_layout(input.shape));
+  input_ = program::Reorder::to_layout(input.shape, program::value_layout(input.shape));
   tokens_ = input.dtype == graph::DType::kIndex;
   sample_values_ = input.shape.elements_per_sample();
   target_values_ = target.shape.elements_per_sample();
@@ -95,7 +96,7 @@ BlockExecutable::BlockExecutable(nn::ExecutableProperties properties, BlockDevic
     classes_ = prediction.dims.back();
     positions_ = target_values_;
   } else {
-    target_ = nn::Reorder::to_layout(target.shape, nn::value_layout(target.shape));
+    target_ = program::Reorder::to_layout(target.shape, program::value_layout(target.shape));
   }
   // Staging bytes of one step: a batch per lane, its hyper-parameters, and the alignment of both.
   const std::int64_t sample = 4 * (sample_values_ + target_values_ + 1) + 8;
@@ -160,12 +161,12 @@ std::string BlockExecutable::describe() const {
   std::string text = "float32 blocks, " + std::to_string(options_.lanes) + " lanes, up to " +
                      std::to_string(options_.max_batch) + " samples, " + std::to_string(bytes()) + " bytes (a lane " +
                      std::to_string(program_.slab_bytes()) + "), " + std::to_string(program_.calls.size()) + " calls\n";
-  for (const nn::PlanLine& line : properties().plan) text += line.text() + "\n";
+  for (const program::PlanLine& line : properties().plan) text += line.text() + "\n";
   return text;
 }
 
-Result<nn::LaneState> BlockExecutable::make_state(std::uint64_t trial_seed) const {
-  return nn::LaneState::make(state_format_, trial_seed, options_.budget);
+Result<program::LaneState> BlockExecutable::make_state(std::uint64_t trial_seed) const {
+  return program::LaneState::make(state_format_, trial_seed, options_.budget);
 }
 
 void BlockExecutable::download_state(std::int64_t lane) const {
@@ -181,7 +182,7 @@ void BlockExecutable::upload_state(std::int64_t lane) const {
   device_->copy(slab(lane), lane_slot(lane).state.parameters<float>(), state_format_->bytes());
 }
 
-void BlockExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
+void BlockExecutable::attach(std::int64_t lane, program::LaneState&& state) {
   if (spare_slabs_.empty()) {
     auto slab = acquire_slab();
     if (!slab) throw std::bad_alloc();
@@ -201,7 +202,7 @@ void BlockExecutable::attach(std::int64_t lane, nn::LaneState&& state) {
   }
 }
 
-nn::LaneState BlockExecutable::detach(std::int64_t lane) {
+program::LaneState BlockExecutable::detach(std::int64_t lane) {
   device_->launch_batcher().leave(this);
   LaneSlot& at = lane_slot(lane);
   if (!at.state) return {};
@@ -217,7 +218,7 @@ nn::LaneState BlockExecutable::detach(std::int64_t lane) {
 }
 
 Result<void> BlockExecutable::clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) {
-  LANISTA_ASSIGN(nn::LaneState copy, lane_slot(from).state.clone(trial_seed));
+  LANISTA_ASSIGN(program::LaneState copy, lane_slot(from).state.clone(trial_seed));
   try {
     copy.ensure_unique();
   } catch (const std::bad_alloc&) {
@@ -239,7 +240,7 @@ Result<void> BlockExecutable::clone(std::int64_t from, std::int64_t to, std::uin
 }
 
 std::int64_t BlockExecutable::step_count(std::int64_t lane) const {
-  const nn::LaneState& state = lane_slot(lane).state;
+  const program::LaneState& state = lane_slot(lane).state;
   return state ? state.step_count() : -1;
 }
 
@@ -280,42 +281,45 @@ std::vector<BlockExecutable::TimedCall> BlockExecutable::timed_calls() const {
   return timed;
 }
 
-Result<nn::LaneGradients> BlockExecutable::make_gradients() const { return cpu_executable_->memory().make_gradients(); }
+Result<program::LaneGradients> BlockExecutable::make_gradients() const {
+  return cpu_executable_->memory().make_gradients();
+}
 
-double BlockExecutable::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,
-                                  const nn::LaneHyper& hyper, nn::LaneGradients& out, bool add) {
+double BlockExecutable::gradients(std::int64_t lane, const program::Batch& batch, std::int64_t total,
+                                  const program::LaneHyper& hyper, program::LaneGradients& out, bool add) {
   double sum = 0;
   with_cpu_executable(lane, false,
                       [&] { sum = cpu_executable_->gradient_runner().gradients(0, batch, total, hyper, out, add); });
   return sum;
 }
 
-void BlockExecutable::commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) {
+void BlockExecutable::commit(std::int64_t lane, const program::LaneGradients& gradients,
+                             const program::LaneHyper& hyper) {
   with_cpu_executable(lane, true, [&] { cpu_executable_->gradient_runner().commit(0, gradients, hyper); });
 }
 
-void BlockExecutable::renew_buffers(std::int64_t lane, const nn::LaneGradients& from) {
+void BlockExecutable::renew_buffers(std::int64_t lane, const program::LaneGradients& from) {
   with_cpu_executable(lane, true, [&] { cpu_executable_->gradient_runner().renew_buffers(0, from); });
 }
 
-double BlockExecutable::squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                                              const nn::LaneHyper& hyper) const {
+double BlockExecutable::squared_gradient_norm(std::int64_t lane, const program::LaneGradients& gradients,
+                                              const program::LaneHyper& hyper) const {
   double square = 0;
   with_cpu_executable(lane, false,
                       [&] { square = cpu_executable_->gradient_runner().squared_gradient_norm(0, gradients, hyper); });
   return square;
 }
 
-void BlockExecutable::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) {
+void BlockExecutable::predict(std::int64_t lane, const program::Batch& batch, program::PredictionBuffer out) {
   with_cpu_executable(lane, false, [&] { cpu_executable_->evaluator().predict(0, batch, out); });
 }
 
 // Batches can be read only once, and every lane reads all of them. So all lanes process each batch in turn.
-void BlockExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) {
-  while (const nn::Batch* batch = batches()) {
-    for (nn::LaneMetrics& each : lanes) {
-      const nn::Batch* left = batch;
-      nn::LaneMetrics own{0, each.requested, std::move(each.sums)};
+void BlockExecutable::evaluate(const program::BatchSource& batches, std::span<program::LaneMetrics> lanes) {
+  while (const program::Batch* batch = batches()) {
+    for (program::LaneMetrics& each : lanes) {
+      const program::Batch* left = batch;
+      program::LaneMetrics own{0, each.requested, std::move(each.sums)};
       with_cpu_executable(each.lane, false, [&] {
         cpu_executable_->evaluator().evaluate([&] { return std::exchange(left, nullptr); }, {&own, 1});
       });
@@ -324,27 +328,29 @@ void BlockExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::Lan
   }
 }
 
-void BlockExecutable::losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) {
+void BlockExecutable::losses(std::int64_t lane, const program::Batch& batch, double label_smoothing,
+                             std::span<double> out) {
   with_cpu_executable(lane, false, [&] { cpu_executable_->evaluator().losses(0, batch, label_smoothing, out); });
 }
 
-void BlockExecutable::profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper,
+void BlockExecutable::profile_step(const program::Batch& batch, const program::LaneHyper& hyper,
                                    const std::function<void()>& done) {
   with_cpu_executable(0, true, [&] { cpu_executable_->evaluator().profile_step(batch, hyper, done); });
 }
 
 // The CPU runs chunks that need features the device lacks: a hook before every commit, or gradient norms.
-void BlockExecutable::run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
-  std::vector<nn::LaneResult> own(1);
+void BlockExecutable::run_on_cpu(const program::Chunk& chunk, std::span<program::LaneResult> ends) {
+  std::vector<program::LaneResult> own(1);
   for (std::int64_t step = 0; step < chunk.steps; ++step) {
-    const nn::StepInput step_input = chunk.step_input(step);
+    const program::StepInput step_input = chunk.step_input(step);
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (chunk.active[i] == 0 || ends[i].failure) continue;
-      nn::LaneResult& end = ends[i];
+      program::LaneResult& end = ends[i];
       const std::uint8_t one = 1,
                          needs_gradient_norm = chunk.needs_gradient_norm.empty() ? 0 : chunk.needs_gradient_norm[i];
-      const nn::StepInput part{step_input.batches.size() == 1 ? step_input.batches : step_input.batches.subspan(i, 1),
-                               step_input.hyper.subspan(i, 1)};
+      const program::StepInput part{
+          step_input.batches.size() == 1 ? step_input.batches : step_input.batches.subspan(i, 1),
+          step_input.hyper.subspan(i, 1)};
       own[0] = {.loss_sum = end.loss_sum, .failure = {}};
       with_cpu_executable(static_cast<std::int64_t>(i), true, [&] {
         cpu_executable_->steps().run({.steps = 1,

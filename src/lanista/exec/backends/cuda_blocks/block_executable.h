@@ -19,40 +19,41 @@ namespace lanista::device {
 /// of the program for a chunk of steps. The batches of a round of steps are uploaded together, and a launch writes
 /// losses to the host. Predictions and split steps run on the CPU: a CPU executable of one lane runs them on the
 /// downloaded state.
-class BlockExecutable final : public nn::SingleObjectExecutable {
+class BlockExecutable final : public program::SingleObjectExecutable {
  public:
   /// Returns an executable that is compiled for `device`, which must outlive it.
   ///
   /// Errors: kInvalidArgument for invalid options; kUnimplemented for an unsupported operator, float64 or a batch in
   /// parts; kResourceExhausted.
-  static Result<std::unique_ptr<nn::Executable>> compile(BlockDevice& device, const step::TrainingStep* train,
-                                                         const step::InferenceStep& infer,
-                                                         const nn::ProgramOptions& options);
+  static Result<std::unique_ptr<program::Executable>> compile(BlockDevice& device, const autodiff::TrainingStep* train,
+                                                              const autodiff::InferenceStep& infer,
+                                                              const program::ProgramOptions& options);
 
   ~BlockExecutable() override;
 
   std::int64_t bytes() const override;
   Result<void> reserve_lanes(std::int64_t lanes) override;
   std::string describe() const override;
-  Result<nn::LaneState> make_state(std::uint64_t trial_seed) const override;
-  void attach(std::int64_t lane, nn::LaneState&& state) override;
-  nn::LaneState detach(std::int64_t lane) override;
+  Result<program::LaneState> make_state(std::uint64_t trial_seed) const override;
+  void attach(std::int64_t lane, program::LaneState&& state) override;
+  program::LaneState detach(std::int64_t lane) override;
   Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) override;
   std::int64_t step_count(std::int64_t lane) const override;
   std::vector<Tensor> extract_state(std::int64_t lane) const override;
-  void run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) override;
+  void run(const program::Chunk& chunk, std::span<program::LaneResult> ends) override;
   void wait() override;
-  Result<nn::LaneGradients> make_gradients() const override;
-  double gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
-                   nn::LaneGradients& out, bool add) override;
-  void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
-  void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
-  double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
-                               const nn::LaneHyper& hyper) const override;
-  void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override;
-  void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
-  void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
-  void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
+  Result<program::LaneGradients> make_gradients() const override;
+  double gradients(std::int64_t lane, const program::Batch& batch, std::int64_t total, const program::LaneHyper& hyper,
+                   program::LaneGradients& out, bool add) override;
+  void commit(std::int64_t lane, const program::LaneGradients& gradients, const program::LaneHyper& hyper) override;
+  void renew_buffers(std::int64_t lane, const program::LaneGradients& from) override;
+  double squared_gradient_norm(std::int64_t lane, const program::LaneGradients& gradients,
+                               const program::LaneHyper& hyper) const override;
+  void predict(std::int64_t lane, const program::Batch& batch, program::PredictionBuffer out) override;
+  void evaluate(const program::BatchSource& batches, std::span<program::LaneMetrics> lanes) override;
+  void losses(std::int64_t lane, const program::Batch& batch, double label_smoothing, std::span<double> out) override;
+  void profile_step(const program::Batch& batch, const program::LaneHyper& hyper,
+                    const std::function<void()>& done) override;
 
   /// Sets the limit of the staging memory for batches, in bytes. Two steps always fit. A chunk that needs more runs in
   /// rounds.
@@ -77,7 +78,7 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
   struct Round {
     std::size_t lane = 0;
     std::vector<block::Step> steps;
-    nn::LaneHyper hyper;            // of the last step
+    program::LaneHyper hyper;       // of the last step
     std::int64_t first = 0;         // first step in the chunk
     const float* losses = nullptr;  // one per step
   };
@@ -86,7 +87,7 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
     MemoryBudget::Reservation reservation;
   };
   struct LaneSlot {
-    nn::LaneState state;
+    program::LaneState state;
     bool is_device_newer = false;  // the device's bytes are newer than the host's
     Slab slab = {};                // empty if the lane has no state
   };
@@ -99,14 +100,14 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
   };
   // A batch that an executable of a combined launch has uploaded for the current step.
   struct SharedUpload {
-    nn::Batch batch;
+    program::Batch batch;
     const BlockExecutable* uploader = nullptr;
     UploadedBatch uploaded;
   };
 
-  BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program,
-                  std::unique_ptr<nn::Executable> cpu_executable, const step::TrainingStep& train,
-                  const nn::ProgramOptions& options);
+  BlockExecutable(program::ExecutableProperties properties, BlockDevice& device, BlockProgram program,
+                  std::unique_ptr<program::Executable> cpu_executable, const autodiff::TrainingStep& train,
+                  const program::ProgramOptions& options);
   LaneSlot& lane_slot(std::int64_t lane) const { return lane_slots_[static_cast<std::size_t>(lane)]; }
   std::byte* slab(std::int64_t lane) const { return lane_slot(lane).slab.memory.at(); }
   std::int64_t num_occupied_lanes() const;
@@ -116,11 +117,11 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
   void upload_state(std::int64_t lane) const;
   template <class F>
   void with_cpu_executable(std::int64_t lane, bool changes, const F& f) const;
-  void run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResult> ends);
+  void run_on_cpu(const program::Chunk& chunk, std::span<program::LaneResult> ends);
 
   // A chunk runs in rounds. After `begin`, while it has steps left: open a round, append steps while they fit, close
   // the round, launch its lanes, collect the results.
-  void begin(const nn::Chunk& chunk, std::span<nn::LaneResult> ends);
+  void begin(const program::Chunk& chunk, std::span<program::LaneResult> ends);
   bool has_steps() const { return next_step_ < chunk_.steps; }
   void allocate_staging(std::int64_t lanes, std::int64_t most);
   void open_round(std::int64_t executables);  // number of executables that share the launch and the staging limit
@@ -130,24 +131,24 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
   void collect_results();
   void fail(const std::exception_ptr& why);
 
-  void check_batch(const nn::Batch& batch) const;
-  const void* put_features(const nn::Batch& batch);
-  const void* put_target(const nn::Batch& batch);
-  UploadedBatch put_batch(const nn::Batch& batch);
-  UploadedBatch upload_batch(const nn::Batch& batch, std::vector<SharedUpload>* shared_uploads);
+  void check_batch(const program::Batch& batch) const;
+  const void* put_features(const program::Batch& batch);
+  const void* put_target(const program::Batch& batch);
+  UploadedBatch put_batch(const program::Batch& batch);
+  UploadedBatch upload_batch(const program::Batch& batch, std::vector<SharedUpload>* shared_uploads);
   bool has_same_batch_layout(const BlockExecutable& other) const;
-  block::Step put_step(const UploadedBatch& uploaded, const nn::LaneHyper& hyper, std::int64_t done);
+  block::Step put_step(const UploadedBatch& uploaded, const program::LaneHyper& hyper, std::int64_t done);
   template <class T>
   T* put(std::int64_t count, const T*& on_device);
 
-  nn::ProgramOptions options_;
+  program::ProgramOptions options_;
   BlockDevice* device_;
   BlockProgram program_;
-  std::unique_ptr<nn::Executable> cpu_executable_;
-  std::shared_ptr<const nn::StateFormat> state_format_;
+  std::unique_ptr<program::Executable> cpu_executable_;
+  std::shared_ptr<const program::StateFormat> state_format_;
   std::string optimizer_;
-  nn::Reorder input_;
-  nn::Reorder target_;
+  program::Reorder input_;
+  program::Reorder target_;
   bool tokens_ = false;
   std::int64_t classes_ = 0, positions_ = 1;
   std::int64_t sample_values_ = 1, target_values_ = 1;
@@ -160,8 +161,8 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
   std::int64_t num_reserved_lanes_ = 1;  // minimum number of slabs
 
   // State of the current chunk.
-  nn::Chunk chunk_;
-  std::span<nn::LaneResult> ends_;
+  program::Chunk chunk_;
+  std::span<program::LaneResult> ends_;
   std::vector<std::uint8_t> active_;
   std::int64_t next_step_ = 0, first_step_ = 0, num_staged_bytes_ = 0, max_step_bytes_ = 0;
   std::vector<Round> rounds_;
@@ -169,9 +170,9 @@ class BlockExecutable final : public nn::SingleObjectExecutable {
 
 /// An executable and its chunk, as an input of `run_in_one_launch`.
 struct LaunchPart {
-  nn::Executable* executable = nullptr;  ///< executable of the block backend
-  const nn::Chunk* chunk = nullptr;      ///< steps to run on the executable
-  std::span<nn::LaneResult> ends = {};   ///< result of each lane; an output
+  program::Executable* executable = nullptr;  ///< executable of the block backend
+  const program::Chunk* chunk = nullptr;      ///< steps to run on the executable
+  std::span<program::LaneResult> ends = {};   ///< result of each lane; an output
 };
 
 /// Runs the chunks of several executables of one block device in shared launches, and waits for them. Their programs

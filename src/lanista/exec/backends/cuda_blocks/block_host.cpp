@@ -17,7 +17,7 @@ class HostBlockDevice final : public BlockDevice {
   HostBlockDevice() : BlockDevice(kIdle) {}
   ~HostBlockDevice() override { memory_pool().empty(*this); }
   std::byte* allocate(MemoryKind, std::int64_t bytes) override {
-    const auto size = static_cast<std::size_t>(nn::align_up(bytes));
+    const auto size = static_cast<std::size_t>(program::align_up(bytes));
     return static_cast<std::byte*>(::operator new(size, kAlign));
   }
   void release(MemoryKind, std::byte* memory) noexcept override { ::operator delete(memory, kAlign); }

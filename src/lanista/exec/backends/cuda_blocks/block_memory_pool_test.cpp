@@ -106,7 +106,8 @@ TEST(BlockMemoryPool, FreesIdleMemoryAndRetriesAllocation) {
   store.release_to_pool(device, MemoryKind::kDevice, large);
 }
 
-nn::LaneResult chunk(nn::Executable& executable, const Derived& derived, std::int64_t steps, std::int64_t lanes = 1) {
+program::LaneResult chunk(program::Executable& executable, const Derived& derived, std::int64_t steps,
+                          std::int64_t lanes = 1) {
   const OwnedBatch owned = random_batch(derived, kMaxBatch, 4);
   const Batch batch = owned.view();
   std::vector<LaneHyper> hyper(static_cast<std::size_t>(executable.properties().lanes), {.lr = 0.05});
@@ -126,7 +127,7 @@ TEST(BlockMemory, CoversOccupiedLanesAndTheCurrentChunk) {
   const auto compiled =
       BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 64, .max_batch = kMaxBatch});
   ASSERT_TRUE(compiled.ok());
-  nn::Executable& executable = **compiled;
+  program::Executable& executable = **compiled;
   const std::int64_t begin = device.total(), bytes = executable.memory().bytes();
   executable.lanes().attach(0, *executable.memory().make_state(1));
   EXPECT_EQ(device.total(), begin) << "memory for one lane is allocated at the start";
@@ -150,7 +151,7 @@ TEST(BlockMemory, FailsBeforeTrainingWhenExhausted) {
   const auto compiled =
       BlockExecutable::compile(device, &derived.train, derived.infer, {.lanes = 4, .max_batch = kMaxBatch});
   ASSERT_TRUE(compiled.ok());
-  nn::Executable& executable = **compiled;
+  program::Executable& executable = **compiled;
   executable.lanes().attach(0, *executable.memory().make_state(1));
   device.max_bytes = device.total();
   const auto reserved = executable.memory().reserve_lanes(3);
@@ -158,7 +159,7 @@ TEST(BlockMemory, FailsBeforeTrainingWhenExhausted) {
   EXPECT_EQ(reserved.error().code, Code::kResourceExhausted);
   EXPECT_NE(reserved.error().message.find("run.lanes"), std::string::npos) << reserved.error().message;
   EXPECT_EQ(executable.lanes().clone(0, 1, 5).error().code, Code::kResourceExhausted);
-  nn::LaneState state = *executable.memory().make_state(2);
+  program::LaneState state = *executable.memory().make_state(2);
   EXPECT_THROW(executable.lanes().attach(1, std::move(state)), std::bad_alloc);
   EXPECT_TRUE(static_cast<bool>(state)) << "the caller still owns the state";
   EXPECT_EQ(executable.steps().step_count(1), -1);
@@ -179,7 +180,7 @@ TEST(BlockMemory, ReusesFreedSlabWithoutDriverCall) {
       (*compiled)->lanes().attach(0, *(*compiled)->memory().make_state(3));
       chunk(**compiled, derived, 3);
       if (again) continue;
-      auto cpu = nn::cpu_backend().compile(&derived.train, derived.infer, {.max_batch = kMaxBatch});
+      auto cpu = program::cpu_backend().compile(&derived.train, derived.infer, {.max_batch = kMaxBatch});
       (*cpu)->lanes().attach(0, *(*cpu)->memory().make_state(3));
       chunk(**cpu, derived, 3);
       expect_same_states((*compiled)->lanes().extract_state(0), (*cpu)->lanes().extract_state(0), model.name);
@@ -211,13 +212,13 @@ TEST(BlockSharedLaunch, UploadsASharedBatchOnce) {
   CountingBlockDevice device;
   const std::vector<Derived> all{derive(small_mlp()), derive(small_mlp(), "adam"), derive(small_mlp(), "lion")};
   const auto run = [&](bool together) {
-    std::vector<std::unique_ptr<nn::Executable>> executables;
+    std::vector<std::unique_ptr<program::Executable>> executables;
     std::vector<LaneHyper> hyper(1, {.lr = 0.05});
     const std::uint8_t one = 1;
     std::vector<LaneResult> ends(3);
     OwnedBatch owned, other;
     Batch batch, own;
-    std::vector<nn::Chunk> chunks;
+    std::vector<program::Chunk> chunks;
     for (std::size_t i = 0; i < all.size(); ++i) {
       executables.push_back(*BlockExecutable::compile(device, &all[i].train, all[i].infer, {.max_batch = kMaxBatch}));
       executables.back()->lanes().attach(0, *executables.back()->memory().make_state(i));

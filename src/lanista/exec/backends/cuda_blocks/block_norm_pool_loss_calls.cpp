@@ -8,7 +8,7 @@
 namespace lanista::device {
 namespace {
 
-using Binding = nn::Binding<float>;
+using Binding = program::Binding<float>;
 
 float real(const Binding& b, const char* name) { return static_cast<float>(b.args().real(name)); }
 
@@ -95,7 +95,7 @@ void avg_pool_grad(const Binding& b, Emitter& e) {
       .has_phases = true;
 }
 
-void add_reordered(Emitter& e, const nn::Reorder& order, const OperandRange& x, const OperandRange& y) {
+void add_reordered(Emitter& e, const program::Reorder& order, const OperandRange& x, const OperandRange& y) {
   const std::int64_t count = order.elements(1);
   if (order.is_identity()) {
     e.add(block::kCopy, {order.batched() ? 0 : count, order.batched() ? count : 0}, {x, y});
@@ -115,8 +115,8 @@ OperandRange to_read(OperandRange operand) {
 }
 
 void reshape(const Binding& b, Emitter& e) {
-  const nn::Reorder first = nn::Reorder::from_layout(b.x_shape(0), nn::value_layout(b.x_shape(0)));
-  const nn::Reorder second = nn::Reorder::to_layout(b.y_shape(), nn::value_layout(b.y_shape()));
+  const program::Reorder first = program::Reorder::from_layout(b.x_shape(0), program::value_layout(b.x_shape(0)));
+  const program::Reorder second = program::Reorder::to_layout(b.y_shape(), program::value_layout(b.y_shape()));
   OperandRange from = e.read(b, 0);
   if (!first.is_identity() && !second.is_identity()) {
     const OperandRange between = e.scratch(first.elements(e.max_batch()));
@@ -130,20 +130,21 @@ void transpose(const Binding& b, Emitter& e) {
   const graph::Shape& x = b.x_shape(0);
   const std::vector<std::int64_t>& axes = b.args().list("axes");
   std::vector<std::size_t> order;
-  for (const std::size_t axis : nn::memory_axes(nn::value_layout(b.y_shape()), axes.size())) {
+  for (const std::size_t axis : program::memory_axes(program::value_layout(b.y_shape()), axes.size())) {
     order.push_back(static_cast<std::size_t>(axes[axis]));
   }
-  add_reordered(e, nn::Reorder(x.dims, nn::memory_axes(nn::value_layout(x), x.rank()), order), e.read(b, 0),
-                e.write(b, 0));
+  add_reordered(e, program::Reorder(x.dims, program::memory_axes(program::value_layout(x), x.rank()), order),
+                e.read(b, 0), e.write(b, 0));
 }
 
-nn::AxisView view_along_axis(const Binding& b, const graph::Shape& shape) {
+program::AxisView view_along_axis(const Binding& b, const graph::Shape& shape) {
   const std::int64_t axis = b.args().integer("axis"), rank = static_cast<std::int64_t>(shape.rank());
-  return nn::axis_view(shape, nn::value_layout(shape), static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
+  return program::axis_view(shape, program::value_layout(shape),
+                            static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
 }
 
 void concat(const Binding& b, Emitter& e) {
-  const nn::AxisView view = view_along_axis(b, b.y_shape());
+  const program::AxisView view = view_along_axis(b, b.y_shape());
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < b.in.size(); ++i) {
     const std::int64_t len = view_along_axis(b, b.x_shape(i)).len;
@@ -153,23 +154,23 @@ void concat(const Binding& b, Emitter& e) {
 }
 
 void slice(const Binding& b, Emitter& e) {
-  const nn::AxisView view = view_along_axis(b, b.x_shape(0));
+  const program::AxisView view = view_along_axis(b, b.x_shape(0));
   const graph::ops::SliceRange range = *graph::ops::slice_range(b.args());
   e.add(block::kCopySlice, {view.outer, view.len, view.inner, range.begin, range.len}, {e.read(b, 0), e.write(b, 0)});
 }
 
 void slice_grad(const Binding& b, Emitter& e) {
-  const nn::AxisView view = view_along_axis(b, b.y_shape());
+  const program::AxisView view = view_along_axis(b, b.y_shape());
   e.add(block::kPasteSlice,
         {view.outer, view.len, view.inner, b.args().integer("start"), view_along_axis(b, b.x_shape(0)).len, 1},
         {e.read(b, 0), e.write(b, 0)});
 }
 
 void mean_over(const Binding& b, Emitter& e, const std::vector<std::int64_t>& axes) {
-  const nn::MeanPlan plan(b.x_shape(0), axes, b.y_shape());
+  const program::MeanPlan plan(b.x_shape(0), axes, b.y_shape());
   OperandRange from = e.read(b, 0);
   for (std::size_t i = 0; i < plan.stages().size(); ++i) {
-    const nn::AxisView& stage = plan.stages()[i];
+    const program::AxisView& stage = plan.stages()[i];
     const bool final_reorder = i + 1 == plan.stages().size() && plan.final_reorder().is_identity();
     const OperandRange to = final_reorder ? e.write(b, 0) : e.scratch(stage.outer * stage.inner * e.max_batch());
     e.add(block::kMeanAxis, {stage.outer, stage.len, stage.inner}, {from, to});
@@ -186,7 +187,7 @@ void global_avg_pool(const Binding& b, Emitter& e) {
 }
 
 void mean_grad(const Binding& b, Emitter& e) {
-  const nn::MeanPlan plan(b.y_shape(), b.args().list("axes"), b.x_shape(0));
+  const program::MeanPlan plan(b.y_shape(), b.args().list("axes"), b.x_shape(0));
   OperandRange from = e.read(b, 0);
   if (plan.stages().empty() || !plan.initial_reorder().is_identity()) {
     const OperandRange to =
@@ -195,7 +196,7 @@ void mean_grad(const Binding& b, Emitter& e) {
     from = to_read(to);
   }
   for (std::size_t i = plan.stages().size(); i-- > 0;) {
-    const nn::AxisView& stage = plan.stages()[i];
+    const program::AxisView& stage = plan.stages()[i];
     const OperandRange to = i == 0 ? e.write(b, 0) : e.scratch(stage.outer * stage.len * stage.inner * e.max_batch());
     e.add(block::kMeanAxisGrad, {stage.outer, stage.len, stage.inner}, {from, to});
     from = to_read(to);

@@ -32,7 +32,7 @@ Error unsupported_operator(const std::string& what) {
 }
 
 std::int64_t words_of(const graph::ValueType& type, std::int64_t max_batch) {
-  const std::int64_t elements = nn::ElementCount(type.shape).at(max_batch);
+  const std::int64_t elements = program::ElementCount(type.shape).at(max_batch);
   return type.dtype == graph::DType::kByte ? (elements + kWord - 1) / kWord : elements;
 }
 
@@ -149,22 +149,22 @@ void fuse_epilogues(std::vector<EmittedCall>& calls) {
 }
 
 // A copy of the CPU's kernel table, with kernels that emit a call instead of running it.
-nn::KernelTable<float> emitting_table(const nn::KernelTable<float>& cpu, Emitter& emitter) {
-  nn::KernelTable<float> table;
+program::KernelTable<float> emitting_table(const program::KernelTable<float>& cpu, Emitter& emitter) {
+  program::KernelTable<float> table;
   for (const auto& [name, emit] : emit_table()) {
-    nn::KernelEntry<float> entry = cpu.at(name);
+    program::KernelEntry<float> entry = cpu.at(name);
     entry.batch_reduction = nullptr;
-    entry.prepare = [emit = emit, &emitter](const nn::Binding<float>& b) {
+    entry.prepare = [emit = emit, &emitter](const program::Binding<float>& b) {
       emit(b, emitter);
-      return nn::Run<float>{};
+      return program::Run<float>{};
     };
     table.emplace(name, std::move(entry));
   }
   return table;
 }
 
-void emit_commit(const step::TrainingStep& train, const nn::StateFormat& state_format, Emitter& emitter) {
-  const nn::StateLayout& layout = state_format.layout();
+void emit_commit(const autodiff::TrainingStep& train, const program::StateFormat& state_format, Emitter& emitter) {
+  const program::StateLayout& layout = state_format.layout();
   const std::int64_t count = layout.parameters;
   const OperandRange gradients{SlabRegion::kGradient, 0, count, false};
   OperandRange factor = emitter.scratch(1);
@@ -177,7 +177,7 @@ void emit_commit(const step::TrainingStep& train, const nn::StateFormat& state_f
                            (state_format.bytes() - state_format.part_offset(2)) / kWord, true};
   emitter.add(block::kUpdate, {optimizers().find(train.options.optimizer)->second, between},
               {gradients, OperandRange{SlabRegion::kState, 0, count, true}, first, factor});
-  for (const nn::Range& run : layout.renewed) {
+  for (const program::Range& run : layout.renewed) {
     emitter.add(block::kCopy, {run.count, 0},
                 {OperandRange{SlabRegion::kNewBuffer, run.begin, run.count, false},
                  OperandRange{SlabRegion::kState, state_format.part_offset(1) / kWord + run.begin, run.count, true}});
@@ -198,38 +198,38 @@ EmittedCall& Emitter::add(block::Op op, std::vector<std::int64_t> sizes, std::ve
   return to;
 }
 
-OperandRange Emitter::operand(nn::Address place, std::int64_t words) const {
+OperandRange Emitter::operand(program::Address place, std::int64_t words) const {
   const std::int64_t at = place.offset / kWord;
   LANISTA_CHECK(place.offset % kWord == 0, "a value does not begin at a word");
   switch (place.space) {
-    case nn::MemorySpace::kArena:
+    case program::MemorySpace::kArena:
       return {SlabRegion::kArena, at, words, false};
-    case nn::MemorySpace::kParameter:
+    case program::MemorySpace::kParameter:
       return {SlabRegion::kState, at, words, false};
-    case nn::MemorySpace::kBuffer:
+    case program::MemorySpace::kBuffer:
       return {SlabRegion::kState, state_format_.part_offset(1) / kWord + at, words, false};
-    case nn::MemorySpace::kSlot:
+    case program::MemorySpace::kSlot:
       return {SlabRegion::kState, state_format_.part_offset(2) / kWord + at, words, false};
-    case nn::MemorySpace::kGradient:
+    case program::MemorySpace::kGradient:
       return {SlabRegion::kGradient, at, words, false};
-    case nn::MemorySpace::kNewBuffer:
+    case program::MemorySpace::kNewBuffer:
       return {SlabRegion::kNewBuffer, at, words, false};
-    case nn::MemorySpace::kInput:
+    case program::MemorySpace::kInput:
       return {SlabRegion::kInput, 0, 0, false};
-    case nn::MemorySpace::kTarget:
+    case program::MemorySpace::kTarget:
       return {SlabRegion::kTarget, 0, 0, false};
-    case nn::MemorySpace::kEdge:
+    case program::MemorySpace::kEdge:
       break;
   }
   LANISTA_CHECK(false, "a value belongs to another stage");
   return {};
 }
 
-OperandRange Emitter::read(const nn::Binding<float>& b, std::size_t input) const {
+OperandRange Emitter::read(const program::Binding<float>& b, std::size_t input) const {
   return operand(b.in[input], words_of(b.call.in_types[input], max_batch_));
 }
 
-OperandRange Emitter::write(const nn::Binding<float>& b, std::size_t output) const {
+OperandRange Emitter::write(const program::Binding<float>& b, std::size_t output) const {
   OperandRange to = operand(b.out[output], words_of(b.call.out_types[output], max_batch_));
   to.written = true;
   return to;
@@ -246,7 +246,7 @@ BlockProgram Emitter::finish(std::int64_t arena_words) && {
   fuse_bias_gradients(calls_);
   fuse_epilogues(calls_);
   insert_barriers(calls_);
-  const auto aligned = [](std::int64_t words) { return nn::align_up(words * kWord) / kWord; };
+  const auto aligned = [](std::int64_t words) { return program::align_up(words * kWord) / kWord; };
   std::map<SlabRegion, std::int64_t> begin;
   std::int64_t end = 0;
   const auto place_region = [&](SlabRegion part, std::int64_t words) {
@@ -290,31 +290,31 @@ std::vector<std::string> block_operators() {
   return names;
 }
 
-Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::StateFormat& state_format,
+Result<BlockProgram> block_program(const autodiff::TrainingStep& train, const program::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch) {
-  const nn::KernelTable<float> cpu = nn::kernel_table<float>();
+  const program::KernelTable<float> cpu = program::kernel_table<float>();
   Emitter emitter(state_format, max_batch);
-  const nn::KernelTable<float> table = emitting_table(cpu, emitter);
-  const std::vector<nn::Fusion> fusions = nn::fusions_of(table);
-  const nn::LoweredGraph lowered =
-      nn::lower(train.graph, train.types, train.compute, nn::outputs_read_after(train), {ops, fusions});
-  for (const nn::KernelCall& call : lowered.calls) {
+  const program::KernelTable<float> table = emitting_table(cpu, emitter);
+  const std::vector<program::Fusion> fusions = program::fusions_of(table);
+  const program::LoweredGraph lowered =
+      program::lower(train.graph, train.types, train.compute, program::outputs_read_after(train), {ops, fusions});
+  for (const program::KernelCall& call : lowered.calls) {
     if (table.contains(call.kernel)) continue;
     return unsupported_operator("operator '" + call.op + "' (node %" + std::to_string(call.id.value) + ")");
   }
   if (!optimizers().contains(train.options.optimizer)) {
     return unsupported_operator("optimiser '" + train.options.optimizer + "'");
   }
-  const nn::SectionInputs<float> inputs{.fixed_addresses = {},
-                                        .layouts = {},
-                                        .live_out = {},
-                                        .ops = ops,
-                                        .table = table,
-                                        .kernels = kernels::kernels<float>(kernels::Isa::kPortable),
-                                        .max_batch = max_batch};
-  const nn::Section<float> section = nn::train_section<float>(train, lowered, state_format.layout(), inputs);
-  for (const nn::CommitInput& each : nn::commit_inputs<float>(train, lowered, state_format.layout())) {
-    const nn::Address from = section.addresses.at(each.value);
+  const program::SectionInputs<float> inputs{.fixed_addresses = {},
+                                             .layouts = {},
+                                             .live_out = {},
+                                             .ops = ops,
+                                             .table = table,
+                                             .kernels = kernels::kernels<float>(kernels::Isa::kPortable),
+                                             .max_batch = max_batch};
+  const program::Section<float> section = program::train_section<float>(train, lowered, state_format.layout(), inputs);
+  for (const program::CommitInput& each : program::commit_inputs<float>(train, lowered, state_format.layout())) {
+    const program::Address from = section.addresses.at(each.value);
     if (from.space == each.address.space && from.offset == each.address.offset) continue;
     OperandRange to = emitter.operand(each.address, each.range.count);
     to.written = true;

@@ -16,7 +16,7 @@ namespace lanista::device {
 
 /// A training step as a list of block calls.
 ///
-/// The calls work on the slab of a lane: state (in nn::StateFormat), gradients, new buffers, values and scratch.
+/// The calls work on the slab of a lane: state (in program::StateFormat), gradients, new buffers, values and scratch.
 struct BlockProgram {
   std::vector<block::Call> calls;  ///< calls of one step, in order
   std::int64_t slab_words = 0;     ///< size of a slab in words of four bytes
@@ -31,7 +31,7 @@ struct BlockProgram {
 /// batch in samples.
 ///
 /// Errors: kUnimplemented for an operator or optimiser that the block backend lacks; the message names it.
-Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::StateFormat& state_format,
+Result<BlockProgram> block_program(const autodiff::TrainingStep& train, const program::StateFormat& state_format,
                                    const graph::OpTable& ops, std::int64_t max_batch);
 
 /// Returns the sorted names of all step operators that the block backend supports, with the optimiser updates.
@@ -68,28 +68,28 @@ struct EmittedCall {
 class Emitter {
  public:
   /// Makes an emitter without calls. `state_format` must outlive it; `max_batch` is in samples.
-  Emitter(const nn::StateFormat& state_format, std::int64_t max_batch)
+  Emitter(const program::StateFormat& state_format, std::int64_t max_batch)
       : state_format_(state_format), max_batch_(max_batch) {}
 
   /// Appends a call with these sizes (Call::n) and operands (Call::at), and returns it. The reference is valid until
   /// the next call of `add`.
   EmittedCall& add(block::Op op, std::vector<std::int64_t> sizes, std::vector<OperandRange> spots);
   /// Returns the operand that reads input number `input` (from 0) of a call of the CPU program.
-  OperandRange read(const nn::Binding<float>& b, std::size_t input) const;
+  OperandRange read(const program::Binding<float>& b, std::size_t input) const;
   /// Returns the operand that writes output number `output` (from 0) of a call of the CPU program.
-  OperandRange write(const nn::Binding<float>& b, std::size_t output) const;
+  OperandRange write(const program::Binding<float>& b, std::size_t output) const;
   /// Returns the operand that reads an optional input; kNowhere if it does not exist.
-  OperandRange read(const nn::Binding<float>& b, std::size_t input, bool exists) const {
+  OperandRange read(const program::Binding<float>& b, std::size_t input, bool exists) const {
     return exists ? read(b, input) : OperandRange{};
   }
   /// Returns a new scratch range of `words` words, which no other call uses.
   OperandRange scratch(std::int64_t words);
   /// Returns the operand of `words` words at an address of the CPU program, for reading.
-  OperandRange operand(nn::Address place, std::int64_t words) const;
+  OperandRange operand(program::Address place, std::int64_t words) const;
   /// Returns the largest batch of the program, in samples.
   std::int64_t max_batch() const { return max_batch_; }
   /// Returns the layout of the states.
-  const nn::StateFormat& state_format() const { return state_format_; }
+  const program::StateFormat& state_format() const { return state_format_; }
 
   /// Fuses epilogues, places barriers, resolves operands to words of the slab, and returns the program.
   ///
@@ -97,14 +97,14 @@ class Emitter {
   BlockProgram finish(std::int64_t arena_words) &&;
 
  private:
-  const nn::StateFormat& state_format_;
+  const program::StateFormat& state_format_;
   std::int64_t max_batch_;
   std::int64_t scratch_ = 0;
   std::vector<EmittedCall> calls_;
 };
 
 /// Appends the block calls of one call of the CPU program to the emitter.
-using Emit = void (*)(const nn::Binding<float>&, Emitter&);
+using Emit = void (*)(const program::Binding<float>&, Emitter&);
 
 /// Lowering functions by the name of the step operator.
 using EmitTable = std::map<std::string, Emit, std::less<>>;

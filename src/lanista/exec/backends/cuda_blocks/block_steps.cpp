@@ -26,7 +26,7 @@ double whole_power(double base, std::int64_t exponent) {
 }
 
 // Hyper-parameters of an update, converted from double once, as the CPU kernels do.
-void set_update(const nn::LaneHyper& h, std::int64_t done, block::Step& to) {
+void set_update(const program::LaneHyper& h, std::int64_t done, block::Step& to) {
   const auto narrow = [](double x) { return static_cast<float>(x); };
   to.done = static_cast<std::uint64_t>(done);
   to.smoothing = h.label_smoothing;
@@ -48,8 +48,8 @@ void set_update(const nn::LaneHyper& h, std::int64_t done, block::Step& to) {
 bool corrects_rate(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adamw"; }
 
 // Returns true if an update has equal hyper-parameters. Spans must be empty, because their contents may have changed.
-bool same_numbers(const nn::LaneHyper& a, const nn::LaneHyper& b) {
-  const auto plain = [](const nn::LaneHyper& h) { return h.lane_attrs.empty() && h.lr_ranges.empty(); };
+bool same_numbers(const program::LaneHyper& a, const program::LaneHyper& b) {
+  const auto plain = [](const program::LaneHyper& h) { return h.lane_attrs.empty() && h.lr_ranges.empty(); };
   return plain(a) && plain(b) && a.lr == b.lr && a.momentum == b.momentum && a.weight_decay == b.weight_decay &&
          a.beta1 == b.beta1 && a.beta2 == b.beta2 && a.eps == b.eps && a.clip_norm == b.clip_norm &&
          a.label_smoothing == b.label_smoothing && a.nesterov == b.nesterov;
@@ -77,7 +77,7 @@ T* BlockExecutable::put(std::int64_t count, const T*& on_device) {
   return here;
 }
 
-void BlockExecutable::check_batch(const nn::Batch& batch) const {
+void BlockExecutable::check_batch(const program::Batch& batch) const {
   const auto want = [&](std::size_t got, std::int64_t wanted, const char* what) {
     LANISTA_CHECK(static_cast<std::int64_t>(got) == wanted, "a batch of " + std::to_string(batch.size) +
                                                                 " samples brings " + std::to_string(got) + " " + what +
@@ -100,7 +100,7 @@ void BlockExecutable::check_batch(const nn::Batch& batch) const {
   if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
 }
 
-const void* BlockExecutable::put_features(const nn::Batch& batch) {
+const void* BlockExecutable::put_features(const program::Batch& batch) {
   if (tokens_) {
     const std::int32_t* on_device = nullptr;
     std::ranges::transform(batch.features, put(std::ssize(batch.features), on_device), token_of);
@@ -116,7 +116,7 @@ const void* BlockExecutable::put_features(const nn::Batch& batch) {
   return on_device;
 }
 
-const void* BlockExecutable::put_target(const nn::Batch& batch) {
+const void* BlockExecutable::put_target(const program::Batch& batch) {
   if (classes_ > 0) {
     const std::int32_t* on_device = nullptr;
     std::ranges::copy(batch.labels, put(std::ssize(batch.labels), on_device));
@@ -127,7 +127,7 @@ const void* BlockExecutable::put_target(const nn::Batch& batch) {
   return on_device;
 }
 
-BlockExecutable::UploadedBatch BlockExecutable::put_batch(const nn::Batch& batch) {
+BlockExecutable::UploadedBatch BlockExecutable::put_batch(const program::Batch& batch) {
   UploadedBatch uploaded;
   uploaded.input = put_features(batch);
   uploaded.target = put_target(batch);
@@ -138,11 +138,12 @@ BlockExecutable::UploadedBatch BlockExecutable::put_batch(const nn::Batch& batch
   return uploaded;
 }
 
-block::Step BlockExecutable::put_step(const UploadedBatch& uploaded, const nn::LaneHyper& hyper, std::int64_t done) {
+block::Step BlockExecutable::put_step(const UploadedBatch& uploaded, const program::LaneHyper& hyper,
+                                      std::int64_t done) {
   block::Step step{};
   set_batch(uploaded, step);
   set_update(hyper, done, step);
-  const std::vector<nn::LaneAttr>& lane_attrs = properties().lane_attrs;
+  const std::vector<program::LaneAttr>& lane_attrs = properties().lane_attrs;
   LANISTA_CHECK(
       hyper.lane_attrs.empty() || hyper.lane_attrs.size() == lane_attrs.size(),
       std::to_string(hyper.lane_attrs.size()) + " lane attributes instead of " + std::to_string(lane_attrs.size()));
@@ -152,8 +153,8 @@ block::Step BlockExecutable::put_step(const UploadedBatch& uploaded, const nn::L
       to[i] = hyper.lane_attrs.empty() ? lane_attrs[i].value : hyper.lane_attrs[i];
   }
   std::vector<block::LrRange> lr_ranges;
-  for (const nn::Range& run : state_format_->layout().trained) {
-    nn::for_each_lr_range(
+  for (const program::Range& run : state_format_->layout().trained) {
+    program::for_each_lr_range(
         hyper.lr_ranges, run.begin, run.count, [&](std::int64_t begin, std::int64_t count, double factor) {
           const double lr = hyper.lr * factor;
           const double correction = corrects_rate(optimizer_) ? 1.0 - whole_power(hyper.beta1, done + 1) : 1.0;
@@ -168,7 +169,7 @@ block::Step BlockExecutable::put_step(const UploadedBatch& uploaded, const nn::L
   return step;
 }
 
-void BlockExecutable::begin(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
+void BlockExecutable::begin(const program::Chunk& chunk, std::span<program::LaneResult> ends) {
   LANISTA_CHECK(chunk.communicator == nullptr, "steps on a device are not shared");
   chunk_ = chunk;
   ends_ = ends;
@@ -211,7 +212,7 @@ bool BlockExecutable::has_staging_space() const {
 
 // Returns true if a batch has the same bytes for both executables.
 bool BlockExecutable::has_same_batch_layout(const BlockExecutable& other) const {
-  const auto same = [](const nn::Reorder& a, const nn::Reorder& b) {
+  const auto same = [](const program::Reorder& a, const program::Reorder& b) {
     return std::ranges::equal(a.sizes(), b.sizes()) && std::ranges::equal(a.strides(), b.strides());
   };
   return tokens_ == other.tokens_ && sample_values_ == other.sample_values_ && same(input_, other.input_) &&
@@ -220,11 +221,11 @@ bool BlockExecutable::has_same_batch_layout(const BlockExecutable& other) const 
 }
 
 // Uploads a batch, unless another executable has done so for this step.
-BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const nn::Batch& batch,
+BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const program::Batch& batch,
                                                              std::vector<SharedUpload>* shared_uploads) {
   const auto same = [](auto a, auto b) { return a.data() == b.data() && a.size() == b.size(); };
   const auto is_it = [&](const SharedUpload& each) {
-    const nn::Batch& other = each.batch;
+    const program::Batch& other = each.batch;
     return batch.size == other.size && same(batch.features, other.features) && same(batch.labels, other.labels) &&
            same(batch.targets, other.targets) && same(batch.sample_index, other.sample_index) &&
            same(batch.weights, other.weights) && has_same_batch_layout(*each.uploader);
@@ -241,7 +242,7 @@ BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const nn::Batch& ba
 
 void BlockExecutable::append_step(std::vector<SharedUpload>* shared_uploads) {
   const std::int64_t before = num_staged_bytes_;
-  const nn::StepInput work = chunk_.step_input(next_step_);
+  const program::StepInput work = chunk_.step_input(next_step_);
   LANISTA_CHECK(work.hyper.size() == lane_slots_.size() &&
                     (work.batches.size() == 1 || work.batches.size() == lane_slots_.size()),
                 "a step needs hyper-parameters for every lane, and one batch or one batch per lane");
@@ -253,7 +254,7 @@ void BlockExecutable::append_step(std::vector<SharedUpload>* shared_uploads) {
     try {
       LANISTA_CHECK(static_cast<bool>(lane_slots_[i].state), "lane " + std::to_string(i) + " is empty");
       if (!shared || uploaded.input == nullptr) uploaded = upload_batch(work.batches[shared ? 0 : i], shared_uploads);
-      const nn::LaneHyper& hyper = work.hyper[i];
+      const program::LaneHyper& hyper = work.hyper[i];
       // The hyper-parameters of a lane seldom change between steps. Then the record in the staging memory is used
       // again.
       if (!round.steps.empty() && !corrects_rate(optimizer_) && same_numbers(round.hyper, hyper)) {
@@ -308,7 +309,7 @@ void BlockExecutable::collect_results() {
   for (const Round& round : rounds_) {
     if (round.steps.empty()) continue;
     LaneSlot& at = lane_slots_[round.lane];
-    nn::LaneResult& end = ends_[round.lane];
+    program::LaneResult& end = ends_[round.lane];
     for (std::size_t s = 0; s < round.steps.size(); ++s) {
       end.loss = static_cast<double>(round.losses[s]);
       end.loss_sum += end.loss * static_cast<double>(round.steps[s].batch);
@@ -339,7 +340,7 @@ void BlockExecutable::fail(const std::exception_ptr& why) {
   next_step_ = chunk_.steps;
 }
 
-void BlockExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
+void BlockExecutable::run(const program::Chunk& chunk, std::span<program::LaneResult> ends) {
   begin(chunk, ends);
   const bool needs_gradient_norm =
       std::ranges::find(chunk.needs_gradient_norm, std::uint8_t{1}) != chunk.needs_gradient_norm.end();

@@ -21,14 +21,14 @@ TEST(Block, EqualsTheCpuToTheBitForSupportedModels) {
     if (!is_supported(derived, host())) continue;
     ++tried;
     expect_equal_results(train(derived, host(), 3, 6, recipes(), tried % 2 == 0),
-                         train(derived, nn::cpu_backend(), 3, 6, recipes(), tried % 2 == 0), model.name);
+                         train(derived, program::cpu_backend(), 3, 6, recipes(), tried % 2 == 0), model.name);
   }
   EXPECT_GE(tried, 40);
 }
 
 TEST(Block, RejectsUnsupportedOperatorsWithAdvice) {
   const Derived derived = derive(model_named("lrn"));
-  const auto program = nn::Program::compile(derived.train, derived.infer, {.backend = &host()});
+  const auto program = program::Program::compile(derived.train, derived.infer, {.backend = &host()});
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.error().code, Code::kUnimplemented);
   EXPECT_NE(program.error().message.find("'lrn'"), std::string::npos) << program.error().message;
@@ -38,8 +38,8 @@ TEST(Block, RejectsUnsupportedOperatorsWithAdvice) {
 TEST(Block, GivesEqualBitsForAnyChunkSizeAndMove) {
   const kernels::FlushToZero as_workers;
   const Derived derived = derive(small_mlp());
-  const auto run = [&](const nn::Backend& backend, std::int64_t at_once) {
-    nn::Program program = compile_empty(derived, {.lanes = 3, .max_batch = kMaxBatch, .backend = &backend});
+  const auto run = [&](const program::Backend& backend, std::int64_t at_once) {
+    program::Program program = compile_empty(derived, {.lanes = 3, .max_batch = kMaxBatch, .backend = &backend});
     EXPECT_TRUE(program.begin(0, 5).ok());
     EXPECT_TRUE(program.begin(1, 6).ok());
     const std::vector<LaneHyper> hyper(3, {.lr = 0.1, .momentum = 0.9});
@@ -62,7 +62,7 @@ TEST(Block, GivesEqualBitsForAnyChunkSizeAndMove) {
     EXPECT_TRUE(program.clone(1, 2, 9).ok());
     std::vector<std::vector<Tensor>> states{program.extract(2)};
     program.attach(0, [&] {
-      nn::LaneState state = program.detach(0);
+      program::LaneState state = program.detach(0);
       return state;
     }());
     active = {1, 0, 1};
@@ -72,7 +72,7 @@ TEST(Block, GivesEqualBitsForAnyChunkSizeAndMove) {
     for (std::int64_t lane = 0; lane < 3; ++lane) states.push_back(program.extract(lane));
     return std::pair(states, predictions);
   };
-  const auto wanted = run(nn::cpu_backend(), 6);
+  const auto wanted = run(program::cpu_backend(), 6);
   for (const std::int64_t at_once : {1, 2, 6}) {
     const auto got = run(host(), at_once);
     EXPECT_EQ(got.first, wanted.first) << at_once;
@@ -82,13 +82,13 @@ TEST(Block, GivesEqualBitsForAnyChunkSizeAndMove) {
 
 TEST(Block, TrainsWithEveryOptimiserAndLrRanges) {
   const kernels::FlushToZero as_workers;
-  const std::vector<nn::LrRange> lr_ranges{{3, 50, 0.5}, {100, 64, 0}, {333, 17, 2}};
+  const std::vector<program::LrRange> lr_ranges{{3, 50, 0.5}, {100, 64, 0}, {333, 17, 2}};
   for (const char* optimizer : {"sgd", "adam", "adamw", "lion", "rmsprop"}) {
     const Derived derived = derive(small_mlp(), optimizer);
     const std::vector<LaneHyper> recipe{
         {.lr = 0.01, .momentum = 0.5, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.98, .eps = 1e-6, .clip_norm = 0.5},
         {.lr = 0.003, .weight_decay = 0.1, .lr_ranges = lr_ranges}};
-    expect_equal_results(train(derived, host(), 2, 12, recipe), train(derived, nn::cpu_backend(), 2, 12, recipe),
+    expect_equal_results(train(derived, host(), 2, 12, recipe), train(derived, program::cpu_backend(), 2, 12, recipe),
                          optimizer);
   }
 }
@@ -99,8 +99,8 @@ TEST(Block, PropagatesNanAndInfinityAsTheCpuDoes) {
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);
     if (!is_supported(derived, host())) continue;
-    const auto run = [&](const nn::Backend& backend) {
-      nn::Program program = compile_empty(derived, {.lanes = 2, .max_batch = 4, .backend = &backend});
+    const auto run = [&](const program::Backend& backend) {
+      program::Program program = compile_empty(derived, {.lanes = 2, .max_batch = 4, .backend = &backend});
       std::vector<OwnedBatch> owned{random_batch(derived, 4, 3), random_batch(derived, 4, 4)};
       const bool tokens = derived.train.types.at(derived.train.input).dtype == graph::DType::kIndex;
       if (!tokens) owned[1].features[owned[1].features.size() / 2] = std::nanf("");
@@ -120,15 +120,15 @@ TEST(Block, PropagatesNanAndInfinityAsTheCpuDoes) {
       for (std::int64_t lane = 0; lane < 2; ++lane) trained.states.push_back(program.extract(lane));
       return trained;
     };
-    expect_equal_results(run(host()), run(nn::cpu_backend()), model.name);
+    expect_equal_results(run(host()), run(program::cpu_backend()), model.name);
   }
 }
 
 TEST(Block, ComputesGradientsAndNormsAsTheCpuDoes) {
   const kernels::FlushToZero as_workers;
   const Derived derived = derive(small_cnn(), "adam");
-  const auto run = [&](const nn::Backend& backend) {
-    nn::Program program = compile_empty(derived, {.max_batch = kMaxBatch, .backend = &backend});
+  const auto run = [&](const program::Backend& backend) {
+    program::Program program = compile_empty(derived, {.max_batch = kMaxBatch, .backend = &backend});
     EXPECT_TRUE(program.begin(0, 5).ok());
     const OwnedBatch owned = random_batch(derived, kMaxBatch, 1);
     const Batch batch = owned.view();
@@ -148,7 +148,7 @@ TEST(Block, ComputesGradientsAndNormsAsTheCpuDoes) {
       numbers.push_back(ends[0].loss);
     };
     chunk({});
-    nn::LaneGradients gradients = *program.make_gradients();
+    program::LaneGradients gradients = *program.make_gradients();
     numbers.push_back(program.gradients(0, batch, kMaxBatch, hyper, gradients));
     numbers.push_back(program.squared_gradient_norm(0, gradients, hyper));
     program.commit(0, gradients, hyper);
@@ -161,7 +161,7 @@ TEST(Block, ComputesGradientsAndNormsAsTheCpuDoes) {
     numbers.insert(numbers.end(), losses.begin(), losses.end());
     return std::pair(program.extract(0), numbers);
   };
-  const auto got = run(host()), wanted = run(nn::cpu_backend());
+  const auto got = run(host()), wanted = run(program::cpu_backend());
   EXPECT_EQ(got.first, wanted.first);
   EXPECT_EQ(got.second, wanted.second);
 }
@@ -169,7 +169,7 @@ TEST(Block, ComputesGradientsAndNormsAsTheCpuDoes) {
 TEST(Block, CallsBeforeCommitHook) {
   const Derived derived = derive(small_mlp());
   int commits = 0;
-  nn::Program program =
+  program::Program program =
       compile(derived, {.max_batch = kMaxBatch, .backend = &host(), .before_commit = [&](std::int64_t) {
                           if (++commits == 2) throw std::bad_alloc();
                         }});
@@ -214,7 +214,7 @@ TEST(Block, SplitsAChunkIntoRoundsWhenStagingIsSmall) {
 
 TEST(Block, KeepsTheStateOfALaneThatThrows) {
   const Derived derived = derive(small_mlp());
-  nn::Program program = compile(derived, {.lanes = 2, .max_batch = kMaxBatch, .backend = &host()});
+  program::Program program = compile(derived, {.lanes = 2, .max_batch = kMaxBatch, .backend = &host()});
   const std::vector<LaneHyper> hyper(2, {.lr = 0.1});
   std::vector<OwnedBatch> owned(2);
   std::vector<Batch> batches(2);
@@ -242,14 +242,14 @@ TEST(Block, KeepsTheStateOfALaneThatThrows) {
 
 TEST(BlockOnCuda, EqualsTheCpuToTheBitForSupportedModels) {
   std::string why;
-  const nn::Backend* const backend = cuda(why);
+  const program::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
   const kernels::FlushToZero as_workers;
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);
     if (!is_supported(derived, host())) continue;
-    expect_equal_results(train(derived, *backend, 3, 6, recipes()), train(derived, nn::cpu_backend(), 3, 6, recipes()),
-                         model.name);
+    expect_equal_results(train(derived, *backend, 3, 6, recipes()),
+                         train(derived, program::cpu_backend(), 3, 6, recipes()), model.name);
   }
 }
 

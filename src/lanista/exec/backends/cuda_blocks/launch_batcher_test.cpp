@@ -52,13 +52,14 @@ class SlowBlockDevice final : public BlockDevice {
   std::atomic<int> launches = 0, most_structures = 0;
 };
 
-class SlowBlockBackend final : public nn::Backend {
+class SlowBlockBackend final : public program::Backend {
  public:
   explicit SlowBlockBackend(SlowBlockDevice& device) : device_(device) {}
   std::string_view name() const override { return "block:slow"; }
   std::string_view numeric_class() const override { return host().numeric_class(); }
-  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                  const nn::ProgramOptions& options) const override {
+  Result<std::unique_ptr<program::Executable>> compile(const autodiff::TrainingStep* train,
+                                                       const autodiff::InferenceStep& infer,
+                                                       const program::ProgramOptions& options) const override {
     return BlockExecutable::compile(device_, train, infer, options);
   }
 
@@ -75,10 +76,10 @@ struct TrainingResult {
 };
 
 // Chunks of three steps. In chunk `bad_chunk` the labels of the second lane are invalid.
-TrainingResult train_in_chunks(const Derived& derived, const nn::Backend& backend, std::int64_t bad_chunk = -1) {
+TrainingResult train_in_chunks(const Derived& derived, const program::Backend& backend, std::int64_t bad_chunk = -1) {
   const kernels::FlushToZero as_workers;
   TrainingResult outcome;
-  nn::Program program = compile_empty(derived, {.lanes = kLanes, .max_batch = kMaxBatch, .backend = &backend});
+  program::Program program = compile_empty(derived, {.lanes = kLanes, .max_batch = kMaxBatch, .backend = &backend});
   for (std::int64_t lane = 0; lane < kLanes; ++lane)
     EXPECT_TRUE(program.begin(lane, 5 + static_cast<std::uint64_t>(lane)));
   const std::vector<LaneHyper> hyper(kLanes, {.lr = 0.05, .momentum = 0.9});
@@ -115,7 +116,7 @@ const std::vector<Derived>& structures() {
   return all;
 }
 
-std::vector<TrainingResult> side_by_side(const nn::Backend& backend, std::int64_t bad = -1) {
+std::vector<TrainingResult> side_by_side(const program::Backend& backend, std::int64_t bad = -1) {
   std::vector<TrainingResult> outcomes(structures().size());
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -132,7 +133,7 @@ TEST(LaunchBatcher, BatchesLaunchesOfDifferentModelsWithEqualBits) {
   const SlowBlockBackend backend(device);
   const std::vector<TrainingResult> outcomes = side_by_side(backend);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const TrainingResult alone = train_in_chunks(structures()[i], nn::cpu_backend());
+    const TrainingResult alone = train_in_chunks(structures()[i], program::cpu_backend());
     EXPECT_EQ(outcomes[i].failures, 0);
     EXPECT_EQ(outcomes[i].sums, alone.sums) << i;
     for (std::size_t lane = 0; lane < alone.states.size(); ++lane) {
@@ -164,7 +165,7 @@ TEST(LaunchBatcher, DoesNotWaitForAClientThatLeft) {
   auto a = *BlockExecutable::compile(device, &all[0].train, all[0].infer, {.max_batch = kMaxBatch});
   auto b = *BlockExecutable::compile(device, &all[3].train, all[3].infer, {.max_batch = kMaxBatch});
   const auto began = std::chrono::steady_clock::now();
-  const auto step = [&](nn::Executable& executable, const Derived& derived) {
+  const auto step = [&](program::Executable& executable, const Derived& derived) {
     const OwnedBatch owned = random_batch(derived, kMaxBatch, 4);
     const Batch batch = owned.view();
     const LaneHyper hyper{.lr = 0.05};
@@ -214,7 +215,7 @@ TEST(LaunchBatcher, FailsOnlyClientsThatCannotBeLaunched) {
   EXPECT_EQ(outcomes[2].failures, 1);
   for (const std::size_t i : {0U, 3U, 4U}) {
     EXPECT_EQ(outcomes[i].failures, 0) << i;
-    const TrainingResult alone = train_in_chunks(structures()[i], nn::cpu_backend());
+    const TrainingResult alone = train_in_chunks(structures()[i], program::cpu_backend());
     for (std::size_t lane = 0; lane < alone.states.size(); ++lane) {
       expect_same_states(outcomes[i].states[lane], alone.states[lane], std::to_string(i));
     }

@@ -17,7 +17,7 @@
 
 namespace lanista::device::testing {
 
-using namespace nn::testing;
+using namespace program::testing;
 
 inline constexpr std::int64_t kBatch = 8;
 
@@ -33,7 +33,7 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
   }
 
  protected:
-  const nn::Backend& backend() const { return *backend_; }
+  const program::Backend& backend() const { return *backend_; }
   /// Lanes of a program if the test does not depend on the number. A GPU gives equal bits only for programs of one
   /// size, and so do the products of later LibTorch versions on the CPU.
   std::int64_t num_lanes_for(std::int64_t lanes) const { return has_equal_bits_at_any_size_ ? lanes : 5; }
@@ -41,7 +41,7 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
   bool is_gpu() const { return is_gpu_; }
 
  private:
-  const nn::Backend* backend_ = nullptr;
+  const program::Backend* backend_ = nullptr;
   bool is_gpu_ = false, has_equal_bits_at_any_size_ = true;
 };
 
@@ -55,11 +55,11 @@ inline std::string device_name(const ::testing::TestParamInfo<const char*>& info
 /// Hyper-parameters of a training, by lane and step.
 struct Recipe {
   std::string name, optimizer;
-  nn::LaneHyper hyper;
+  program::LaneHyper hyper;
 
   /// Hyper-parameters of a lane in a step. Lanes differ, and the rate falls from step to step.
-  nn::LaneHyper at(std::int64_t lane, std::int64_t step) const {
-    nn::LaneHyper h = hyper;
+  program::LaneHyper at(std::int64_t lane, std::int64_t step) const {
+    program::LaneHyper h = hyper;
     h.lr *= (1 + 0.1 * static_cast<double>(lane % 3)) *
             (step < 5 ? 1 : 0.5 + 0.5 * std::cos(0.1 * static_cast<double>(step)));
     if (lane % 2 == 1) h.weight_decay += 0.01;
@@ -100,7 +100,7 @@ inline double scaled_error(const lanista::Tensor& a, const lanista::Tensor& b) {
 
 /// Results of a program's steps, by lane.
 struct TrainingRun {
-  nn::Program program;
+  program::Program program;
   std::vector<std::vector<double>> losses;  ///< by step and lane
 
   double distance(const TrainingRun& other, std::string* where = nullptr) const {

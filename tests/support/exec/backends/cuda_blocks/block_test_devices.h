@@ -13,7 +13,7 @@
 // Host devices that run blocks with another thread order, or with the race detector.
 namespace lanista::device::testing {
 
-using namespace nn::testing;
+using namespace program::testing;
 
 inline constexpr std::int64_t kRaceTestBatch = 7;
 
@@ -67,11 +67,11 @@ inline std::vector<Tensor> train_on(BlockDevice& device, const Derived& derived,
   auto executable = BlockExecutable::compile(device, &derived.train, derived.infer, {.max_batch = size});
   if (!executable) return {};
   (*executable)->lanes().attach(0, *(*executable)->memory().make_state(3));
-  const std::vector<nn::LaneHyper> hyper{{.lr = 0.05, .momentum = 0.9, .clip_norm = 0.5}};
+  const std::vector<program::LaneHyper> hyper{{.lr = 0.05, .momentum = 0.9, .clip_norm = 0.5}};
   const std::uint8_t active = 1;
-  std::vector<nn::LaneResult> ends(1);
+  std::vector<program::LaneResult> ends(1);
   OwnedBatch owned;
-  nn::Batch batch;
+  program::Batch batch;
   (*executable)
       ->steps()
       .run({.steps = 2,
@@ -80,7 +80,7 @@ inline std::vector<Tensor> train_on(BlockDevice& device, const Derived& derived,
                 [&](std::int64_t step) {
                   owned = random_batch(derived, size, 20 + static_cast<std::uint64_t>(step));
                   batch = owned.view();
-                  return nn::StepInput{{&batch, 1}, hyper};
+                  return program::StepInput{{&batch, 1}, hyper};
                 }},
            ends);
   (*executable)->steps().wait();

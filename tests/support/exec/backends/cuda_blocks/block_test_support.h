@@ -18,20 +18,20 @@
 // Support for tests that compare the block backend with the CPU.
 namespace lanista::device::testing {
 
-using namespace nn::testing;
-using nn::Batch;
-using nn::Chunk;
-using nn::LaneHyper;
-using nn::LaneResult;
-using nn::StepInput;
+using namespace program::testing;
+using program::Batch;
+using program::Chunk;
+using program::LaneHyper;
+using program::LaneResult;
+using program::StepInput;
 
 inline constexpr std::int64_t kMaxBatch = 8;
 
-inline bool is_supported(const Derived& derived, const nn::Backend& backend) {
-  return nn::Program::compile(derived.train, derived.infer, {.max_batch = kMaxBatch, .backend = &backend}).ok();
+inline bool is_supported(const Derived& derived, const program::Backend& backend) {
+  return program::Program::compile(derived.train, derived.infer, {.max_batch = kMaxBatch, .backend = &backend}).ok();
 }
 
-inline const nn::Backend& host() {
+inline const program::Backend& host() {
   const auto backend = block_backend("host");
   EXPECT_TRUE(backend.ok()) << backend.error().message;
   return **backend;
@@ -59,10 +59,11 @@ struct TrainingRun {
 };
 
 // Trains fresh lanes, each with its own rates, in chunks with random batches by step, and by lane unless shared.
-inline TrainingRun train(const Derived& derived, const nn::Backend& backend, std::int64_t lanes, std::int64_t steps,
-                         const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMaxBatch) {
+inline TrainingRun train(const Derived& derived, const program::Backend& backend, std::int64_t lanes,
+                         std::int64_t steps, const std::vector<LaneHyper>& recipe, bool shared = true,
+                         std::int64_t most = kMaxBatch) {
   auto program =
-      nn::Program::compile(derived.train, derived.infer, {.lanes = lanes, .max_batch = most, .backend = &backend});
+      program::Program::compile(derived.train, derived.infer, {.lanes = lanes, .max_batch = most, .backend = &backend});
   EXPECT_TRUE(program.ok()) << program.error().message;
   TrainingRun trained;
   if (!program) return trained;
@@ -116,7 +117,7 @@ inline std::vector<LaneHyper> recipes() {
 
 // The block backend of a GPU, or null and the reason. LANISTA_BLOCK_DEVICE selects another device, as
 // "block:cuda:0/512x2".
-inline const nn::Backend* cuda(std::string& why) {
+inline const program::Backend* cuda(std::string& why) {
   const char* const asked = std::getenv("LANISTA_BLOCK_DEVICE");
   const auto backend = open(asked != nullptr ? asked : "block:cuda:0");
   if (backend.ok()) return *backend;
